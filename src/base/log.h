@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+// Diagnostics go to stderr through spdlog's default logger; results go to stdout and never through here.
+namespace ncclprobe::base {
+
+enum class Verbosity { quiet, normal, verbose };
+
+// Once, at the start of main. `who` precedes every line ("ncclprobe[3]").
+void start_log(const std::string& who, Verbosity verbosity);
+
+} // namespace ncclprobe::base

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/text_table.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ncclprobe::base {
+namespace {
+
+// Columns on a terminal, counting UTF-8 code points (the tables hold no wide characters).
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+} // namespace
+
+void TextTable::add_row(std::vector<std::string> cells) {
+  if (cells.size() > columns_.size()) throw std::logic_error("TextTable: more cells than columns");
+  cells.resize(columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::render(int indent) const {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t width = display_width(columns_[c].title);
+    for (const auto& row : rows_) width = std::max(width, display_width(row[c]));
+    widths.push_back(width);
+  }
+  std::string out;
+  auto add_line = [&](auto&& cell_at) {
+    std::string line(static_cast<std::size_t>(indent), ' ');
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::string& cell = cell_at(c);
+      std::string pad(widths[c] - display_width(cell), ' ');
+      if (c > 0) line += "  ";
+      line += columns_[c].align == Align::right ? pad + cell : cell + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  add_line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
+  for (const auto& row : rows_) add_line([&](std::size_t c) -> const std::string& { return row[c]; });
+  return out;
+}
+
+} // namespace ncclprobe::base

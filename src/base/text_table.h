@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::base {
+
+// A plain-text table: columns as wide as their widest cell, two spaces between them.
+class TextTable {
+public:
+  enum class Align { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::right;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Missing cells are empty; more cells than columns is a defect of the caller (throws std::logic_error).
+  void add_row(std::vector<std::string> cells);
+  // Every line starts with `indent` spaces, has no trailing blanks, and ends with a newline.
+  std::string render(int indent = 0) const;
+
+private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+} // namespace ncclprobe::base

@@ -1,0 +1,15 @@
+# Everything comes from the system; nothing is downloaded. launch/setup.sh lists the packages.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(MPI REQUIRED COMPONENTS C)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(Gloo REQUIRED)
+if(HDF5_IS_PARALLEL)
+  message(FATAL_ERROR "The HDF5 found is the parallel build, which would pull MPI into the report "
+                      "program. Install the serial one (libhdf5-dev) and unset HDF5_ROOT/HDF5_PREFER_PARALLEL.")
+endif()

@@ -1,0 +1,33 @@
+# A folder is a library, and it links only the floors it may see (ARCHITECTURE.md).
+
+# ncclprobe_library(<folder name> SOURCES a.cpp ... LINKS base model ... [PRIVATE_LINKS lib ...])
+# LINKS: our own libraries by folder name, or imported targets that our headers need.
+function(ncclprobe_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(ncclprobe_${name} STATIC ${ARG_SOURCES})
+  add_library(ncclprobe::${name} ALIAS ncclprobe_${name})
+  ncclprobe_link(ncclprobe_${name} PUBLIC ${ARG_LINKS})
+  ncclprobe_link(ncclprobe_${name} PRIVATE ${ARG_PRIVATE_LINKS})
+  target_link_libraries(ncclprobe_${name} PUBLIC ncclprobe_settings)
+endfunction()
+
+# target_link_libraries that takes folder names of ours and anything else alike.
+function(ncclprobe_link target visibility)
+  foreach(library ${ARGN})
+    if(library MATCHES "^[a-z_]+$" AND EXISTS ${PROJECT_SOURCE_DIR}/src/${library}/CMakeLists.txt
+       OR library MATCHES "^(launch|analysis|topology)$")
+      set(library ncclprobe::${library})
+    endif()
+    target_link_libraries(${target} ${visibility} ${library})
+  endforeach()
+endfunction()
+
+# ncclprobe_program(<name> SOURCES ... LINKS ...): an installed executable. All programs land in one
+# folder of the build tree, as they do when installed: they find each other beside themselves.
+function(ncclprobe_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  ncclprobe_link(${name} PRIVATE ${ARG_LINKS} ncclprobe_settings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()

@@ -1,0 +1,23 @@
+# Language level, warnings and sanitizers for our own code.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+option(NCCLPROBE_WERROR "Warnings are errors" OFF)
+option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+
+add_library(ncclprobe_settings INTERFACE)
+target_compile_options(ncclprobe_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  $<$<AND:$<BOOL:${NCCLPROBE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
+target_include_directories(ncclprobe_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+if(NCCLPROBE_SANITIZE)
+  target_compile_options(ncclprobe_settings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
+  target_link_options(ncclprobe_settings INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,1 @@
+message(STATUS "ncclprobe ${PROJECT_VERSION}")

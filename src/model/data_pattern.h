@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "model/collective.h"
+#include "model/data_type.h"
+#include "model/reduce_op.h"
+
+// The oracle of the data check: what every rank puts in and what must come out, computed from
+// indexes alone and never by the library under test. Everything is constexpr, so that a CUDA kernel
+// and the CPU use the same lines (nvcc --expt-relaxed-constexpr).
+//
+// Inputs are small non-negative integers, chosen so that every partial sum is exact in the type and
+// any order of additions gives the same bits: integers and sums are compared bit for bit. Only a
+// floating-point average over a number of ranks that is no power of two rounds; there a single rank
+// contributes to each element and 2 ulp are allowed (1/n rounded, then the product rounded).
+namespace ncclprobe::model {
+
+// No input, and no exact result, ever has this byte repeated as its representation.
+inline constexpr std::uint8_t k_poison_byte = 0xFF;
+
+struct Pattern {
+  std::uint64_t seed = 0;
+  std::uint32_t modulus = 1;  // values are in [0, modulus)
+  std::uint32_t sparsity = 1; // non-zero only where (index + rank) % sparsity == 0
+
+  // The integer that `rank` contributes at `index`.
+  constexpr std::uint32_t value(int rank, std::uint64_t index) const {
+    if (sparsity > 1 && (index + static_cast<std::uint64_t>(rank)) % sparsity != 0) return 0;
+    std::uint64_t x = seed + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15 + index;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9; // splitmix64's mixing, shortened
+    x ^= x >> 27;
+    return static_cast<std::uint32_t>((x >> 8) % modulus);
+  }
+};
+
+// Largest integer up to which every integer is exact in the type and none is the poison.
+constexpr std::uint32_t exact_limit(DataType type) {
+  switch (type) {
+  case DataType::u8: return 254;
+  case DataType::bf16: return 256;
+  case DataType::f16: return 2048;
+  default: return 1U << 24;
+  }
+}
+
+constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataType type, ReduceOp op,
+                              int ranks) {
+  std::uint32_t limit = exact_limit(type);
+  bool adds = reduces(collective) && (op == ReduceOp::sum || op == ReduceOp::avg);
+  if (!adds) return {seed, limit, 1};
+  auto n = static_cast<std::uint32_t>(ranks);
+  if (op == ReduceOp::avg && is_float(type) && !std::has_single_bit(n)) return {seed, limit, n};
+  if (limit / n >= 7) return {seed, limit / n + 1, 1};
+  std::uint32_t contributors = limit / 7; // per element, so that 7 from each stay exact
+  return {seed, 8, (n + contributors - 1) / contributors};
+}
+
+// What stands in the elements [0, count) of a checked slice. Either a reduction over all ranks at
+// first_index + i, or a copy: block number i / block comes from rank first_rank + that number.
+struct Expectation {
+  bool reduction = false;
+  ReduceOp op = ReduceOp::sum;
+  int ranks = 1;
+  int first_rank = 0;
+  std::uint64_t first_index = 0;
+  std::uint64_t block = 1;
+  std::uint64_t count = 0; // 0: nothing to check on this rank
+
+  // The exact value; representable in the type except for the average described above.
+  constexpr double value(const Pattern& pattern, DataType type, std::uint64_t i) const {
+    if (!reduction)
+      return pattern.value(first_rank + static_cast<int>(i / block), first_index + i % block);
+    std::uint64_t index = first_index + i;
+    std::uint64_t result = pattern.value(0, index);
+    for (int rank = 1; rank < ranks; ++rank) {
+      std::uint64_t next = pattern.value(rank, index);
+      if (op == ReduceOp::max) result = next > result ? next : result;
+      else if (op == ReduceOp::min) result = next < result ? next : result;
+      else result += next;
+    }
+    if (op != ReduceOp::avg) return static_cast<double>(result);
+    auto n = static_cast<std::uint64_t>(ranks);
+    return is_float(type) ? static_cast<double>(result) / static_cast<double>(n)
+                          : static_cast<double>(result / n);
+  }
+};
+
+// For rank `rank` of a communicator of `ranks`, after a collective of `count` elements (counted as in
+// NCCL's call of that name). send_recv is the ring: data comes from the previous rank.
+constexpr Expectation expectation_for(Collective collective, ReduceOp op, int root, std::uint64_t count,
+                                      int rank, int ranks) {
+  auto block = count == 0 ? 1 : count;
+  auto r = static_cast<std::uint64_t>(rank);
+  auto n = static_cast<std::uint64_t>(ranks);
+  switch (collective) {
+  case Collective::all_reduce: return {true, op, ranks, 0, 0, block, count};
+  case Collective::reduce: return {true, op, ranks, 0, 0, block, rank == root ? count : 0};
+  case Collective::reduce_scatter: return {true, op, ranks, 0, r * count, block, count};
+  case Collective::broadcast: return {false, op, ranks, root, 0, block, count};
+  case Collective::all_gather: return {false, op, ranks, 0, 0, block, n * count};
+  case Collective::gather: return {false, op, ranks, 0, 0, block, rank == root ? n * count : 0};
+  case Collective::scatter: return {false, op, ranks, root, r * count, block, count};
+  case Collective::all_to_all: return {false, op, ranks, 0, r * count, block, n * count};
+  case Collective::send_recv: return {false, op, ranks, (rank + ranks - 1) % ranks, 0, block, count};
+  }
+  return {};
+}
+
+// Bits of a non-negative finite value in the type, rounded to nearest even, in the low bytes.
+constexpr std::uint64_t encode(DataType type, double value) {
+  // Drops `drop` low bits of an IEEE pattern, rounding to nearest even.
+  auto round_off = [](std::uint64_t bits, int drop) {
+    std::uint64_t half = (std::uint64_t{1} << (drop - 1)) - 1 + ((bits >> drop) & 1);
+    return (bits + half) >> drop;
+  };
+  switch (type) {
+  case DataType::u8:
+  case DataType::i32: return static_cast<std::uint64_t>(value);
+  case DataType::f64: return std::bit_cast<std::uint64_t>(value);
+  case DataType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  case DataType::bf16:
+    return round_off(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 16);
+  case DataType::f16: {
+    if (value < 6.103515625e-05) return static_cast<std::uint64_t>(value * 16777216.0 + 0.5); // subnormal
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(value) - (std::uint64_t{1023 - 15} << 52);
+    return round_off(bits, 42);
+  }
+  }
+  return 0;
+}
+
+// Does a stored element (its bits, zero-extended) hold the expected value? Exact, but for a
+// floating-point average, where 2 units in the last place are allowed.
+constexpr bool matches(DataType type, ReduceOp op, std::uint64_t bits, double expected) {
+  std::uint64_t wanted = encode(type, expected);
+  if (bits == wanted) return true;
+  if (op != ReduceOp::avg || !is_float(type)) return false;
+  return (bits > wanted ? bits - wanted : wanted - bits) <= 2;
+}
+
+} // namespace ncclprobe::model

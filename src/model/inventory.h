@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "model/trial.h"
+
+// What the machine is and which software is on it, as far as one host's worker can see. A value that
+// could not be had is empty or absent, never invented.
+namespace ncclprobe::model {
+
+struct Library {
+  std::string name;    // "nccl", "cuda_driver", "cuda_runtime", "nvml", "cupti", "cublaslt", "gloo"
+  std::string version; // "2.28.3"; empty if the library is not there
+  std::string path;    // file that was loaded
+  std::string problem; // why it is not there or cannot be used
+  bool operator==(const Library&) const = default;
+};
+
+struct Gpu {
+  int index = 0; // CUDA ordinal inside a worker
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::string compute_capability; // "9.0"
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  int multiprocessors = 0;
+  std::optional<int> nvlinks; // active links
+  std::string compute_mode;   // "default", "exclusive_process", "prohibited"
+  bool operator==(const Gpu&) const = default;
+};
+
+struct Host {
+  std::string hostname;
+  std::string boot_id; // same boot id = same host, whatever the names say
+  std::string cpu_model;
+  int cpus_allowed = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string kernel;
+  std::vector<Gpu> gpus;
+  std::vector<Library> libraries;
+  std::string worker_version; // ncclprobe version, build options, architectures
+  std::string nvidia_problem; // why the nvidia backend cannot be used; empty if it can
+  bool operator==(const Host&) const = default;
+
+  const Library* library(std::string_view name) const {
+    for (const Library& one : libraries)
+      if (one.name == name) return &one;
+    return nullptr;
+  }
+};
+
+} // namespace ncclprobe::model

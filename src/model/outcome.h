@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/enum_names.h"
+
+namespace ncclprobe::model {
+
+// How a cell or a whole trial ended. Ordered by gravity: of several ranks' outcomes the gravest counts.
+enum class OutcomeKind {
+  ok,
+  skipped,    // cannot be done here: the reason says what is missing
+  not_run,    // an earlier cell ended the trial, or the run was stopped
+  failed,     // a library or ncclprobe itself returned an error
+  timed_out,  // the deadline passed
+  crashed,    // a worker died
+  wrong_data, // it ran, and the data is wrong
+};
+
+constexpr auto enum_names(OutcomeKind) {
+  using enum OutcomeKind;
+  return std::to_array<std::pair<OutcomeKind, std::string_view>>({{ok, "ok"},
+                                                                   {skipped, "skipped"},
+                                                                   {not_run, "not_run"},
+                                                                   {failed, "failed"},
+                                                                   {timed_out, "timed_out"},
+                                                                   {crashed, "crashed"},
+                                                                   {wrong_data, "wrong_data"}});
+}
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::ok;
+  std::string reason;     // empty when ok; one line, names what and where
+  std::vector<int> ranks; // global ranks it happened on
+
+  bool ok() const { return kind == OutcomeKind::ok; }
+  bool operator==(const Outcome&) const = default;
+};
+
+// The gravest of two; of equals, the first with the ranks of both.
+Outcome worse(Outcome a, const Outcome& b);
+
+// "0-3,6".
+std::string format_ranks(std::vector<int> ranks);
+
+} // namespace ncclprobe::model

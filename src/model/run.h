@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/inventory.h"
+#include "model/record.h"
+
+namespace ncclprobe::model {
+
+// Where each global rank lives.
+struct RankPlace {
+  int rank = 0;
+  int host = 0;   // index in RunHeader::hosts
+  int device = 0; // GPU index, or slot number on the CPU
+  bool operator==(const RankPlace&) const = default;
+};
+
+// Known before the first trial.
+struct RunHeader {
+  std::string run_id; // random UUID
+  std::string started_utc;
+  std::string ncclprobe_version;
+  std::string mpi_version; // empty without mpirun
+  std::vector<std::string> argv;
+  std::uint64_t seed = 0;
+  std::string backend;
+  std::string backend_reason; // why this one
+  bool synthetic = false;     // numbers are not measurements
+  std::vector<Host> hosts;
+  std::vector<RankPlace> ranks;
+  std::vector<Setting> environment; // variables of the launching environment that bear on the result
+  std::vector<Setting> pinned;      // those of them that a sweep had asked for, and were left alone
+  int planned_trials = 0;
+  bool operator==(const RunHeader&) const = default;
+};
+
+struct Run {
+  RunHeader header;
+  std::vector<TrialRecord> trials; // by TrialSpec::id; fewer than planned if the run was stopped
+  bool operator==(const Run&) const = default;
+};
+
+} // namespace ncclprobe::model

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "model/trial.h"
+
+#include "model/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::model {
+
+std::string label_of(const std::vector<Setting>& settings) {
+  std::string label;
+  for (const Setting& setting : settings)
+    label += (label.empty() ? "" : " ") + setting.name + "=" + setting.value;
+  return label.empty() ? "default" : label;
+}
+
+std::vector<Setting> ProcessSettings::at(int rank) const {
+  std::vector<Setting> all = common;
+  if (auto own = per_rank.find(rank); own != per_rank.end())
+    all.insert(all.end(), own->second.begin(), own->second.end());
+  return all;
+}
+
+std::string resume_key(const TrialSpec& trial, const Cell& cell) {
+  nlohmann::json identity{{"process", trial.process}, {"backend", trial.backend},
+                          {"ranks", trial.ranks},     {"libraries", trial.libraries},
+                          {"replicate", trial.replicate}, {"cell", cell}};
+  identity["cell"].erase("deadline_ns"); // patience is not part of what is measured
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char byte : identity.dump()) hash = (hash ^ byte) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+} // namespace ncclprobe::model

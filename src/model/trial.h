@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/schedule.h"
+
+// A trial is a value: TrialSpec in, TrialRecord (record.h) out. One trial is one generation of worker
+// processes: they start, run their cells in order, and die.
+namespace ncclprobe::model {
+
+struct Setting {
+  std::string name; // environment variable, or the name of an in-process setting
+  std::string value;
+  bool operator==(const Setting&) const = default;
+};
+
+// "NCCL_PROTO=LL NCCL_ALGO=Ring", or "default" when there are none.
+std::string label_of(const std::vector<Setting>& settings);
+
+// Environment of the workers, on top of what they inherit.
+struct ProcessSettings {
+  std::vector<Setting> common;                   // the setting under test: the same on all ranks
+  std::map<int, std::vector<Setting>> per_rank;  // further ones by global rank (NCCL_HOSTID, a planted mismatch)
+
+  std::vector<Setting> at(int rank) const; // common, then the rank's own
+  bool operator==(const ProcessSettings&) const = default;
+};
+
+enum class Placement { out_of_place, in_place };
+constexpr auto enum_names(Placement) {
+  return std::to_array<std::pair<Placement, std::string_view>>(
+      {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
+}
+
+// How often and how long. In batch mode the timed region is launched `iterations` times back to back
+// between two host clock readings, as nccl-tests does; one batch gives one sample.
+struct Timing {
+  int warmups = 5;     // untimed runs of the timed region
+  int iterations = 20; // per batch
+  int batches = 5;
+  std::int64_t budget_ns = 0; // > 0: iterations, then batches, are cut until the estimate fits
+  bool operator==(const Timing&) const = default;
+};
+
+// What a cell measures, in words and numbers. Also what the report groups by.
+struct CellLabel {
+  std::string workload; // a Collective's name, or "p2p_copy", "ddp_step", ...
+  std::uint64_t bytes = 0; // message size S, the numerator of algbw (nccl-tests' rule per collective)
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  Placement placement = Placement::out_of_place;
+  int root = 0;
+  bool operator==(const CellLabel&) const = default;
+};
+
+struct Cell {
+  CellLabel label;
+  std::vector<Setting> settings; // in-process: algorithm, protocol, channels per call (tuner plugin)
+  Schedule schedule;
+  Timing timing;
+  std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
+  bool operator==(const Cell&) const = default;
+};
+
+struct TrialSpec {
+  int id = 0;               // position in the plan's order, from 0
+  std::string name;         // label of the settings as people know it
+  int replicate = 0;        // which fresh-process repetition of the same settings
+  std::string backend;      // "nvidia", "host", "synthetic"
+  int ranks = 0;
+  std::uint64_t seed = 0;   // data patterns and the synthetic backend
+  ProcessSettings process;
+  std::vector<Setting> libraries; // "nccl" -> path: which shared library to load
+  std::vector<Cell> cells;
+  std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell
+  std::int64_t teardown_deadline_ns = 30'000'000'000;
+  bool operator==(const TrialSpec&) const = default;
+};
+
+// Identifies what was measured, for --resume and for comparing runs: equal keys mean the same
+// settings, backend, ranks, workload, schedule and timing. 16 hexadecimal digits (FNV-1a of the
+// canonical JSON).
+std::string resume_key(const TrialSpec& trial, const Cell& cell);
+
+} // namespace ncclprobe::model

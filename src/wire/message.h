@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "model/inventory.h"
+#include "model/record.h"
+
+// What supervisor and worker say to each other over one inherited descriptor. A frame is a fixed
+// header (magic, version, type, global rank, length) and a payload: JSON for control, packed columns
+// for samples.
+namespace ncclprobe::wire {
+
+inline constexpr std::uint16_t k_protocol_version = 1;
+inline constexpr int k_channel_fd = 3; // in the worker
+
+// Worker -> supervisor, first frame.
+struct Hello {
+  std::uint16_t protocol = k_protocol_version;
+  std::string version; // ncclprobe's
+  int pid = 0;
+};
+
+struct Seat {
+  int rank = 0;   // global
+  int device = 0; // index on its host
+};
+
+// Supervisor -> worker: what to do.
+struct Start {
+  model::TrialSpec spec;
+  std::vector<Seat> seats;       // what this worker drives
+  std::vector<int> host_of_rank; // host number by global rank
+};
+
+// Worker -> supervisor: how far it is. `cell` is -1 outside cells.
+struct Phase {
+  std::string name; // "ready", "communicator_init", "cell", "teardown"
+  int cell = -1;
+};
+
+// Both ways. Up: this worker's contributions; down: everybody's, in the order of members.
+struct Exchange {
+  std::string key;
+  std::vector<int> members;             // global ranks
+  std::map<int, std::string> contributions; // opaque bytes by global rank
+};
+
+// Worker -> supervisor: one rank's result of one cell.
+struct CellEnd {
+  int cell = 0;
+  model::Outcome outcome;
+  model::CheckResult check;
+  std::vector<model::Sample> samples; // of the frame's rank
+};
+
+// Worker -> supervisor: the trial cannot go on in this process; it exits next.
+struct Failure {
+  model::Outcome outcome;
+  int cell = -1;
+};
+
+// Worker -> supervisor: all cells are over; teardown is next.
+struct Done {};
+
+// Worker -> supervisor, from `--inventory`.
+struct Inventory {
+  model::Host host;
+};
+
+using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory>;
+
+struct Message {
+  int rank = -1; // global rank it speaks for; -1 = the whole process
+  Body body;
+};
+
+// One frame, header included.
+std::string encode(const Message& message);
+
+// Frames out of a byte stream, however it is cut.
+class Decoder {
+public:
+  void feed(const char* data, std::size_t size);
+  // The next whole message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
+  // version, over-long frame (1 GiB), payload that does not parse. After an error the stream is dead.
+  base::Result<std::optional<Message>> next();
+
+private:
+  std::string pending_;
+  std::size_t read_ = 0;
+};
+
+} // namespace ncclprobe::wire
