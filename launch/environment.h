@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/trial.h"
+
+namespace ncclprobe::launch {
+
+// True for variables that a launcher (Open MPI, PMIx, PRRTE, Hydra, Slurm's PMI) sets for its own
+// ranks and that would confuse a worker: OMPI_, PMIX_, PMI_, PRTE_, ORTE_, HYDRA_, MPIR_, ...
+// Everything else survives, whoever set it.
+bool is_launcher_variable(std::string_view name);
+
+// A worker's environment, "NAME=value" strings: `inherited` less the launcher's variables, plus
+// `settings` (which replace an inherited variable of the same name).
+std::vector<std::string> worker_environment(const std::vector<std::string>& inherited,
+                                            const std::vector<model::Setting>& settings);
+
+} // namespace ncclprobe::launch

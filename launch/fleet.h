@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ncclprobe::launch {
+
+struct Mail {
+  int from = 0;
+  std::string bytes;
+};
+
+// The supervisors of a run, and how they reach each other. Nothing here blocks inside MPI: waiting is
+// "test, then sleep", because a blocked MPI call spins at 100% of a core.
+class Fleet {
+public:
+  virtual ~Fleet() = default;
+  virtual int rank() const = 0; // of this supervisor; 0 is the leader
+  virtual int size() const = 0;
+  virtual std::string description() const = 0; // "Open MPI v4.1.4", or "" without MPI
+
+  // Queues bytes for another supervisor (or this one); never waits for the receiver. Mail between two
+  // supervisors keeps its order.
+  virtual void post(int to, std::string bytes) = 0;
+  // The next mail that has arrived, if any; also moves pending sends on.
+  virtual std::optional<Mail> poll() = 0;
+  // Between trials: everybody's bytes, by rank. Waits for all with small sleeps.
+  virtual std::vector<std::string> all_gather(std::string bytes) = 0;
+  // Ends the whole job at once with this exit code; does not return.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+// One supervisor, no MPI.
+std::unique_ptr<Fleet> make_local_fleet();
+
+// Calls MPI_Init (thread level funneled; the calling thread is the only one that talks to MPI) and,
+// on destruction, MPI_Finalize. Errors: unavailable, with MPI's words.
+base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
+
+} // namespace ncclprobe::launch

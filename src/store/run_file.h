@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "model/run.h"
+
+// The run file: one HDF5 file per run. HDF5 files do not survive a kill or a full disk while they are
+// being changed, so each finished trial becomes a small file of its own in the folder
+// "<run file>.parts", written as .tmp, closed with every return code checked, synced and renamed. The
+// run file is folded from the parts and renamed into place; then the folder is removed.
+namespace ncclprobe::store {
+
+inline constexpr int k_schema_major = 1; // changed when old readers would be wrong
+inline constexpr int k_schema_minor = 0; // changed when something is added
+
+// Where the parts of a run file lie.
+std::filesystem::path parts_folder(const std::filesystem::path& run_file);
+
+// Checks that a run file can be written there before anything is measured, creates the parts folder
+// and stores the header in it. Errors: io (with the system's words), invalid_argument if the run
+// file or its parts exist already.
+base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header);
+
+// Stores one finished trial. Errors: io; the parts stored before are intact.
+base::Result<void> write_part(const std::filesystem::path& run_file, const model::TrialRecord& trial);
+
+// Folds header and parts into the run file, renames it into place and removes the parts. A part that
+// cannot be read is named in the result, kept, and the rest is folded.
+struct FoldReport {
+  int trials = 0;
+  std::vector<std::string> damaged; // "trial-000007.h5: reason"
+};
+base::Result<FoldReport> fold(const std::filesystem::path& run_file);
+
+// Reads a run: the folded file, or header and parts of a run that never came to its end. Errors:
+// not_found, protocol (no run file of ours, damaged, newer schema), with file and what to do.
+base::Result<model::Run> read_run(const std::filesystem::path& run_file);
+
+} // namespace ncclprobe::store
