@@ -51,7 +51,8 @@ public:
   virtual void spin(std::uint64_t duration_ns) = 0; // keeps the stream busy
   virtual void copy(Buffer& from, std::uint64_t from_offset, Buffer& to, std::uint64_t to_offset, std::uint64_t bytes) = 0;
   virtual void mark(std::string_view label) = 0;
-  // Everything enqueued so far is done. Throws what went wrong in the stream.
+  // Everything enqueued so far is done. Throws what went wrong in the stream. May wait a moment for it
+  // (at most a millisecond), so that a caller who polls does not take the CPU from the work itself.
   virtual bool idle() = 0;
 };
 

@@ -87,7 +87,7 @@ CODEC(static, RecordEventOp, stream, event)
 CODEC(static, WaitEventOp, stream, event)
 CODEC(static, MarkerOp, stream, label)
 CODEC(static, Region, first, last)
-CODEC(static, Fill, communicator, slice, count, type, op, collective)
+CODEC(static, Fill, communicator, slice, count, type, op, collective, root)
 CODEC(static, DataCheck, collective, communicator, slice, count, type, op, root)
 
 static void to_json(json& out, const GroupBeginOp&) { out = json::object(); }

@@ -173,6 +173,7 @@ struct Fill {
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   Collective collective = Collective::all_reduce;
+  int root = 0; // broadcast and scatter: only the root has input
   bool operator==(const Fill&) const = default;
 };
 

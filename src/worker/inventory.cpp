@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/inventory.h"
+
+#include "base/atomic_file.h"
+#include "base/version.h"
+#include "host/host_backend.h"
+#include "nvidia/factory.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace ncclprobe::worker {
+namespace {
+
+// The first line of a file of the form "name : value" whose name is `name`; empty if there is none.
+std::string field_of(const char* path, std::string_view name) {
+  std::string content = base::read_file(path).value_or("");
+  for (std::size_t at = 0; at < content.size();) {
+    std::size_t end = std::min(content.find('\n', at), content.size());
+    std::string_view line = std::string_view(content).substr(at, end - at);
+    if (line.starts_with(name)) {
+      std::size_t value = line.find_first_not_of(" \t:", name.size());
+      return value == std::string_view::npos ? "" : std::string(line.substr(value));
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
+int allowed_cpus() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+} // namespace
+
+model::Host take_inventory() {
+  model::Host host;
+  utsname system{};
+  if (uname(&system) == 0) {
+    host.hostname = system.nodename;
+    host.kernel = std::string(system.sysname) + " " + system.release;
+  }
+  host.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or("");
+  if (!host.boot_id.empty() && host.boot_id.back() == '\n') host.boot_id.pop_back();
+  host.cpu_model = field_of("/proc/cpuinfo", "model name");
+  host.cpus_allowed = allowed_cpus();
+  host.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}", base::version(), nvidia::build_description());
+  host::describe(host);
+  nvidia::describe(host);
+  return host;
+}
+
+} // namespace ncclprobe::worker

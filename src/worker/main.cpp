@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// ncclprobe-worker: runs one trial, or reports this host's inventory, and dies. Started by ncclprobe.
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "nvidia/factory.h"
+#include "worker/inventory.h"
+#include "worker/trial.h"
+
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace ncclprobe;
+
+std::map<std::string, std::string> read_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+bool has_channel() {
+  struct stat status {};
+  return fstat(wire::k_channel_fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+model::OutcomeKind outcome_of(base::Errc code) {
+  return code == base::Errc::unsupported ? model::OutcomeKind::skipped : model::OutcomeKind::failed;
+}
+
+// Destructors of CUDA and NCCL libraries may hang or crash long after the results are in.
+[[noreturn]] void leave(int code) {
+  std::cout.flush();
+  std::cerr.flush();
+  ::_exit(code);
+}
+
+[[noreturn]] void run(worker::SupervisorLink& link) {
+  int last_cell = -1;
+  int rank = -1;
+  try {
+    wire::Start start = link.wait_for_start();
+    rank = start.seats.empty() ? -1 : start.seats.front().rank;
+    worker::run_trial(start, read_environment(), link, last_cell);
+    leave(base::k_exit_ok);
+  } catch (const base::Exception& error) {
+    link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}}, last_cell}});
+  } catch (const std::exception& error) {
+    link.send({rank, wire::Failure{{model::OutcomeKind::failed, error.what(), {rank}}, last_cell}});
+  }
+  leave(base::k_exit_internal);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::string_view mode = argc == 2 ? argv[1] : "";
+  if (mode == "--version") {
+    std::cout << "ncclprobe-worker " << base::version() << "\nnvidia backend: " << nvidia::build_description() << "\n";
+    return base::k_exit_ok;
+  }
+  if (!has_channel() || (argc > 1 && mode != "--inventory")) {
+    std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor " << wire::k_channel_fd
+              << ". Run ncclprobe instead.\n";
+    return base::k_exit_usage;
+  }
+  // Second line of defence: the channel's end of file kills grandchildren too (SupervisorLink).
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  base::start_log("ncclprobe-worker", base::Verbosity::normal);
+  worker::SupervisorLink link{base::Fd(wire::k_channel_fd)};
+  link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
+  if (mode == "--inventory") {
+    link.send({-1, wire::Inventory{worker::take_inventory()}});
+    leave(base::k_exit_ok);
+  }
+  run(link);
+}

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "model/record.h"
+
+namespace ncclprobe::worker {
+
+// One rank's result of one cell.
+struct CellResult {
+  model::Outcome outcome;
+  model::CheckResult check;
+  std::vector<model::Sample> samples;
+};
+
+// A global rank that this process drives.
+struct Seat {
+  int rank = 0;
+  std::unique_ptr<backend::Device> device;
+};
+
+// Executes schedules on a backend. Communicators, streams, events and buffers live as long as the
+// runner and are shared by its cells.
+//
+// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time the batches,
+// then fill and poison again and check the data of one untimed run. What the backend cannot do
+// (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped on all ranks alike;
+// every other error is thrown and ends the process.
+class ScheduleRunner {
+public:
+  ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size, std::uint64_t seed,
+                 backend::Rendezvous& rendezvous);
+  ~ScheduleRunner();
+  ScheduleRunner(const ScheduleRunner&) = delete;
+  ScheduleRunner& operator=(const ScheduleRunner&) = delete;
+
+  // Makes the world communicator. The first thing that needs all ranks.
+  void connect_world();
+
+  // Results in the order of the seats.
+  std::vector<CellResult> run(const model::Cell& cell);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace ncclprobe::worker

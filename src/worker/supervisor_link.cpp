@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/supervisor_link.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace ncclprobe::worker {
+namespace {
+
+// Only a process group of our own may be killed: a worker started by hand shares its shell's.
+[[noreturn]] void die_with_children() {
+  if (getpgrp() == getpid()) ::kill(0, SIGKILL);
+  ::_exit(1);
+}
+
+} // namespace
+
+SupervisorLink::SupervisorLink(base::Fd channel) : channel_(std::move(channel)) {
+  std::thread([this] { read_until_the_end(); }).detach(); // ends with the process, never before
+}
+
+void SupervisorLink::read_until_the_end() {
+  while (true) {
+    auto message = channel_.receive(base::Deadline::never());
+    if (!message) die_with_children();
+    if (!*message) continue;
+    std::lock_guard lock(mutex_);
+    inbox_.push_back(std::move(**message));
+    arrived_.notify_one();
+  }
+}
+
+void SupervisorLink::send(wire::Message message) {
+  if (!channel_.send(message)) die_with_children();
+}
+
+wire::Message SupervisorLink::next() {
+  std::unique_lock lock(mutex_);
+  arrived_.wait(lock, [&] { return !inbox_.empty(); });
+  wire::Message message = std::move(inbox_.front());
+  inbox_.pop_front();
+  return message;
+}
+
+wire::Start SupervisorLink::wait_for_start() {
+  wire::Message message = next();
+  auto* start = std::get_if<wire::Start>(&message.body);
+  if (start == nullptr) base::raise(base::Errc::protocol, "the supervisor's first message is not Start");
+  return std::move(*start);
+}
+
+std::vector<std::string> SupervisorLink::exchange(const std::string& key, const std::vector<int>& members,
+                                                  const std::map<int, std::string>& own) {
+  send({own.empty() ? -1 : own.begin()->first, wire::Exchange{key, members, own}});
+  wire::Message message = next();
+  auto* reply = std::get_if<wire::Exchange>(&message.body);
+  if (reply == nullptr || reply->key != key)
+    base::raise(base::Errc::protocol, "expected everybody's contributions to '{}'", key);
+  std::vector<std::string> all;
+  for (int rank : members) {
+    auto found = reply->contributions.find(rank);
+    if (found == reply->contributions.end())
+      base::raise(base::Errc::protocol, "rank {} contributed nothing to '{}'", rank, key);
+    all.push_back(std::move(found->second));
+  }
+  return all;
+}
+
+} // namespace ncclprobe::worker

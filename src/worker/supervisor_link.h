@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "backend/backend.h"
+#include "wire/channel.h"
+
+namespace ncclprobe::worker {
+
+// The worker's end of the channel. A thread reads all the time: when the supervisor is gone (end of
+// file, or a broken frame), it kills the worker's whole process group, so that nothing outlives the
+// run, whatever the other threads are stuck in. send() is for one thread.
+class SupervisorLink : public backend::Rendezvous {
+public:
+  explicit SupervisorLink(base::Fd channel);
+
+  void send(wire::Message message);
+  wire::Start wait_for_start();
+  std::vector<std::string> exchange(const std::string& key, const std::vector<int>& members,
+                                    const std::map<int, std::string>& own) override;
+
+private:
+  void read_until_the_end();
+  wire::Message next();
+
+  wire::Channel channel_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<wire::Message> inbox_;
+};
+
+} // namespace ncclprobe::worker

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/trial.h"
+
+#include "backend/synthetic/synthetic_backend.h"
+#include "host/host_backend.h"
+#include "nvidia/factory.h"
+#include "worker/schedule_runner.h"
+
+namespace ncclprobe::worker {
+namespace {
+
+std::unique_ptr<backend::Backend> make_backend(const std::string& name, const backend::Options& options) {
+  if (name == "nvidia") return nvidia::make_backend(options);
+  if (name == "host") return host::make_backend(options);
+  if (name == "synthetic") return backend::make_synthetic_backend(options);
+  base::raise(base::Errc::unsupported, "there is no backend '{}'", name);
+}
+
+} // namespace
+
+void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment, SupervisorLink& link,
+               int& last_cell) {
+  auto tell_phase = [&](const std::string& name, int cell) {
+    for (const wire::Seat& seat : start.seats) link.send({seat.rank, wire::Phase{name, cell}});
+  };
+  const model::TrialSpec& spec = start.spec;
+  backend::Options options{environment, spec.libraries, start.host_of_rank, spec.seed, spec.id, spec.replicate};
+  std::unique_ptr<backend::Backend> backend = make_backend(spec.backend, options);
+  std::vector<Seat> seats;
+  for (const wire::Seat& seat : start.seats) seats.push_back({seat.rank, backend->open_device(seat.device)});
+  tell_phase("ready", -1);
+
+  ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link);
+  tell_phase("communicator_init", -1);
+  runner.connect_world();
+  for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
+    last_cell = cell;
+    tell_phase("cell", cell);
+    std::vector<CellResult> results = runner.run(spec.cells[static_cast<std::size_t>(cell)]);
+    for (std::size_t seat = 0; seat < results.size(); ++seat)
+      link.send({start.seats[seat].rank, wire::CellEnd{cell, std::move(results[seat].outcome),
+                                                       std::move(results[seat].check), std::move(results[seat].samples)}});
+  }
+  last_cell = -1;
+  for (const wire::Seat& seat : start.seats) link.send({seat.rank, wire::Done{}});
+  tell_phase("teardown", -1);
+}
+
+} // namespace ncclprobe::worker

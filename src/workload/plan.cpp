@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/plan.h"
+
+#include "workload/schedule_rules.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace ncclprobe::workload {
+namespace {
+
+using namespace model;
+using base::Errc;
+using base::fail;
+using base::Result;
+
+bool is_pinned(const PlanRequest& request, const std::string& name) {
+  auto overridden = std::find(request.overrides.begin(), request.overrides.end(), name);
+  return request.environment.contains(name) && overridden == request.overrides.end();
+}
+
+void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name) {
+  Setting pinned{name, request.environment.at(name)};
+  if (std::find(plan.pinned.begin(), plan.pinned.end(), pinned) == plan.pinned.end()) plan.pinned.push_back(pinned);
+}
+
+Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
+  std::vector<Cell> cells;
+  std::set<std::string> left_out;
+  for (Collective collective : request.collectives)
+    for (DataType type : request.types)
+      for (ReduceOp op : request.ops) {
+        if (!reduces(collective) && op != request.ops.front()) continue; // the operation plays no part
+        for (Placement placement : request.placements)
+          for (std::uint64_t bytes : request.sizes) {
+            CollectiveRequest one{collective, bytes, type, op, placement, request.root, request.ranks};
+            auto cell = make_collective_cell(one, request.timing);
+            if (!cell && cell.error().code == Errc::unsupported) {
+              left_out.insert(cell.error().message);
+              continue;
+            }
+            if (!cell) return fail(cell.error());
+            if (!reduces(collective)) cell->label.op = ReduceOp::sum;
+            auto same = [&](const Cell& other) { return other.label == cell->label; };
+            if (std::any_of(cells.begin(), cells.end(), same)) continue; // two sizes rounded to one
+            cell->deadline_ns = request.cell_deadline_ns;
+            NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
+            cells.push_back(std::move(*cell));
+          }
+      }
+  plan.notes.insert(plan.notes.end(), left_out.begin(), left_out.end());
+  if (cells.empty()) return fail(Errc::invalid_argument, "there is nothing to measure");
+  return cells;
+}
+
+// The product of the axes and the given combinations, without the default, without duplicates, without
+// what is pinned.
+Result<std::vector<std::vector<Setting>>> make_settings(const PlanRequest& request, Plan& plan) {
+  std::vector<std::vector<Setting>> grid{{}};
+  for (const Axis& axis : request.axes) {
+    if (axis.values.empty()) return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
+    if (is_pinned(request, axis.name)) {
+      note_pinned(request, plan, axis.name);
+      continue;
+    }
+    std::vector<std::vector<Setting>> longer;
+    for (const auto& combination : grid)
+      for (const std::string& value : axis.values) {
+        longer.push_back(combination);
+        longer.back().push_back({axis.name, value});
+      }
+    grid = std::move(longer);
+  }
+  for (const auto& combination : request.settings) {
+    auto pinned = std::find_if(combination.begin(), combination.end(),
+                               [&](const Setting& one) { return is_pinned(request, one.name); });
+    if (pinned == combination.end()) grid.push_back(combination);
+    else note_pinned(request, plan, pinned->name);
+  }
+  std::vector<std::vector<Setting>> distinct;
+  for (const auto& combination : grid)
+    if (!combination.empty() && std::find(distinct.begin(), distinct.end(), combination) == distinct.end())
+      distinct.push_back(combination);
+  return distinct;
+}
+
+Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& request, Plan& plan) {
+  std::map<int, std::vector<Setting>> kept;
+  for (const auto& [rank, settings] : request.per_rank) {
+    if (rank < 0 || rank >= request.ranks)
+      return fail(Errc::invalid_argument, "a setting is given for rank {}, but there are ranks 0 to {}", rank,
+                  request.ranks - 1);
+    for (const Setting& one : settings) {
+      if (is_pinned(request, one.name)) note_pinned(request, plan, one.name);
+      else kept[rank].push_back(one);
+    }
+  }
+  return kept;
+}
+
+} // namespace
+
+Result<Plan> make_plan(const PlanRequest& request) {
+  Plan plan;
+  NCCLPROBE_TRY_ASSIGN(const std::vector<Cell> cells, make_cells(request, plan));
+  NCCLPROBE_TRY_ASSIGN(const auto settings, make_settings(request, plan));
+  NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
+
+  auto add_trial = [&](const std::vector<Setting>& combination, int replicate) {
+    TrialSpec trial;
+    trial.id = static_cast<int>(plan.trials.size());
+    trial.name = label_of(combination);
+    trial.replicate = replicate;
+    trial.backend = request.backend;
+    trial.ranks = request.ranks;
+    trial.seed = request.seed;
+    trial.process = {combination, per_rank};
+    trial.libraries = request.libraries;
+    trial.cells = cells;
+    trial.startup_deadline_ns = request.startup_deadline_ns;
+    plan.trials.push_back(std::move(trial));
+  };
+
+  std::vector<std::vector<Setting>> block{{}}; // the default first, then all others
+  block.insert(block.end(), settings.begin(), settings.end());
+  std::mt19937_64 random(request.seed);
+  for (int replicate = 0; replicate < request.repeats; ++replicate) {
+    for (std::size_t i = block.size(); i > 1; --i) std::swap(block[i - 1], block[random() % i]);
+    for (const auto& combination : block) add_trial(combination, replicate);
+  }
+  if (!settings.empty()) add_trial({}, request.repeats);
+  return plan;
+}
+
+Result<Axis> parse_axis(std::string_view text) {
+  auto equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos)
+    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
+                            "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
+  Axis axis{std::string(text.substr(0, equals)), {}};
+  std::string value;
+  int depth = 0;
+  for (char c : text.substr(equals + 1)) {
+    if (c == ',' && depth == 0) {
+      axis.values.push_back(std::exchange(value, ""));
+    } else if (c == '[' && depth == 0 && value.empty()) {
+      depth = 1;
+    } else if (c == ']' && depth == 1) {
+      depth = 0;
+    } else {
+      value += c;
+    }
+  }
+  if (depth != 0) return fail(Errc::invalid_argument, "'{}': a [ is never closed", text);
+  axis.values.push_back(value);
+  return axis;
+}
+
+std::uint64_t peak_bytes(const std::vector<Cell>& cells) {
+  std::uint64_t peak = 0;
+  for (const Cell& cell : cells) {
+    std::uint64_t sum = 0;
+    for (const BufferDecl& buffer : cell.schedule.buffers) sum += buffer.bytes.common;
+    peak = std::max(peak, sum);
+  }
+  return peak;
+}
+
+} // namespace ncclprobe::workload

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workload/collective_benchmark.h"
+
+namespace ncclprobe::workload {
+
+// One dimension of a grid of settings.
+struct Axis {
+  std::string name; // environment variable
+  std::vector<std::string> values;
+};
+
+// Everything that decides which trials are run. The command line and plan files both end here.
+struct PlanRequest {
+  std::string backend;
+  int ranks = 1;
+  std::vector<model::Collective> collectives;
+  std::vector<std::uint64_t> sizes;
+  std::vector<model::DataType> types{model::DataType::f32};
+  std::vector<model::ReduceOp> ops{model::ReduceOp::sum};
+  std::vector<model::Placement> placements{model::Placement::out_of_place};
+  int root = 0;
+  model::Timing timing;
+  std::int64_t cell_deadline_ns = 30'000'000'000;
+  std::int64_t startup_deadline_ns = 180'000'000'000;
+
+  std::vector<Axis> axes;                            // their product is measured
+  std::vector<std::vector<model::Setting>> settings; // and these combinations as they stand
+  std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
+  std::vector<model::Setting> libraries;
+  int repeats = 2; // fresh-process trials per setting; the default gets one more
+  std::uint64_t seed = 0;
+
+  std::map<std::string, std::string> environment; // the launching one: what is set there is pinned
+  std::vector<std::string> overrides;             // names that may be swept all the same
+};
+
+struct Plan {
+  std::vector<model::TrialSpec> trials; // in the order they run
+  std::vector<model::Setting> pinned;   // asked for, set in the environment, left alone
+  std::vector<std::string> notes;       // what was left out, and why; one line each
+};
+
+// The trials: the default (no settings) and every distinct setting, `repeats` times each, in random
+// blocks (each block holds every setting once, in an order drawn from the seed), the default once more
+// at the end. Every trial runs all cells in the same order. Deterministic: same request, same plan.
+// Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank outside).
+base::Result<Plan> make_plan(const PlanRequest& request);
+
+// "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
+base::Result<Axis> parse_axis(std::string_view text);
+
+// How many bytes of device memory a rank needs at most for these cells.
+std::uint64_t peak_bytes(const std::vector<model::Cell>& cells);
+
+} // namespace ncclprobe::workload

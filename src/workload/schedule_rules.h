@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "model/schedule.h"
+
+namespace ncclprobe::workload {
+
+// Looks for what would hang or corrupt at run time: indexes that name nothing, ranks outside the
+// world or the communicator, slices past the end of their buffer, unbalanced groups, regions out of
+// range or cutting a group, a send without its receive (count and type, pairwise in order), a rank
+// excluded from a collective of its communicator. Errors: invalid_argument, naming the operation.
+base::Result<void> check_schedule(const model::Schedule& schedule, int world_size);
+
+// Global ranks of a communicator, in its order.
+std::vector<int> members_of(const model::CommunicatorDecl& communicator, int world_size);
+
+} // namespace ncclprobe::workload
