@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/enum_names.h"
+#include "model/parse_enum.h"
 
 namespace ncclprobe::model {
 

@@ -10,6 +10,7 @@
 
 #include "model/collective.h"
 #include "model/data_type.h"
+#include "model/parse_enum.h"
 #include "model/per_rank.h"
 #include "model/reduce_op.h"
 
