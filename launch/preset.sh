@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Prints the CMake preset that suits this machine: nvidia if there is a usable nvcc, else host. With --why,
+# prints the reason. Used by quickstart.sh and tests/run.sh; CMake itself never guesses.
+set -euo pipefail
+
+oldest=12.2 # CUDA release that the sources are kept compatible with
+
+nvcc=""
+for candidate in "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" /usr/local/cuda/bin/nvcc "$(command -v nvcc || true)"; do
+  if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+    nvcc=$candidate
+    break
+  fi
+done
+
+if [ -z "$nvcc" ]; then
+  preset=host
+  why="no nvcc in CUDA_HOME, /usr/local/cuda or PATH, so without the NVIDIA backend"
+else
+  release=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p')
+  if [ "$(printf '%s\n' "$oldest" "${release:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
+    preset=nvidia
+    why="$nvcc is CUDA $release"
+  else
+    preset=host
+    why="$nvcc is CUDA ${release:-of an unknown release}, older than $oldest, so without the NVIDIA backend"
+  fi
+fi
+
+case ${1:-} in
+  "") echo "$preset" ;;
+  --why) echo "$why" ;;
+  *) echo "preset.sh: unknown argument '$1'" >&2 && exit 2 ;;
+esac

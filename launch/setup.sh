@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Installs what ncclprobe needs from the distribution (Debian 12, Ubuntu 24.04 and later). This is the
+# one list of packages. Installs only what is missing, and does nothing, fast, if nothing is.
+set -euo pipefail
+
+# To build and to run. libhdf5-dev is the serial HDF5; the parallel one would pull in MPI. There is no ssh
+# here: mpirun needs it only between hosts.
+packages_build=(
+  cmake ninja-build g++ pkg-config
+  libopenmpi-dev openmpi-bin
+  libhdf5-dev
+  libgloo-dev
+  libhwloc-dev
+  libfmt-dev libspdlog-dev libexpected-dev
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
+)
+# To build and run the tests and benchmarks.
+packages_test=(
+  catch2 libbenchmark-dev
+  python3 python3-h5py hdf5-tools
+  binutils git
+)
+# Wanted for the tests, not needed: a release without them still passes.
+packages_optional=(
+  clang-format-14
+)
+
+usage() {
+  cat <<END
+Usage: launch/setup.sh [--without-tests] [--print]
+Installs the distribution packages that ncclprobe needs, as root or through sudo; only missing ones.
+
+  --without-tests  only what is needed to build and run, not to test
+  --print          print the list of packages, one a line, and stop
+  --help           print this and stop
+
+CUDA, NCCL and the NVIDIA driver are not installed by this script. With a CUDA toolkit (12.2 or later)
+in CUDA_HOME, /usr/local/cuda or PATH, the NVIDIA backend can be built too.
+END
+}
+
+tests=yes
+print_only=no
+for argument in "$@"; do
+  case $argument in
+    --without-tests) tests=no ;;
+    --print) print_only=yes ;;
+    --help | -h) usage && exit 0 ;;
+    *) echo "setup.sh: unknown argument '$argument'" >&2 && usage >&2 && exit 2 ;;
+  esac
+done
+
+required=("${packages_build[@]}")
+optional=()
+if [ "$tests" = yes ]; then
+  required+=("${packages_test[@]}")
+  optional=("${packages_optional[@]}")
+fi
+if [ "$print_only" = yes ]; then
+  printf '%s\n' "${required[@]}" "${optional[@]}"
+  exit 0
+fi
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "setup.sh: this system has no apt. Install the equivalents of these Debian packages by hand:" >&2
+  echo "  ${required[*]} ${optional[*]}" >&2
+  exit 1
+fi
+
+# Those of the packages named that are not installed, one a line.
+missing_of() {
+  [ $# -gt 0 ] || return 0
+  local installed
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
+  printf '%s\n' "$@" | grep -vxF -e "$installed" || true
+}
+# Those of the packages named that apt cannot get, one a line.
+unknown_of() {
+  [ $# -gt 0 ] || return 0
+  local known
+  known=$(apt-cache policy "$@" | awk '/^[^ ]/ { sub(":$", ""); name = $0 } /^  Candidate: [^(]/ { print name }')
+  printf '%s\n' "$@" | grep -vxF -e "$known" || true
+}
+
+mapfile -t missing < <(missing_of "${required[@]}")
+mapfile -t missing_optional < <(missing_of "${optional[@]}")
+if [ ${#missing[@]} -eq 0 ] && [ ${#missing_optional[@]} -gt 0 ]; then
+  # Nobody waits for an update of the package lists on account of something optional.
+  mapfile -t unknown < <(unknown_of "${missing_optional[@]}")
+  [ ${#unknown[@]} -lt ${#missing_optional[@]} ] || missing_optional=()
+fi
+if [ ${#missing[@]} -eq 0 ] && [ ${#missing_optional[@]} -eq 0 ]; then
+  echo "setup: all packages are installed"
+  exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=(env)
+elif command -v sudo >/dev/null && sudo true; then
+  as_root=(sudo env)
+elif [ ${#missing[@]} -eq 0 ]; then
+  echo "setup: going on without ${missing_optional[*]} (wanted, not needed)"
+  exit 0
+else
+  echo "setup.sh: packages are missing, and this is neither root nor does sudo work. As root, run:" >&2
+  echo "  apt-get install --no-install-recommends ${missing[*]} ${missing_optional[*]}" >&2
+  exit 1
+fi
+apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+
+echo "setup: to install: ${missing[*]} ${missing_optional[*]}"
+# A source of packages that does not answer is no reason to stop if the others have what is needed.
+"${apt[@]}" update || echo "setup: 'apt-get update' had errors; trying with what there is" >&2
+
+mapfile -t unknown < <(unknown_of "${missing[@]}")
+if [ ${#unknown[@]} -gt 0 ]; then
+  echo "setup.sh: the package sources of this system do not have: ${unknown[*]}" >&2
+  echo "On Ubuntu they are in 'universe' (add-apt-repository universe). Known to work: Debian 12," >&2
+  echo "Ubuntu 24.04." >&2
+  exit 1
+fi
+mapfile -t unknown < <(unknown_of "${missing_optional[@]}")
+for package in "${missing_optional[@]}"; do
+  case " ${unknown[*]} " in
+    *" $package "*) echo "setup: no package $package here; going on without it" ;;
+    *) missing+=("$package") ;;
+  esac
+done
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+echo "setup: done"
