@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on a source file without the licence header, that is too long, that reads the environment where it
+must not, or on a test that stands where no source folder is.
+
+Usage: file_rules.py <root of the source tree>
+"""
+import pathlib
+import re
+import sys
+
+from source_tree import CODE_SUFFIXES, SCRIPT_SUFFIXES, files, folder_of
+
+MOST_LINES = 500
+HEADER = ("SPDX-FileCopyrightText: The ncclprobe authors", "SPDX-License-Identifier: Apache-2.0")
+# Folders of tests/ that mirror no source folder.
+TEST_FOLDERS_OF_THEIR_OWN = {"support", "workers", "architecture", "install", "golden", "machines"}
+# Settings are data below the command line: only these may look at the environment.
+MAY_READ_ENVIRONMENT = {"cli"}
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def check_file(root, path):
+    text = path.read_text()
+    lines = text.splitlines()
+    head = "\n".join(lines[:3])
+    if not all(part in head for part in HEADER):
+        yield "the first lines are not the two-line SPDX header"
+    if len(lines) >= MOST_LINES:
+        yield f"{len(lines)} lines; files stay under {MOST_LINES}"
+    folder = folder_of(root, path)
+    if path.suffix in {".h", ".cuh"} and "#pragma once" not in lines[2:3]:
+        yield "'#pragma once' does not follow the SPDX header"
+    if folder and folder not in MAY_READ_ENVIRONMENT and path.name != "main.cpp" and path.suffix in CODE_SUFFIXES:
+        if re.search(r"\b(secure_)?getenv\s*\(", COMMENT_OR_STRING.sub("", text)):
+            yield "getenv below the command line: settings are data"
+
+
+def check_place(root, path):
+    """A test of src/model/trial.cpp stands in tests/model/."""
+    parts = path.relative_to(root).parts
+    if parts[0] != "tests" or path.suffix not in CODE_SUFFIXES:
+        return
+    if len(parts) == 2:
+        yield "tests stand in a folder named after the one they test"
+    elif parts[1] not in TEST_FOLDERS_OF_THEIR_OWN:
+        mirrored = pathlib.PurePath(*parts[1:-1])
+        if not (root / "src" / mirrored).is_dir() and not (root / mirrored).is_dir():
+            yield f"there is no folder src/{mirrored} or {mirrored} that this could be a test of"
+
+
+def check(root):
+    root = pathlib.Path(root)
+    complaints = []
+    for path in files(root, CODE_SUFFIXES | SCRIPT_SUFFIXES):
+        for reason in (*check_file(root, path), *check_place(root, path)):
+            complaints.append(f"{path.relative_to(root)}: {reason}")
+    return complaints
+
+
+def main(root):
+    complaints = check(root)
+    print("\n".join(complaints) or "all files keep the rules")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The whole check of a checkout: packages, build, format, tests. The last line says how many tests passed,
+# failed and were skipped; the exit code is 0 only if tests ran, none failed and the format is right.
+set -euo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$source_dir"
+
+usage() {
+  cat <<END
+Usage: tests/run.sh [--full] [--host | --nvidia]
+  --full    the slow tests too, and everything once more with AddressSanitizer and UBSan
+  --host    build without the NVIDIA backend even if nvcc is there
+  --nvidia  build with it, and stop if that cannot be done
+  --help    print this and stop
+
+Set NCCLPROBE_REQUIRE_GPU=1 to make tests fail, not skip, where there is no GPU.
+END
+}
+
+full=no
+preset=""
+for argument in "$@"; do
+  case $argument in
+    --full) full=yes ;;
+    --host) preset=host ;;
+    --nvidia) preset=nvidia ;;
+    --help | -h) usage && exit 0 ;;
+    *) echo "run.sh: unknown argument '$argument'" >&2 && usage >&2 && exit 2 ;;
+  esac
+done
+
+launch/setup.sh
+if [ -z "$preset" ]; then
+  preset=$(launch/preset.sh)
+  echo "run.sh: preset '$preset' ($(launch/preset.sh --why))"
+fi
+
+# Open MPI refuses to run as root without these; a container's only user is often root.
+if [ "$(id -u)" -eq 0 ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+trouble=no
+echo "== format"
+tests/check_format.sh || trouble=yes
+
+results=()
+# Configures, builds and tests one preset; the results go to build/<preset>/junit.xml. A failed test is no
+# reason to stop here: the count at the end tells.
+check() {
+  local name=$1
+  shift
+  echo "== build $name"
+  cmake --preset "$name" && cmake --build --preset "$name" || return 1
+  echo "== test $name"
+  local junit=$source_dir/build/$name/junit.xml
+  rm -f "$junit"
+  results+=("$junit")
+  ctest --preset "$name" --parallel 2 --output-junit "$junit" "$@" || trouble=yes
+}
+if [ "$full" = yes ]; then
+  check "$preset" || trouble=yes
+  check asan || trouble=yes
+else
+  check "$preset" --label-exclude '^slow$' || trouble=yes
+fi
+
+if ! python3 tests/support/count_results.py "${results[@]}"; then
+  trouble=yes
+fi
+[ "$trouble" = no ]
