@@ -10,6 +10,7 @@
 
 #include "launch/fleet.h"
 #include "launch/layout.h"
+#include "model/inventory.h"
 #include "model/record.h"
 
 namespace ncclprobe::launch {

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/layout.h"
+#include "model/inventory.h"
+#include "model/run.h"
+
+namespace ncclprobe::launch {
+
+// What each supervisor says of itself before anything runs. All supervisors see all reports and come
+// to the same conclusions.
+struct SupervisorReport {
+  std::string hostname;
+  std::string boot_id; // same boot id = same host
+  std::string version; // ncclprobe's
+  std::vector<std::string> arguments;
+  std::optional<model::Host> inventory; // from the first supervisor of each host
+  std::string problem;                  // why the inventory could not be taken
+};
+std::string encode_report(const SupervisorReport& report);
+base::Result<SupervisorReport> decode_report(const std::string& text);
+
+// Number of each supervisor's host, in order of first appearance.
+std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
+
+// The launcher's idea of the job's size against MPI's. `environment` is the launching one. Errors:
+// mismatch, for instance srun without PMI, which starts N one-rank jobs.
+base::Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size);
+
+// Same arguments, same version, and (between hosts) same library versions everywhere. Errors:
+// mismatch, naming the ranks or hosts that differ; unavailable if an inventory failed.
+base::Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
+
+struct BackendChoice {
+  std::string name;
+  std::string reason;
+};
+// "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if the
+// backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
+base::Result<BackendChoice> choose_backend(const std::string& asked, const std::vector<model::Host>& hosts);
+
+// Seats of all ranks. With several supervisors each has one rank; a single one drives `ranks` ranks
+// (nullopt: all GPUs of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that
+// find no GPU.
+base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports, const std::vector<model::Host>& hosts,
+                                 const std::string& backend, std::optional<int> ranks);
+
+} // namespace ncclprobe::launch

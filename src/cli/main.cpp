@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// ncclprobe: supervises trials of multi-GPU communication. Composition only.
+#include "base/exit_code.h"
+#include "base/version.h"
+#include "cli/plan_command.h"
+#include "cli/run_command.h"
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <unistd.h>
+
+namespace {
+
+using namespace ncclprobe;
+
+cli::World read_world(int argc, char** argv) {
+  cli::World world;
+  world.arguments.assign(argv, argv + argc);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    world.environment.emplace_back(*entry);
+    const std::string& text = world.environment.back();
+    std::size_t equals = text.find('=');
+    if (equals != std::string::npos) world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (auto rank = world.environment_by_name.find(name); rank != world.environment_by_name.end())
+      world.speaks = world.speaks && rank->second == "0";
+  std::error_code error;
+  world.program_folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  return world;
+}
+
+// Becomes another program of ours; returns an exit code only if that fails.
+int become(const std::filesystem::path& program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program.string());
+  std::vector<char*> pointers;
+  for (std::string& one : arguments) pointers.push_back(one.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  std::cerr << "ncclprobe: cannot start " << program.string() << ": " << std::strerror(errno)
+            << "; it belongs beside ncclprobe\n";
+  return base::k_exit_environment;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  cli::World world = read_world(argc, argv);
+  cli::Command command = cli::parse_command_line(world.arguments);
+  if (auto* leave = std::get_if<cli::Leave>(&command)) return leave->exit_code;
+  if (auto* report = std::get_if<cli::ReportCommand>(&command))
+    return become(world.program_folder / "ncclprobe-report", report->arguments);
+  if (std::holds_alternative<cli::VersionCommand>(command)) {
+    std::cout << "ncclprobe " << base::version() << "\n" << std::flush;
+    return become(world.program_folder / "ncclprobe-worker", {"--version"});
+  }
+  try {
+    if (auto* plan = std::get_if<cli::PlanCommand>(&command)) {
+      base::start_log("ncclprobe", plan->options.verbosity);
+      return cli::plan_command(world, std::move(plan->options), plan->dry_run);
+    }
+    auto& run = std::get<cli::RunCommand>(command);
+    base::start_log("ncclprobe", run.options.verbosity);
+    return cli::run_command(world, std::move(run.options));
+  } catch (const std::exception& error) {
+    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+    return base::k_exit_internal;
+  }
+}

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/options.h"
+
+#include "base/exit_code.h"
+#include "base/units.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::Result;
+
+constexpr const char* k_footer = R"(Examples:
+  ncclprobe                                  all GPUs of this node (2 CPU ranks without one), about 2 minutes
+  mpirun -np 8 ncclprobe                     one rank a GPU, several nodes too
+  mpirun -np 8 ncclprobe --set NCCL_ALGO=Ring,Tree --set NCCL_PROTO=LL,LL128,Simple --sizes 64K:64M:x4
+  ncclprobe --backend host --ranks 4 --collectives all_reduce,broadcast --sizes 1M
+  ncclprobe plan --dry-run --plan sweep.toml
+  ncclprobe report run.h5 --format csv
+
+Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
+  4 nothing measured, 5 wrong data, 6 launch does not fit the machine, 7 results not written, 130 interrupted)";
+
+constexpr const char* k_run_footer = R"(Examples:
+  ncclprobe run --sizes 8:8G:x2 --collectives all_reduce
+  ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5
+  ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b --set NCCL_NSOCKS_PERTHREAD=1,4
+  ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
+
+A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
+--override names it.)";
+
+constexpr const char* k_plan_footer = R"(Examples:
+  ncclprobe plan --dry-run                   the trials of the default job, and about how long they take
+  ncclprobe plan --set NCCL_PROTO=LL,Simple > sweep.toml
+  ncclprobe run --plan sweep.toml)";
+
+// Turns a parser of ours into a CLI11 callback: its error becomes CLI11's, with the option's name.
+template <typename Parse> auto checked(Parse parse) {
+  return [parse](const std::string& text) {
+    Result<void> parsed = parse(text);
+    if (!parsed) throw CLI::ValidationError(parsed.error().text());
+  };
+}
+
+template <typename T>
+Result<void> parse_names(const std::string& text, std::string_view what, std::optional<std::vector<T>>& into) {
+  std::vector<T> values;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    NCCLPROBE_TRY_ASSIGN(const T value, model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    at = comma + 1;
+  }
+  into = std::move(values);
+  return {};
+}
+
+// Options of `run` and `plan`: the same, declared once.
+void declare(CLI::App& app, RunOptions& options) {
+  auto text = [&](const char* name, const char* value, const char* help, auto parse) {
+    return app.add_option_function<std::string>(name, checked(parse), help)->type_name(value);
+  };
+  auto texts = [&](const char* name, const char* value, const char* help, auto parse) { // may be repeated
+    auto parse_all = [parse](const std::vector<std::string>& all) {
+      for (const std::string& one : all) checked(parse)(one);
+    };
+    app.add_option_function<std::vector<std::string>>(name, parse_all, help)->type_name(value)->allow_extra_args(false);
+  };
+  auto number = [&](const char* name, auto& into, int least, const char* help) {
+    return app.add_option(name, into, help)->type_name("N")->check(CLI::Range(least, 1'000'000));
+  };
+  auto duration = [&](const char* name, std::optional<std::int64_t>& into, const char* help) {
+    text(name, "TIME", help, [&into](const std::string& value) -> Result<void> {
+      NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(value));
+      return {};
+    });
+  };
+
+  app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")->type_name("FILE");
+  app.add_option("--backend", options.backend, "auto (default), nvidia, host (Gloo on the CPU), synthetic")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "nvidia", "host", "synthetic"}));
+  number("--ranks", options.ranks, 1, "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
+  number("--devices-per-worker", options.seats_per_worker, 1, "Ranks that one worker process drives (default 1)");
+
+  text("--collectives,-c", "NAME,...", "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, send_recv",
+       [&](const std::string& value) { return parse_names(value, "collective", options.collectives); });
+  text("--sizes,-s", "SIZES", "Message sizes: 8:8G:x2, 1M:64M:+1M, or a list 1K,1M",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(options.sizes, base::parse_sizes(value));
+         return {};
+       });
+  text("--types,-t", "NAME,...", "f32 (default), f16, bf16, f64, i32, u8",
+       [&](const std::string& value) { return parse_names(value, "data type", options.types); });
+  text("--ops", "NAME,...", "sum (default), max, min, avg",
+       [&](const std::string& value) { return parse_names(value, "reduction", options.ops); });
+  text("--placement", "NAME,...", "out_of_place (default), in_place",
+       [&](const std::string& value) { return parse_names(value, "placement", options.placements); });
+  number("--root", options.root, 0, "Root of broadcast, reduce, gather, scatter (default 0)");
+
+  texts("--set", "NAME=V,V", "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
+         options.axes.push_back(std::move(axis));
+         return {};
+       });
+  texts("--rank-set", "RANKS:NAME=V", "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
+       [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
+  texts("--library", "NAME=PATH", "Load this shared library: nccl, nvml, cupti, cublaslt",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
+         options.libraries.push_back(std::move(library));
+         return {};
+       });
+  app.add_option("--override", options.overrides, "Sweep this variable although the environment sets it")
+      ->type_name("NAME");
+  app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only");
+
+  number("--repeat", options.repeats, 1, "Fresh-process trials per setting (default 2)");
+  number("--warmups,-w", options.warmups, 0, "Untimed runs before timing (default 5)");
+  number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
+  number("--batches", options.batches, 1, "Timed batches per cell (default 5)");
+  duration("--budget", options.budget_ns, "Time box per cell: cuts iterations, then batches");
+  duration("--cell-timeout", options.cell_deadline_ns, "A cell that takes longer is a hang (default 30s)");
+  duration("--startup-timeout", options.startup_deadline_ns, "From spawn to the first cell (default 180s)");
+  app.add_option("--seed", options.seed, "Order of trials and data patterns (default: random, recorded)")->type_name("N");
+  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")->type_name("FILE");
+  app.add_flag_callback("--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
+  app.add_flag_callback("--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+}
+
+bool is_word_of_ours(const std::string& word) {
+  constexpr std::array k_words{"run", "plan", "report", "--help", "-h", "--help-all", "--version"};
+  return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+}
+
+} // namespace
+
+Result<model::Setting> parse_setting(const std::string& text) {
+  std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
+  return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<void> add_rank_setting(const std::string& text, std::map<int, std::vector<model::Setting>>& per_rank) {
+  auto refuse = [&] {
+    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not RANKS:NAME=VALUE", text),
+                            "for example 0-3:NCCL_HOSTID=a or 5:NCCL_ALGO=Tree"});
+  };
+  std::size_t colon = text.find(':');
+  if (colon == 0 || colon == std::string::npos) return refuse();
+  int first = 0;
+  int last = 0;
+  const char* end = text.data() + colon;
+  auto [after, error] = std::from_chars(text.data(), end, first);
+  if (error != std::errc{}) return refuse();
+  last = first;
+  if (after != end) {
+    if (*after != '-') return refuse();
+    auto [finish, range_error] = std::from_chars(after + 1, end, last);
+    if (range_error != std::errc{} || finish != end) return refuse();
+  }
+  if (first < 0 || last < first || last > 1'000'000) return refuse();
+  auto setting = parse_setting(text.substr(colon + 1));
+  if (!setting) return refuse();
+  for (int rank = first; rank <= last; ++rank) per_rank[rank].push_back(*setting);
+  return {};
+}
+
+Command parse_command_line(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (words.empty() || !is_word_of_ours(words.front())) words.insert(words.begin(), "run");
+  // The report has a program of its own, which reads its own arguments.
+  if (words.front() == "report") return ReportCommand{{words.begin() + 1, words.end()}};
+  if (words.front() == "--version") return VersionCommand{};
+
+  CLI::App app{"ncclprobe measures multi-GPU communication: NCCL collectives under different settings, each setting "
+               "in processes of its own, data checked in every cell. `run` may be left out.",
+               "ncclprobe"};
+  app.footer(k_footer);
+  app.require_subcommand(1);
+  RunOptions options;
+  bool dry_run = false;
+  CLI::App* run = app.add_subcommand("run", "Measure, store and report");
+  declare(*run, options);
+  run->footer(k_run_footer);
+  CLI::App* plan = app.add_subcommand("plan", "Print the plan as a plan file, or with --dry-run the trials it means");
+  declare(*plan, options);
+  plan->add_flag("--dry-run", dry_run, "Print the trials and the expected time");
+  plan->footer(k_plan_footer);
+  app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
+  app.add_flag_callback("--version", [] {}, "Print versions, build options and architectures");
+
+  std::reverse(words.begin(), words.end()); // CLI11 takes them last first
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
+  }
+  if (*plan) return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
+  return RunCommand{options};
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "model/trial.h"
+#include "workload/plan.h"
+
+namespace ncclprobe::cli {
+
+// What the command line and a plan file can say. Unset means "not said": a value from the command line
+// wins over the plan file's, and that over the default job's.
+struct RunOptions {
+  std::optional<std::string> backend;
+  std::optional<int> ranks;
+  std::optional<std::vector<model::Collective>> collectives;
+  std::optional<std::vector<std::uint64_t>> sizes;
+  std::optional<std::vector<model::DataType>> types;
+  std::optional<std::vector<model::ReduceOp>> ops;
+  std::optional<std::vector<model::Placement>> placements;
+  std::optional<int> root;
+  std::optional<int> warmups;
+  std::optional<int> iterations;
+  std::optional<int> batches;
+  std::optional<std::int64_t> budget_ns;
+  std::optional<std::int64_t> cell_deadline_ns;
+  std::optional<std::int64_t> startup_deadline_ns;
+  std::optional<int> repeats;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> output;
+  std::optional<int> seats_per_worker;
+  std::vector<workload::Axis> axes;
+  std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
+  std::map<int, std::vector<model::Setting>> per_rank;
+  std::vector<model::Setting> libraries;
+  std::vector<std::string> overrides;
+  bool no_sweep = false; // the default settings alone
+  std::string plan_file;
+  base::Verbosity verbosity = base::Verbosity::normal;
+};
+
+struct RunCommand {
+  RunOptions options;
+};
+enum class DryRun { no, yes };
+struct PlanCommand {
+  RunOptions options;
+  DryRun dry_run = DryRun::no;
+};
+struct ReportCommand {
+  std::vector<std::string> arguments; // passed on to ncclprobe-report
+};
+struct VersionCommand {};
+// Help was printed, or the arguments are wrong and that was printed: leave with this code.
+struct Leave {
+  int exit_code;
+};
+using Command = std::variant<RunCommand, PlanCommand, ReportCommand, VersionCommand, Leave>;
+
+// Reads the arguments (argv[0] first). Touches no hardware. Prints help and usage errors itself.
+Command parse_command_line(const std::vector<std::string>& arguments);
+
+// "0-3:NCCL_HOSTID=a" -> the setting for ranks 0 to 3. Errors: invalid_argument.
+base::Result<void> add_rank_setting(const std::string& text, std::map<int, std::vector<model::Setting>>& per_rank);
+
+// "NAME=value". Errors: invalid_argument.
+base::Result<model::Setting> parse_setting(const std::string& text);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "cli/options.h"
+
+// Plan files are TOML and say anything the command line can:
+//
+//   backend = "nvidia"          # each key as the option of the same name; lists are TOML arrays
+//   collectives = ["all_reduce", "all_gather"]
+//   sizes = "1K:256M:x4"
+//   repeat = 3
+//   cell_timeout = "30s"
+//   [[axis]]                    # the product of all axes is measured, in this order
+//   name = "NCCL_PROTO"
+//   values = ["LL", "Simple"]
+//   [[setting]]                 # and these combinations as they stand
+//   environment = { NCCL_ALGO = "Ring", NCCL_BUFFSIZE = "8388608" }
+//   [[rank_set]]
+//   ranks = "0-3"
+//   environment = { NCCL_HOSTID = "a" }
+//   [libraries]
+//   nccl = "/opt/nccl/lib/libnccl.so.2"
+namespace ncclprobe::cli {
+
+// Fills what `options` leaves unset. Errors: not_found, io, invalid_argument with file and line.
+base::Result<void> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
+
+// The plan file that means these options.
+std::string write_plan_file(const RunOptions& options);
+
+} // namespace ncclprobe::cli

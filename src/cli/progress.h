@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "launch/supervisor.h"
+
+namespace ncclprobe::cli {
+
+// Progress of a run on stderr: one line that is redrawn on a terminal, a line per trial elsewhere.
+class Progress {
+public:
+  enum class Style { silent, lines, bar };
+  static Style style_for(bool quiet, int stderr_fd);
+
+  // `expected_ns`: guess for the whole run, replaced by what is seen as trials finish.
+  Progress(Style style, int trials, double expected_ns);
+  ~Progress();
+
+  void begin_trial(const model::TrialSpec& spec);
+  void update(const launch::TrialProgress& progress);
+  void end_trial(const model::TrialRecord& record);
+
+private:
+  std::string eta() const;
+  void draw();
+  void clear();
+
+  Style style_;
+  int trials_;
+  double expected_ns_;
+  std::int64_t started_ns_;
+  std::int64_t drawn_ns_ = 0;
+  int done_ = 0;
+  int failed_ = 0;
+  std::string name_;
+  launch::TrialProgress now_;
+};
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/session.h"
+
+#include "base/atomic_file.h"
+#include "base/version.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Result;
+
+constexpr std::chrono::seconds k_inventory_patience{120}; // a cold driver can take a minute
+
+bool started_by_launcher(const World& world) {
+  constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
+  return std::any_of(k_marks.begin(), k_marks.end(),
+                     [&](const char* name) { return world.environment_by_name.contains(name); });
+}
+
+launch::SupervisorReport report_of_this_host(const World& world) {
+  launch::SupervisorReport report;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  report.hostname = name;
+  report.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or(report.hostname);
+  report.version = base::version();
+  report.arguments.assign(world.arguments.begin() + 1, world.arguments.end());
+  return report;
+}
+
+void add_inventory(const launch::WorkerProgram& worker, launch::SupervisorReport& report) {
+  launch::WorkerProgram inventory = worker;
+  inventory.arguments = {"--inventory"};
+  auto host = launch::take_inventory(inventory, k_inventory_patience);
+  if (host) report.inventory = std::move(*host);
+  else report.problem = host.error().text();
+}
+
+Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet, const launch::SupervisorReport& own) {
+  std::vector<launch::SupervisorReport> reports;
+  for (const std::string& text : fleet.all_gather(encode_report(own))) {
+    NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+Result<void> agree(const World& world, const RunOptions& options, Session& session) {
+  NCCLPROBE_TRY(launch::check_launcher(world.environment_by_name, session.fleet->size()));
+  session.worker = {world.program_folder / "ncclprobe-worker", {}, world.environment};
+  launch::SupervisorReport own = report_of_this_host(world);
+  NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
+  std::vector<int> hosts = launch::host_numbers(session.reports);
+  auto me = static_cast<std::size_t>(session.fleet->rank());
+  bool first_here = std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
+  if (first_here) add_inventory(session.worker, own);
+  NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
+  NCCLPROBE_TRY(launch::check_agreement(session.reports));
+  for (const launch::SupervisorReport& report : session.reports)
+    if (report.inventory) session.hosts.push_back(*report.inventory);
+  NCCLPROBE_TRY_ASSIGN(session.backend, launch::choose_backend(options.backend.value_or("auto"), session.hosts));
+  NCCLPROBE_TRY_ASSIGN(session.layout,
+                       launch::make_layout(session.reports, session.hosts, session.backend.name, options.ranks));
+  return {};
+}
+
+} // namespace
+
+Result<void> open_session(const World& world, const RunOptions& options, Session& session) {
+  if (started_by_launcher(world)) {
+    NCCLPROBE_TRY_ASSIGN(session.fleet, launch::make_mpi_fleet(nullptr, nullptr));
+  } else {
+    session.fleet = launch::make_local_fleet();
+  }
+  return agree(world, options, session);
+}
+
+Result<void> open_local_session(const World& world, const RunOptions& options, Session& session) {
+  session.fleet = launch::make_local_fleet();
+  return agree(world, options, session);
+}
+
+workload::PlanRequest make_request(const RunOptions& options, const Session& session, const World& world) {
+  workload::PlanRequest request;
+  request.backend = session.backend.name;
+  request.ranks = session.layout.ranks();
+  request.collectives = *options.collectives;
+  request.sizes = *options.sizes;
+  request.types = *options.types;
+  request.ops = *options.ops;
+  request.placements = *options.placements;
+  request.root = *options.root;
+  request.timing = {*options.warmups, *options.iterations, *options.batches, options.budget_ns.value_or(0)};
+  request.cell_deadline_ns = *options.cell_deadline_ns;
+  request.startup_deadline_ns = *options.startup_deadline_ns;
+  request.axes = options.axes;
+  request.settings = options.settings;
+  request.per_rank = options.per_rank;
+  request.libraries = options.libraries;
+  request.repeats = *options.repeats;
+  request.seed = *options.seed;
+  request.environment = world.environment_by_name;
+  request.overrides = options.overrides;
+  return request;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/verdict.h"
+
+#include "base/exit_code.h"
+#include "base/log.h"
+
+namespace ncclprobe::cli {
+
+using base::Errc;
+
+int exit_code_of(const base::Error& error) {
+  switch (error.code) {
+  case Errc::invalid_argument:
+  case Errc::not_found: return base::k_exit_usage;
+  case Errc::io: return base::k_exit_output;
+  case Errc::mismatch:
+  case Errc::unavailable:
+  case Errc::unsupported: return base::k_exit_environment;
+  default: return base::k_exit_internal;
+  }
+}
+
+int give_up(const base::Error& error) {
+  spdlog::error("{}", error.text());
+  return exit_code_of(error);
+}
+
+void Tally::add(const model::TrialRecord& trial) {
+  bool cells_say_it = false;
+  for (const model::CellRecord& cell : trial.cells) {
+    if (cell.outcome.ok()) {
+      ++ok_;
+      continue;
+    }
+    cells_say_it = true;
+    ++(cell.outcome.kind == model::OutcomeKind::wrong_data ? wrong_ : failed_);
+  }
+  if (!trial.outcome.ok() && !cells_say_it) ++failed_;
+}
+
+int Tally::exit_code() const {
+  if (wrong_ > 0) return base::k_exit_wrong_data;
+  if (ok_ == 0) return base::k_exit_nothing;
+  return failed_ > 0 ? base::k_exit_some_failed : base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

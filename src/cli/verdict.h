@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "model/record.h"
+
+// How a command ends: errors and outcomes as exit codes (base/exit_code.h).
+namespace ncclprobe::cli {
+
+int exit_code_of(const base::Error& error);
+
+// Prints the error on stderr and returns its exit code.
+int give_up(const base::Error& error);
+
+// How the trials of a run went, in one exit code.
+class Tally {
+public:
+  void add(const model::TrialRecord& trial);
+  int exit_code() const;
+
+private:
+  int ok_ = 0;
+  int failed_ = 0;
+  int wrong_ = 0;
+};
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/plan.h"
+
+#include "support/catch.h"
+
+#include <map>
+#include <set>
+
+using namespace ncclprobe;
+using namespace ncclprobe::model;
+using workload::make_plan;
+
+namespace {
+
+workload::PlanRequest request() {
+  workload::PlanRequest request;
+  request.backend = "host";
+  request.ranks = 4;
+  request.collectives = {Collective::all_reduce, Collective::all_gather};
+  request.sizes = {1024, 4096};
+  request.axes = {{"NCCL_ALGO", {"Ring", "Tree"}}, {"NCCL_PROTO", {"LL", "LL128", "Simple"}}};
+  return request;
+}
+
+std::map<std::string, int> trials_by_name(const workload::Plan& plan) {
+  std::map<std::string, int> count;
+  for (const TrialSpec& trial : plan.trials) ++count[trial.name];
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("the grid is the product of the axes, with the default among them and once more") {
+  auto plan = make_plan(request());
+
+  REQUIRE(plan.has_value());
+  auto count = trials_by_name(*plan);
+  CHECK(count.size() == 7);
+  CHECK(count["NCCL_ALGO=Tree NCCL_PROTO=LL128"] == 2);
+  CHECK(count["default"] == 3);
+  CHECK(plan->trials.front().cells.size() == 4);
+  CHECK(plan->trials[5].id == 5);
+}
+
+TEST_CASE("each block holds every setting once, in an order drawn from the seed") {
+  auto first = make_plan(request());
+  auto again = make_plan(request());
+  workload::PlanRequest other_seed = request();
+  other_seed.seed = 1;
+  auto other = make_plan(other_seed);
+
+  auto names = [](const workload::Plan& plan) {
+    std::vector<std::string> all;
+    for (const TrialSpec& trial : plan.trials) all.push_back(trial.name);
+    return all;
+  };
+  CHECK(names(*first) == names(*again));
+  CHECK(names(*first) != names(*other));
+  auto order = names(*first);
+  CHECK(std::set<std::string>(order.begin(), order.begin() + 7).size() == 7);
+  CHECK(std::set<std::string>(order.begin() + 7, order.begin() + 14).size() == 7);
+}
+
+TEST_CASE("a variable of the launching environment is pinned unless it is overridden") {
+  workload::PlanRequest pinned = request();
+  pinned.environment = {{"NCCL_PROTO", "Simple"}, {"HOME", "/root"}};
+  pinned.settings = {{{"NCCL_PROTO", "LL"}, {"NCCL_BUFFSIZE", "8388608"}}, {{"NCCL_BUFFSIZE", "1048576"}}};
+  pinned.per_rank[1] = {{"NCCL_PROTO", "LL"}, {"NCCL_HOSTID", "a"}};
+
+  auto plan = make_plan(pinned);
+
+  REQUIRE(plan.has_value());
+  auto count = trials_by_name(*plan);
+  CHECK(count.size() == 4); // default, Ring, Tree, NCCL_BUFFSIZE=1048576
+  CHECK(count.contains("NCCL_ALGO=Ring"));
+  CHECK(count.contains("NCCL_BUFFSIZE=1048576"));
+  CHECK(plan->pinned == std::vector<Setting>{{"NCCL_PROTO", "Simple"}});
+  CHECK(plan->trials[0].process.per_rank.at(1) == std::vector<Setting>{{"NCCL_HOSTID", "a"}});
+
+  pinned.overrides = {"NCCL_PROTO"};
+  auto overridden = make_plan(pinned);
+  CHECK(trials_by_name(*overridden).size() == 9);
+  CHECK(overridden->pinned.empty());
+}
+
+TEST_CASE("operations multiply only collectives that reduce, and impossible forms are noted") {
+  workload::PlanRequest wide = request();
+  wide.collectives.push_back(Collective::all_to_all);
+  wide.sizes = {1024};
+  wide.ops = {ReduceOp::max, ReduceOp::avg};
+  wide.placements = {Placement::out_of_place, Placement::in_place};
+
+  auto plan = make_plan(wide);
+
+  REQUIRE(plan.has_value());
+  CHECK(plan->trials[0].cells.size() == 4 + 2 + 1);
+  REQUIRE(plan->notes.size() == 1);
+  CHECK_THAT(plan->notes[0], ContainsSubstring("all_to_all has no in-place form"));
+}
+
+TEST_CASE("without settings the default alone is measured, as often as asked") {
+  workload::PlanRequest alone = request();
+  alone.axes.clear();
+  alone.repeats = 3;
+  auto plan = make_plan(alone);
+  CHECK(trials_by_name(*plan) == std::map<std::string, int>{{"default", 3}});
+}
+
+TEST_CASE("bad requests say what is wrong") {
+  workload::PlanRequest bad = request();
+  SECTION("nothing to measure") {
+    bad.sizes.clear();
+    CHECK_THAT(make_plan(bad).error().message, ContainsSubstring("nothing to measure"));
+  }
+  SECTION("a rank that does not exist") {
+    bad.per_rank[4] = {{"X", "1"}};
+    CHECK_THAT(make_plan(bad).error().message, ContainsSubstring("rank 4"));
+  }
+  SECTION("an axis without values") {
+    bad.axes[0].values.clear();
+    CHECK_THAT(make_plan(bad).error().message, ContainsSubstring("NCCL_ALGO"));
+  }
+}
+
+TEST_CASE("an axis is NAME=value,value with [a,b] as one value") {
+  auto axis = workload::parse_axis("NCCL_ALGO=Ring,[Ring,Tree],^NVLS");
+  REQUIRE(axis.has_value());
+  CHECK(axis->name == "NCCL_ALGO");
+  CHECK(axis->values == std::vector<std::string>{"Ring", "Ring,Tree", "^NVLS"});
+  CHECK(workload::parse_axis("X=")->values == std::vector<std::string>{""});
+  CHECK_FALSE(workload::parse_axis("NCCL_ALGO").has_value());
+  CHECK_FALSE(workload::parse_axis("=Ring").has_value());
+  CHECK_FALSE(workload::parse_axis("X=[a,b").has_value());
+}

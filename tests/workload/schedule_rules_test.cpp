@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/schedule_rules.h"
+
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::model;
+
+namespace {
+
+// A valid all_reduce of 16 floats on two ranks, to be spoiled.
+Schedule valid() {
+  Schedule schedule;
+  schedule.streams = {{"s"}};
+  schedule.communicators = {{"world"}};
+  schedule.buffers = {{"data", 64}};
+  schedule.operations = {{CollectiveOp{Collective::all_reduce, 0, 0, {0}, {0}, 16}}};
+  schedule.timed = {0, 1};
+  return schedule;
+}
+
+Operation send(int to, std::uint64_t count, std::vector<int> ranks) {
+  return {SendOp{0, 0, {0}, count, DataType::f32, {Peer::Kind::absolute, to}}, std::move(ranks)};
+}
+Operation receive(int from, std::uint64_t count, std::vector<int> ranks) {
+  return {RecvOp{0, 0, {0}, count, DataType::f32, {Peer::Kind::absolute, from}}, std::move(ranks)};
+}
+
+std::string refusal(const Schedule& schedule) {
+  auto checked = workload::check_schedule(schedule, 2);
+  return checked ? "" : checked.error().message;
+}
+
+} // namespace
+
+TEST_CASE("a sound schedule passes") { CHECK(refusal(valid()).empty()); }
+
+TEST_CASE("what would corrupt memory is refused, naming operation and rank") {
+  Schedule schedule = valid();
+
+  SECTION("past the end of a buffer") {
+    std::get<CollectiveOp>(schedule.operations[0].what).count = 17;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("operation 0 reaches byte 68 of buffer 'data', which has 64"));
+  }
+  SECTION("an offset that wraps around") {
+    std::get<CollectiveOp>(schedule.operations[0].what).send.offset_bytes = UINT64_MAX - 3;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("operation 0 reaches"));
+  }
+  SECTION("a rank without the buffer") {
+    schedule.buffers[0].bytes.exceptions[1] = 0;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("0 on rank 1"));
+  }
+  SECTION("no such buffer, stream or communicator") {
+    std::get<CollectiveOp>(schedule.operations[0].what).send.buffer = 1;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("buffer 1"));
+    schedule = valid();
+    std::get<CollectiveOp>(schedule.operations[0].what).stream = 2;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("stream 2"));
+    schedule = valid();
+    std::get<CollectiveOp>(schedule.operations[0].what).communicator = -1;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("communicator -1"));
+  }
+}
+
+TEST_CASE("what would hang is refused") {
+  Schedule schedule = valid();
+
+  SECTION("a rank left out of a collective") {
+    schedule.operations[0].ranks = {0};
+    CHECK_THAT(refusal(schedule), ContainsSubstring("leaves rank 1 out"));
+  }
+  SECTION("a send that nobody receives") {
+    schedule.operations.push_back(send(1, 4, {0}));
+    CHECK_THAT(refusal(schedule), ContainsSubstring("send from rank 0 to rank 1"));
+  }
+  SECTION("a receive of another length") {
+    schedule.operations.push_back(send(1, 4, {0}));
+    schedule.operations.push_back(receive(0, 5, {1}));
+    CHECK_THAT(refusal(schedule), ContainsSubstring("5 elements of f32 against 4"));
+  }
+  SECTION("an open group, a nested one, an end without a beginning") {
+    schedule.operations.push_back({GroupBeginOp{}});
+    CHECK_THAT(refusal(schedule), ContainsSubstring("never ended"));
+    schedule.operations.push_back({GroupBeginOp{}});
+    CHECK_THAT(refusal(schedule), ContainsSubstring("inside a group"));
+    schedule = valid();
+    schedule.operations.push_back({GroupEndOp{}});
+    CHECK_THAT(refusal(schedule), ContainsSubstring("not begun"));
+  }
+  SECTION("waiting for an event that nothing records") {
+    schedule.operations.push_back({WaitEventOp{0, 7}});
+    CHECK_THAT(refusal(schedule), ContainsSubstring("event 7"));
+  }
+  SECTION("a timed region that cuts a group or is empty") {
+    schedule.operations = {{GroupBeginOp{}}, send(1, 4, {0}), receive(0, 4, {1}), {GroupEndOp{}}};
+    schedule.timed = {1, 4};
+    CHECK_THAT(refusal(schedule), ContainsSubstring("cuts a group"));
+    schedule.timed = {2, 2};
+    CHECK_THAT(refusal(schedule), ContainsSubstring("timed region"));
+  }
+}
+
+TEST_CASE("matching sends and receives pass, by pairs and in a relative ring") {
+  Schedule schedule = valid();
+  schedule.operations = {send(1, 4, {0}), receive(0, 4, {1})};
+  schedule.timed = {0, 2};
+  CHECK(refusal(schedule).empty());
+
+  schedule.operations = {{GroupBeginOp{}},
+                         {SendOp{0, 0, {0}, 4, DataType::f32, {Peer::Kind::relative, 1}}},
+                         {RecvOp{0, 0, {0}, 4, DataType::f32, {Peer::Kind::relative, -1}}},
+                         {GroupEndOp{}}};
+  schedule.timed = {0, 4};
+  CHECK(refusal(schedule).empty());
+}
+
+TEST_CASE("a communicator names ranks of the world, each once") {
+  Schedule schedule = valid();
+  schedule.communicators.push_back({"sub", {0, 0}});
+  CHECK_THAT(refusal(schedule), ContainsSubstring("communicator 1"));
+  schedule.communicators[1].ranks = {2};
+  CHECK_THAT(refusal(schedule), ContainsSubstring("communicator 1"));
+  schedule.communicators[1].ranks = {1};
+  CHECK(refusal(schedule).empty());
+}
