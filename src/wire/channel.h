@@ -2,23 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-
 #include "base/clock.h"
 #include "base/fd.h"
 #include "wire/message.h"
 
+#include <optional>
+
 namespace ncclprobe::wire {
 
-// One end of a connected socket pair that carries Messages. The descriptor is non-blocking.
+// One end of a connected socket pair that carries Messages. The descriptor is non-blocking. One
+// thread may send while another receives.
 class Channel {
 public:
   explicit Channel(base::Fd fd);
   int fd() const { return fd_.get(); }
 
   // Writes the whole frame, waiting for the reader if need be. Errors: crashed (the other end is
-  // gone), timed_out (it did not read in time), io.
-  base::Result<void> send(const Message& message, base::Deadline deadline = base::Deadline::never());
+  // gone), timed_out (it did not read in time; the frame may be cut, so the channel is dead), io.
+  base::Result<void> send(const Message& message,
+                          base::Deadline deadline = base::Deadline::never());
+
+  // The same for someone who must not wait: enqueue() only keeps the frame, flush() writes what the
+  // other end takes now. waits_for_reader() tells whether poll(2) should watch for POLLOUT.
+  void enqueue(const Message& message) { outbox_ += encode(message); }
+  base::Result<void> flush();
+  bool waits_for_reader() const { return !outbox_.empty(); }
 
   // The next message; nullopt if none is complete at the deadline. Errors: crashed (end of file),
   // protocol, io.
@@ -27,9 +35,10 @@ public:
 private:
   base::Fd fd_;
   Decoder decoder_;
+  std::string outbox_;
 };
 
-// A connected pair: first for the supervisor (close-on-exec), second for the worker.
+// A connected pair: first for the supervisor, second for the worker, both close-on-exec.
 base::Result<std::pair<Channel, base::Fd>> make_channel();
 
 } // namespace ncclprobe::wire

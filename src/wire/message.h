@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+#include "model/inventory.h"
+#include "model/record.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,13 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.h"
-#include "model/inventory.h"
-#include "model/record.h"
-
 // What supervisor and worker say to each other over one inherited descriptor. A frame is a fixed
-// header (magic, version, type, global rank, length) and a payload: JSON for control, packed columns
-// for samples.
+// header (magic, version, type, global rank, length) and a payload: JSON for control, packed
+// columns for samples.
 namespace ncclprobe::wire {
 
 inline constexpr std::uint16_t k_protocol_version = 1;
@@ -49,7 +49,7 @@ struct Phase {
 // Both ways. Up: this worker's contributions; down: everybody's, in the order of members.
 struct Exchange {
   std::string key;
-  std::vector<int> members;             // global ranks
+  std::vector<int> members;                 // global ranks
   std::map<int, std::string> contributions; // opaque bytes by global rank
 };
 
@@ -90,7 +90,8 @@ class Decoder {
 public:
   void feed(const char* data, std::size_t size);
   // The next whole message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
-  // version, over-long frame (1 GiB), payload that does not parse. After an error the stream is dead.
+  // version, over-long frame (1 GiB), payload that does not parse. After an error the stream is
+  // dead.
   base::Result<std::optional<Message>> next();
 
 private:

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/fleet.h"
+
+#include <deque>
+#include <unistd.h>
+
+namespace ncclprobe::launch {
+namespace {
+
+class LocalFleet : public Fleet {
+public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  std::string description() const override { return ""; }
+
+  void post(int, std::string bytes) override { inbox_.push_back({0, std::move(bytes)}); }
+
+  std::optional<Mail> poll() override {
+    if (inbox_.empty())
+      return std::nullopt;
+    Mail mail = std::move(inbox_.front());
+    inbox_.pop_front();
+    return mail;
+  }
+
+  std::vector<std::string> all_gather(std::string bytes) override { return {std::move(bytes)}; }
+
+  [[noreturn]] void abort(int exit_code) override { ::_exit(exit_code); }
+
+private:
+  std::deque<Mail> inbox_;
+};
+
+} // namespace
+
+std::unique_ptr<Fleet> make_local_fleet() {
+  return std::make_unique<LocalFleet>();
+}
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "launch/fleet.h"
+
+#include <climits>
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <list>
+#include <thread>
+
+// The only file that knows MPI. Every call here returns at once; whoever waits tests, then sleeps.
+namespace ncclprobe::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int k_mail_tag = 1;
+// What an MPI library is asked before it is given up on.
+constexpr int k_tests_per_poll = 64;
+
+base::Error mpi_error(const char* call, int code) {
+  char words[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, words, &length);
+  return {base::Errc::unavailable, fmt::format("{}: {}", call, words), {}};
+}
+
+void check(const char* call, int code) {
+  if (code != MPI_SUCCESS)
+    throw base::Exception(mpi_error(call, code));
+}
+#define NCCLPROBE_MPI(call) check(#call, call)
+
+int int_size(std::size_t size) {
+  if (size > INT_MAX)
+    base::raise(base::Errc::invalid_argument, "a mail of {} bytes is more than MPI can count",
+                size);
+  return static_cast<int>(size);
+}
+
+// Sleeps for a fiftieth of what has been waited already, so that waiting costs little either way.
+class PatientSleep {
+public:
+  void operator()() {
+    auto wait = std::clamp<std::chrono::nanoseconds>(
+        std::chrono::nanoseconds((base::monotonic_ns() - since_ns_) / 50), 50us, 10ms);
+    std::this_thread::sleep_for(wait);
+  }
+
+private:
+  std::int64_t since_ns_ = base::monotonic_ns();
+};
+
+void finish(MPI_Request& request) {
+  PatientSleep rest;
+  for (int done = 0; true; rest()) {
+    NCCLPROBE_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0)
+      return;
+  }
+}
+
+class MpiFleet : public Fleet {
+public:
+  MpiFleet() {
+    NCCLPROBE_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &world_)); // nobody else's messages
+    NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
+    NCCLPROBE_MPI(MPI_Comm_rank(world_, &rank_));
+    NCCLPROBE_MPI(MPI_Comm_size(world_, &size_));
+  }
+  ~MpiFleet() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string description() const override;
+  void post(int to, std::string bytes) override;
+  std::optional<Mail> poll() override;
+  std::vector<std::string> all_gather(std::string bytes) override;
+
+  [[noreturn]] void abort(int exit_code) override {
+    MPI_Abort(world_, exit_code);
+    std::_Exit(exit_code);
+  }
+
+private:
+  struct Sending {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  struct Receiving {
+    Mail mail;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  void move_sends_on();
+  void begin_receive();
+
+  MPI_Comm world_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  std::list<Sending> sending_;
+  std::optional<Receiving> receiving_; // one at a time keeps the order of mails
+  std::deque<Mail> own_;
+};
+
+// Test-then-sleep up to here, because MPI_Finalize spins until the last rank has come.
+MpiFleet::~MpiFleet() {
+  try {
+    PatientSleep rest;
+    // A supervisor that has already left does not read its last mail; it is not waited for.
+    for (base::Deadline end = base::Deadline::after(2s); !sending_.empty() && !end.expired();
+         rest())
+      move_sends_on();
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    NCCLPROBE_MPI(MPI_Ibarrier(world_, &barrier));
+    finish(barrier);
+    MPI_Comm_free(&world_);
+    MPI_Finalize();
+  } catch (const base::Exception& error) {
+    spdlog::error("leaving MPI: {}", error.what());
+  }
+}
+
+std::string MpiFleet::description() const {
+  char words[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(words, &length);
+  std::string text(words, static_cast<std::size_t>(length));
+  text = text.substr(0, text.find_first_of(",\n"));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return text;
+}
+
+void MpiFleet::post(int to, std::string bytes) {
+  if (to == rank_) {
+    own_.push_back({rank_, std::move(bytes)});
+    return;
+  }
+  Sending& mail = sending_.emplace_back();
+  mail.bytes = std::move(bytes);
+  NCCLPROBE_MPI(MPI_Isend(mail.bytes.data(), int_size(mail.bytes.size()), MPI_BYTE, to, k_mail_tag,
+                          world_, &mail.request));
+}
+
+void MpiFleet::move_sends_on() {
+  for (auto mail = sending_.begin(); mail != sending_.end();) {
+    int done = 0;
+    NCCLPROBE_MPI(MPI_Test(&mail->request, &done, MPI_STATUS_IGNORE));
+    mail = done != 0 ? sending_.erase(mail) : std::next(mail);
+  }
+}
+
+void MpiFleet::begin_receive() {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  NCCLPROBE_MPI(MPI_Improbe(MPI_ANY_SOURCE, k_mail_tag, world_, &found, &message, &status));
+  if (found == 0)
+    return;
+  int size = 0;
+  NCCLPROBE_MPI(MPI_Get_count(&status, MPI_BYTE, &size));
+  receiving_.emplace();
+  receiving_->mail.from = status.MPI_SOURCE;
+  receiving_->mail.bytes.resize(static_cast<std::size_t>(size));
+  NCCLPROBE_MPI(
+      MPI_Imrecv(receiving_->mail.bytes.data(), size, MPI_BYTE, &message, &receiving_->request));
+}
+
+std::optional<Mail> MpiFleet::poll() {
+  if (!own_.empty()) {
+    Mail mail = std::move(own_.front());
+    own_.pop_front();
+    return mail;
+  }
+  if (!sending_.empty())
+    move_sends_on();
+  if (!receiving_)
+    begin_receive();
+  // A large mail comes in pieces, each of which needs a call.
+  for (int i = 0; receiving_ && i < k_tests_per_poll; ++i) {
+    int done = 0;
+    NCCLPROBE_MPI(MPI_Test(&receiving_->request, &done, MPI_STATUS_IGNORE));
+    if (done == 0)
+      continue;
+    Mail mail = std::move(receiving_->mail);
+    receiving_.reset();
+    return mail;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> MpiFleet::all_gather(std::string bytes) {
+  int own_size = int_size(bytes.size());
+  std::vector<int> sizes(static_cast<std::size_t>(size_));
+  MPI_Request request = MPI_REQUEST_NULL;
+  NCCLPROBE_MPI(MPI_Iallgather(&own_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, world_, &request));
+  finish(request);
+  std::vector<int> starts;
+  std::size_t total = 0;
+  for (int size : sizes) {
+    starts.push_back(int_size(total));
+    total += static_cast<std::size_t>(size);
+  }
+  std::string all(static_cast<std::size_t>(int_size(total)), '\0');
+  NCCLPROBE_MPI(MPI_Iallgatherv(bytes.data(), own_size, MPI_BYTE, all.data(), sizes.data(),
+                                starts.data(), MPI_BYTE, world_, &request));
+  finish(request);
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    result.push_back(
+        all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(sizes[i])));
+  return result;
+}
+
+// A variable for the time of MPI_Init, unless the user has set it.
+class InitSetting {
+public:
+  InitSetting(const char* name, const char* value)
+      : name_(name), ours_(std::getenv(name) == nullptr) {
+    if (ours_)
+      ::setenv(name, value, 0);
+  }
+  InitSetting(const InitSetting&) = delete;
+  ~InitSetting() {
+    if (ours_)
+      ::unsetenv(name_);
+  }
+
+private:
+  const char* name_;
+  bool ours_;
+};
+
+} // namespace
+
+base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
+  // A supervisor must not map libcuda: a wedged GPU would take the run with it. Open MPI and the
+  // plugins of its hwloc would load it.
+  InitSetting cuda("OMPI_MCA_opal_cuda_support", "0");
+  InitSetting plugins(
+      "HWLOC_PLUGINS_BLACKLIST",
+      "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,hwloc_levelzero.so");
+  int level = MPI_THREAD_SINGLE;
+  if (int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level); code != MPI_SUCCESS)
+    return base::fail(mpi_error("MPI_Init_thread", code));
+  if (level < MPI_THREAD_FUNNELED) {
+    MPI_Finalize();
+    return base::fail(base::Errc::unavailable, "this MPI does not allow a program to have threads");
+  }
+  try {
+    return std::make_unique<MpiFleet>();
+  } catch (const base::Exception& error) {
+    return base::fail(error.error());
+  }
+}
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/leader_trial.h"
+
+#include "launch/stop_ladder.h"
+#include "launch/verdict.h"
+#include "model/json.h"
+
+#include <algorithm>
+
+namespace ncclprobe::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A crash and the errors it causes elsewhere arrive in any order within this time.
+constexpr auto k_settle = 100ms;
+// What supervisors get, beyond the stop ladder, to report after a stop.
+constexpr auto k_report_slack = 15s;
+constexpr auto k_backstop_slack = 30s;
+
+// Of two troubles in the settling time, the one that explains the other.
+int weight(Trouble::Kind kind) {
+  switch (kind) {
+  case Trouble::Kind::skipped:
+  case Trouble::Kind::failed:
+    return 0;
+  case Trouble::Kind::exited:
+    return 1;
+  default:
+    return 2; // nothing that a peer's end could have caused
+  }
+}
+
+std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
+  std::chrono::nanoseconds sum{spec.startup_deadline_ns + 2 * spec.teardown_deadline_ns};
+  for (const model::Cell& cell : spec.cells)
+    sum += 2 * std::chrono::nanoseconds(cell.deadline_ns);
+  return sum;
+}
+
+} // namespace
+
+LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
+                         const SupervisorOptions& options, Tell tell)
+    : spec_(spec), options_(options), tell_(std::move(tell)),
+      reports_(static_cast<std::size_t>(supervisors)) {
+  for (const RankSeat& seat : layout.seats)
+    supervisor_of_rank_.push_back(seat.supervisor);
+}
+
+void LeaderTrial::start() {
+  started_utc_ = base::utc_now();
+  started_ns_ = base::monotonic_ns();
+  backstop_ = base::Deadline::after(all_deadlines(spec_) + k_backstop_slack);
+  TrialOrder order{model::write_json(spec_)};
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    tell_(supervisor, order);
+}
+
+void LeaderTrial::on_exchange(wire::Exchange part) {
+  if (stop_sent_)
+    return;
+  auto [found, fresh] = exchanges_.try_emplace(part.key);
+  wire::Exchange& whole = found->second;
+  if (fresh)
+    whole = {part.key, part.members, {}};
+  if (whole.members != part.members) {
+    std::vector<int> ranks;
+    for (const auto& [rank, bytes] : part.contributions)
+      ranks.push_back(rank);
+    return on_trouble({Trouble::Kind::failed,
+                       fmt::format("ranks disagree on who takes part in exchange '{}'", part.key),
+                       std::move(ranks), "", -1, 0});
+  }
+  whole.contributions.merge(part.contributions);
+  // Members may be listed once only; a set keeps a worker's mistake from blocking the trial.
+  std::set<int> members(whole.members.begin(), whole.members.end());
+  if (whole.contributions.size() < members.size())
+    return;
+  std::set<int> supervisors;
+  for (int rank : members)
+    supervisors.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+  for (int supervisor : supervisors)
+    tell_(supervisor, ExchangeWhole{whole});
+  exchanges_.erase(found);
+}
+
+void LeaderTrial::on_trouble(Trouble trouble) {
+  if (!cause_) {
+    cause_ = std::move(trouble);
+    settled_ = base::Deadline::after(k_settle);
+  } else if (settled_.expired()) {
+    return; // a consequence of the stop
+  } else if (weight(trouble.kind) > weight(cause_->kind) &&
+             trouble.kind != Trouble::Kind::interrupted &&
+             trouble.kind != Trouble::Kind::timed_out) {
+    cause_ = std::move(trouble);
+  } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {
+    cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
+    std::sort(cause_->ranks.begin(), cause_->ranks.end());
+  }
+  // An error may be the echo of a crash that is still to be heard of; stopping at once would hide
+  // it.
+  if (weight(cause_->kind) == 2)
+    send_stop(cause_->kind == Trouble::Kind::interrupted ? Haste::fast : Haste::normal);
+}
+
+void LeaderTrial::send_stop(Haste haste) {
+  if (std::exchange(stop_sent_, true))
+    return;
+  exchanges_.clear();
+  StopLadder ladder = haste == Haste::fast
+                          ? fast_stop_ladder()
+                          : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
+  reports_due_ = base::Deadline::after(total_wait(ladder) + k_report_slack);
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor))
+      tell_(supervisor, StopOrder{haste});
+}
+
+void LeaderTrial::on_progress(int from, ProgressNote note) {
+  progress_[from] = std::move(note);
+  show_progress();
+}
+
+void LeaderTrial::show_progress() {
+  if (!options_.on_progress || progress_.empty())
+    return;
+  auto slowest = std::min_element(progress_.begin(), progress_.end(), [](auto& a, auto& b) {
+    return std::pair(a.second.cells_done, a.second.stage) <
+           std::pair(b.second.cells_done, b.second.stage);
+  });
+  const ProgressNote& note = slowest->second;
+  if (note.cells_done == cells_shown_ && note.phase == phase_shown_)
+    return;
+  cells_shown_ = note.cells_done;
+  phase_shown_ = note.phase;
+  options_.on_progress({note.cells_done, static_cast<int>(spec_.cells.size()), note.phase});
+}
+
+void LeaderTrial::on_report(int from, TrialReport report) {
+  reports_[static_cast<std::size_t>(from)] = std::move(report);
+  reported_.insert(from);
+  finished_ = reported_.size() == reports_.size();
+}
+
+void LeaderTrial::look_at_clock() {
+  if (finished_)
+    return;
+  if (backstop_.expired() && !cause_)
+    on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
+  if (cause_ && settled_.expired())
+    send_stop(Haste::normal);
+  if (!reports_due_.expired())
+    return;
+  std::string silent;
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor))
+      silent += fmt::format(" {}", supervisor);
+  if (cause_->kind == Trouble::Kind::interrupted)
+    cause_->kind = Trouble::Kind::failed;
+  cause_->reason +=
+      fmt::format("{}no report from supervisor{}", cause_->reason.empty() ? "" : "; ", silent);
+  finished_ = true;
+}
+
+model::TrialRecord LeaderTrial::take_record() {
+  model::TrialRecord record = make_record(spec_, cause_, std::move(reports_));
+  record.started_utc = started_utc_;
+  record.total_ns = base::monotonic_ns() - started_ns_;
+  return record;
+}
+
+} // namespace ncclprobe::launch

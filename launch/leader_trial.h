@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/clock.h"
+#include "launch/layout.h"
+#include "launch/letter.h"
+#include "launch/supervisor.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// The leader's view of one trial: puts exchanges together, decides when and why the trial ends
+// early, and makes the record of all reports. Never waits.
+class LeaderTrial {
+public:
+  using Tell = std::function<void(int supervisor, LetterBody)>;
+
+  LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
+              const SupervisorOptions& options, Tell tell);
+
+  void start(); // sends the order to all
+  void on_exchange(wire::Exchange part);
+  void on_trouble(Trouble trouble);
+  void on_progress(int from, ProgressNote note);
+  void on_report(int from, TrialReport report);
+  void look_at_clock();
+
+  bool over() const { return finished_; }
+  bool stopping() const { return stop_sent_; }
+  // Supervisors that never reported: nothing more can be run with them.
+  bool fleet_broken() const { return finished_ && reported_.size() < reports_.size(); }
+  bool waits_for_exchange() const { return !exchanges_.empty(); }
+  // Something is due that no letter will announce.
+  bool settling() const { return cause_.has_value() && !stop_sent_; }
+  model::TrialRecord take_record();
+
+private:
+  void send_stop(Haste haste);
+  void show_progress();
+
+  model::TrialSpec spec_;
+  const SupervisorOptions& options_;
+  Tell tell_;
+  std::vector<int> supervisor_of_rank_;
+  std::string started_utc_;
+  std::int64_t started_ns_ = 0;
+  std::optional<Trouble> cause_;
+  base::Deadline settled_ = base::Deadline::never();
+  base::Deadline backstop_ = base::Deadline::never(); // all deadlines passed, and nobody said so
+  base::Deadline reports_due_ = base::Deadline::never();
+  bool stop_sent_ = false;
+  bool finished_ = false;
+  std::map<std::string, wire::Exchange> exchanges_;
+  std::vector<TrialReport> reports_;
+  std::set<int> reported_;
+  std::map<int, ProgressNote> progress_;
+  int cells_shown_ = -1;
+  std::string phase_shown_;
+};
+
+} // namespace ncclprobe::launch

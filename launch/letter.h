@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "launch/trial_report.h"
+#include "wire/message.h"
+
+#include <string>
+#include <variant>
+
+// What supervisors say to each other, as the content of a Fleet's Mail. `trial` is the leader's
+// running number: what is late for its trial is dropped.
+namespace ncclprobe::launch {
+
+// Leader -> all.
+struct TrialOrder {
+  std::string spec; // JSON
+};
+enum class Haste { normal, fast };
+struct StopOrder {
+  Haste haste = Haste::normal;
+};
+struct Release {};
+struct ExchangeWhole {
+  wire::Exchange exchange;
+};
+
+// All -> leader.
+struct ExchangePart {
+  wire::Exchange exchange; // contributions of all members that this supervisor has
+};
+struct ProgressNote {
+  int cells_done = 0; // on all its ranks
+  std::string phase;  // of its slowest rank
+  int stage = 0;      // how far that phase is
+};
+
+using LetterBody = std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart,
+                                ProgressNote, Trouble, TrialReport>;
+
+struct Letter {
+  int trial = 0;
+  LetterBody body;
+};
+
+std::string encode(const Letter& letter);
+// Errors: protocol (supervisors of different builds).
+base::Result<Letter> decode_letter(std::string_view bytes);
+
+} // namespace ncclprobe::launch

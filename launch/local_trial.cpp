@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/local_trial.h"
+
+#include "launch/environment.h"
+
+#include <algorithm>
+
+namespace ncclprobe::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t k_kept_tail_bytes = 8 * 1024;
+constexpr int k_lines_in_reason = 3;
+// Progress is for people, and a letter may land in somebody's measurement.
+constexpr auto k_progress_interval = 250ms;
+
+StopLadder ladder_of(const SupervisorOptions& options, Haste haste) {
+  return haste == Haste::fast
+             ? fast_stop_ladder()
+             : stop_ladder(options.stop_wait, options.term_wait, options.kill_wait);
+}
+
+} // namespace
+
+LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
+                       const SupervisorOptions& options, Tell tell_leader)
+    : spec_(std::move(spec)), options_(options), tell_leader_(std::move(tell_leader)),
+      host_of_rank_(layout.host_of_rank()), host_names_(layout.hosts) {
+  host_of_rank_.resize(static_cast<std::size_t>(spec_.ranks));
+  for (const RankSeat& seat : layout.seats) {
+    if (seat.supervisor != supervisor || seat.rank >= spec_.ranks)
+      continue;
+    bool full = workers_.empty() ||
+                static_cast<int>(workers_.back().seats.size()) >= options.seats_per_worker;
+    if (full)
+      workers_.emplace_back();
+    workers_.back().seats.push_back(seat);
+  }
+  spawn();
+}
+
+void LocalTrial::spawn() {
+  spawned_ns_ = base::monotonic_ns();
+  for (Worker& worker : workers_) {
+    int first_rank = worker.seats.front().rank;
+    for (const RankSeat& seat : worker.seats)
+      watches_.try_emplace(seat.rank, seat.rank, spec_);
+    const WorkerProgram& program = options_.program;
+    auto handle = WorkerHandle::launch(
+        {program.path, program.arguments,
+         worker_environment(program.environment, spec_.process.at(first_rank))});
+    if (!handle) {
+      for (RankWatch* watch : watches_of(worker))
+        watch->on_exit();
+      tell_trouble(worker, Trouble::Kind::failed, handle.error().text(), ranks_of(worker));
+      continue;
+    }
+    worker.handle.emplace(std::move(*handle));
+  }
+}
+
+std::vector<int> LocalTrial::ranks_of(const Worker& worker) const {
+  std::vector<int> ranks;
+  for (const RankSeat& seat : worker.seats)
+    ranks.push_back(seat.rank);
+  return ranks;
+}
+
+std::vector<RankWatch*> LocalTrial::watches_of(const Worker& worker) {
+  std::vector<RankWatch*> watches;
+  for (const RankSeat& seat : worker.seats)
+    watches.push_back(&watches_.at(seat.rank));
+  return watches;
+}
+
+void LocalTrial::watch(std::vector<pollfd>& into) {
+  for (Worker& worker : workers_)
+    if (worker.handle)
+      worker.handle->watch(into);
+}
+
+void LocalTrial::serve(const std::vector<pollfd>& polled) {
+  for (Worker& worker : workers_)
+    if (worker.handle)
+      for (WorkerEvent& event : worker.handle->serve(polled))
+        hear(worker, std::move(event));
+  if (!stopping_) {
+    look_at_deadlines();
+    tell_progress();
+  }
+  report_if_over();
+}
+
+void LocalTrial::hear(Worker& worker, WorkerEvent event) {
+  if (auto* message = std::get_if<wire::Message>(&event))
+    hear_message(worker, std::move(*message));
+  else if (auto* error = std::get_if<base::Error>(&event))
+    break_protocol(worker, error->text());
+  else
+    hear_exit(worker, std::get<ExitStatus>(event));
+}
+
+void LocalTrial::hear_message(Worker& worker, wire::Message message) {
+  std::vector<RankWatch*> watches = watches_of(worker);
+  if (message.rank != -1) {
+    std::erase_if(watches, [&](RankWatch* w) { return w->report().rank != message.rank; });
+    if (watches.empty())
+      return break_protocol(
+          worker, fmt::format("spoke for rank {}, which it does not drive", message.rank));
+  }
+  auto to_all = [&](auto&& deliver) {
+    for (RankWatch* watch : watches)
+      if (auto wrong = deliver(*watch))
+        return break_protocol(worker, *wrong);
+  };
+  if (std::holds_alternative<wire::Hello>(message.body)) {
+    wire::Start start{spec_, {}, host_of_rank_};
+    for (const RankSeat& seat : worker.seats)
+      start.seats.push_back({seat.rank, seat.device});
+    worker.handle->send({-1, std::move(start)});
+    to_all([](RankWatch& watch) { return watch.on_hello(); });
+  } else if (auto* phase = std::get_if<wire::Phase>(&message.body)) {
+    to_all([&](RankWatch& watch) { return watch.on_phase(*phase); });
+  } else if (auto* exchange = std::get_if<wire::Exchange>(&message.body)) {
+    contribute(worker, std::move(*exchange));
+  } else if (auto* end = std::get_if<wire::CellEnd>(&message.body)) {
+    if (watches.size() > 1)
+      return break_protocol(worker, "ended a cell without naming the rank");
+    to_all([&](RankWatch& watch) { return watch.on_cell_end(std::move(*end)); });
+  } else if (auto* failure = std::get_if<wire::Failure>(&message.body)) {
+    worker.said_why = true;
+    bool skipped = failure->outcome.kind == model::OutcomeKind::skipped;
+    std::vector<int> ranks = ranks_of(worker);
+    if (message.rank != -1)
+      ranks = {message.rank};
+    tell_trouble(worker, skipped ? Trouble::Kind::skipped : Trouble::Kind::failed,
+                 failure->outcome.reason, std::move(ranks));
+  } else if (std::holds_alternative<wire::Done>(message.body)) {
+    to_all([](RankWatch& watch) { return watch.on_done(); });
+  } else {
+    break_protocol(worker, "sent a message that only a supervisor sends");
+  }
+  bool all_started = std::all_of(watches_.begin(), watches_.end(),
+                                 [](const auto& entry) { return entry.second.started(); });
+  if (startup_ns_ == 0 && all_started)
+    startup_ns_ = base::monotonic_ns() - spawned_ns_;
+}
+
+void LocalTrial::hear_exit(Worker& worker, const ExitStatus& status) {
+  std::vector<RankWatch*> watches = watches_of(worker);
+  bool done = std::all_of(watches.begin(), watches.end(), [](RankWatch* w) { return w->done(); });
+  bool clean = status.how == ExitStatus::How::exited && status.value == 0;
+  if (!(done && clean) && !worker.said_why) {
+    std::string reason = "ended with " + status.text();
+    std::string words =
+        last_lines(worker.handle->output_tail(k_kept_tail_bytes), k_lines_in_reason);
+    if (!words.empty())
+      reason += ", its last words: " + words;
+    tell_trouble(worker,
+                 status.how == ExitStatus::How::signalled ? Trouble::Kind::signalled
+                                                          : Trouble::Kind::exited,
+                 std::move(reason), ranks_of(worker));
+  }
+  for (RankWatch* watch : watches)
+    watch->on_exit();
+}
+
+void LocalTrial::contribute(Worker& worker, wire::Exchange exchange) {
+  auto is_member = [&](int rank) {
+    return std::find(exchange.members.begin(), exchange.members.end(), rank) !=
+           exchange.members.end();
+  };
+  for (int member : exchange.members)
+    if (member < 0 || member >= spec_.ranks)
+      return break_protocol(worker,
+                            fmt::format("exchange '{}' has a member {}", exchange.key, member));
+  std::vector<int> own = ranks_of(worker);
+  for (const auto& [rank, bytes] : exchange.contributions)
+    if (!is_member(rank) || std::find(own.begin(), own.end(), rank) == own.end())
+      return break_protocol(
+          worker, fmt::format("contributed to exchange '{}' for rank {}", exchange.key, rank));
+
+  PendingExchange& pending = exchanges_[exchange.key];
+  if (pending.exchange.key.empty()) {
+    pending.exchange = {exchange.key, exchange.members, {}};
+    for (const auto& [rank, watch] : watches_)
+      pending.expected += is_member(rank) ? 1U : 0U;
+  }
+  if (pending.exchange.members != exchange.members)
+    return break_protocol(worker, fmt::format("has other members for exchange '{}'", exchange.key));
+  for (auto& [rank, bytes] : exchange.contributions)
+    if (!pending.exchange.contributions.try_emplace(rank, std::move(bytes)).second)
+      return break_protocol(worker,
+                            fmt::format("contributed to exchange '{}' twice", exchange.key));
+  if (pending.exchange.contributions.size() == pending.expected && !pending.sent) {
+    pending.sent = true;
+    tell_leader_(ExchangePart{pending.exchange});
+  }
+}
+
+void LocalTrial::deliver(const wire::Exchange& whole) {
+  if (exchanges_.erase(whole.key) == 0)
+    return;
+  for (Worker& worker : workers_) {
+    auto drives = [&](int rank) {
+      return std::any_of(worker.seats.begin(), worker.seats.end(),
+                         [&](const RankSeat& seat) { return seat.rank == rank; });
+    };
+    if (worker.handle && std::any_of(whole.members.begin(), whole.members.end(), drives))
+      worker.handle->send({-1, whole});
+  }
+}
+
+void LocalTrial::break_protocol(Worker& worker, const std::string& what) {
+  tell_trouble(worker, Trouble::Kind::failed, "does not follow the worker protocol: " + what,
+               ranks_of(worker));
+}
+
+void LocalTrial::tell_trouble(Worker& worker, Trouble::Kind kind, std::string reason,
+                              std::vector<int> ranks) {
+  if (std::exchange(worker.troubled, true))
+    return;
+  const RankWatch& watch = watches_.at(ranks.front());
+  tell_leader_(Trouble{kind, std::move(reason), std::move(ranks), watch.report().phase,
+                       watch.current_cell(), 0});
+}
+
+void LocalTrial::look_at_deadlines() {
+  if (timed_out_)
+    return;
+  Trouble trouble;
+  for (const auto& [rank, watch] : watches_) {
+    if (!watch.late())
+      continue;
+    timed_out_ = true;
+    bool first = trouble.ranks.empty();
+    trouble.ranks.push_back(rank);
+    if (!first)
+      continue;
+    trouble.kind = Trouble::Kind::timed_out;
+    trouble.phase = watch.report().phase;
+    trouble.cell = watch.current_cell();
+    trouble.limit_ns = watch.limit_ns();
+  }
+  if (timed_out_)
+    tell_leader_(std::move(trouble));
+}
+
+bool LocalTrial::ending() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const Worker& worker) { return worker.handle && worker.handle->ending(); });
+}
+
+bool LocalTrial::measuring() const {
+  return std::all_of(watches_.begin(), watches_.end(),
+                     [](const auto& entry) { return entry.second.measuring(); });
+}
+
+void LocalTrial::tell_progress() {
+  if (watches_.empty() || !next_progress_.expired())
+    return;
+  auto slower = [](const auto& a, const auto& b) {
+    return std::pair(a.second.cells_ended(), a.second.stage()) <
+           std::pair(b.second.cells_ended(), b.second.stage());
+  };
+  const RankWatch& slowest = std::min_element(watches_.begin(), watches_.end(), slower)->second;
+  ProgressNote note{slowest.cells_ended(), slowest.report().phase, slowest.stage()};
+  if (note.cells_done == told_.cells_done && note.phase == told_.phase)
+    return;
+  told_ = note;
+  next_progress_ = base::Deadline::after(k_progress_interval);
+  tell_leader_(std::move(note));
+}
+
+void LocalTrial::stop(Haste haste) {
+  // What happened before our own doing counts: a peer's crash may be what the stop is about.
+  if (!stopping_) {
+    for (Worker& worker : workers_)
+      if (worker.handle)
+        for (WorkerEvent& event : worker.handle->serve())
+          hear(worker, std::move(event));
+  }
+  stopping_ = true;
+  exchanges_.clear();
+  for (Worker& worker : workers_)
+    if (worker.handle && !worker.handle->ended())
+      worker.handle->stop(ladder_of(options_, haste));
+}
+
+void LocalTrial::report_if_over() {
+  bool all_over = std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+    return !worker.handle || worker.handle->over();
+  });
+  if (!all_over || reported_)
+    return;
+  reported_ = true;
+  TrialReport report;
+  report.startup_ns = startup_ns_;
+  for (Worker& worker : workers_) {
+    WorkerReport& one = report.workers.emplace_back();
+    model::WorkerRecord& record = one.record;
+    record.ranks = ranks_of(worker);
+    auto host = static_cast<std::size_t>(worker.seats.front().host);
+    if (host < host_names_.size())
+      record.host = host_names_[host];
+    std::vector<RankWatch*> watches = watches_of(worker);
+    auto slowest = std::min_element(watches.begin(), watches.end(), [](RankWatch* a, RankWatch* b) {
+      return a->stage() < b->stage();
+    });
+    record.last_phase = (*slowest)->report().phase;
+    record.last_cell = (*slowest)->report().cell;
+    for (RankWatch* watch : watches)
+      one.ranks.push_back(watch->report());
+    if (!worker.handle) {
+      record.exit = "not started";
+      continue;
+    }
+    record.pid = worker.handle->pid();
+    one.lost = worker.handle->lost();
+    record.exit =
+        worker.handle->exit() ? worker.handle->exit()->text() : "still alive after SIGKILL";
+    if (worker.handle->stopped() && worker.handle->exit())
+      record.exit = "stopped: " + record.exit;
+    record.output_tail = worker.handle->output_tail(k_kept_tail_bytes);
+  }
+  tell_leader_(std::move(report));
+}
+
+} // namespace ncclprobe::launch

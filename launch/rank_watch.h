@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/clock.h"
+#include "launch/trial_report.h"
+#include "wire/message.h"
+
+#include <optional>
+#include <string>
+
+namespace ncclprobe::launch {
+
+// How far one rank is, and until when it may take for the next step.
+class RankWatch {
+public:
+  RankWatch(int rank, const model::TrialSpec& spec);
+
+  // Each returns what is wrong with the message, or nothing.
+  std::optional<std::string> on_hello();
+  std::optional<std::string> on_phase(const wire::Phase& phase);
+  std::optional<std::string> on_cell_end(wire::CellEnd end);
+  std::optional<std::string> on_done();
+  void on_exit(); // nothing more is expected
+
+  bool done() const { return done_; }
+  bool started() const { return started_; } // past start-up
+  bool measuring() const { return started_ && !done_ && cells_ended() < cells_; }
+  bool late() const { return deadline_.expired(); }
+  std::int64_t limit_ns() const { return limit_ns_; }
+  int cells_ended() const { return static_cast<int>(report_.results.size()); }
+  // The cell it is in; -1 outside cells.
+  int current_cell() const { return in_cell_ ? report_.cell : -1; }
+  int stage() const; // for comparing ranks: larger = further
+  const RankReport& report() const { return report_; }
+
+private:
+  void allow(std::int64_t limit_ns);
+  void allow_next_cell(int cell);
+
+  const model::TrialSpec& spec_;
+  int cells_;
+  RankReport report_;
+  base::Deadline deadline_ = base::Deadline::never();
+  std::int64_t limit_ns_ = 0;
+  bool started_ = false;
+  bool in_cell_ = false;
+  bool done_ = false;
+};
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/record.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+// What a supervisor knows about its part of a trial: sent to the leader, who makes the record of
+// it.
+namespace ncclprobe::launch {
+
+struct CellResult {
+  model::Outcome outcome;
+  model::CheckResult check;
+  std::vector<model::Sample> samples;
+};
+
+struct RankReport {
+  int rank = 0;
+  std::string phase = "spawned";
+  int cell = -1;                     // it is in, or was in last
+  std::map<int, CellResult> results; // by cell
+};
+
+struct WorkerReport {
+  model::WorkerRecord record;
+  std::vector<RankReport> ranks;
+  bool lost = false; // did not die
+};
+
+struct TrialReport {
+  std::vector<WorkerReport> workers;
+  std::int64_t startup_ns = 0; // spawn until its last rank was ready for the first cell; 0 = never
+};
+
+// Why a trial has to end early.
+struct Trouble {
+  enum class Kind {
+    interrupted, // the user or the launcher ends the run
+    skipped,     // a worker says that it cannot be done here
+    failed,      // a worker says so, or does not follow the protocol
+    exited,      // it ended without saying why
+    signalled,   // it was killed by a signal
+    timed_out,
+  };
+  Kind kind = Kind::failed;
+  std::string reason;     // what happened, not where; empty when timed_out
+  std::vector<int> ranks; // global
+  std::string phase;      // where these ranks were
+  int cell = -1;
+  std::int64_t limit_ns = 0; // timed_out: the deadline that was missed
+};
+
+} // namespace ncclprobe::launch
