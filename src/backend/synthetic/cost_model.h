@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace ncclprobe::backend {
+
+// What the synthetic backend pretends. Process settings (TrialSpec::process) change it, so that a
+// sweep has something to find:
+//
+//   NCCLPROBE_SYNTHETIC_ALPHA_NS   5000   latency of one step of a ring, in ns
+//   NCCLPROBE_SYNTHETIC_GB_PER_S   100    bandwidth of one link (1 GB/s = 1 byte per ns); decimals
+//   allowed NCCLPROBE_SYNTHETIC_NOISE_PPM  10000  half width of the noise on each call, in parts
+//   per million NCCLPROBE_SYNTHETIC_FAIL       -      start: connect() throws; unsupported, error:
+//   enqueueing
+//                                         throws; crash: the process aborts; hang: no stream gets
+//                                         idle
+struct SyntheticSettings {
+  enum class Failure { none, start, unsupported, error, crash, hang };
+
+  std::int64_t alpha_ns = 5000;
+  std::int64_t bytes_per_us = 100'000;
+  std::int64_t noise_ppm = 10'000;
+  Failure failure = Failure::none;
+
+  // Throws base::Exception (invalid_argument) naming the variable.
+  static SyntheticSettings parse(const std::map<std::string, std::string>& environment);
+};
+
+constexpr auto enum_names(SyntheticSettings::Failure) {
+  using enum SyntheticSettings::Failure;
+  return std::to_array<std::pair<SyntheticSettings::Failure, std::string_view>>(
+      {{none, "none"},
+       {start, "start"},
+       {unsupported, "unsupported"},
+       {error, "error"},
+       {crash, "crash"},
+       {hang, "hang"}});
+}
+
+// Every call costs this much, whatever it does: a collective of one rank is not free.
+inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
+
+// Time of one call without noise, by the alpha-beta formulas of ring algorithms, B = bytes per ns,
+// m = count * size of type, n = ranks:
+//   all_reduce                   launch + 2(n-1) alpha + 2(n-1)m / (nB)
+//   all_gather, reduce_scatter,
+//   all_to_all, gather, scatter  launch +  (n-1) alpha +  (n-1)m / B
+//   broadcast, reduce            launch +  (n-1) alpha +        m / B
+//   send_recv                    launch +        alpha +        m / B
+// Integers only, rounded down: the same on every machine.
+std::int64_t synthetic_cost_ns(const SyntheticSettings&, model::Collective, std::uint64_t count,
+                               model::DataType, int ranks);
+
+// `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that which
+// all calls of a trial share, as fresh processes differ. Depends on its arguments only.
+std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings&, const Options&,
+                        std::uint64_t call);
+
+} // namespace ncclprobe::backend

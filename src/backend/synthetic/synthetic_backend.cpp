@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/synthetic/synthetic_backend.h"
+
+#include "backend/synthetic/cost_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ncclprobe::backend {
+
+namespace {
+
+using base::Errc;
+using Failure = SyntheticSettings::Failure;
+
+// Shared by everything that one backend made.
+struct World {
+  SyntheticSettings settings;
+  Options options;
+  std::int64_t now_ns = 0;
+  int group_depth = 0;
+  std::map<class SyntheticStream*, std::int64_t> group; // stream -> cost of its longest transfer
+};
+
+struct SyntheticEvent : Event {
+  std::int64_t at_ns = 0;
+};
+
+class SyntheticBuffer : public Buffer {
+public:
+  explicit SyntheticBuffer(std::uint64_t bytes) : bytes_(bytes) {}
+  std::uint64_t size_bytes() const override { return bytes_; }
+  void poison() override {}
+  void fill(std::uint64_t, model::DataType, const model::Pattern&, int, std::uint64_t) override {}
+  Mismatch compare(std::uint64_t, model::DataType, const model::Pattern&,
+                   const model::Expectation&) override {
+    refuse();
+  }
+  void read(std::uint64_t, std::span<std::byte>) override { refuse(); }
+  void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
+
+private:
+  [[noreturn]] static void refuse() {
+    base::raise(Errc::unsupported, "the synthetic backend holds no data");
+  }
+  std::uint64_t bytes_;
+};
+
+class SyntheticStream : public Stream {
+public:
+  explicit SyntheticStream(World& world) : world_(world) {}
+  ~SyntheticStream() override { world_.group.erase(this); }
+
+  void add(std::int64_t cost_ns) {
+    busy_until_ns_ = std::max(busy_until_ns_, world_.now_ns) + cost_ns;
+  }
+
+  void record(Event& event) override {
+    static_cast<SyntheticEvent&>(event).at_ns = std::max(busy_until_ns_, world_.now_ns);
+  }
+  void wait(Event& event) override {
+    busy_until_ns_ = std::max(busy_until_ns_, static_cast<SyntheticEvent&>(event).at_ns);
+  }
+  void spin(std::uint64_t duration_ns) override { add(static_cast<std::int64_t>(duration_ns)); }
+  void copy(Buffer&, std::uint64_t, Buffer&, std::uint64_t, std::uint64_t bytes) override {
+    add(synthetic_cost_ns(world_.settings, model::Collective::send_recv, bytes, model::DataType::u8,
+                          2));
+  }
+  void mark(std::string_view) override {}
+
+  // Asking is waiting: the clock goes on to the end of the stream's work.
+  bool idle() override {
+    if (world_.settings.failure == Failure::hang)
+      return false;
+    world_.now_ns = std::max(world_.now_ns, busy_until_ns_);
+    return true;
+  }
+
+private:
+  World& world_;
+  std::int64_t busy_until_ns_ = 0;
+};
+
+class SyntheticCommunicator : public Communicator {
+public:
+  SyntheticCommunicator(World& world, int rank, int size)
+      : world_(world), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void enqueue(const CollectiveCall& call, Stream& stream) override {
+    fail_if_asked();
+    if (call.collective == model::Collective::send_recv)
+      base::raise(Errc::invalid_argument, "send_recv is written as a send and a receive");
+    if (call.collective == model::Collective::all_to_all &&
+        &call.send.buffer == &call.receive.buffer && call.send.offset == call.receive.offset)
+      base::raise(Errc::unsupported, "all_to_all cannot work in place");
+    std::int64_t cost =
+        synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
+    static_cast<SyntheticStream&>(stream).add(
+        with_noise(cost, world_.settings, world_.options, calls_++));
+  }
+  void send(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
+    transfer(count, type, stream, 2 * transfers_sent_++);
+  }
+  void receive(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
+    transfer(count, type, stream, 2 * transfers_received_++ + 1);
+  }
+  void check() override {}
+
+private:
+  // What a group sends and receives goes both ways at once: it takes as long as its longest
+  // transfer.
+  void transfer(std::uint64_t count, model::DataType type, Stream& stream, std::uint64_t call) {
+    fail_if_asked();
+    std::int64_t cost =
+        synthetic_cost_ns(world_.settings, model::Collective::send_recv, count, type, size_);
+    cost = with_noise(cost, world_.settings, world_.options, call);
+    auto& on = static_cast<SyntheticStream&>(stream);
+    if (world_.group_depth == 0)
+      return on.add(cost);
+    std::int64_t& longest = world_.group[&on];
+    longest = std::max(longest, cost);
+  }
+
+  void fail_if_asked() const {
+    if (world_.settings.failure == Failure::error)
+      base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=error)");
+    if (world_.settings.failure == Failure::unsupported)
+      base::raise(Errc::unsupported, "planted refusal (NCCLPROBE_SYNTHETIC_FAIL=unsupported)");
+    if (world_.settings.failure == Failure::crash)
+      std::abort();
+  }
+
+  World& world_;
+  int rank_;
+  int size_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t transfers_sent_ = 0;
+  std::uint64_t transfers_received_ = 0;
+};
+
+class SyntheticDevice : public Device {
+public:
+  explicit SyntheticDevice(World& world) : world_(world) {}
+  std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
+    return std::make_unique<SyntheticBuffer>(bytes);
+  }
+  std::unique_ptr<Stream> open_stream(int) override {
+    return std::make_unique<SyntheticStream>(world_);
+  }
+  std::unique_ptr<Event> create_event() override { return std::make_unique<SyntheticEvent>(); }
+
+private:
+  World& world_;
+};
+
+class SyntheticBackend : public Backend {
+public:
+  explicit SyntheticBackend(const Options& options)
+      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, {}} {}
+
+  std::string_view name() const override { return "synthetic"; }
+  bool moves_data() const override { return false; }
+  std::unique_ptr<Device> open_device(int) override {
+    return std::make_unique<SyntheticDevice>(world_);
+  }
+
+  std::vector<std::unique_ptr<Communicator>> connect(const std::string&,
+                                                     const std::vector<int>& ranks,
+                                                     std::span<const Member> local,
+                                                     Rendezvous&) override {
+    if (world_.settings.failure == Failure::start)
+      base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
+    std::vector<std::unique_ptr<Communicator>> communicators;
+    for (const Member& member : local)
+      communicators.push_back(std::make_unique<SyntheticCommunicator>(
+          world_, member.rank, static_cast<int>(ranks.size())));
+    return communicators;
+  }
+
+  void group_begin() override { ++world_.group_depth; }
+  void group_end() override {
+    if (world_.group_depth == 0)
+      base::raise(Errc::invalid_argument, "group_end without group_begin");
+    if (--world_.group_depth > 0)
+      return;
+    for (auto& [stream, cost_ns] : world_.group)
+      stream->add(cost_ns);
+    world_.group.clear();
+  }
+
+  double max_over_ranks(std::span<Communicator* const>, double value) override { return value; }
+  std::int64_t now_ns() override { return world_.now_ns; }
+
+private:
+  World world_;
+};
+
+} // namespace
+
+std::unique_ptr<Backend> make_synthetic_backend(const Options& options) {
+  return std::make_unique<SyntheticBackend>(options);
+}
+
+} // namespace ncclprobe::backend

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/memory.h"
+
+#include "base/units.h"
+#include "host/pattern_data.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace ncclprobe::host {
+
+namespace {
+
+constexpr std::size_t k_page_bytes = 4096;
+
+// Linux promises memory that it does not have and kills whoever uses it: ask first.
+std::uint64_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::string unit;
+  std::uint64_t kibibytes = 0;
+  while (file >> name >> kibibytes) {
+    if (name == "MemAvailable:")
+      return kibibytes * 1024;
+    std::getline(file, unit);
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
+  std::uint64_t size = size_bytes(type);
+  return count > std::numeric_limits<std::uint64_t>::max() / size
+             ? std::numeric_limits<std::uint64_t>::max()
+             : count * size;
+}
+
+} // namespace
+
+HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
+  std::uint64_t left = available_bytes();
+  void* memory = nullptr;
+  if (bytes > left || posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
+    base::raise(base::Errc::unavailable,
+                "a buffer of {} bytes does not fit the memory that is left ({} bytes)",
+                base::format_bytes(bytes), base::format_bytes(left));
+  memory_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
+}
+
+void HostBuffer::poison() {
+  std::memset(memory_.get(), model::k_poison_byte, bytes_);
+}
+
+void HostBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern,
+                      int rank, std::uint64_t count) {
+  fill_pattern(share(offset, bytes_of(type, count)).get(), type, pattern, rank, count);
+}
+
+backend::Mismatch HostBuffer::compare(std::uint64_t offset, model::DataType type,
+                                      const model::Pattern& pattern,
+                                      const model::Expectation& expected) {
+  return compare_pattern(share(offset, bytes_of(type, expected.count)).get(), type, pattern,
+                         expected);
+}
+
+void HostBuffer::read(std::uint64_t offset, std::span<std::byte> into) {
+  std::memcpy(into.data(), share(offset, into.size()).get(), into.size());
+}
+
+void HostBuffer::write(std::uint64_t offset, std::span<const std::byte> from) {
+  std::memcpy(share(offset, from.size()).get(), from.data(), from.size());
+}
+
+std::shared_ptr<std::byte> HostBuffer::share(std::uint64_t offset, std::uint64_t bytes) const {
+  if (offset > bytes_ || bytes > bytes_ - offset)
+    base::raise(base::Errc::invalid_argument, "{} bytes at {} are outside of a buffer of {} bytes",
+                bytes, offset, bytes_);
+  return {memory_, memory_.get() + offset};
+}
+
+} // namespace ncclprobe::host

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/pattern_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace ncclprobe::host {
+
+using backend::Mismatch;
+using model::DataType;
+using model::Expectation;
+using model::Pattern;
+using model::ReduceOp;
+
+namespace {
+
+// Pattern::value without sparsity and with the remainder by multiplication: the quotient estimated
+// from the reciprocal is right or one too small, since the dividend has 56 bits.
+class DensePattern {
+public:
+  explicit DensePattern(const Pattern& pattern)
+      : seed_(pattern.seed), modulus_(pattern.modulus),
+        reciprocal_(~std::uint64_t{0} / pattern.modulus) {}
+
+  // What all indexes of one rank share.
+  std::uint64_t start(int rank) const {
+    return seed_ + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15;
+  }
+  std::uint32_t value(std::uint64_t start, std::uint64_t index) const {
+    std::uint64_t x = start + index;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) >> 8;
+    auto quotient =
+        static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * reciprocal_) >> 64);
+    std::uint64_t rest = x - quotient * modulus_;
+    return static_cast<std::uint32_t>(rest >= modulus_ ? rest - modulus_ : rest);
+  }
+
+private:
+  std::uint64_t seed_;
+  std::uint64_t modulus_;
+  std::uint64_t reciprocal_;
+};
+
+// Says for consecutive indexes which is the first rank that contributes: (index + rank) % sparsity
+// == 0.
+class FirstContributor {
+public:
+  FirstContributor(const Pattern& pattern, std::uint64_t index)
+      : sparsity_(std::max(1U, pattern.sparsity)),
+        rank_(static_cast<std::uint32_t>((sparsity_ - index % sparsity_) % sparsity_)) {}
+  int rank() const { return static_cast<int>(rank_); }
+  int stride() const { return static_cast<int>(sparsity_); }
+  void next() { rank_ = rank_ == 0 ? sparsity_ - 1 : rank_ - 1; }
+
+private:
+  std::uint32_t sparsity_;
+  std::uint32_t rank_;
+};
+
+template <DataType type>
+using Word = std::conditional_t<
+    size_bytes(type) == 1, std::uint8_t,
+    std::conditional_t<size_bytes(type) == 2, std::uint16_t,
+                       std::conditional_t<size_bytes(type) == 4, std::uint32_t, std::uint64_t>>>;
+
+template <DataType type>
+Word<type> word_of(double value) {
+  return static_cast<Word<type>>(model::encode(type, value));
+}
+
+template <DataType type>
+void fill_as(std::byte* data, const Pattern& pattern, int rank, std::uint64_t count) {
+  DensePattern dense(pattern);
+  std::uint64_t start = dense.start(rank);
+  FirstContributor contributor(pattern, static_cast<std::uint64_t>(rank));
+  bool sparse = pattern.sparsity > 1;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    bool zero = sparse && contributor.rank() != 0; // (i + rank) is no multiple of the sparsity
+    Word<type> word = word_of<type>(zero ? 0 : dense.value(start, i));
+    std::memcpy(data + i * sizeof word, &word, sizeof word);
+    if (sparse)
+      contributor.next();
+  }
+}
+
+template <DataType type>
+class Comparison {
+public:
+  Comparison(const std::byte* data, ReduceOp op) : data_(data), op_(op) {}
+
+  void look_at(std::uint64_t i, double expected) {
+    Word<type> word;
+    std::memcpy(&word, data_ + i * sizeof word, sizeof word);
+    if (word == word_of<type>(expected)) [[likely]]
+      return;
+    if (model::matches(type, op_, word, expected))
+      return;
+    if (found_.wrong++ > 0)
+      return;
+    found_.first = i;
+    found_.first_bits = word;
+  }
+  Mismatch result(std::uint64_t elements) {
+    found_.elements = elements;
+    return found_;
+  }
+
+private:
+  const std::byte* data_;
+  ReduceOp op_;
+  Mismatch found_;
+};
+
+template <DataType type>
+void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
+                  const Expectation& expected) {
+  DensePattern dense(pattern);
+  int rank = expected.first_rank;
+  for (std::uint64_t begin = 0; begin < expected.count; begin += expected.block, ++rank) {
+    std::uint64_t start = dense.start(rank);
+    std::uint64_t end = std::min(begin + expected.block, expected.count);
+    for (std::uint64_t i = begin; i < end; ++i)
+      comparison.look_at(i, dense.value(start, expected.first_index + (i - begin)));
+  }
+}
+
+template <DataType type>
+void compare_reduction(Comparison<type>& comparison, const Pattern& pattern,
+                       const Expectation& expected) {
+  DensePattern dense(pattern);
+  FirstContributor contributor(pattern, expected.first_index);
+  auto ranks = static_cast<std::uint64_t>(expected.ranks);
+  for (std::uint64_t i = 0; i < expected.count; ++i, contributor.next()) {
+    std::uint64_t index = expected.first_index + i;
+    std::uint64_t total = 0;
+    int rank = contributor.rank();
+    if (rank < expected.ranks)
+      total = dense.value(dense.start(rank), index);
+    for (rank += contributor.stride(); rank < expected.ranks; rank += contributor.stride()) {
+      std::uint64_t next = dense.value(dense.start(rank), index);
+      if (expected.op == ReduceOp::max)
+        total = std::max(total, next);
+      else if (expected.op == ReduceOp::min)
+        total = std::min(total, next);
+      else
+        total += next;
+    }
+    double value = static_cast<double>(total);
+    if (expected.op == ReduceOp::avg)
+      value =
+          is_float(type) ? value / static_cast<double>(ranks) : static_cast<double>(total / ranks);
+    comparison.look_at(i, value);
+  }
+}
+
+template <DataType type>
+Mismatch compare_as(const std::byte* data, const Pattern& pattern, const Expectation& expected) {
+  Comparison<type> comparison(data, expected.op);
+  bool copies_sparse = pattern.sparsity > 1 && !expected.reduction;
+  bool picks_sparse =
+      pattern.sparsity > 1 && (expected.op == ReduceOp::max || expected.op == ReduceOp::min);
+  if (copies_sparse || picks_sparse) { // pattern_for() makes no such pattern; right, if slow
+    for (std::uint64_t i = 0; i < expected.count; ++i)
+      comparison.look_at(i, expected.value(pattern, type, i));
+  } else if (expected.reduction) {
+    compare_reduction(comparison, pattern, expected);
+  } else {
+    compare_copy(comparison, pattern, expected);
+  }
+  return comparison.result(expected.count);
+}
+
+} // namespace
+
+void fill_pattern(void* data, DataType type, const Pattern& pattern, int rank,
+                  std::uint64_t count) {
+  auto* bytes = static_cast<std::byte*>(data);
+  switch (type) {
+  case DataType::f32:
+    return fill_as<DataType::f32>(bytes, pattern, rank, count);
+  case DataType::f16:
+    return fill_as<DataType::f16>(bytes, pattern, rank, count);
+  case DataType::bf16:
+    return fill_as<DataType::bf16>(bytes, pattern, rank, count);
+  case DataType::f64:
+    return fill_as<DataType::f64>(bytes, pattern, rank, count);
+  case DataType::i32:
+    return fill_as<DataType::i32>(bytes, pattern, rank, count);
+  case DataType::u8:
+    return fill_as<DataType::u8>(bytes, pattern, rank, count);
+  }
+}
+
+Mismatch compare_pattern(const void* data, DataType type, const Pattern& pattern,
+                         const Expectation& expected) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  switch (type) {
+  case DataType::f32:
+    return compare_as<DataType::f32>(bytes, pattern, expected);
+  case DataType::f16:
+    return compare_as<DataType::f16>(bytes, pattern, expected);
+  case DataType::bf16:
+    return compare_as<DataType::bf16>(bytes, pattern, expected);
+  case DataType::f64:
+    return compare_as<DataType::f64>(bytes, pattern, expected);
+  case DataType::i32:
+    return compare_as<DataType::i32>(bytes, pattern, expected);
+  case DataType::u8:
+    break;
+  }
+  return compare_as<DataType::u8>(bytes, pattern, expected);
+}
+
+} // namespace ncclprobe::host

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/stream.h"
+
+#include "base/clock.h"
+#include "host/memory.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace ncclprobe::host {
+
+namespace {
+
+// How long idle() waits for the work: a caller that polls would take the CPU from it.
+constexpr std::chrono::microseconds k_idle_wait{500};
+
+} // namespace
+
+struct HostEvent::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t recorded = 0;  // calls of record(); used by the driving thread only
+  std::uint64_t completed = 0; // the latest of them that its stream has reached
+};
+
+HostEvent::HostEvent() : state_(std::make_shared<State>()) {}
+
+struct HostStream::Job {
+  std::function<void()> work;
+  std::shared_ptr<Abortable> uses;
+  AfterError after_error = AfterError::dropped;
+};
+
+struct HostStream::State {
+  std::mutex mutex;
+  std::condition_variable pushed;
+  std::condition_variable done;
+  std::deque<Job> jobs;
+  bool busy = false;
+  std::shared_ptr<Abortable> in_use; // by the running job
+  std::optional<base::Error> error;
+  std::atomic<bool> stop = false;
+};
+
+HostStream::HostStream(std::uint64_t id)
+    : id_(id), state_(std::make_shared<State>()), thread_([state = state_] { work_off(*state); }) {}
+
+HostStream::~HostStream() {
+  std::shared_ptr<Abortable> in_use;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+    state_->jobs.clear();
+    in_use = state_->in_use;
+  }
+  state_->pushed.notify_one();
+  if (in_use)
+    in_use->abort();
+  thread_.join();
+}
+
+void HostStream::work_off(State& state) {
+  std::unique_lock lock(state.mutex);
+  while (true) {
+    state.pushed.wait(lock, [&] { return state.stop || !state.jobs.empty(); });
+    if (state.stop)
+      return;
+    Job job = std::move(state.jobs.front());
+    state.jobs.pop_front();
+    if (!state.error || job.after_error == AfterError::runs) {
+      state.busy = true;
+      state.in_use = job.uses;
+      lock.unlock();
+      std::optional<base::Error> problem;
+      try {
+        job.work();
+      } catch (const base::Exception& error) {
+        problem = error.error();
+      } catch (const std::exception& error) {
+        problem = base::Error{base::Errc::failed, error.what(), {}};
+      }
+      job = {}; // what it shares is released before the stream looks idle
+      lock.lock();
+      state.busy = false;
+      state.in_use.reset();
+      if (problem && !state.error)
+        state.error = std::move(problem);
+    }
+    if (state.jobs.empty() || state.error)
+      state.done.notify_all();
+  }
+}
+
+void HostStream::push(Job job) {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(std::move(job));
+  }
+  state_->pushed.notify_one();
+}
+
+void HostStream::push(std::function<void()> work, std::shared_ptr<Abortable> uses) {
+  push(Job{std::move(work), std::move(uses), AfterError::dropped});
+}
+
+void HostStream::record(backend::Event& event) {
+  auto state = static_cast<HostEvent&>(event).state_;
+  std::uint64_t number = ++state->recorded;
+  push(Job{[state, number] {
+             std::lock_guard lock(state->mutex);
+             state->completed = std::max(state->completed, number);
+             state->changed.notify_all();
+           },
+           nullptr, AfterError::runs});
+}
+
+namespace {
+
+// Ends the waiting of one job.
+class StopWaiting : public Abortable {
+public:
+  StopWaiting(std::mutex& mutex, std::condition_variable& changed,
+              std::shared_ptr<void> keeps_alive)
+      : mutex_(mutex), changed_(changed), keeps_alive_(std::move(keeps_alive)) {}
+  void abort() noexcept override {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  bool stopped() const { return stopped_; }
+
+private:
+  std::mutex& mutex_;
+  std::condition_variable& changed_;
+  std::shared_ptr<void> keeps_alive_;
+  bool stopped_ = false;
+};
+
+} // namespace
+
+void HostStream::wait(backend::Event& event) {
+  auto state = static_cast<HostEvent&>(event).state_;
+  std::uint64_t number = state->recorded;
+  auto stop = std::make_shared<StopWaiting>(state->mutex, state->changed, state);
+  push(Job{[state, number, stop] {
+             std::unique_lock lock(state->mutex);
+             state->changed.wait(lock,
+                                 [&] { return stop->stopped() || state->completed >= number; });
+           },
+           stop, AfterError::dropped});
+}
+
+void HostStream::spin(std::uint64_t duration_ns) {
+  push(Job{[&stop = state_->stop, duration_ns] {
+             auto deadline = base::Deadline::after(std::chrono::nanoseconds(duration_ns));
+             while (!deadline.expired() && !stop) {
+             }
+           },
+           nullptr, AfterError::dropped});
+}
+
+void HostStream::copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
+                      std::uint64_t to_offset, std::uint64_t bytes) {
+  auto source = static_cast<HostBuffer&>(from).share(from_offset, bytes);
+  auto target = static_cast<HostBuffer&>(to).share(to_offset, bytes);
+  push(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); }, nullptr,
+           AfterError::dropped});
+}
+
+bool HostStream::idle() {
+  std::unique_lock lock(state_->mutex);
+  auto all_done = [&] { return state_->error || (state_->jobs.empty() && !state_->busy); };
+  bool done = state_->done.wait_for(lock, k_idle_wait, all_done);
+  if (state_->error)
+    throw base::Exception(*state_->error);
+  return done;
+}
+
+} // namespace ncclprobe::host

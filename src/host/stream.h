@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+namespace ncclprobe::host {
+
+// Something a thread may be blocked in that another thread can end.
+class Abortable {
+public:
+  virtual ~Abortable() = default;
+  virtual void abort() noexcept = 0; // now and ever after: whoever waits in it gets an exception
+};
+
+// A point in a stream's work. Jobs share its state, so it may be destroyed while they run.
+class HostEvent : public backend::Event {
+public:
+  HostEvent();
+
+private:
+  friend class HostStream;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// An in-order queue with a thread of its own. The first error stops it: later jobs are dropped (but
+// for event records, so that other streams do not wait for ever) and idle() throws it from then on.
+//
+// The destructor does not wait for work that is left: it drops it, and aborts what the thread is
+// blocked in. Wait until idle() unless the trial is lost anyway.
+class HostStream : public backend::Stream {
+public:
+  explicit HostStream(std::uint64_t id); // unique in the backend, never reused
+  ~HostStream() override;
+
+  void record(backend::Event&) override;
+  void wait(backend::Event&) override;
+  void spin(std::uint64_t duration_ns) override; // burns CPU time, as a kernel would
+  void copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
+            std::uint64_t to_offset, std::uint64_t bytes) override;
+  void mark(std::string_view) override {} // no tracer to show it
+  bool idle() override;
+
+  std::uint64_t id() const { return id_; }
+  // `uses` is aborted if the stream is destroyed while the job runs.
+  void push(std::function<void()> work, std::shared_ptr<Abortable> uses);
+
+private:
+  enum class AfterError { dropped, runs };
+  struct Job;
+  struct State;
+
+  void push(Job job);
+  static void work_off(State&);
+
+  std::uint64_t id_;
+  std::shared_ptr<State> state_;
+  std::thread thread_;
+};
+
+} // namespace ncclprobe::host
