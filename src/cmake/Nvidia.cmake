@@ -1,0 +1,125 @@
+# Finds CUDA, NCCL's and CUPTI's headers. Included by src/nvidia only, and only with NCCLPROBE_NVIDIA.
+# Looks at NCCLPROBE_CUDA_ROOT, $CUDA_HOME, /usr/local/cuda, then the system's own places
+# (Debian's nvidia-cuda-toolkit). NCCLPROBE_CUDA_ROOT may be the folder of pip's wheels too
+# (.../site-packages/nvidia/cu13). Libraries other than the CUDA runtime are loaded at run time, so
+# only their headers are needed here.
+set(NCCLPROBE_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the folder of its pip wheels")
+set(NCCLPROBE_CUDA_ARCHS "" CACHE STRING
+    "Compute capabilities to build for, such as \"90\" or \"80;90\"; empty: all that are supported")
+
+set(nvidia_off "or configure without the NVIDIA backend: -DNCCLPROBE_NVIDIA=OFF")
+
+set(cuda_roots "")
+foreach(root "${NCCLPROBE_CUDA_ROOT}" "$ENV{CUDA_HOME}" /usr/local/cuda)
+  if(root AND IS_DIRECTORY "${root}")
+    list(APPEND cuda_roots "${root}")
+  endif()
+endforeach()
+# Wheels put each component into its own folder beside the toolkit's.
+set(cuda_places "")
+foreach(root ${cuda_roots})
+  list(APPEND cuda_places "${root}" "${root}/cuda_runtime" "${root}/cuda_nvcc" "${root}/nccl"
+       "${root}/cuda_cupti" "${root}/../nccl" "${root}/../cuda_cupti" "${root}/extras/CUPTI"
+       "${root}/targets/${CMAKE_SYSTEM_PROCESSOR}-linux")
+endforeach()
+
+# The compiler, before enable_language(): nvcc is often not on PATH.
+if(NOT CMAKE_CUDA_COMPILER)
+  find_program(NCCLPROBE_NVCC nvcc HINTS ${cuda_places} PATH_SUFFIXES bin NO_DEFAULT_PATH)
+  find_program(NCCLPROBE_NVCC nvcc)
+  mark_as_advanced(NCCLPROBE_NVCC)
+  if(NOT NCCLPROBE_NVCC)
+    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc was not found (looked at NCCLPROBE_CUDA_ROOT, "
+                        "CUDA_HOME, /usr/local/cuda and PATH). Install the CUDA toolkit or set "
+                        "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
+  endif()
+  set(CMAKE_CUDA_COMPILER ${NCCLPROBE_NVCC})
+endif()
+
+# Architectures: machine code for each, and PTX of the newest for GPUs yet to come. An older nvcc
+# does not know the newest ones.
+execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known_architectures
+                RESULT_VARIABLE nvcc_failed ERROR_VARIABLE nvcc_words)
+if(nvcc_failed)
+  message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} does not run: ${nvcc_words}; "
+                      "repair it or set -DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
+endif()
+set(wanted_architectures ${NCCLPROBE_CUDA_ARCHS})
+if(NOT wanted_architectures)
+  set(wanted_architectures 75 80 86 89 90 100 120)
+endif()
+set(architectures "")
+foreach(architecture ${wanted_architectures})
+  if(known_architectures MATCHES "compute_${architecture}(\n|$)")
+    list(APPEND architectures ${architecture})
+  elseif(NCCLPROBE_CUDA_ARCHS)
+    message(FATAL_ERROR "NCCLPROBE_CUDA_ARCHS names ${architecture}, which ${CMAKE_CUDA_COMPILER} does not "
+                        "know; take a newer CUDA toolkit or drop it, ${nvidia_off}")
+  endif()
+endforeach()
+list(SORT architectures COMPARE NATURAL)
+list(GET architectures -1 newest_architecture)
+set(CMAKE_CUDA_ARCHITECTURES ${architectures})
+list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES ${newest_architecture})
+list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-real")
+list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest_architecture}) # machine code and PTX
+
+enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+  message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} is CUDA ${CMAKE_CUDA_COMPILER_VERSION}: "
+                      "C++20 needs 12.0 or later. Install a newer toolkit and set "
+                      "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
+endif()
+# CMake 3.25 does not know that nvcc has C++20.
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+
+# ncclprobe_find_nvidia(header|library <variable> <file> <what> <package hint>): beside the compiler
+# that was chosen first, so that versions match.
+get_filename_component(nvcc_real ${CMAKE_CUDA_COMPILER} REALPATH)
+get_filename_component(nvcc_bin ${nvcc_real} DIRECTORY)
+get_filename_component(nvcc_root ${nvcc_bin} DIRECTORY)
+list(APPEND cuda_places "${nvcc_root}" "${nvcc_root}/targets/${CMAKE_SYSTEM_PROCESSOR}-linux"
+     "${nvcc_root}/extras/CUPTI")
+function(ncclprobe_find_nvidia kind variable file what hint)
+  if(kind STREQUAL "header")
+    find_path(${variable} ${file} HINTS ${cuda_places} PATH_SUFFIXES include NO_DEFAULT_PATH)
+    find_path(${variable} ${file})
+  else()
+    find_library(${variable} ${file} HINTS ${cuda_places}
+                 PATH_SUFFIXES lib64 lib lib/${CMAKE_LIBRARY_ARCHITECTURE} NO_DEFAULT_PATH)
+    find_library(${variable} ${file})
+  endif()
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${what} was not found beside "
+                        "${CMAKE_CUDA_COMPILER} or in the system's folders. ${hint} or set -D${variable}=..., "
+                        "${nvidia_off}")
+  endif()
+endfunction()
+ncclprobe_find_nvidia(header NCCLPROBE_CUDART_INCLUDE cuda_runtime_api.h "cuda_runtime_api.h"
+                      "Install the CUDA runtime's development package (cuda-cudart-dev)")
+ncclprobe_find_nvidia(library NCCLPROBE_CUDART_STATIC libcudart_static.a "libcudart_static.a"
+                      "Install the CUDA runtime's development package (cuda-cudart-dev)")
+ncclprobe_find_nvidia(header NCCLPROBE_NCCL_INCLUDE nccl.h "nccl.h" "Install libnccl-dev")
+ncclprobe_find_nvidia(header NCCLPROBE_CUPTI_INCLUDE cupti.h "cupti.h"
+                      "Install CUPTI's development package (cuda-cupti-dev)")
+
+# What sources and tests of the NVIDIA backend compile against. The vendor's headers are not ours to warn about.
+add_library(ncclprobe_nvidia_headers INTERFACE)
+target_include_directories(ncclprobe_nvidia_headers SYSTEM INTERFACE
+  ${NCCLPROBE_CUDART_INCLUDE} ${NCCLPROBE_NCCL_INCLUDE} ${NCCLPROBE_CUPTI_INCLUDE})
+
+# For the summary that CMake prints at the end, and for build_description().
+file(STRINGS ${NCCLPROBE_NCCL_INCLUDE}/nccl.h nccl_numbers REGEX "#define NCCL_(MAJOR|MINOR|PATCH) ")
+string(REGEX REPLACE "[^0-9;]" "" nccl_numbers "${nccl_numbers}")
+string(REPLACE ";" "." nccl_numbers "${nccl_numbers}")
+set(NCCLPROBE_CUDA_VERSION ${CMAKE_CUDA_COMPILER_VERSION} CACHE INTERNAL "")
+list(JOIN architectures "," architectures)
+set(NCCLPROBE_CUDA_ARCHITECTURES "${architectures}+PTX" CACHE INTERNAL "")
+set(NCCLPROBE_NCCL_HEADER "${NCCLPROBE_NCCL_INCLUDE}/nccl.h (${nccl_numbers})" CACHE INTERNAL "")
+set(NCCLPROBE_CUPTI_HEADER "${NCCLPROBE_CUPTI_INCLUDE}/cupti.h" CACHE INTERNAL "")

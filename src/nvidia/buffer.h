@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "nvidia/gpu.h"
+
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+// GPU memory from cudaMalloc. Patterns are written and checked on the GPU by the oracle's own lines
+// (model/data_pattern.h). Offsets of elements are multiples of the element's size: a GPU cannot
+// load across that, and the fault would take the whole context with it, so it is checked here.
+class GpuBuffer final : public backend::Buffer {
+public:
+  GpuBuffer(std::shared_ptr<Gpu> gpu,
+            std::uint64_t size_bytes); // Errc::unavailable if too little memory
+
+  std::byte* data() const { return memory_.get(); }
+  Gpu& gpu() const { return *gpu_; }
+
+  std::uint64_t size_bytes() const override { return size_bytes_; }
+  void poison() override;
+  void fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern, int rank,
+            std::uint64_t count) override;
+  backend::Mismatch compare(std::uint64_t offset, model::DataType type,
+                            const model::Pattern& pattern,
+                            const model::Expectation& expectation) override;
+  void read(std::uint64_t offset, std::span<std::byte> into) override;
+  void write(std::uint64_t offset, std::span<const std::byte> from) override;
+
+private:
+  void check_range(std::uint64_t offset, std::uint64_t bytes) const;
+  void check_elements(std::uint64_t offset, model::DataType type, std::uint64_t count) const;
+
+  std::shared_ptr<Gpu> gpu_;
+  std::uint64_t size_bytes_;
+  DeviceMemory<std::byte> memory_;
+};
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/communicator.h"
+
+#include "base/log.h"
+#include "nvidia/buffer.h"
+#include "nvidia/nccl_group.h"
+#include "nvidia/stream.h"
+
+#include <exception>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+ncclDataType_t nccl_type(model::DataType type) {
+  using enum model::DataType;
+  switch (type) {
+  case f32:
+    return ncclFloat32;
+  case f16:
+    return ncclFloat16;
+  case bf16:
+    return static_cast<ncclDataType_t>(
+        9); // ncclBfloat16; some headers hide it without bf16 in CUDA
+  case f64:
+    return ncclFloat64;
+  case i32:
+    return ncclInt32;
+  case u8:
+    return ncclUint8;
+  }
+  base::raise(base::Errc::unsupported, "NCCL has no type {}", model::to_string(type));
+}
+
+ncclRedOp_t nccl_op(model::ReduceOp op) {
+  using enum model::ReduceOp;
+  switch (op) {
+  case sum:
+    return ncclSum;
+  case max:
+    return ncclMax;
+  case min:
+    return ncclMin;
+  case avg:
+    return ncclAvg;
+  }
+  base::raise(base::Errc::unsupported, "NCCL has no operation {}", model::to_string(op));
+}
+
+std::byte* address(const backend::Place& place) {
+  return static_cast<GpuBuffer&>(place.buffer).data() + place.offset;
+}
+
+cudaStream_t handle_of(backend::Stream& stream) {
+  return static_cast<GpuStream&>(stream).handle();
+}
+
+} // namespace
+
+NcclCommunicator::NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl,
+                                   std::shared_ptr<GroupDepth> depth,
+                                   std::shared_ptr<Fellowship> fellows, std::shared_ptr<Gpu> gpu,
+                                   ncclComm_t comm, Identity identity)
+    : nccl_(std::move(nccl)), depth_(std::move(depth)), fellows_(std::move(fellows)),
+      gpu_(std::move(gpu)), identity_(identity), meeting_(*gpu_), comm_(comm) {}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (comm_ == nullptr)
+    return;
+  // Inside an open group NCCL would only queue the call; the process is about to end anyway.
+  if (depth_->open > 0)
+    return;
+  bool orderly = !fellows_->broken && std::uncaught_exceptions() == 0;
+  ncclResult_t code = orderly ? nccl_->comm_destroy(comm_) : nccl_->comm_abort(comm_);
+  gpu_->forget_current();
+  if (code == ncclSuccess)
+    return;
+  try {
+    spdlog::warn("{}: {}", orderly ? "ncclCommDestroy" : "ncclCommAbort",
+                 nccl_->get_error_string(code));
+  } catch (...) { // a log line is not worth the process
+  }
+}
+
+// Runs `call`; if NCCL reports an error there, the communicator is no longer fit for an orderly
+// end.
+template <typename Call>
+void NcclCommunicator::watch(Call call) {
+  try {
+    call();
+  } catch (const base::Exception& error) {
+    if (error.error().code == base::Errc::failed)
+      give_up();
+    throw;
+  }
+}
+
+void NcclCommunicator::enqueue(const backend::CollectiveCall& call, backend::Stream& stream) {
+  watch([&] { enqueue_collective(call, stream); });
+}
+
+void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
+                                          backend::Stream& on) {
+  using enum model::Collective;
+  const NcclLibrary& nccl = *nccl_;
+  const std::byte* from = address(call.send);
+  std::byte* to = address(call.receive);
+  cudaStream_t stream = handle_of(on);
+  ncclDataType_t type = nccl_type(call.type);
+  gpu_->use();
+  switch (call.collective) {
+  case all_reduce:
+    NCCLPROBE_NCCL_CALL(nccl,
+                        all_reduce(from, to, call.count, type, nccl_op(call.op), comm_, stream));
+    return;
+  case all_gather:
+    NCCLPROBE_NCCL_CALL(nccl, all_gather(from, to, call.count, type, comm_, stream));
+    return;
+  case reduce_scatter:
+    NCCLPROBE_NCCL_CALL(
+        nccl, reduce_scatter(from, to, call.count, type, nccl_op(call.op), comm_, stream));
+    return;
+  case broadcast:
+    NCCLPROBE_NCCL_CALL(nccl, broadcast(from, to, call.count, type, call.root, comm_, stream));
+    return;
+  case reduce:
+    NCCLPROBE_NCCL_CALL(
+        nccl, reduce(from, to, call.count, type, nccl_op(call.op), call.root, comm_, stream));
+    return;
+  case all_to_all:
+    this->all_to_all(from, to, call, stream);
+    return;
+  case gather:
+    this->gather(from, to, call, stream);
+    return;
+  case scatter:
+    this->scatter(from, to, call, stream);
+    return;
+  case send_recv:
+    break;
+  }
+  base::raise(base::Errc::invalid_argument, "{} is enqueued as sends and receives",
+              model::to_string(call.collective));
+}
+
+// The three below call the library's own function where it has one (2.28 and later), and otherwise
+// the same grouped sends and receives that nccl-tests uses.
+void NcclCommunicator::all_to_all(const std::byte* from, std::byte* to,
+                                  const backend::CollectiveCall& call, cudaStream_t stream) {
+  if (from == to)
+    base::raise(base::Errc::unsupported, "NCCL cannot do an all-to-all in place");
+  const NcclLibrary& nccl = *nccl_;
+  ncclDataType_t type = nccl_type(call.type);
+  if (nccl.all_to_all != nullptr) {
+    NCCLPROBE_NCCL_CALL(nccl, all_to_all(from, to, call.count, type, comm_, stream));
+    return;
+  }
+  std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
+  NcclGroup group(nccl);
+  for (int peer = 0; peer < size(); ++peer) {
+    std::uint64_t offset = static_cast<std::uint64_t>(peer) * block_bytes;
+    NCCLPROBE_NCCL_CALL(nccl, send(from + offset, call.count, type, peer, comm_, stream));
+    NCCLPROBE_NCCL_CALL(nccl, recv(to + offset, call.count, type, peer, comm_, stream));
+  }
+  group.end();
+}
+
+void NcclCommunicator::gather(const std::byte* from, std::byte* to,
+                              const backend::CollectiveCall& call, cudaStream_t stream) {
+  const NcclLibrary& nccl = *nccl_;
+  ncclDataType_t type = nccl_type(call.type);
+  if (nccl.gather != nullptr) {
+    NCCLPROBE_NCCL_CALL(nccl, gather(from, to, call.count, type, call.root, comm_, stream));
+    return;
+  }
+  std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
+  NcclGroup group(nccl);
+  NCCLPROBE_NCCL_CALL(nccl, send(from, call.count, type, call.root, comm_, stream));
+  if (rank() == call.root)
+    for (int peer = 0; peer < size(); ++peer)
+      NCCLPROBE_NCCL_CALL(nccl, recv(to + static_cast<std::uint64_t>(peer) * block_bytes,
+                                     call.count, type, peer, comm_, stream));
+  group.end();
+}
+
+void NcclCommunicator::scatter(const std::byte* from, std::byte* to,
+                               const backend::CollectiveCall& call, cudaStream_t stream) {
+  const NcclLibrary& nccl = *nccl_;
+  ncclDataType_t type = nccl_type(call.type);
+  if (nccl.scatter != nullptr) {
+    NCCLPROBE_NCCL_CALL(nccl, scatter(from, to, call.count, type, call.root, comm_, stream));
+    return;
+  }
+  std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
+  NcclGroup group(nccl);
+  if (rank() == call.root)
+    for (int peer = 0; peer < size(); ++peer)
+      NCCLPROBE_NCCL_CALL(nccl, send(from + static_cast<std::uint64_t>(peer) * block_bytes,
+                                     call.count, type, peer, comm_, stream));
+  NCCLPROBE_NCCL_CALL(nccl, recv(to, call.count, type, call.root, comm_, stream));
+  group.end();
+}
+
+void NcclCommunicator::send(backend::Place from, std::uint64_t count, model::DataType type,
+                            int peer, backend::Stream& stream) {
+  watch([&] {
+    gpu_->use();
+    NCCLPROBE_NCCL_CALL(
+        *nccl_, send(address(from), count, nccl_type(type), peer, comm_, handle_of(stream)));
+  });
+}
+
+void NcclCommunicator::receive(backend::Place into, std::uint64_t count, model::DataType type,
+                               int peer, backend::Stream& stream) {
+  watch([&] {
+    gpu_->use();
+    NCCLPROBE_NCCL_CALL(
+        *nccl_, recv(address(into), count, nccl_type(type), peer, comm_, handle_of(stream)));
+  });
+}
+
+void NcclCommunicator::check() {
+  ncclResult_t state = ncclSuccess;
+  ncclResult_t code = nccl_->comm_get_async_error(comm_, &state);
+  if (code == ncclSuccess)
+    code = state;
+  if (code == ncclSuccess || code == ncclInProgress)
+    return;
+  give_up();
+  raise_nccl(*nccl_, code, "a communicator's work (ncclCommGetAsyncError)", __FILE__, __LINE__);
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "nvidia/gpu.h"
+#include "nvidia/meeting.h"
+#include "nvidia/nccl_library.h"
+
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+// How many NCCL groups the thread has open. After an error inside a group it stays open until the
+// backend closes it, and NCCL would only queue what comes next.
+struct GroupDepth {
+  int open = 0;
+};
+
+// Shared by the ranks of one communicator in this process: once something went wrong with one, none
+// of them can end in an orderly way, because that waits for the others.
+struct Fellowship {
+  bool broken = false;
+};
+
+// One rank of an NCCL communicator.
+class NcclCommunicator final : public backend::Communicator {
+public:
+  struct Identity {
+    int rank = 0;
+    int size = 1;
+  };
+  // Takes over `comm`.
+  NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<GroupDepth> depth,
+                   std::shared_ptr<Fellowship> fellows, std::shared_ptr<Gpu> gpu, ncclComm_t comm,
+                   Identity identity);
+  // Destroys the communicator, or aborts it when something went wrong with it: then a peer may be
+  // gone, and an orderly end would wait for it.
+  ~NcclCommunicator() override;
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  int rank() const override { return identity_.rank; }
+  int size() const override { return identity_.size; }
+  // In place as in NCCL's documentation; an in-place all-to-all does not exist there (unsupported).
+  void enqueue(const backend::CollectiveCall& call, backend::Stream& stream) override;
+  void send(backend::Place from, std::uint64_t count, model::DataType type, int peer,
+            backend::Stream& stream) override;
+  void receive(backend::Place into, std::uint64_t count, model::DataType type, int peer,
+               backend::Stream& stream) override;
+  void check() override;
+  // Something failed with it elsewhere: the destructor will abort it.
+  void give_up() { fellows_->broken = true; }
+
+  ncclComm_t handle() const { return comm_; }
+  Gpu& gpu() const { return *gpu_; }
+  Meeting& meeting() { return meeting_; }
+
+private:
+  template <typename Call>
+  void watch(Call call);
+  void enqueue_collective(const backend::CollectiveCall& call, backend::Stream& on);
+  void all_to_all(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
+                  cudaStream_t stream);
+  void gather(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
+              cudaStream_t stream);
+  void scatter(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
+               cudaStream_t stream);
+
+  std::shared_ptr<const NcclLibrary> nccl_;
+  std::shared_ptr<GroupDepth> depth_;
+  std::shared_ptr<Fellowship> fellows_;
+  std::shared_ptr<Gpu> gpu_;
+  Identity identity_;
+  Meeting meeting_;
+  ncclComm_t comm_; // last: nothing before it can fail once we own it
+};
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/cuda_error.h"
+
+#include "base/log.h"
+
+namespace ncclprobe::nvidia {
+namespace {
+
+// 35 means "too old a driver", and also "no driver at all": the driver's version tells them apart.
+base::Error driver_error() {
+  int driver = 0;
+  int runtime = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  if (driver == 0)
+    return {base::Errc::unavailable, "no CUDA driver (libcuda.so.1) on this host",
+            "install the NVIDIA driver, or give the container its GPUs (--gpus all)"};
+  return {
+      base::Errc::unavailable,
+      fmt::format(
+          "the CUDA driver on this host is too old: it supports CUDA {}, this build uses CUDA {}",
+          cuda_version_text(driver), cuda_version_text(runtime)),
+      fmt::format("update the driver, or build with a CUDA toolkit {}.x", driver / 1000)};
+}
+
+} // namespace
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+base::Error cuda_error(cudaError_t code) {
+  std::string words = fmt::format("{} ({}, {})", cudaGetErrorString(code), cudaGetErrorName(code),
+                                  static_cast<int>(code));
+  switch (code) {
+  case cudaErrorInsufficientDriver:
+    return driver_error();
+  case cudaErrorNoDevice:
+    return {base::Errc::unavailable, "no GPU is visible to CUDA on this host",
+            "look at nvidia-smi and CUDA_VISIBLE_DEVICES"};
+  case cudaErrorInvalidDevice:
+    return {base::Errc::unavailable, "there is no such GPU: " + words,
+            "look at nvidia-smi and CUDA_VISIBLE_DEVICES"};
+  case cudaErrorDevicesUnavailable:
+    return {base::Errc::unavailable, "the GPU is busy or may not be used: " + words,
+            "another process may hold it in exclusive mode; look at nvidia-smi"};
+  case cudaErrorSystemNotReady:
+    return {base::Errc::unavailable, "the GPUs are not ready: " + words,
+            "on machines with NVSwitch, the service nvidia-fabricmanager must run"};
+  case cudaErrorMemoryAllocation:
+    return {base::Errc::unavailable, "the GPU has too little free memory: " + words, ""};
+  case cudaErrorNoKernelImageForDevice:
+  case cudaErrorUnsupportedPtxVersion:
+    return {base::Errc::unsupported, "this build has no code for this GPU: " + words,
+            "it carries code for compute capabilities " NCCLPROBE_CUDA_ARCHITECTURES
+            "; rebuild with NCCLPROBE_CUDA_ARCHS naming this GPU's"};
+  default:
+    return {base::Errc::failed, words, ""};
+  }
+}
+
+void raise_cuda(cudaError_t code, const char* call, const char* file, int line) {
+  (void)cudaGetLastError(); // else the next, innocent call reports it again
+  base::Error error = cuda_error(code);
+  error.message = fmt::format("{} failed: {} [{}:{}]", call, error.message, base_name(file), line);
+  throw base::Exception(std::move(error));
+}
+
+void log_cuda(cudaError_t code, const char* call) noexcept {
+  if (code == cudaSuccess || code == cudaErrorCudartUnloading)
+    return;
+  (void)cudaGetLastError();
+  try {
+    spdlog::warn("{}: {}", call, cudaGetErrorString(code));
+  } catch (...) { // a log line is not worth the process
+  }
+}
+
+} // namespace ncclprobe::nvidia

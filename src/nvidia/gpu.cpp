@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/gpu.h"
+
+#include "nvidia/cuda_error.h"
+
+namespace ncclprobe::nvidia {
+namespace {
+
+// After cudaSetDevice only: older runtimes create the context on first use, not there.
+void create_context() {
+  NCCLPROBE_CUDA_CALL(cudaFree(nullptr));
+}
+
+void check_exists(int index) {
+  int count = 0;
+  NCCLPROBE_CUDA_CALL(cudaGetDeviceCount(&count));
+  if (index < 0 || index >= count)
+    throw base::Exception(
+        base::Error{base::Errc::unavailable,
+                    fmt::format("GPU {} was asked for, and this process sees {} GPU{}", index,
+                                count, count == 1 ? "" : "s"),
+                    "look at CUDA_VISIBLE_DEVICES, or use fewer ranks on this host"});
+}
+
+} // namespace
+
+void CurrentGpu::switch_to(int index) {
+  index_ = -1; // in case of an error
+  NCCLPROBE_CUDA_CALL(cudaSetDevice(index));
+  index_ = index;
+}
+
+Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
+    : index_(index), current_(std::move(current)) {
+  check_exists(index);
+  use();
+  create_context();
+  side_stream_ = make_stream(0);
+  compare_result_.reset(static_cast<CompareResult*>(allocate_device_memory(sizeof(CompareResult))));
+}
+
+void Gpu::finish_side_stream() const {
+  NCCLPROBE_CUDA_CALL(cudaStreamSynchronize(side_stream()));
+}
+
+void Gpu::open_path_to(const Gpu& other) {
+  if (other.index_ == index_ || other.index_ >= 64)
+    return;
+  std::uint64_t bit = std::uint64_t{1} << other.index_;
+  if ((paths_tried_ & bit) != 0)
+    return;
+  paths_tried_ |= bit;
+  int possible = 0;
+  NCCLPROBE_CUDA_CALL(cudaDeviceCanAccessPeer(&possible, index_, other.index_));
+  if (possible == 0)
+    return;
+  use();
+  cudaError_t code = cudaDeviceEnablePeerAccess(other.index_, 0);
+  // NCCL may have enabled it before. Too many peers is no error either: copies then go through the
+  // host.
+  if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorTooManyPeers) {
+    (void)cudaGetLastError();
+    return;
+  }
+  NCCLPROBE_CUDA_CALL(code);
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/handles.h"
+#include "nvidia/kernels.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+// Which GPU is current for the one thread that drives the backend. Asking CUDA each time would cost
+// more than remembering.
+class CurrentGpu {
+public:
+  void set(int index) {
+    if (index != index_)
+      switch_to(index);
+  }
+  // After calls that may have changed it behind our back.
+  void forget() { index_ = -1; }
+
+private:
+  void switch_to(int index);
+  int index_ = -1;
+};
+
+// One opened GPU: what its buffers, streams and communicators share. They hold it, so it outlives
+// them.
+class Gpu {
+public:
+  // Creates the CUDA context, which takes a second. Errors: unavailable.
+  Gpu(int index, std::shared_ptr<CurrentGpu> current);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  int index() const { return index_; }
+  // Makes it current: before every call that works on "the current device".
+  void use() const { current_->set(index_); }
+  void forget_current() const { current_->forget(); }
+
+  // The stream of the buffers' synchronous calls, and how they end: throws what went wrong in it.
+  cudaStream_t side_stream() const { return side_stream_.get(); }
+  void finish_side_stream() const;
+  CompareResult* compare_result() const { return compare_result_.get(); } // device memory
+
+  // Lets copies between the two take the direct path, where the hardware has one. Without it CUDA
+  // goes through host memory. At most one attempt per pair.
+  void open_path_to(const Gpu& other);
+
+private:
+  int index_;
+  std::shared_ptr<CurrentGpu> current_;
+  StreamHandle side_stream_;
+  DeviceMemory<CompareResult> compare_result_;
+  std::uint64_t paths_tried_ = 0; // a bit for each other GPU
+};
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/handles.h"
+
+#include "base/units.h"
+#include "nvidia/cuda_error.h"
+
+namespace ncclprobe::nvidia {
+
+void StreamDeleter::operator()(cudaStream_t stream) const noexcept {
+  log_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+void EventDeleter::operator()(cudaEvent_t event) const noexcept {
+  log_cuda(cudaEventDestroy(event), "cudaEventDestroy");
+}
+void DeviceMemoryDeleter::operator()(void* memory) const noexcept {
+  log_cuda(cudaFree(memory), "cudaFree");
+}
+void PinnedMemoryDeleter::operator()(void* memory) const noexcept {
+  log_cuda(cudaFreeHost(memory), "cudaFreeHost");
+}
+
+StreamHandle make_stream(int priority) {
+  cudaStream_t stream = nullptr;
+  NCCLPROBE_CUDA_CALL(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
+  return StreamHandle(stream);
+}
+
+EventHandle make_event() {
+  cudaEvent_t event = nullptr;
+  NCCLPROBE_CUDA_CALL(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return EventHandle(event);
+}
+
+void* allocate_device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaError_t code = cudaMalloc(&memory, bytes);
+  if (code == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    (void)cudaMemGetInfo(&free_bytes, &total_bytes);
+    base::raise(base::Errc::unavailable,
+                "too little GPU memory: {} bytes asked, {} of {} bytes free", bytes, free_bytes,
+                total_bytes);
+  }
+  NCCLPROBE_CUDA_CALL(code);
+  return memory;
+}
+
+void* allocate_pinned_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  NCCLPROBE_CUDA_CALL(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault));
+  return memory;
+}
+
+} // namespace ncclprobe::nvidia

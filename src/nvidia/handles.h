@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+
+// One owner for each kind of CUDA handle. Failures while releasing are logged.
+namespace ncclprobe::nvidia {
+
+struct StreamDeleter {
+  void operator()(cudaStream_t stream) const noexcept;
+};
+struct EventDeleter {
+  void operator()(cudaEvent_t event) const noexcept;
+};
+struct DeviceMemoryDeleter {
+  void operator()(void* memory) const noexcept;
+};
+struct PinnedMemoryDeleter {
+  void operator()(void* memory) const noexcept;
+};
+
+using StreamHandle = std::unique_ptr<CUstream_st, StreamDeleter>;
+using EventHandle = std::unique_ptr<CUevent_st, EventDeleter>;
+template <typename T>
+using DeviceMemory = std::unique_ptr<T, DeviceMemoryDeleter>;
+template <typename T>
+using PinnedMemory = std::unique_ptr<T, PinnedMemoryDeleter>;
+
+// On the current device. The stream does not wait for the legacy default stream. Lower numbers of
+// priority are more urgent; CUDA limits them to what the device has.
+StreamHandle make_stream(int priority);
+EventHandle make_event(); // orders streams, takes no time
+void* allocate_device_memory(std::size_t bytes);
+void* allocate_pinned_memory(std::size_t bytes);
+
+} // namespace ncclprobe::nvidia

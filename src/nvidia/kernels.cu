@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/kernels.h"
+
+namespace ncclprobe::nvidia {
+namespace {
+
+constexpr int k_threads = 256;
+// Enough blocks to fill any GPU several times over; each thread then strides through the data.
+constexpr std::uint64_t k_max_blocks = 4096;
+
+unsigned blocks_for(std::uint64_t count) {
+  std::uint64_t blocks = (count + k_threads - 1) / k_threads;
+  return static_cast<unsigned>(blocks < k_max_blocks ? blocks : k_max_blocks);
+}
+
+__device__ std::uint64_t load(const std::byte* data, std::size_t element_bytes, std::uint64_t i) {
+  switch (element_bytes) {
+  case 1:
+    return reinterpret_cast<const std::uint8_t*>(data)[i];
+  case 2:
+    return reinterpret_cast<const std::uint16_t*>(data)[i];
+  case 4:
+    return reinterpret_cast<const std::uint32_t*>(data)[i];
+  default:
+    return reinterpret_cast<const std::uint64_t*>(data)[i];
+  }
+}
+
+__device__ void store(std::byte* data, std::size_t element_bytes, std::uint64_t i,
+                      std::uint64_t bits) {
+  switch (element_bytes) {
+  case 1:
+    reinterpret_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(bits);
+    break;
+  case 2:
+    reinterpret_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(bits);
+    break;
+  case 4:
+    reinterpret_cast<std::uint32_t*>(data)[i] = static_cast<std::uint32_t>(bits);
+    break;
+  default:
+    reinterpret_cast<std::uint64_t*>(data)[i] = bits;
+    break;
+  }
+}
+
+__device__ std::uint64_t first_index() {
+  return static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ std::uint64_t stride() {
+  return static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+}
+
+__global__ void fill(std::byte* data, model::DataType type, model::Pattern pattern, int rank,
+                     std::uint64_t count) {
+  std::size_t element_bytes = model::size_bytes(type);
+  for (std::uint64_t i = first_index(); i < count; i += stride())
+    store(data, element_bytes, i, model::encode(type, static_cast<double>(pattern.value(rank, i))));
+}
+
+__global__ void compare(const std::byte* data, model::DataType type, model::Pattern pattern,
+                        model::Expectation expectation, CompareResult* result) {
+  std::size_t element_bytes = model::size_bytes(type);
+  unsigned long long wrong = 0;
+  unsigned long long first = ~0ULL;
+  for (std::uint64_t i = first_index(); i < expectation.count; i += stride()) {
+    double expected = expectation.value(pattern, type, i);
+    if (model::matches(type, expectation.op, load(data, element_bytes, i), expected))
+      continue;
+    if (wrong == 0)
+      first = i;
+    ++wrong;
+  }
+  if (wrong == 0)
+    return; // the usual case: no traffic to the result
+  atomicAdd(&result->wrong, wrong);
+  atomicMin(&result->first, first);
+}
+
+__device__ std::uint64_t global_timer_ns() {
+  std::uint64_t now_ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now_ns));
+  return now_ns;
+}
+
+__global__ void spin(std::uint64_t duration_ns) {
+  std::uint64_t start_ns = global_timer_ns();
+  while (global_timer_ns() - start_ns < duration_ns) {
+  }
+}
+
+__global__ void take_larger(double* largest, const double* other) {
+  if (*other > *largest)
+    *largest = *other;
+}
+
+} // namespace
+
+cudaError_t enqueue_fill(std::byte* data, model::DataType type, const model::Pattern& pattern,
+                         int rank, std::uint64_t count, cudaStream_t stream) {
+  if (count == 0)
+    return cudaSuccess;
+  fill<<<blocks_for(count), k_threads, 0, stream>>>(data, type, pattern, rank, count);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_compare(const std::byte* data, model::DataType type,
+                            const model::Pattern& pattern, const model::Expectation& expectation,
+                            CompareResult* result, cudaStream_t stream) {
+  if (expectation.count == 0)
+    return cudaSuccess;
+  compare<<<blocks_for(expectation.count), k_threads, 0, stream>>>(data, type, pattern, expectation,
+                                                                   result);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_spin(std::uint64_t duration_ns, cudaStream_t stream) {
+  spin<<<1, 1, 0, stream>>>(duration_ns);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_take_larger(double* largest, const double* other, cudaStream_t stream) {
+  take_larger<<<1, 1, 0, stream>>>(largest, other);
+  return cudaGetLastError();
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/data_pattern.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Everything that runs as our own code on the GPU. Each call enqueues one kernel on a stream of the
+// current device and returns what the launch reported.
+namespace ncclprobe::nvidia {
+
+// What compare finds, in device memory; starts as {0, UINT64_MAX}.
+struct CompareResult {
+  unsigned long long wrong;
+  unsigned long long first;
+};
+
+// `data` is aligned to the element size. Element i becomes pattern.value(rank, i).
+cudaError_t enqueue_fill(std::byte* data, model::DataType type, const model::Pattern& pattern,
+                         int rank, std::uint64_t count, cudaStream_t stream);
+
+// Counts elements [0, expectation.count) that are not as expected, and finds the first of them.
+cudaError_t enqueue_compare(const std::byte* data, model::DataType type,
+                            const model::Pattern& pattern, const model::Expectation& expectation,
+                            CompareResult* result, cudaStream_t stream);
+
+// One thread that waits until the GPU's global timer has advanced by the duration. The timer moves
+// in steps, on some GPUs of a microsecond.
+cudaError_t enqueue_spin(std::uint64_t duration_ns, cudaStream_t stream);
+
+// *largest = max(*largest, *other).
+cudaError_t enqueue_take_larger(double* largest, const double* other, cudaStream_t stream);
+
+} // namespace ncclprobe::nvidia

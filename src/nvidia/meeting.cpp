@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/meeting.h"
+
+#include "nvidia/communicator.h"
+#include "nvidia/cuda_error.h"
+#include "nvidia/nccl_group.h"
+
+#include <thread>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+constexpr int k_polls_between_checks = 1024; // a poll is tens of nanoseconds, a check is more
+
+void wait_for(NcclCommunicator& member) {
+  for (int poll = 1;; ++poll) {
+    cudaError_t code = cudaStreamQuery(member.meeting().stream());
+    if (code == cudaSuccess)
+      return;
+    if (code != cudaErrorNotReady)
+      raise_cuda(code, "meeting of all ranks", __FILE__, __LINE__);
+    if (poll % k_polls_between_checks != 0)
+      continue;
+    member.check();
+    std::this_thread::yield();
+  }
+}
+
+} // namespace
+
+Meeting::Meeting(const Gpu& gpu) {
+  gpu.use();
+  stream_ = make_stream(0);
+  numbers_.reset(static_cast<double*>(allocate_device_memory(2 * sizeof(double))));
+  host_.reset(static_cast<double*>(allocate_pinned_memory(sizeof(double))));
+}
+
+double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value) {
+  if (local.empty())
+    return value;
+  for (NcclCommunicator* member : local) {
+    Meeting& own = member->meeting();
+    member->gpu().use();
+    *own.host() = value;
+    NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(own.largest(), own.host(), sizeof(double),
+                                        cudaMemcpyHostToDevice, own.stream()));
+  }
+  int size = local.front()->size();
+  for (int distance = 1; distance < size; distance *= 2) {
+    NcclGroup group(nccl);
+    for (NcclCommunicator* member : local) {
+      Meeting& own = member->meeting();
+      member->gpu().use();
+      int next = (member->rank() + distance) % size;
+      int previous = (member->rank() - distance + size) % size;
+      NCCLPROBE_NCCL_CALL(
+          nccl, send(own.largest(), 1, ncclFloat64, next, member->handle(), own.stream()));
+      NCCLPROBE_NCCL_CALL(
+          nccl, recv(own.received(), 1, ncclFloat64, previous, member->handle(), own.stream()));
+    }
+    group.end();
+    for (NcclCommunicator* member : local) {
+      Meeting& own = member->meeting();
+      member->gpu().use();
+      NCCLPROBE_CUDA_CALL(enqueue_take_larger(own.largest(), own.received(), own.stream()));
+    }
+  }
+  for (NcclCommunicator* member : local) {
+    Meeting& own = member->meeting();
+    member->gpu().use();
+    NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(own.host(), own.largest(), sizeof(double),
+                                        cudaMemcpyDeviceToHost, own.stream()));
+  }
+  for (NcclCommunicator* member : local)
+    wait_for(*member);
+  return *local.front()->meeting().host();
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/gpu.h"
+#include "nvidia/nccl_library.h"
+
+#include <nccl.h>
+
+#include <span>
+
+namespace ncclprobe::nvidia {
+
+class NcclCommunicator;
+
+// What one rank needs to meet the others of its communicator: a stream of its own, two numbers on
+// the GPU and one in pinned host memory.
+class Meeting {
+public:
+  explicit Meeting(const Gpu& gpu);
+  cudaStream_t stream() const { return stream_.get(); }
+  double* largest() const { return numbers_.get(); }      // on the GPU
+  double* received() const { return numbers_.get() + 1; } // on the GPU
+  double* host() const { return host_.get(); }
+
+private:
+  StreamHandle stream_;
+  DeviceMemory<double> numbers_;
+  PinnedMemory<double> host_;
+};
+
+// The largest value over all ranks; returns once every rank has called. Works by sends and receives
+// (dissemination: in round k each rank hears from the one 2^k before it), not by an all-reduce: a
+// setting under test that forces an algorithm, such as NCCL_ALGO=PAT or NVLS, can leave NCCL
+// without one for this all-reduce, and the meeting must not fail where the collective under test
+// would not.
+double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value);
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/nccl_backend.h"
+
+#include "base/clock.h"
+#include "nvidia/device.h"
+#include "nvidia/nccl_group.h"
+
+#include <cstring>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
+                      const std::vector<int>& ranks, std::span<const backend::Member> local,
+                      backend::Rendezvous& rendezvous) {
+  ncclUniqueId id{};
+  std::map<int, std::string> own;
+  for (const backend::Member& member : local) {
+    std::string& bytes = own[member.global_rank];
+    if (member.rank != 0)
+      continue;
+    NCCLPROBE_NCCL_CALL(nccl, get_unique_id(&id));
+    bytes.assign(reinterpret_cast<const char*>(&id), sizeof id);
+  }
+  std::vector<std::string> all = rendezvous.exchange(key, ranks, own);
+  if (all.empty() || all.front().size() != sizeof id)
+    base::raise(base::Errc::protocol, "rank 0 of '{}' sent {} bytes instead of an NCCL id of {}",
+                key, all.empty() ? 0 : all.front().size(), sizeof id);
+  std::memcpy(&id, all.front().data(), sizeof id);
+  return id;
+}
+
+} // namespace
+
+NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl) : nccl_(std::move(nccl)) {}
+
+std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
+  return std::make_unique<GpuDevice>(std::make_shared<Gpu>(index, current_));
+}
+
+std::vector<std::unique_ptr<backend::Communicator>>
+NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
+                     std::span<const backend::Member> local, backend::Rendezvous& rendezvous) {
+  if (local.empty())
+    return {};
+  close_stale_groups();
+  ncclUniqueId id = share_id(*nccl_, key, ranks, local, rendezvous);
+  auto size = static_cast<int>(ranks.size());
+  std::vector<ncclComm_t> comms(local.size(), nullptr);
+  // If one of these fails, what NCCL has made so far is left to the end of the process, which is
+  // near.
+  NcclGroup group(*nccl_);
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    static_cast<GpuDevice*>(local[i].device)->gpu()->use();
+    NCCLPROBE_NCCL_CALL(*nccl_, comm_init_rank(&comms[i], size, id, local[i].rank));
+  }
+  group.end();
+  current_->forget();
+
+  auto fellows = std::make_shared<Fellowship>();
+  std::vector<std::unique_ptr<backend::Communicator>> members;
+  for (std::size_t i = 0; i < local.size(); ++i)
+    members.push_back(std::make_unique<NcclCommunicator>(
+        nccl_, depth_, fellows, static_cast<GpuDevice*>(local[i].device)->gpu(), comms[i],
+        NcclCommunicator::Identity{local[i].rank, size}));
+  return members;
+}
+
+void NcclBackend::group_begin() {
+  NCCLPROBE_NCCL_CALL(*nccl_, group_start());
+  ++depth_->open;
+}
+
+void NcclBackend::group_end() {
+  if (depth_->open == 0)
+    base::raise(base::Errc::invalid_argument, "a group ends that never began");
+  --depth_->open;
+  NCCLPROBE_NCCL_CALL(*nccl_, group_end());
+}
+
+// A group that an exception left open, in a cell that was skipped then. Meetings and new
+// communicators are never part of a group, so one that is still open there is such a remainder.
+void NcclBackend::close_stale_groups() {
+  while (depth_->open > 0) {
+    --depth_->open;
+    (void)nccl_->group_end();
+  }
+}
+
+double NcclBackend::max_over_ranks(std::span<backend::Communicator* const> local, double value) {
+  close_stale_groups();
+  std::vector<NcclCommunicator*> members;
+  for (backend::Communicator* member : local)
+    members.push_back(static_cast<NcclCommunicator*>(member));
+  try {
+    return meet(*nccl_, members, value);
+  } catch (...) {
+    for (NcclCommunicator* member : members)
+      member->give_up();
+    throw;
+  }
+}
+
+std::int64_t NcclBackend::now_ns() {
+  return base::monotonic_ns();
+}
+
+} // namespace ncclprobe::nvidia

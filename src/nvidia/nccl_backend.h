@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "nvidia/communicator.h"
+#include "nvidia/gpu.h"
+#include "nvidia/nccl_library.h"
+
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+// NCCL on CUDA streams. One thread drives it and all its GPUs.
+class NcclBackend final : public backend::Backend {
+public:
+  explicit NcclBackend(std::shared_ptr<const NcclLibrary> nccl);
+
+  std::string_view name() const override { return "nvidia"; }
+  bool moves_data() const override { return true; }
+  std::unique_ptr<backend::Device> open_device(int index) override;
+  // Blocks until all ranks have joined. The NCCL id is made by the process of the communicator's
+  // rank 0.
+  std::vector<std::unique_ptr<backend::Communicator>>
+  connect(const std::string& key, const std::vector<int>& ranks,
+          std::span<const backend::Member> local, backend::Rendezvous& rendezvous) override;
+  void group_begin() override;
+  void group_end() override;
+  double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
+  std::int64_t now_ns() override;
+
+private:
+  void close_stale_groups();
+
+  std::shared_ptr<const NcclLibrary> nccl_;
+  std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
+  std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
+};
+
+} // namespace ncclprobe::nvidia

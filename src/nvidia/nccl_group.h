@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/nccl_library.h"
+
+namespace ncclprobe::nvidia {
+
+// An NCCL group of our own making, such as the sends and receives of an all-to-all. Call end();
+// after an error the destructor closes it, and NCCL then drops what the group holds.
+class NcclGroup {
+public:
+  explicit NcclGroup(const NcclLibrary& nccl) : nccl_(nccl) {
+    NCCLPROBE_NCCL_CALL(nccl_, group_start());
+  }
+  ~NcclGroup() {
+    if (open_)
+      (void)nccl_.group_end();
+  }
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+
+  void end() {
+    open_ = false;
+    NCCLPROBE_NCCL_CALL(nccl_, group_end());
+  }
+
+private:
+  const NcclLibrary& nccl_;
+  bool open_ = true;
+};
+
+} // namespace ncclprobe::nvidia

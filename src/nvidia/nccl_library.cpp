@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/nccl_library.h"
+
+#include "nvidia/cuda_error.h"
+
+namespace ncclprobe::nvidia {
+namespace {
+
+// 22809 -> "2.28.9"; up to 2.8 the code had one digit less for the minor number (2708 = 2.7.8).
+std::string version_text(int code) {
+  int major_unit = code >= 10000 ? 10000 : 1000;
+  return fmt::format("{}.{}.{}", code / major_unit, code % major_unit / 100, code % 100);
+}
+
+constexpr int k_oldest_version = 21000;
+
+} // namespace
+
+NcclLibrary::NcclLibrary(const backend::Options& options)
+    : library("NCCL", library_candidates(options, "nccl", {"libnccl.so.2", "libnccl.so"})) {
+  library.require(get_version, "ncclGetVersion", version);
+  int code = 0;
+  if (get_version(&code) != ncclSuccess)
+    base::raise(base::Errc::unsupported, "{} does not tell its NCCL version", library.path());
+  version = version_text(code);
+  if (code < k_oldest_version)
+    base::raise(base::Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed",
+                version, library.path());
+
+  library.require(get_error_string, "ncclGetErrorString", version);
+  library.require(get_unique_id, "ncclGetUniqueId", version);
+  library.require(comm_init_rank, "ncclCommInitRank", version);
+  library.require(comm_destroy, "ncclCommDestroy", version);
+  library.require(comm_abort, "ncclCommAbort", version);
+  library.require(comm_get_async_error, "ncclCommGetAsyncError", version);
+  library.require(group_start, "ncclGroupStart", version);
+  library.require(group_end, "ncclGroupEnd", version);
+  library.require(all_reduce, "ncclAllReduce", version);
+  library.require(all_gather, "ncclAllGather", version);
+  library.require(reduce_scatter, "ncclReduceScatter", version);
+  library.require(broadcast, "ncclBroadcast", version);
+  library.require(reduce, "ncclReduce", version);
+  library.require(send, "ncclSend", version);
+  library.require(recv, "ncclRecv", version);
+
+  get_last_error = library.optional<decltype(get_last_error)>("ncclGetLastError");
+  all_to_all = library.optional<Unrooted>("ncclAlltoAll");
+  gather = library.optional<Rooted>("ncclGather");
+  scatter = library.optional<Rooted>("ncclScatter");
+}
+
+void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, const char* file,
+                int line) {
+  std::string text = fmt::format("NCCL {}: {} failed: {} ({})", nccl.version, call,
+                                 nccl.get_error_string(code), static_cast<int>(code));
+  // The last error is NCCL's own sentence about the cause. It is one per process, whichever
+  // communicator is asked.
+  const char* last = nccl.get_last_error != nullptr ? nccl.get_last_error(nullptr) : nullptr;
+  if (last != nullptr && *last != '\0') {
+    std::string words = last;
+    while (!words.empty() && (words.back() == '\n' || words.back() == ' '))
+      words.pop_back();
+    text += ": " + words;
+  }
+  text += fmt::format(" [{}:{}]", base_name(file), line);
+  throw base::Exception(
+      base::Error{base::Errc::failed, std::move(text), "NCCL_DEBUG=WARN tells more"});
+}
+
+} // namespace ncclprobe::nvidia

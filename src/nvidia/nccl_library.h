@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/shared_library.h"
+
+#include <nccl.h>
+
+#include <memory>
+#include <string>
+
+namespace ncclprobe::nvidia {
+
+// NCCL's functions out of whichever library file the trial names. Optional ones are null where the
+// library is too old; those younger than the oldest supported header (2.18) are typed here.
+struct NcclLibrary {
+  // Throws Errc::unsupported: not there, older than 2.10 (no average, no bf16), a function missing.
+  explicit NcclLibrary(const backend::Options& options);
+
+  SharedLibrary library;
+  std::string version; // "2.28.9"
+
+  decltype(&ncclGetVersion) get_version = nullptr;
+  decltype(&ncclGetErrorString) get_error_string = nullptr;
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
+  decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclCommAbort) comm_abort = nullptr;
+  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclAllGather) all_gather = nullptr;
+  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclReduce) reduce = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) recv = nullptr;
+
+  // Optional. All-to-all, gather and scatter came with 2.28.
+  using Unrooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
+                                    ncclDataType_t, ncclComm_t, cudaStream_t);
+  using Rooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
+                                  ncclDataType_t, int root, ncclComm_t, cudaStream_t);
+  const char* (*get_last_error)(ncclComm_t) = nullptr;
+  Unrooted all_to_all = nullptr;
+  Rooted gather = nullptr;
+  Rooted scatter = nullptr;
+};
+
+// Throws Errc::failed with the call's text, NCCL's words for the code and its last error, and
+// where.
+[[noreturn]] void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call,
+                             const char* file, int line);
+
+} // namespace ncclprobe::nvidia
+
+// NCCLPROBE_NCCL_CALL(nccl, all_reduce(...)) calls nccl.all_reduce and throws what it reports.
+#define NCCLPROBE_NCCL_CALL(nccl, call)                                                            \
+  do {                                                                                             \
+    if (ncclResult_t ncclprobe_code = (nccl).call; ncclprobe_code != ncclSuccess)                  \
+      ::ncclprobe::nvidia::raise_nccl((nccl), ncclprobe_code, #call, __FILE__, __LINE__);          \
+  } while (false)

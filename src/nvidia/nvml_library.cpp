@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/nvml_library.h"
+
+#include <array>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+std::string text_from(nvmlReturn_t (*function)(char*, unsigned)) {
+  std::array<char, 96> text{}; // NVML asks for 80
+  return function(text.data(), text.size()) == NVML_SUCCESS ? text.data() : "";
+}
+
+} // namespace
+
+NvmlLibrary::NvmlLibrary(const backend::Options& options)
+    : library_("NVML", library_candidates(options, "nvml", {"libnvidia-ml.so.1"})) {
+  library_.require(init_, "nvmlInit_v2", "");
+  library_.require(shutdown_, "nvmlShutdown", "");
+  library_.require(error_string_, "nvmlErrorString", "");
+  library_.require(nvml_version_, "nvmlSystemGetNVMLVersion", "");
+  library_.require(driver_version_, "nvmlSystemGetDriverVersion", "");
+  library_.require(device_by_pci_, "nvmlDeviceGetHandleByPciBusId_v2", "");
+  library_.require(memory_info_, "nvmlDeviceGetMemoryInfo", "");
+  library_.require(nvlink_state_, "nvmlDeviceGetNvLinkState", "");
+  if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
+    base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
+                error_string_(code));
+}
+
+NvmlLibrary::~NvmlLibrary() {
+  (void)shutdown_();
+}
+
+std::string NvmlLibrary::version() const {
+  return text_from(nvml_version_);
+}
+std::string NvmlLibrary::driver_version() const {
+  return text_from(driver_version_);
+}
+
+nvmlDevice_t NvmlLibrary::device(const std::string& pci_bus_id) const {
+  nvmlDevice_t found = nullptr;
+  return device_by_pci_(pci_bus_id.c_str(), &found) == NVML_SUCCESS ? found : nullptr;
+}
+
+std::optional<std::uint64_t> NvmlLibrary::free_bytes(const std::string& pci_bus_id) const {
+  nvmlMemory_t memory{};
+  nvmlDevice_t gpu = device(pci_bus_id);
+  if (gpu == nullptr || memory_info_(gpu, &memory) != NVML_SUCCESS)
+    return std::nullopt;
+  return memory.free;
+}
+
+std::optional<int> NvmlLibrary::active_nvlinks(const std::string& pci_bus_id) const {
+  nvmlDevice_t gpu = device(pci_bus_id);
+  if (gpu == nullptr)
+    return std::nullopt;
+  int active = 0;
+  bool told = false;
+  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+    nvmlEnableState_t state = NVML_FEATURE_DISABLED;
+    if (nvlink_state_(gpu, link, &state) != NVML_SUCCESS)
+      continue;
+    told = true;
+    if (state == NVML_FEATURE_ENABLED)
+      ++active;
+  }
+  if (!told)
+    return std::nullopt;
+  return active;
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/nvml_api.h"
+#include "nvidia/shared_library.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ncclprobe::nvidia {
+
+// NVML, opened and initialised for as long as the object lives. It knows GPUs without creating a
+// CUDA context on them.
+class NvmlLibrary {
+public:
+  // Throws Errc::unsupported (not there, a function missing), Errc::unavailable (no driver).
+  explicit NvmlLibrary(const backend::Options& options);
+  ~NvmlLibrary();
+  NvmlLibrary(const NvmlLibrary&) = delete;
+  NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+
+  const std::string& path() const { return library_.path(); }
+  std::string version() const;        // of NVML, "13.580.82.07"
+  std::string driver_version() const; // "580.82.07"
+
+  // Empty when NVML does not tell.
+  std::optional<std::uint64_t> free_bytes(const std::string& pci_bus_id) const;
+  std::optional<int> active_nvlinks(const std::string& pci_bus_id) const;
+
+private:
+  nvmlDevice_t device(const std::string& pci_bus_id) const; // null if NVML does not know it
+
+  SharedLibrary library_;
+  nvmlReturn_t (*init_)() = nullptr;
+  nvmlReturn_t (*shutdown_)() = nullptr;
+  const char* (*error_string_)(nvmlReturn_t) = nullptr;
+  nvmlReturn_t (*nvml_version_)(char* text, unsigned length) = nullptr;
+  nvmlReturn_t (*driver_version_)(char* text, unsigned length) = nullptr;
+  nvmlReturn_t (*device_by_pci_)(const char* pci_bus_id, nvmlDevice_t* device) = nullptr;
+  nvmlReturn_t (*memory_info_)(nvmlDevice_t device, nvmlMemory_t* memory) = nullptr;
+  nvmlReturn_t (*nvlink_state_)(nvmlDevice_t device, unsigned link,
+                                nvmlEnableState_t* active) = nullptr;
+};
+
+} // namespace ncclprobe::nvidia

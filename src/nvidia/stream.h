@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "nvidia/gpu.h"
+
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+class GpuEvent final : public backend::Event {
+public:
+  explicit GpuEvent(std::shared_ptr<Gpu> gpu);
+  cudaEvent_t handle() const { return event_.get(); }
+
+private:
+  std::shared_ptr<Gpu> gpu_;
+  EventHandle event_;
+};
+
+// A CUDA stream that does not wait for the legacy default stream.
+class GpuStream final : public backend::Stream {
+public:
+  GpuStream(std::shared_ptr<Gpu> gpu, int priority);
+  cudaStream_t handle() const { return stream_.get(); }
+
+  void record(backend::Event& event) override; // of the same device
+  void wait(backend::Event& event) override;   // of any device
+  void spin(std::uint64_t duration_ns) override;
+  void copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
+            std::uint64_t to_offset, std::uint64_t bytes) override;
+  // An NVTX mark on the timeline of the enqueueing thread; costs nothing without a profiler.
+  void mark(std::string_view label) override;
+  bool idle() override;
+
+private:
+  std::shared_ptr<Gpu> gpu_;
+  StreamHandle stream_;
+};
+
+} // namespace ncclprobe::nvidia

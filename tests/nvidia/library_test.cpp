@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/cublaslt_library.h"
+#include "nvidia/cupti_library.h"
+#include "nvidia/nccl_library.h"
+#include "nvidia/nvml_library.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+
+namespace {
+
+backend::Options with_library(const std::string& name, const std::string& path) {
+  backend::Options options;
+  options.libraries.push_back({name, path});
+  return options;
+}
+
+// What opening `Library` with these options throws.
+template <typename Library>
+base::Error error_of(const backend::Options& options) {
+  try {
+    Library library(options);
+  } catch (const base::Exception& exception) {
+    return exception.error();
+  }
+  FAIL("the library was accepted");
+  return {};
+}
+
+bool is_there(const std::vector<std::string>& candidates) {
+  try {
+    nvidia::SharedLibrary library("a library", candidates);
+    return true;
+  } catch (const base::Exception&) {
+    return false;
+  }
+}
+
+} // namespace
+
+TEST_CASE("NCCL is found, and tells its version and where it was loaded from") {
+  if (!is_there(nvidia::library_candidates({}, "nccl", {"libnccl.so.2", "libnccl.so"})))
+    NCCLPROBE_SKIP("no libnccl.so.2 on this machine");
+
+  nvidia::NcclLibrary nccl{backend::Options{}};
+
+  CHECK_THAT(nccl.version, ContainsSubstring("2."));
+  CHECK_THAT(nccl.library.path(), ContainsSubstring("/libnccl.so"));
+  CHECK(nccl.all_reduce != nullptr);
+}
+
+TEST_CASE("the version that NCCL tells is the one in its code number") {
+  nvidia::NcclLibrary nccl(with_library("nccl", FAKE_NCCL_2_18));
+
+  CHECK(nccl.version == "2.18.3");
+}
+
+TEST_CASE("a named library is the one that is loaded") {
+  nvidia::NcclLibrary nccl(with_library("nccl", FAKE_NCCL_2_18));
+
+  CHECK(nccl.library.path() == FAKE_NCCL_2_18);
+}
+
+TEST_CASE("functions that came with a later NCCL are null in an earlier one") {
+  nvidia::NcclLibrary nccl(with_library("nccl", FAKE_NCCL_2_18));
+
+  CHECK(nccl.all_to_all == nullptr);
+  CHECK(nccl.gather == nullptr);
+  CHECK(nccl.scatter == nullptr);
+}
+
+TEST_CASE("an NCCL that is too old is unsupported, with its version and path") {
+  base::Error error = error_of<nvidia::NcclLibrary>(with_library("nccl", FAKE_NCCL_2_7));
+
+  CHECK(error.code == base::Errc::unsupported);
+  CHECK_THAT(error.message, ContainsSubstring("2.7.8"));
+  CHECK_THAT(error.message, ContainsSubstring(FAKE_NCCL_2_7));
+}
+
+TEST_CASE("a named library that is not there is unsupported, with its path") {
+  base::Error error =
+      error_of<nvidia::NcclLibrary>(with_library("nccl", "/nonexistent/libnccl.so.2"));
+
+  CHECK(error.code == base::Errc::unsupported);
+  CHECK_THAT(error.message, ContainsSubstring("/nonexistent/libnccl.so.2"));
+}
+
+TEST_CASE("a named file that is no library is unsupported, with the loader's words") {
+  base::Error error =
+      error_of<nvidia::NcclLibrary>(with_library("nccl", NCCLPROBE_SOURCE_DIR "/CMakeLists.txt"));
+
+  CHECK(error.code == base::Errc::unsupported);
+  CHECK_THAT(error.message,
+             ContainsSubstring("invalid ELF header") || ContainsSubstring("file too short"));
+}
+
+TEST_CASE("a library without a function names the function and the file") {
+  base::Error error = error_of<nvidia::NcclLibrary>(with_library("nccl", "libm.so.6"));
+
+  CHECK(error.code == base::Errc::unsupported);
+  CHECK_THAT(error.message, ContainsSubstring("ncclGetVersion"));
+  CHECK_THAT(error.message, ContainsSubstring("/libm.so.6"));
+}
+
+TEST_CASE("every table names what it misses") {
+  CHECK_THAT(error_of<nvidia::NvmlLibrary>(with_library("nvml", "libm.so.6")).message,
+             ContainsSubstring("nvmlInit_v2"));
+  CHECK_THAT(error_of<nvidia::CuptiLibrary>(with_library("cupti", "libm.so.6")).message,
+             ContainsSubstring("cuptiGetVersion"));
+  CHECK_THAT(error_of<nvidia::CublasLtLibrary>(with_library("cublaslt", "libm.so.6")).message,
+             ContainsSubstring("cublasLtGetVersion"));
+}
+
+TEST_CASE("a named library is the only candidate") {
+  CHECK(nvidia::library_candidates(with_library("nccl", "/x/libnccl.so"), "nccl",
+                                   {"libnccl.so.2"}) == std::vector<std::string>{"/x/libnccl.so"});
+}
+
+TEST_CASE("the loader's search comes before the folders of CUDA_HOME") {
+  backend::Options options;
+  options.environment["CUDA_HOME"] = FAKE_CUDA_HOME;
+
+  std::vector<std::string> candidates = nvidia::library_candidates(options, "nccl", {FAKE_SONAME});
+
+  REQUIRE(candidates.size() >= 2);
+  CHECK(candidates[0] == FAKE_SONAME);
+  CHECK(candidates[1] == std::string(FAKE_CUDA_HOME "/lib/") + FAKE_SONAME);
+}
+
+TEST_CASE("a library beside CUDA_HOME is found") {
+  backend::Options options;
+  options.environment["CUDA_HOME"] = FAKE_CUDA_HOME;
+
+  nvidia::SharedLibrary library("a library",
+                                nvidia::library_candidates(options, "nccl", {FAKE_SONAME}));
+
+  CHECK(library.path() == std::string(FAKE_CUDA_HOME "/lib/") + FAKE_SONAME);
+}
