@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/text_table.h"
+#include "support/catch.h"
+
+#include <stdexcept>
+
+using ncclprobe::base::TextTable;
+
+TEST_CASE("columns are as wide as their widest cell, right-aligned unless said otherwise") {
+  TextTable table({{"size"}, {"setting", TextTable::Align::left}, {"us"}});
+  table.add_row({"1K", "default", "11.30"});
+  table.add_row({"1048576", "LL", "9.1"});
+
+  CHECK(table.render() == "   size  setting     us\n"
+                          "     1K  default  11.30\n"
+                          "1048576  LL         9.1\n");
+}
+
+TEST_CASE("lines are indented and end without blanks") {
+  TextTable table({{"a", TextTable::Align::left}, {"note", TextTable::Align::left}});
+  table.add_row({"x"});
+
+  CHECK(table.render(2) == "  a  note\n"
+                           "  x\n");
+}
+
+TEST_CASE("a table without rows is its titles") {
+  CHECK(TextTable({{"size"}, {"us"}}).render() == "size  us\n");
+}
+
+TEST_CASE("more cells than columns is a defect of the caller") {
+  TextTable table({{"a"}});
+
+  CHECK_THROWS_AS(table.add_row({"1", "2"}), std::logic_error);
+}
+
+TEST_CASE("width counts characters, not bytes") {
+  TextTable table({{"t"}, {"u"}});
+  table.add_row({"\xc2\xb5s", "1"}); // a micro sign has two bytes
+  table.add_row({"ms", "2"});
+
+  CHECK(table.render() == " t  u\n"
+                          "\xc2\xb5s  1\n"
+                          "ms  2\n");
+}
