@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include "model/run.h"
+
+#include <string>
 
 namespace ncclprobe::analysis {
 

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/collective.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// Bandwidths exactly as nccl-tests defines them, so that figures can be laid side by side.
+// GB = 1e9 bytes. The size S is CellLabel::bytes, which follows nccl-tests' rule per collective:
+//   all_reduce, broadcast, reduce, send_recv     count x element size
+//   all_gather, reduce_scatter, all_to_all,
+//   gather, scatter                              count x element size x ranks
+// Source: nccl-tests 2.19, src/<collective>.cu, the *GetBw functions (lines given below).
+namespace ncclprobe::analysis {
+
+// S / t. Zero bytes give 0. Nothing for a time that is not above zero.
+std::optional<double> algbw_gb_per_s(std::uint64_t bytes, double time_ns);
+
+// busbw / algbw in a communicator of `ranks`; 0 for one rank where the formula says so.
+//   all_reduce                                   2(n-1)/n   all_reduce.cu:60-63
+//   reduce_scatter                               (n-1)/n    reduce_scatter.cu:38-41
+//   all_gather                                   (n-1)/n    all_gather.cu:39-42
+//   all_to_all                                   (n-1)/n    alltoall.cu:49-52
+//   gather, scatter                              (n-1)/n    gather.cu:39, scatter.cu:35
+//   broadcast, reduce                            1          broadcast.cu:35, reduce.cu:37
+//   send_recv                                    1          sendrecv.cu:39-42
+// The factors describe a ring. With in-switch reduction (NVLS, SHARP) less crosses the wire, so
+// busbw can exceed the rate of the link. Nothing if ranks < 1.
+std::optional<double> busbw_factor(model::Collective collective, int ranks);
+
+// The same by CellLabel::workload; nothing for a workload that is no collective.
+std::optional<double> busbw_factor(std::string_view workload, int ranks);
+
+} // namespace ncclprobe::analysis

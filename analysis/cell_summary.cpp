@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/cell_summary.h"
+
+#include "analysis/bandwidth.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using model::CellLabel;
+
+// Everything that makes two cells the same measurement, the display name included.
+std::string settings_identity(const model::TrialSpec& trial, const model::Cell& cell) {
+  std::string identity = setting_name(trial, cell) + '\n' + model::label_of(trial.process.common);
+  for (const auto& [rank, settings] : trial.process.per_rank)
+    identity += fmt::format("\n{} {}", rank, model::label_of(settings));
+  return identity + '\n' + model::label_of(cell.settings) + '\n' + model::label_of(trial.libraries);
+}
+
+// Collectives first, in the model's order; then the rest as they appear in the run.
+class WorkloadOrder {
+public:
+  WorkloadOrder() {
+    for (const auto& [value, name] : enum_names(model::Collective{}))
+      place(std::string(name));
+  }
+  std::size_t place(const std::string& workload) {
+    auto found = std::find(names_.begin(), names_.end(), workload);
+    if (found == names_.end())
+      found = names_.insert(names_.end(), workload);
+    return static_cast<std::size_t>(found - names_.begin());
+  }
+
+private:
+  std::vector<std::string> names_;
+};
+
+struct Group {
+  SettingResult result;
+  std::map<int, std::vector<model::Sample>> samples; // by trial
+  std::map<int, int> replicates;                     // by trial
+};
+
+void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRecord& record) {
+  // The same cell twice in one trial is one process with more batches.
+  auto& samples = group.samples[trial.spec.id];
+  std::int32_t first_batch = 0;
+  for (const auto& sample : samples)
+    first_batch = std::max(first_batch, sample.batch + 1);
+  for (model::Sample sample : record.samples) {
+    sample.batch += first_batch;
+    samples.push_back(sample);
+  }
+  group.replicates[trial.spec.id] = trial.spec.replicate;
+
+  SettingResult& result = group.result;
+  DataState state = data_state(record);
+  result.data = std::max(result.data, state);
+  std::string note = state == DataState::checked     ? ""
+                     : state == DataState::unchecked ? record.check.why_unchecked
+                     : record.check.first_wrong.empty()
+                         ? record.outcome.reason
+                         : fmt::format("{} of {} elements wrong, {}", record.check.wrong,
+                                       record.check.elements, record.check.first_wrong);
+  auto& notes = result.data_notes;
+  if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end())
+    notes.push_back(std::move(note));
+}
+
+void finish(SettingResult& result) {
+  std::vector<double> medians_ns;
+  std::map<int, std::vector<double>> by_rank_ns;
+  for (const ProcessTime& process : result.processes) {
+    medians_ns.push_back(process.time.over_batches_ns.median);
+    for (const auto& [rank, time_ns] : process.time.rank_ns)
+      by_rank_ns[rank].push_back(time_ns);
+  }
+  Summary over_processes = summarise(medians_ns);
+  result.time_ns = over_processes.median;
+
+  bool several = over_processes.count > 1;
+  const Summary& spread = several ? over_processes : result.processes.front().time.over_batches_ns;
+  result.spread_over = several            ? SettingResult::SpreadOver::processes
+                       : spread.count > 1 ? SettingResult::SpreadOver::batches
+                                          : SettingResult::SpreadOver::nothing;
+  result.spread_count = static_cast<int>(spread.count);
+  result.lowest_ns = spread.min;
+  result.highest_ns = spread.max;
+  result.spread_percent = spread.range_percent();
+
+  result.algbw_gb_per_s = algbw_gb_per_s(result.label.bytes, result.time_ns);
+  auto factor = busbw_factor(result.label.workload, result.ranks);
+  if (factor && result.algbw_gb_per_s)
+    result.busbw_gb_per_s = *factor * *result.algbw_gb_per_s;
+
+  std::map<int, double> rank_ns;
+  for (auto& [rank, times_ns] : by_rank_ns)
+    rank_ns[rank] = median(std::move(times_ns));
+  result.slowest = slowest_rank(rank_ns);
+}
+
+} // namespace
+
+std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples) {
+  std::set<int> ranks;
+  std::map<int, std::map<int, double>> batches; // time per operation by batch, rank
+  for (const model::Sample& sample : samples) {
+    if (sample.iterations <= 0)
+      continue;
+    ranks.insert(sample.rank);
+    batches[sample.batch][sample.rank] =
+        static_cast<double>(sample.elapsed_ns) / static_cast<double>(sample.iterations);
+  }
+  CellTime time;
+  std::map<int, std::vector<double>> by_rank_ns;
+  for (const auto& [batch, rank_ns] : batches) {
+    if (rank_ns.size() != ranks.size())
+      continue;
+    double sum_ns = 0;
+    for (const auto& [rank, time_ns] : rank_ns) {
+      sum_ns += time_ns;
+      by_rank_ns[rank].push_back(time_ns);
+    }
+    time.batch_ns.push_back(sum_ns / static_cast<double>(rank_ns.size()));
+  }
+  if (time.batch_ns.empty())
+    return std::nullopt;
+  time.over_batches_ns = summarise(time.batch_ns);
+  for (auto& [rank, times_ns] : by_rank_ns)
+    time.rank_ns[rank] = median(std::move(times_ns));
+  return time;
+}
+
+std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns) {
+  auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
+  if (rank_ns.size() < 2)
+    return std::nullopt;
+  auto slowest = std::max_element(rank_ns.begin(), rank_ns.end(), by_time);
+  auto fastest = std::min_element(rank_ns.begin(), rank_ns.end(), by_time);
+  if (slowest->second == fastest->second)
+    return std::nullopt;
+  return SlowestRank{slowest->first, slowest->second};
+}
+
+int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
+  const model::Schedule& schedule = cell.schedule;
+  for (int i = std::max(schedule.timed.first, 0);
+       i < std::min(schedule.timed.last, static_cast<int>(schedule.operations.size())); ++i) {
+    const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+    int communicator = -1;
+    if (auto* collective = std::get_if<model::CollectiveOp>(&what))
+      communicator = collective->communicator;
+    else if (auto* send = std::get_if<model::SendOp>(&what))
+      communicator = send->communicator;
+    else
+      continue;
+    if (communicator < 0 || communicator >= static_cast<int>(schedule.communicators.size()))
+      break;
+    const auto& ranks = schedule.communicators[static_cast<std::size_t>(communicator)].ranks;
+    return ranks.empty() ? trial.ranks : static_cast<int>(ranks.size());
+  }
+  return trial.ranks;
+}
+
+DataState data_state(const model::CellRecord& record) {
+  if (record.outcome.kind == model::OutcomeKind::wrong_data || record.check.wrong > 0)
+    return DataState::wrong;
+  return record.check.kind == model::CheckResult::Kind::checked ? DataState::checked
+                                                                : DataState::unchecked;
+}
+
+bool is_measured(const model::CellRecord& record) {
+  return record.outcome.ok() || record.outcome.kind == model::OutcomeKind::wrong_data;
+}
+
+std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell) {
+  std::string process = trial.name.empty() ? model::label_of(trial.process.common) : trial.name;
+  if (cell.settings.empty())
+    return process;
+  std::string in_process = model::label_of(cell.settings);
+  return process == "default" ? in_process : process + " " + in_process;
+}
+
+bool is_default(const model::TrialSpec& trial, const model::Cell& cell) {
+  if (!cell.settings.empty())
+    return false;
+  if (!trial.name.empty())
+    return trial.name == "default";
+  return trial.process.common.empty() && trial.process.per_rank.empty();
+}
+
+std::vector<SettingResult> setting_results(const model::Run& run) {
+  WorkloadOrder order;
+  using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::uint64_t,
+                         model::Placement, bool, std::string, std::string>;
+  std::map<Key, Group> groups;
+  for (const model::TrialRecord& trial : run.trials) {
+    for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+      const model::Cell& cell = trial.spec.cells[c];
+      if (!is_measured(trial.cells[c]))
+        continue;
+      const CellLabel& label = cell.label;
+      std::string name = setting_name(trial.spec, cell);
+      bool by_default = is_default(trial.spec, cell);
+      int ranks = communicator_size(trial.spec, cell);
+      Key key{order.place(label.workload),
+              label.type,
+              label.op,
+              label.root,
+              ranks,
+              label.bytes,
+              label.placement,
+              !by_default,
+              name,
+              settings_identity(trial.spec, cell)};
+      Group& group = groups[key];
+      group.result.setting = name;
+      group.result.settings = trial.spec.process.common;
+      group.result.settings.insert(group.result.settings.end(), cell.settings.begin(),
+                                   cell.settings.end());
+      group.result.is_default = by_default;
+      group.result.label = label;
+      group.result.ranks = ranks;
+      add_cell(group, trial, trial.cells[c]);
+    }
+  }
+  std::vector<SettingResult> results;
+  for (auto& [key, group] : groups) {
+    for (const auto& [trial, samples] : group.samples)
+      if (auto time = cell_time(samples))
+        group.result.processes.push_back({trial, group.replicates[trial], std::move(*time)});
+    if (group.result.processes.empty())
+      continue; // ended ok, but left no sample
+    finish(group.result);
+    results.push_back(std::move(group.result));
+  }
+  return results;
+}
+
+} // namespace ncclprobe::analysis

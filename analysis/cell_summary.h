@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/statistics.h"
+#include "model/run.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+// From samples to one figure per setting and cell:
+//   1. a batch's time per operation = mean over ranks of elapsed / iterations, as nccl-tests
+//   combines
+//      ranks by default (-a 1, common.cu:690-790);
+//   2. a process's time = median over its batches;
+//   3. a setting's time = median over its processes (fresh ones, all with the same settings).
+// Batches of one process are not independent of each other, processes are: with two processes or
+// more the spread is that of the processes, else, for want of better, that of the batches.
+namespace ncclprobe::analysis {
+
+// Time per operation of one cell in one process.
+struct CellTime {
+  std::vector<double> batch_ns;  // mean over ranks, by batch
+  Summary over_batches_ns;       // of batch_ns
+  std::map<int, double> rank_ns; // by global rank: median over batches
+};
+
+// Batches that lack a rank seen in another batch are left out. Nothing if no batch is complete.
+std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples);
+
+// The rank whose own time is the longest, the lowest of several. Nothing if there is one rank only
+// or if all ranks took the same time.
+struct SlowestRank {
+  int rank = 0; // global
+  double time_ns = 0;
+};
+std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns);
+
+// Size of the communicator that the cell's timed operation uses: n of busbw.
+int communicator_size(const model::TrialSpec& trial, const model::Cell& cell);
+
+enum class DataState { checked, unchecked, wrong };
+constexpr auto enum_names(DataState) {
+  return std::to_array<std::pair<DataState, std::string_view>>({{DataState::checked, "checked"},
+                                                                {DataState::unchecked, "unchecked"},
+                                                                {DataState::wrong, "wrong"}});
+}
+DataState data_state(const model::CellRecord& record);
+
+// True if the record's times may be used: it ran to its end (its data may be wrong).
+bool is_measured(const model::CellRecord& record);
+
+// The name people know a trial's and cell's settings by ("default" when there are none).
+std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell);
+bool is_default(const model::TrialSpec& trial, const model::Cell& cell);
+
+struct ProcessTime {
+  int trial = 0;
+  int replicate = 0;
+  CellTime time;
+};
+
+// One setting, one kind of cell, all processes that measured it.
+struct SettingResult {
+  std::string setting;
+  std::vector<model::Setting> settings; // common to all ranks, then in-process
+  bool is_default = false;
+  model::CellLabel label;
+  int ranks = 0;                      // in the communicator
+  std::vector<ProcessTime> processes; // at least one
+
+  double time_ns = 0; // median over processes of their medians over batches
+  enum class SpreadOver { nothing, batches, processes } spread_over = SpreadOver::nothing;
+  int spread_count = 1; // how many batches or processes
+  double lowest_ns = 0; // of the same
+  double highest_ns = 0;
+  std::optional<double> spread_percent; // (highest - lowest) / time; absent for a single value
+
+  std::optional<double> algbw_gb_per_s;
+  std::optional<double> busbw_gb_per_s; // absent for what is no collective
+  std::optional<SlowestRank> slowest;   // by median over processes
+
+  DataState data = DataState::checked; // the gravest of all processes
+  std::vector<std::string> data_notes; // why unchecked, or what was wrong first; no duplicates
+};
+
+// All results of a run. Ordered by collective (then other workloads in order of appearance), type,
+// operation, root, size and placement; then the default, then the other settings by name.
+std::vector<SettingResult> setting_results(const model::Run& run);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/csv_report.h"
+
+#include "analysis/bandwidth.h"
+#include "analysis/cell_summary.h"
+#include "analysis/report/heading.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ncclprobe::analysis {
+namespace {
+
+constexpr std::string_view k_header =
+    "synthetic,run_id,backend,trial,replicate,setting,is_default,ranks,workload,size_bytes,type,op,"
+    "placement,root,outcome,reason,failed_ranks,batches,time_us,time_min_us,time_max_us,slowest_"
+    "rank,"
+    "slowest_rank_time_us,algbw_gb_per_s,busbw_gb_per_s,data,checked_elements,wrong_elements,"
+    "data_note";
+
+std::string quote(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string out = "\"";
+  for (char c : text)
+    out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string number(std::optional<double> value) {
+  return value ? fmt::format("{:.9g}", *value) : "";
+}
+
+std::vector<std::string> row(const model::Run& run, const model::TrialRecord& trial,
+                             std::size_t c) {
+  const model::Cell& cell = trial.spec.cells[c];
+  const model::CellRecord& record = trial.cells[c];
+  const model::CellLabel& label = cell.label;
+  int ranks = communicator_size(trial.spec, cell);
+  std::vector<std::string> fields{is_synthetic(run) ? "true" : "false",
+                                  run.header.run_id,
+                                  trial.spec.backend,
+                                  std::to_string(trial.spec.id),
+                                  std::to_string(trial.spec.replicate),
+                                  setting_name(trial.spec, cell),
+                                  is_default(trial.spec, cell) ? "true" : "false",
+                                  std::to_string(ranks),
+                                  label.workload,
+                                  std::to_string(label.bytes),
+                                  std::string(model::to_string(label.type)),
+                                  std::string(model::to_string(label.op)),
+                                  std::string(model::to_string(label.placement)),
+                                  std::to_string(label.root),
+                                  std::string(model::to_string(record.outcome.kind)),
+                                  record.outcome.reason,
+                                  model::format_ranks(record.outcome.ranks)};
+  auto time = is_measured(record) ? cell_time(record.samples) : std::nullopt;
+  if (time) {
+    const Summary& batches = time->over_batches_ns;
+    auto slowest = slowest_rank(time->rank_ns);
+    auto algbw = algbw_gb_per_s(label.bytes, batches.median);
+    auto factor = busbw_factor(label.workload, ranks);
+    fields.insert(fields.end(), {std::to_string(batches.count), number(batches.median / 1e3),
+                                 number(batches.min / 1e3), number(batches.max / 1e3),
+                                 slowest ? std::to_string(slowest->rank) : "",
+                                 slowest ? number(slowest->time_ns / 1e3) : "", number(algbw),
+                                 algbw && factor ? number(*factor * *algbw) : ""});
+  } else {
+    fields.insert(fields.end(), {"0", "", "", "", "", "", "", ""});
+  }
+  DataState data = data_state(record);
+  fields.insert(
+      fields.end(),
+      {std::string(model::to_string(data)), std::to_string(record.check.elements),
+       std::to_string(record.check.wrong),
+       data == DataState::unchecked ? record.check.why_unchecked : record.check.first_wrong});
+  return fields;
+}
+
+} // namespace
+
+std::string render_csv_report(const model::Run& run) {
+  std::string out(k_header);
+  out += "\r\n";
+  for (const model::TrialRecord& trial : run.trials)
+    for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+      std::string line;
+      for (const std::string& field : row(run, trial, c))
+        line += (line.empty() ? "" : ",") + quote(field);
+      out += line + "\r\n";
+    }
+  return out;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+
+#include <string>
+
+namespace ncclprobe::analysis {
+
+// RFC 4180 with a header line: one row for each cell of each trial, whatever became of it. Units
+// are in the column names; what was not measured is empty. Columns are only ever added, at the end.
+std::string render_csv_report(const model::Run& run);
+
+} // namespace ncclprobe::analysis

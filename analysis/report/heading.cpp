@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/heading.h"
+
+#include "analysis/report/text_layout.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using model::RunHeader;
+
+constexpr int k_hang = 13;
+
+// "host a", "hosts a, b", "4 hosts a, b, ... d".
+std::string describe_hosts(const RunHeader& header) {
+  std::vector<std::string> names;
+  for (const model::Host& host : header.hosts)
+    names.push_back(printable(host.hostname));
+  std::string list = names.size() <= 4
+                         ? join(names, ", ")
+                         : fmt::format("{}, {}, ... {}", names[0], names[1], names.back());
+  return count_of(names.size(), "host", "hosts") + (list.empty() ? "" : " (" + list + ")");
+}
+
+// "8 x NVIDIA H200", by the devices that ranks use.
+std::string describe_gpus(const RunHeader& header) {
+  std::map<std::string, std::set<std::pair<int, int>>> devices; // (host, device) by GPU name
+  for (const model::RankPlace& place : header.ranks) {
+    if (place.host < 0 || place.host >= static_cast<int>(header.hosts.size()))
+      continue;
+    for (const model::Gpu& gpu : header.hosts[static_cast<std::size_t>(place.host)].gpus)
+      if (gpu.index == place.device)
+        devices[gpu.name].insert({place.host, place.device});
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, of_name] : devices)
+    parts.push_back(fmt::format("{} x {}", of_name.size(), printable(name)));
+  return join(parts, " + ");
+}
+
+std::string describe_machine(const RunHeader& header) {
+  std::string ranks = count_of(header.ranks.size(), "rank", "ranks");
+  if (header.backend == "synthetic")
+    return "a seeded model of " + ranks + "; no hardware was measured";
+  std::string hosts = describe_hosts(header);
+  if (header.backend == "nvidia") {
+    std::string gpus = describe_gpus(header);
+    return fmt::format("{} on {}, {}", gpus.empty() ? "GPUs not listed" : gpus, hosts, ranks);
+  }
+  std::map<std::string, int> models;
+  for (const model::Host& host : header.hosts)
+    ++models[printable(host.cpu_model)];
+  std::vector<std::string> cpus;
+  for (const auto& [name, count] : models)
+    if (!name.empty())
+      cpus.push_back(count == 1 ? name : fmt::format("{} ({} hosts)", name, count));
+  int allowed = 0;
+  for (const model::Host& host : header.hosts)
+    allowed += host.cpus_allowed;
+  return fmt::format(
+      "{} CPU {} on {}{}{}{}", header.ranks.size(), header.ranks.size() == 1 ? "rank" : "ranks",
+      hosts, cpus.empty() ? "" : ", ", join(cpus, " + "),
+      allowed > 0 ? ", " + count_of(static_cast<std::size_t>(allowed), "CPU", "CPUs") : "");
+}
+
+// "NCCL 2.28.3", or, where hosts disagree, both versions with their hosts.
+std::string describe_library(const RunHeader& header, const std::string& name,
+                             const std::string& title) {
+  std::map<std::string, std::vector<std::string>> hosts_by_version;
+  for (const model::Host& host : header.hosts)
+    if (const model::Library* library = host.library(name))
+      if (!library->version.empty())
+        hosts_by_version[printable(library->version)].push_back(printable(host.hostname));
+  if (hosts_by_version.empty())
+    return "";
+  if (hosts_by_version.size() == 1)
+    return title + " " + hosts_by_version.begin()->first;
+  std::vector<std::string> versions;
+  for (const auto& [version, hosts] : hosts_by_version)
+    versions.push_back(version + " on " + join(hosts, " "));
+  return title + " DIFFERS (" + join(versions, "; ") + ")";
+}
+
+std::string describe_software(const RunHeader& header) {
+  static const std::map<std::string, std::vector<std::pair<std::string, std::string>>> k_of_backend{
+      {"nvidia",
+       {{"nccl", "NCCL"}, {"cuda_runtime", "CUDA runtime"}, {"cuda_driver", "CUDA driver"}}},
+      {"host", {{"gloo", "Gloo"}}}};
+  std::vector<std::string> parts;
+  if (auto libraries = k_of_backend.find(header.backend); libraries != k_of_backend.end())
+    for (const auto& [name, title] : libraries->second)
+      if (std::string text = describe_library(header, name, title); !text.empty())
+        parts.push_back(std::move(text));
+  if (!header.mpi_version.empty())
+    parts.push_back(printable(header.mpi_version));
+  parts.push_back("ncclprobe " + printable(header.ncclprobe_version));
+  return join(parts, ", ");
+}
+
+std::string describe_settings(const std::vector<model::Setting>& settings) {
+  std::vector<std::string> parts;
+  for (const model::Setting& setting : settings)
+    parts.push_back(printable(setting.name + "=" + setting.value));
+  return join(parts, " ");
+}
+
+std::string describe_progress(const model::Run& run) {
+  std::map<model::OutcomeKind, std::size_t> by_kind;
+  for (const model::TrialRecord& trial : run.trials)
+    ++by_kind[trial.outcome.kind];
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : by_kind)
+    parts.push_back(fmt::format("{} {}", count, in_words(kind)));
+  auto planned = static_cast<std::size_t>(std::max(run.header.planned_trials, 0));
+  std::string counts = join(parts, ", ");
+  if (run.trials.size() < planned)
+    return fmt::format("this run did not come to its end: {} of {} trials{}", run.trials.size(),
+                       planned, counts.empty() ? "" : " (" + counts + ")");
+  bool all_ok = by_kind.size() == 1 && by_kind.contains(model::OutcomeKind::ok);
+  return fmt::format("{}: {}", run.trials.size(), all_ok ? "all ok" : counts);
+}
+
+} // namespace
+
+bool is_synthetic(const model::Run& run) {
+  return run.header.synthetic || run.header.backend == "synthetic" ||
+         std::any_of(run.trials.begin(), run.trials.end(), [](const model::TrialRecord& trial) {
+           return trial.spec.backend == "synthetic";
+         });
+}
+
+std::string synthetic_mark(const model::Run& run) {
+  return is_synthetic(run) ? " [SYNTHETIC]" : "";
+}
+
+std::string render_heading(const model::Run& run) {
+  const RunHeader& header = run.header;
+  std::string out = fmt::format("ncclprobe report{}, run {}, started {}\n", synthetic_mark(run),
+                                printable(header.run_id), printable(header.started_utc));
+  if (is_synthetic(run))
+    out += "SYNTHETIC NUMBERS: they come from a model, nothing was measured.\n";
+  out += "\n";
+  auto line = [&](std::string_view title, const std::string& text) {
+    if (!text.empty())
+      out += paragraph(title, text, k_hang);
+  };
+  line("Machine", describe_machine(header));
+  line("Software", describe_software(header));
+  line("Backend",
+       printable(header.backend) +
+           (header.backend_reason.empty() ? "" : ": " + printable(header.backend_reason)));
+  line("Environment", describe_settings(header.environment));
+  if (!header.pinned.empty())
+    line("Pinned",
+         describe_settings(header.pinned) +
+             " (set before the run, so not swept; --override NAME sweeps it all the same)");
+  std::vector<std::string> command;
+  for (const std::string& word : header.argv)
+    command.push_back(printable(word));
+  line("Command", join(command, " "));
+  line("Trials", describe_progress(run));
+  return out;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/json_report.h"
+
+#include "analysis/compare.h"
+#include "analysis/report/heading.h"
+#include "model/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json; // fields in the order written below
+
+Json nullable(std::optional<double> value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json microseconds(const std::vector<double>& values_ns) {
+  Json out = Json::array();
+  for (double value_ns : values_ns)
+    out.push_back(value_ns / 1e3);
+  return out;
+}
+
+Json settings_json(const std::vector<model::Setting>& settings) {
+  Json out = Json::array();
+  for (const auto& setting : settings)
+    out.push_back({{"name", setting.name}, {"value", setting.value}});
+  return out;
+}
+
+Json label_json(const model::CellLabel& label) {
+  return {{"workload", label.workload},
+          {"size_bytes", label.bytes},
+          {"type", model::to_string(label.type)},
+          {"op", model::to_string(label.op)},
+          {"placement", model::to_string(label.placement)},
+          {"root", label.root}};
+}
+
+Json outcome_json(const model::Outcome& outcome) {
+  return {{"outcome", model::to_string(outcome.kind)},
+          {"reason", outcome.reason},
+          {"failed_ranks", outcome.ranks}};
+}
+
+Json run_json(const model::Run& run) {
+  const model::RunHeader& header = run.header;
+  Json hosts = Json::array();
+  for (const model::Host& host : header.hosts)
+    hosts.push_back(Json(nlohmann::json(host)));
+  Json ranks = Json::array();
+  for (const model::RankPlace& place : header.ranks)
+    ranks.push_back({{"rank", place.rank}, {"host", place.host}, {"device", place.device}});
+  return {{"run_id", header.run_id},
+          {"started_utc", header.started_utc},
+          {"ncclprobe_version", header.ncclprobe_version},
+          {"mpi_version", header.mpi_version},
+          {"argv", header.argv},
+          {"seed", header.seed},
+          {"backend", header.backend},
+          {"backend_reason", header.backend_reason},
+          {"environment", settings_json(header.environment)},
+          {"pinned", settings_json(header.pinned)},
+          {"planned_trials", header.planned_trials},
+          {"finished_trials", run.trials.size()},
+          {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
+          {"ranks", ranks},
+          {"hosts", hosts}};
+}
+
+Json comparison_json(const SettingResult& result, const std::vector<SettingResult>& results) {
+  auto comparison = compare(result, results);
+  if (!comparison)
+    return nullptr;
+  return {{"speed_ratio", comparison->speed_ratio},
+          {"lowest_speed_ratio", comparison->lowest_ratio},
+          {"highest_speed_ratio", comparison->highest_ratio},
+          {"within_default_spread", comparison->within_default_spread}};
+}
+
+Json process_json(const ProcessTime& process) {
+  return {{"trial", process.trial},
+          {"replicate", process.replicate},
+          {"time_us", process.time.over_batches_ns.median / 1e3},
+          {"batch_time_us", microseconds(process.time.batch_ns)}};
+}
+
+std::string_view spread_over_text(SettingResult::SpreadOver spread_over) {
+  switch (spread_over) {
+  case SettingResult::SpreadOver::processes:
+    return "processes";
+  case SettingResult::SpreadOver::batches:
+    return "batches";
+  case SettingResult::SpreadOver::nothing:
+    return "nothing";
+  }
+  return "nothing";
+}
+
+Json result_json(const SettingResult& result, const std::vector<SettingResult>& results,
+                 const model::Run& run) {
+  Json out{{"synthetic", is_synthetic(run)},
+           {"setting", result.setting},
+           {"settings", settings_json(result.settings)},
+           {"is_default", result.is_default},
+           {"ranks", result.ranks}};
+  out.update(label_json(result.label));
+  out.update(Json{{"time_us", result.time_ns / 1e3},
+                  {"time_min_us", result.lowest_ns / 1e3},
+                  {"time_max_us", result.highest_ns / 1e3},
+                  {"spread_percent", nullable(result.spread_percent)},
+                  {"spread_over", spread_over_text(result.spread_over)},
+                  {"spread_count", result.spread_count},
+                  {"algbw_gb_per_s", nullable(result.algbw_gb_per_s)},
+                  {"busbw_gb_per_s", nullable(result.busbw_gb_per_s)},
+                  {"slowest_rank", result.slowest ? Json(result.slowest->rank) : Json(nullptr)},
+                  {"slowest_rank_time_us",
+                   result.slowest ? Json(result.slowest->time_ns / 1e3) : Json(nullptr)},
+                  {"data", model::to_string(result.data)},
+                  {"data_notes", result.data_notes},
+                  {"against_default", comparison_json(result, results)}});
+  Json processes = Json::array();
+  for (const ProcessTime& process : result.processes)
+    processes.push_back(process_json(process));
+  out["processes"] = std::move(processes);
+  return out;
+}
+
+// Null for a trial in which all went well.
+Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
+  Json cells = Json::array();
+  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+    const model::CellRecord& record = trial.cells[c];
+    if (record.outcome.ok())
+      continue;
+    Json cell = label_json(trial.spec.cells[c].label);
+    cell["setting"] = setting_name(trial.spec, trial.spec.cells[c]);
+    cell.update(outcome_json(record.outcome));
+    cell["checked_elements"] = record.check.elements;
+    cell["wrong_elements"] = record.check.wrong;
+    cell["first_wrong"] = record.check.first_wrong;
+    cells.push_back(std::move(cell));
+  }
+  if (trial.outcome.ok() && cells.empty())
+    return nullptr;
+  Json workers = Json::array();
+  for (const model::WorkerRecord& worker : trial.workers)
+    workers.push_back({{"ranks", worker.ranks},
+                       {"host", worker.host},
+                       {"pid", worker.pid},
+                       {"last_phase", worker.last_phase},
+                       {"last_cell", worker.last_cell},
+                       {"exit", worker.exit},
+                       {"output_tail", worker.output_tail}});
+  Json out{{"synthetic", is_synthetic(run)},
+           {"trial", trial.spec.id},
+           {"replicate", trial.spec.replicate},
+           {"setting", trial.spec.name.empty() ? model::label_of(trial.spec.process.common)
+                                               : trial.spec.name}};
+  out.update(outcome_json(trial.outcome));
+  out["cells"] = std::move(cells);
+  out["workers"] = std::move(workers);
+  return out;
+}
+
+} // namespace
+
+std::string render_json_report(const model::Run& run) {
+  auto results = setting_results(run);
+  Json out{{"schema", "ncclprobe.report"},   {"version", k_json_report_version},
+           {"synthetic", is_synthetic(run)}, {"run", run_json(run)},
+           {"results", Json::array()},       {"problems", Json::array()}};
+  for (const SettingResult& result : results)
+    out["results"].push_back(result_json(result, results, run));
+  for (const model::TrialRecord& trial : run.trials)
+    if (Json problem = problem_json(trial, run); !problem.is_null())
+      out["problems"].push_back(std::move(problem));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+
+#include <string>
+
+namespace ncclprobe::analysis {
+
+// Changed when a reader of the older version would be misled; added fields do not change it.
+inline constexpr int k_json_report_version = 1;
+
+// One object:
+//   schema "ncclprobe.report", version, synthetic
+//   run       identity, command, machine, software, settings of the environment, progress
+//   results   one for each setting and kind of cell: figures pooled over processes, the difference
+//   to
+//             the default (null for the default and where there is nothing to compare), the
+//             processes they come from, with every batch
+//   problems  one for each trial that did not go well: outcome, cells, workers with their last
+//   output
+// The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
+// bytes replaced. Ends with a newline.
+std::string render_json_report(const model::Run& run);
+
+} // namespace ncclprobe::analysis

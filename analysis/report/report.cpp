@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/report.h"
+
+#include "analysis/cell_summary.h"
+#include "analysis/report/csv_report.h"
+#include "analysis/report/heading.h"
+#include "analysis/report/json_report.h"
+#include "analysis/report/problems.h"
+#include "analysis/report/result_tables.h"
+#include "analysis/report/text_layout.h"
+
+namespace ncclprobe::analysis {
+namespace {
+
+// What to do about a run that measured little or nothing; empty if there is nothing to say.
+std::string render_outlook(const model::Run& run, const std::vector<SettingResult>& results) {
+  if (run.trials.empty())
+    return "\nNo trial was finished, so nothing was measured. Start the run again; what its "
+           "workers "
+           "said\nis on the terminal or in the log of the job that ran it.\n";
+  if (results.empty())
+    return "\nNothing was measured in any trial. The reasons are above.\n";
+  return "";
+}
+
+std::string render_table_report(const model::Run& run) {
+  auto results = setting_results(run);
+  std::string wrong = render_wrong_data(run);
+  std::string out = render_heading(run);
+  if (!wrong.empty())
+    out += "\n" + wrong;
+  out += render_result_tables(run, results);
+  if (std::string problems = render_problems(run); !problems.empty())
+    out += "\n" + problems;
+  out += render_outlook(run, results);
+  out += render_reading_notes(results);
+  out += render_summary(run, results);
+  // A terminal shows the end of a long report: what matters most is said again there.
+  if (!wrong.empty())
+    out += "\n" + wrong;
+  return out;
+}
+
+} // namespace
+
+std::string render_report(const model::Run& run, Format format) {
+  switch (format) {
+  case Format::table:
+    return render_table_report(run);
+  case Format::json:
+    return render_json_report(run);
+  case Format::csv:
+    return render_csv_report(run);
+  }
+  return "";
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/text_layout.h"
+
+#include "base/units.h"
+#include "model/collective.h"
+#include "model/parse_enum.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+
+std::vector<std::string> wrap(std::string_view text, int columns) {
+  auto width = static_cast<std::size_t>(std::max(columns, 8));
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    auto blank = text.find(' ');
+    std::string word(text.substr(0, blank));
+    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+    if (word.empty())
+      continue;
+    if (word.size() > width) {
+      std::size_t tail = (width - 3) / 2;
+      word = word.substr(0, width - 3 - tail) + "..." + word.substr(word.size() - tail);
+    }
+    std::string& line = lines.back();
+    if (line.empty())
+      line = word;
+    else if (line.size() + 1 + word.size() <= width)
+      line += " " + word;
+    else
+      lines.push_back(word);
+  }
+  return lines;
+}
+
+std::string paragraph(std::string_view title, std::string_view text, int hang) {
+  std::string out;
+  for (const std::string& line : wrap(text, k_report_columns - hang)) {
+    std::string row = fmt::format("{:<{}}{}", out.empty() ? title : "", hang, line);
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  }
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  auto byte_at = [&](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (byte_at(i) == 0x1B && byte_at(i + 1) == '[') { // colours and the like: up to a letter
+      for (i += 2; i < text.size() && !(byte_at(i) >= 0x40 && byte_at(i) <= 0x7E);)
+        ++i;
+    } else if (byte_at(i) == 0xC2 && byte_at(i + 1) >= 0x80 && byte_at(i + 1) <= 0x9F) {
+      out += '?'; // a control character of the second block, in UTF-8
+      ++i;
+    } else {
+      out += byte_at(i) == '\t' ? ' ' : byte_at(i) < 0x20 || byte_at(i) == 0x7F ? '?' : text[i];
+    }
+  }
+  return out;
+}
+
+std::string in_words(model::OutcomeKind kind) {
+  std::string words(model::to_string(kind));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::vector<std::string> last_lines(std::string_view text, std::size_t count) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    auto end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (line.find_first_not_of(" \t") != std::string_view::npos)
+      lines.push_back(printable(line));
+  }
+  if (lines.size() > count)
+    lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
+  return lines;
+}
+
+std::string format_size_range(const std::set<std::uint64_t>& sizes) {
+  if (sizes.empty())
+    return "";
+  std::string first = base::format_bytes(*sizes.begin());
+  if (sizes.size() == 1)
+    return first;
+  return fmt::format("{}-{} ({} sizes)", first, base::format_bytes(*sizes.rbegin()), sizes.size());
+}
+
+std::string format_number(std::optional<double> value) {
+  if (!value)
+    return "-";
+  return *value > 0 && *value < 0.01 ? fmt::format("{:.4f}", *value)
+                                     : fmt::format("{:.2f}", *value);
+}
+
+std::string describe(const model::CellLabel& label) {
+  std::string text = fmt::format("{}, {}", label.workload, model::to_string(label.type));
+  auto collective = model::parse_enum<model::Collective>(label.workload, "collective");
+  if (collective && model::reduces(*collective))
+    text += fmt::format(" {}", model::to_string(label.op));
+  if (collective && model::has_root(*collective))
+    text += fmt::format(", root {}", label.root);
+  return text;
+}
+
+std::string count_of(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/outcome.h"
+#include "model/trial.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Pieces of the terminal report.
+namespace ncclprobe::analysis {
+
+inline constexpr int k_report_columns = 100;
+
+// Words of `text` in lines of at most `columns`; a word that is longer is cut in its middle
+// ("a...z"). At least one line.
+std::vector<std::string> wrap(std::string_view text, int columns);
+
+// "title  text", wrapped into the report's width; further lines start under the text, which begins
+// `hang` columns in. Ends with a newline.
+std::string paragraph(std::string_view title, std::string_view text, int hang);
+
+// The text without what would upset a terminal: escape sequences go, control characters become '?',
+// tabs a blank. Worker output and environment values come from anywhere.
+std::string printable(std::string_view text);
+
+// Last `count` non-empty lines, printable.
+std::vector<std::string> last_lines(std::string_view text, std::size_t count);
+
+// "64K", "64K-16M (9 sizes)".
+std::string format_size_range(const std::set<std::uint64_t>& sizes);
+
+// Two decimals; four below 0.01, so that small messages are not all 0.00. "-" if absent.
+std::string format_number(std::optional<double> value);
+
+// "all_reduce, f32 sum, root 2": what stays the same in a table.
+std::string describe(const model::CellLabel& label);
+
+// "timed out".
+std::string in_words(model::OutcomeKind kind);
+
+// "1 process", "3 processes".
+std::string count_of(std::size_t count, std::string_view one, std::string_view many);
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+} // namespace ncclprobe::analysis

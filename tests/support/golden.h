@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace ncclprobe::support {
+
+// Checks that `text` is, byte for byte, what tests/golden/<name> holds, and names the first line
+// that differs. With NCCLPROBE_ACCEPT_GOLDEN=1 in the environment it writes the file instead: look
+// at the difference in version control before you commit it.
+void check_golden(const std::string& name, const std::string& text);
+
+} // namespace ncclprobe::support
