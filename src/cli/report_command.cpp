@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/report_command.h"
+
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "base/version.h"
+#include "model/parse_enum.h"
+#include "store/run_file.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_footer = R"(
+Examples:
+  ncclprobe report run.h5
+  ncclprobe report run.h5 --format csv --output run.csv
+  ncclprobe report run.h5 --format json | jq '.results[] | {setting, size_bytes, busbw_gb_per_s}'
+
+A run that never came to its end is read from its parts (run.h5.parts beside run.h5).
+
+Exit codes: 0 the report was written, 2 bad arguments or a file that is no readable run,
+7 the report could not be written. The report does not judge: failed trials do not change the code.
+)";
+
+int complain(std::ostream& err, const base::Error& error, int exit_code) {
+  err << "ncclprobe report: " << error.text() << "\n";
+  return exit_code;
+}
+
+} // namespace
+
+std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::string>& arguments,
+                                                        std::ostream& out, std::ostream& err) {
+  ReportOptions options;
+  std::string run_file;
+  std::string format = "table";
+  std::string output;
+  CLI::App app{
+      "Prints the report of a run file. Needs no GPU, no MPI and not the machine of the run."};
+  app.name("ncclprobe report");
+  app.footer(k_footer);
+  app.set_version_flag("--version",
+                       fmt::format("ncclprobe-report {} (reads run files of schema {}.{})",
+                                   base::version(), store::k_schema_major, store::k_schema_minor));
+  app.add_option("run_file", run_file, "Run file, as `ncclprobe` wrote it")
+      ->required()
+      ->type_name("RUN.h5");
+  app.add_option("-f,--format", format,
+                 "table (for people), json (one object), csv (a row for each cell); default: table")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("-o,--output", output,
+                 "Write to this file instead of standard output; replaces it")
+      ->type_name("FILE");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(),
+                                       arguments.rend())); // CLI11 takes from the back
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
+  }
+  options.run_file = run_file;
+  options.format = base::value_or_throw(model::parse_enum<analysis::Format>(format, "format"));
+  options.output = output;
+  return options;
+}
+
+int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+  std::error_code ignored;
+  if (!options.output.empty() &&
+      std::filesystem::equivalent(options.output, options.run_file, ignored))
+    return complain(err,
+                    {base::Errc::invalid_argument,
+                     fmt::format("--output {} is the run file itself", options.output.string()),
+                     "name another file"},
+                    base::k_exit_usage);
+
+  auto run = store::read_run(options.run_file);
+  if (!run) {
+    base::Error error = run.error();
+    if (error.hint.empty())
+      error.hint = "give the file that ncclprobe named as its run file";
+    return complain(err, error, base::k_exit_usage);
+  }
+  std::string text = analysis::render_report(*run, options.format);
+
+  if (!options.output.empty()) {
+    auto written = base::write_file_atomically(options.output, text);
+    return written ? base::k_exit_ok : complain(err, written.error(), base::k_exit_output);
+  }
+  out << text << std::flush;
+  if (!out)
+    return complain(err, {base::Errc::io, "cannot write to standard output", "is the disk full?"},
+                    base::k_exit_output);
+  return base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/report/report.h"
+
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <variant>
+#include <vector>
+
+// `ncclprobe report`, a program of its own so that it links neither MPI nor anything of NVIDIA's.
+namespace ncclprobe::cli {
+
+struct ReportOptions {
+  std::filesystem::path run_file;
+  analysis::Format format = analysis::Format::table;
+  std::filesystem::path output; // empty = standard output
+};
+
+// Options, or the exit code to leave with at once: help or version was printed on `out`, or what is
+// wrong with the arguments on `err`. `arguments` without the program's name.
+std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::string>& arguments,
+                                                        std::ostream& out, std::ostream& err);
+
+// Reads the run and writes its report to `out` or the output file. Returns the exit code (0, 2, 7);
+// what went wrong is one line on `err`.
+int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/example_reports.h"
+
+#include "analysis/run_builder.h"
+
+namespace ncclprobe::analysis_test {
+namespace {
+
+using model::OutcomeKind;
+using model::Placement;
+
+constexpr std::uint64_t k_kib = 1024;
+constexpr std::uint64_t k_mib = 1024 * k_kib;
+
+// Latency and rate of a made-up machine: 11 us and 250 bytes per ns, `percent` as slow.
+std::int64_t model_time_ns(std::uint64_t bytes, int percent) {
+  return (11'000 + static_cast<std::int64_t>(bytes) / 250) * percent / 100;
+}
+
+void add_sizes(model::TrialRecord& trial, const std::string& workload,
+               const std::vector<std::uint64_t>& sizes, int percent) {
+  for (std::uint64_t bytes : sizes)
+    add_cell(trial, make_cell(workload, bytes),
+             make_record(trial.spec.ranks, model_time_ns(bytes, percent), 20));
+}
+
+void end_all(model::TrialRecord& trial, const std::string& phase, const std::string& exit) {
+  for (model::WorkerRecord& worker : trial.workers) {
+    worker.last_phase = phase;
+    worker.exit = exit;
+  }
+}
+
+model::CellRecord ended(OutcomeKind kind, const std::string& reason, std::vector<int> ranks) {
+  model::CellRecord record;
+  record.outcome = {kind, reason, std::move(ranks)};
+  return record;
+}
+
+} // namespace
+
+model::Run sweep_run() {
+  const std::vector<std::uint64_t> sizes{k_kib,     16 * k_kib, 256 * k_kib,
+                                         4 * k_mib, 64 * k_mib, 256 * k_mib};
+  model::Run run = make_gpu_run(8);
+  run.header.argv = {"ncclprobe", "--set", "NCCL_ALGO=Ring,Tree", "--set", "NCCL_PROTO=LL,Simple",
+                     "--repeats", "3"};
+  run.header.environment = {{"NCCL_DEBUG", "WARN"}, {"NCCL_IB_DISABLE", "1"}};
+  run.header.pinned = {{"NCCL_IB_DISABLE", "1"}};
+  struct Entry {
+    std::vector<model::Setting> settings;
+    std::vector<int> percent; // of the default's time, by process
+  };
+  const std::vector<Entry> entries{
+      {{}, {100, 102, 99}},
+      {{{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}}, {100, 101}},
+      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "LL"}}, {150, 160, 155}},
+      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}, {"NCCL_MIN_CTAS", "16"}}, {90, 92}}};
+  for (const Entry& entry : entries)
+    for (std::size_t replicate = 0; replicate < entry.percent.size(); ++replicate) {
+      auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
+                               .settings = entry.settings,
+                               .replicate = static_cast<int>(replicate),
+                               .ranks = 8});
+      add_sizes(trial, "all_reduce", sizes, entry.percent[replicate]);
+      add_sizes(trial, "all_gather", {k_mib, 16 * k_mib}, entry.percent[replicate]);
+      run.trials.push_back(trial);
+    }
+  run.header.planned_trials = static_cast<int>(run.trials.size());
+  return run;
+}
+
+model::Run failures_run() {
+  model::Run run = make_gpu_run(4);
+  run.header.hosts.push_back(run.header.hosts[0]);
+  run.header.hosts[1].hostname = "node02";
+  run.header.hosts[1].libraries[0].version = "2.27.7";
+  run.header.ranks[2] = {.rank = 2, .host = 1, .device = 0};
+  run.header.ranks[3] = {.rank = 3, .host = 1, .device = 1};
+  const std::vector<std::uint64_t> sizes{64 * k_kib, k_mib, 16 * k_mib};
+
+  auto plain = make_trial({.id = 0, .ranks = 4});
+  add_sizes(plain, "all_reduce", sizes, 100);
+  plain.cells[1].check = {};
+  plain.cells[1].check.why_unchecked = "the oracle does not know f32 avg of 3 ranks";
+  run.trials.push_back(plain);
+
+  for (int replicate = 0; replicate < 2; ++replicate) {
+    auto trial = make_trial({.id = 1 + replicate,
+                             .settings = {{"NCCL_SOCKET_IFNAME", "nosuch0"}},
+                             .replicate = replicate,
+                             .ranks = 4});
+    for (std::uint64_t bytes : sizes)
+      add_cell(trial, make_cell("all_reduce", bytes), ended(OutcomeKind::not_run, "", {}));
+    trial.outcome = {OutcomeKind::failed,
+                     "ncclCommInitRank: internal error (Bootstrap : no socket interface found)",
+                     {0, 1, 2, 3}};
+    end_all(trial, "communicator_init", "exit 3");
+    for (auto& worker : trial.workers)
+      worker.output_tail =
+          "\x1b[31mnode01:4000 [0] bootstrap.cc:57 NCCL WARN Bootstrap : no socket "
+          "interface found\x1b[0m\n\n";
+    run.trials.push_back(trial);
+  }
+
+  auto hang = make_trial({.id = 3, .settings = {{"NCCL_P2P_DISABLE", "1"}}, .ranks = 4});
+  add_sizes(hang, "all_reduce", {64 * k_kib}, 100);
+  add_cell(hang, make_cell("all_reduce", k_mib),
+           ended(OutcomeKind::timed_out, "no result from rank 2 within 30.0 s", {2}));
+  add_cell(hang, make_cell("all_reduce", 16 * k_mib), ended(OutcomeKind::not_run, "", {}));
+  end_all(hang, "cell", "signal 15 (Terminated)");
+  for (auto& worker : hang.workers)
+    worker.last_cell = 1;
+  hang.workers[2].exit = "signal 9 (Killed)";
+  run.trials.push_back(hang);
+
+  auto crash = make_trial({.id = 4, .settings = {{"NCCL_BUFFSIZE", "1"}}, .ranks = 4});
+  add_cell(crash, make_cell("all_reduce", 64 * k_kib),
+           ended(OutcomeKind::crashed, "worker of rank 1 died: signal 7 (Bus error)", {1}));
+  end_all(crash, "cell", "exit 3");
+  crash.workers[1].exit = "signal 7 (Bus error)";
+  crash.workers[1].output_tail = "line one\nline two\n";
+  run.trials.push_back(crash);
+
+  auto wrong = make_trial({.id = 5, .settings = {{"NCCL_PROTO", "LL128"}}, .ranks = 4});
+  add_sizes(wrong, "all_reduce", sizes, 80);
+  wrong.cells[2].outcome = {OutcomeKind::wrong_data, "wrong data on rank 3", {3}};
+  wrong.cells[2].check.wrong = 17;
+  wrong.cells[2].check.elements = 4'194'304;
+  wrong.cells[2].check.first_wrong = "rank 3 element 17: 5 instead of 6";
+  wrong.outcome = wrong.cells[2].outcome;
+  run.trials.push_back(wrong);
+
+  auto skipped = make_trial({.id = 6, .settings = {{"NCCL_CTA_POLICY", "2"}}, .ranks = 4});
+  for (std::uint64_t bytes : sizes)
+    add_cell(skipped, make_cell("all_reduce", bytes),
+             ended(OutcomeKind::skipped, "ncclAlltoAll is not in NCCL 2.27.7; 2.28 has it", {}));
+  run.trials.push_back(skipped);
+
+  run.header.planned_trials = static_cast<int>(run.trials.size());
+  return run;
+}
+
+model::Run synthetic_run() {
+  model::Run run = make_cpu_run(4);
+  run.header.backend = "synthetic";
+  run.header.backend_reason = "asked for with --backend synthetic";
+  run.header.synthetic = true;
+  run.header.mpi_version.clear();
+  for (const std::vector<model::Setting>& settings :
+       {std::vector<model::Setting>{}, std::vector<model::Setting>{{"NCCL_PROTO", "LL"}}}) {
+    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
+                             .settings = settings,
+                             .ranks = 4,
+                             .backend = "synthetic"});
+    for (Placement placement : {Placement::out_of_place, Placement::in_place})
+      for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
+        auto record = make_record(4, model_time_ns(bytes, settings.empty() ? 100 : 50));
+        record.check = {};
+        record.check.why_unchecked = "the synthetic backend moves no data";
+        add_cell(trial, make_cell("broadcast", bytes, placement), record);
+      }
+    run.trials.push_back(trial);
+  }
+  run.header.planned_trials = 2;
+  return run;
+}
+
+model::Run stopped_run() {
+  model::Run run = make_cpu_run(2);
+  auto trial = make_trial({.id = 0, .backend = "host"});
+  for (std::uint64_t bytes : {k_kib, 64 * k_kib})
+    add_cell(trial, make_cell("all_reduce", bytes),
+             ended(OutcomeKind::not_run, "the run was stopped", {}));
+  run.trials.push_back(trial);
+  run.header.planned_trials = 6;
+  return run;
+}
+
+model::Run empty_run() {
+  model::Run run = make_cpu_run(2);
+  run.header.planned_trials = 6;
+  return run;
+}
+
+} // namespace ncclprobe::analysis_test

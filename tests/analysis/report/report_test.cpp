@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/example_reports.h"
+#include "analysis/report/report.h"
+#include "analysis/report/text_layout.h"
+#include "analysis/run_builder.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+using ncclprobe::support::check_golden;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+// Field names of a CSV line without quoted commas.
+std::vector<std::string> split_fields(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream stream(line);
+  for (std::string field; std::getline(stream, field, ',');)
+    fields.push_back(field);
+  return fields;
+}
+
+} // namespace
+
+TEST_CASE("the report of a sweep reads as agreed") {
+  check_golden("report-sweep.txt", render_report(sweep_run(), Format::table));
+  check_golden("report-sweep.csv", render_report(sweep_run(), Format::csv));
+}
+
+TEST_CASE("the report of a run with failures reads as agreed") {
+  check_golden("report-failures.txt", render_report(failures_run(), Format::table));
+  check_golden("report-failures.json", render_report(failures_run(), Format::json));
+  check_golden("report-failures.csv", render_report(failures_run(), Format::csv));
+}
+
+TEST_CASE("the report of a synthetic run reads as agreed") {
+  check_golden("report-synthetic.txt", render_report(synthetic_run(), Format::table));
+  check_golden("report-synthetic.json", render_report(synthetic_run(), Format::json));
+  check_golden("report-synthetic.csv", render_report(synthetic_run(), Format::csv));
+}
+
+TEST_CASE("the reports of runs that did not come to their end read as agreed") {
+  check_golden("report-stopped.txt", render_report(stopped_run(), Format::table));
+  check_golden("report-empty.txt", render_report(empty_run(), Format::table));
+  check_golden("report-empty.json", render_report(empty_run(), Format::json));
+  check_golden("report-empty.csv", render_report(empty_run(), Format::csv));
+}
+
+TEST_CASE("the terminal report fits 100 columns and is plain text") {
+  for (const model::Run& run :
+       {sweep_run(), failures_run(), synthetic_run(), stopped_run(), empty_run()})
+    for (const std::string& line : lines_of(render_report(run, Format::table))) {
+      INFO(line);
+      CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+      CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+      CHECK((line.empty() || line.back() != ' '));
+    }
+}
+
+TEST_CASE("huge sizes and long settings still fit 100 columns") {
+  model::Run run = make_gpu_run(2);
+  auto plain = make_trial({.id = 0});
+  auto swept = make_trial({.id = 1, .settings = {{"NCCL_TOPO_FILE", std::string(200, 'x')}}});
+  for (auto* trial : {&plain, &swept})
+    for (model::Placement placement : {model::Placement::out_of_place, model::Placement::in_place})
+      add_cell(*trial, make_cell("reduce_scatter", (std::uint64_t{1} << 40) - 1, placement),
+               make_record(2, trial == &plain ? 3'600'000'000'000 : 1'800'000'000'000));
+  run.trials = {plain, swept};
+
+  for (const std::string& line : lines_of(render_report(run, Format::table))) {
+    INFO(line);
+    CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+  }
+}
+
+TEST_CASE("every view says synthetic wherever there is a number of the model") {
+  model::Run run = synthetic_run();
+
+  std::string table = render_report(run, Format::table);
+  auto json = nlohmann::json::parse(render_report(run, Format::json));
+  auto csv = lines_of(render_report(run, Format::csv));
+
+  CHECK_THAT(lines_of(table)[0], ContainsSubstring("SYNTHETIC"));
+  for (const std::string& line : lines_of(table))
+    if (line.rfind("broadcast", 0) == 0)
+      CHECK_THAT(line, ContainsSubstring("[SYNTHETIC]"));
+  CHECK(json["synthetic"] == true);
+  REQUIRE_FALSE(json["results"].empty());
+  for (const auto& result : json["results"])
+    CHECK(result["synthetic"] == true);
+  REQUIRE(csv.size() > 1);
+  for (std::size_t i = 1; i < csv.size(); ++i)
+    CHECK(csv[i].rfind("true,", 0) == 0);
+}
+
+TEST_CASE("a synthetic trial is enough, whatever the header says") {
+  model::Run run = synthetic_run();
+  run.header.synthetic = false;
+  run.header.backend = "host";
+
+  CHECK_THAT(render_report(run, Format::table), ContainsSubstring("SYNTHETIC NUMBERS"));
+}
+
+TEST_CASE("measured numbers never say synthetic") {
+  std::string table = render_report(sweep_run(), Format::table);
+
+  CHECK(occurrences(table, "SYNTHETIC") == 0);
+  CHECK(occurrences(render_report(sweep_run(), Format::json), "\"synthetic\": true") == 0);
+}
+
+TEST_CASE("wrong data shouts before and after everything else") {
+  std::string table = render_report(failures_run(), Format::table);
+
+  CHECK(occurrences(table, "!!! WRONG DATA") == 2);
+  CHECK(table.find("!!! WRONG DATA") < table.find("all_reduce, f32 sum, out of place"));
+  CHECK_THAT(table, ContainsSubstring("rank 3 element 17: 5 instead of 6"));
+}
+
+TEST_CASE("wrong data shows even if the cell left no samples") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  auto record = make_record(2, 100, 0, 0);
+  record.outcome = {model::OutcomeKind::wrong_data, "wrong data on rank 1", {1}};
+  add_cell(trial, make_cell("all_reduce", 8), record);
+  run.trials = {trial};
+
+  CHECK_THAT(render_report(run, Format::table), ContainsSubstring("!!! WRONG DATA"));
+}
+
+TEST_CASE("a wrong setting is not presented as a gain") {
+  auto json = nlohmann::json::parse(render_report(failures_run(), Format::json));
+
+  bool seen = false;
+  for (const auto& result : json["results"])
+    if (result["data"] == "wrong") {
+      seen = true;
+      CHECK(result["against_default"].is_null());
+    }
+  CHECK(seen);
+}
+
+TEST_CASE("escape sequences of workers never reach the terminal") {
+  std::string table = render_report(failures_run(), Format::table);
+
+  CHECK(table.find('\x1b') == std::string::npos);
+  CHECK_THAT(table, ContainsSubstring("no socket interface found"));
+}
+
+TEST_CASE("output that is not UTF-8 still gives JSON") {
+  model::Run run = failures_run();
+  run.trials[4].workers[1].output_tail = "bad \xff\xfe bytes";
+
+  auto json = nlohmann::json::parse(render_report(run, Format::json), nullptr, false);
+
+  CHECK_FALSE(json.is_discarded());
+}
+
+TEST_CASE("JSON names its schema and is complete") {
+  auto json = nlohmann::json::parse(render_report(failures_run(), Format::json));
+
+  CHECK(json["schema"] == "ncclprobe.report");
+  CHECK(json["version"] == 1);
+  CHECK(json["run"]["complete"] == true);
+  CHECK(json["problems"].size() == 6);
+  CHECK(json["problems"][0]["failed_ranks"].size() == 4);
+}
+
+TEST_CASE("CSV has one row for each cell of each trial and quotes what needs it") {
+  model::Run run = failures_run();
+  run.trials[3].cells[1].outcome.reason = "said \"no\", twice";
+  std::size_t cells = 0;
+  for (const auto& trial : run.trials)
+    cells += trial.cells.size();
+
+  std::string csv = render_report(run, Format::csv);
+
+  CHECK(occurrences(csv, "\r\n") == cells + 1);
+  CHECK_THAT(csv, ContainsSubstring("\"said \"\"no\"\", twice\""));
+}
+
+TEST_CASE("every CSV row has as many fields as the header") {
+  auto lines = lines_of(render_report(sweep_run(), Format::csv));
+
+  auto columns = split_fields(lines[0]).size();
+  for (const std::string& line : lines)
+    CHECK(split_fields(line).size() == columns);
+}
+
+TEST_CASE("same run, same text") {
+  CHECK(render_report(failures_run(), Format::table) ==
+        render_report(failures_run(), Format::table));
+}
+
+TEST_CASE("a run that was cut short says how far it came") {
+  CHECK_THAT(render_report(stopped_run(), Format::table),
+             ContainsSubstring("this run did not come to its end: 1 of 6 trials"));
+}

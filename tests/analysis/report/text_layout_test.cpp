@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/text_layout.h"
+#include "support/catch.h"
+
+using namespace ncclprobe::analysis;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("words wrap at the width, long words are cut in their middle") {
+  CHECK(wrap("one two three", 8) == Lines{"one two", "three"});
+  CHECK(wrap("", 8) == Lines{""});
+  CHECK(wrap("abcdefghijkl", 9) == Lines{"abc...jkl"});
+}
+
+TEST_CASE("a paragraph hangs under its text") {
+  std::string text = paragraph("Title", std::string(60, 'a') + " " + std::string(60, 'b'), 8);
+
+  CHECK(text == "Title   " + std::string(60, 'a') + "\n        " + std::string(60, 'b') + "\n");
+}
+
+TEST_CASE("control characters are replaced") {
+  CHECK(printable("a\x1b[31;1mb\tc\x7f") == "ab c?");
+  CHECK(printable("\x1b]0;title\x07") == "?]0;title?");
+  CHECK(printable("\xc2\x9b"
+                  "31m \xc3\xa4") == "?31m \xc3\xa4");
+  CHECK(printable("cut \x1b[3") == "cut ");
+}
+
+TEST_CASE("the last lines leave out empty ones") {
+  CHECK(last_lines("one\n\ntwo\r\n  \nthree", 2) == Lines{"two", "three"});
+  CHECK(last_lines("", 2).empty());
+}
+
+TEST_CASE("small numbers keep their digits") {
+  CHECK(format_number(0.0008) == "0.0008");
+  CHECK(format_number(0.0) == "0.00");
+  CHECK(format_number(482.299) == "482.30");
+  CHECK(format_number(std::nullopt) == "-");
+}
+
+TEST_CASE("a range of sizes names its ends and how many") {
+  CHECK(format_size_range({1024}) == "1K");
+  CHECK(format_size_range({1024, 65536, 1048576}) == "1K-1M (3 sizes)");
+}
