@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <deque>
 #include <list>
+#include <string_view>
 #include <thread>
+#include <unistd.h>
 
 // The only file that knows MPI. Every call here returns at once; whoever waits tests, then sleeps.
 namespace ncclprobe::launch {
@@ -221,8 +223,7 @@ std::vector<std::string> MpiFleet::all_gather(std::string bytes) {
 // A variable for the time of MPI_Init, unless the user has set it.
 class InitSetting {
 public:
-  InitSetting(const char* name, const char* value)
-      : name_(name), ours_(std::getenv(name) == nullptr) {
+  InitSetting(const char* name, const char* value) : name_(name), ours_(!is_set(name)) {
     if (ours_)
       ::setenv(name, value, 0);
   }
@@ -233,6 +234,15 @@ public:
   }
 
 private:
+  static bool is_set(std::string_view name) {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      std::string_view text = *entry;
+      if (text.substr(0, text.find('=')) == name)
+        return true;
+    }
+    return false;
+  }
+
   const char* name_;
   bool ours_;
 };

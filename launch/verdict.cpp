@@ -41,10 +41,13 @@ std::string with_place(const Trouble& cause, const model::TrialSpec& spec) {
   return where == "between cells" ? where : "in " + where;
 }
 
-// "30 s": limits are round numbers.
+// "30 s", "500 ms": limits are round numbers.
 std::string format_limit(std::int64_t limit_ns) {
-  return limit_ns % 1'000'000'000 == 0 ? fmt::format("{} s", limit_ns / 1'000'000'000)
-                                       : base::format_duration(static_cast<double>(limit_ns));
+  if (limit_ns % 1'000'000'000 == 0)
+    return fmt::format("{} s", limit_ns / 1'000'000'000);
+  if (limit_ns % 1'000'000 == 0)
+    return fmt::format("{} ms", limit_ns / 1'000'000);
+  return base::format_duration(static_cast<double>(limit_ns));
 }
 
 Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trial_lab.h"
+
+#include "launch/leader_trial.h"
+#include "support/catch.h"
+
+#include <thread>
+
+using namespace ncclprobe;
+using namespace ncclprobe::launch;
+using model::OutcomeKind;
+
+namespace {
+
+// A leader of two supervisors with two ranks each; what it tells them is kept.
+struct Lab {
+  model::TrialSpec spec = test_launch::make_spec(4, 2);
+  Layout layout = test_launch::make_layout(4, 2);
+  SupervisorOptions options;
+  std::vector<std::pair<int, LetterBody>> told;
+  LeaderTrial leader{spec, layout, 2, options,
+                     [this](int to, LetterBody body) { told.emplace_back(to, std::move(body)); }};
+
+  Lab() { leader.start(); }
+
+  template <typename Kind>
+  std::vector<int> told_to() const {
+    std::vector<int> supervisors;
+    for (const auto& [to, body] : told)
+      if (std::holds_alternative<Kind>(body))
+        supervisors.push_back(to);
+    return supervisors;
+  }
+  model::Outcome outcome_after_reports() {
+    leader.on_report(0, {});
+    leader.on_report(1, {});
+    REQUIRE(leader.over());
+    return leader.take_record().outcome;
+  }
+};
+
+Trouble trouble(Trouble::Kind kind, int rank, const std::string& reason) {
+  return {kind, reason, {rank}, "cell", 0, 0};
+}
+
+const std::vector<int> k_both{0, 1};
+
+} // namespace
+
+TEST_CASE("the order goes to all supervisors, and the record is made when all have reported") {
+  Lab lab;
+
+  CHECK(lab.told_to<TrialOrder>() == k_both);
+  lab.leader.on_report(1, {});
+  CHECK(!lab.leader.over());
+  lab.leader.on_report(0, {});
+  CHECK(lab.leader.over());
+}
+
+TEST_CASE(
+    "an exchange goes back when the last part is in, to the supervisors of its members only") {
+  Lab lab;
+
+  lab.leader.on_exchange({"world", {0, 1, 2, 3}, {{2, "c"}, {3, "d"}}});
+  CHECK(lab.told_to<ExchangeWhole>().empty());
+  lab.leader.on_exchange({"world", {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
+  CHECK(lab.told_to<ExchangeWhole>() == k_both);
+  lab.leader.on_exchange({"first half", {0, 1}, {{0, "a"}, {1, "b"}}});
+
+  CHECK(lab.told_to<ExchangeWhole>() == std::vector<int>{0, 1, 0});
+  CHECK(std::get<ExchangeWhole>(lab.told[3].second).exchange.contributions ==
+        std::map<int, std::string>{{0, "a"}, {1, "b"}, {2, "c"}, {3, "d"}});
+}
+
+TEST_CASE("ranks that disagree on the members of an exchange end the trial") {
+  Lab lab;
+
+  lab.leader.on_exchange({"world", {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
+  lab.leader.on_exchange({"world", {2, 3}, {{2, "c"}, {3, "d"}}});
+
+  CHECK(lab.outcome_after_reports().kind == OutcomeKind::failed);
+}
+
+TEST_CASE("a crash stops all at once") {
+  Lab lab;
+
+  lab.leader.on_trouble(trouble(Trouble::Kind::signalled, 3, "signal 11"));
+
+  CHECK(lab.told_to<StopOrder>() == k_both);
+}
+
+TEST_CASE("an error waits a moment for the crash that may have caused it") {
+  Lab lab;
+
+  lab.leader.on_trouble(trouble(Trouble::Kind::failed, 0, "connection closed"));
+  lab.leader.look_at_clock();
+  CHECK(lab.told_to<StopOrder>().empty());
+  CHECK(lab.leader.settling());
+  lab.leader.on_trouble(trouble(Trouble::Kind::signalled, 3, "signal 9"));
+
+  CHECK(lab.told_to<StopOrder>() == k_both);
+  CHECK(lab.outcome_after_reports().ranks == std::vector<int>{3});
+}
+
+TEST_CASE("an error that stays alone stops all after that moment") {
+  Lab lab;
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
+
+  lab.leader.on_trouble(trouble(Trouble::Kind::failed, 0, "no interface"));
+  while (lab.leader.settling() && !patience.expired())
+    lab.leader.look_at_clock();
+
+  CHECK(lab.told_to<StopOrder>() == k_both);
+  CHECK(lab.outcome_after_reports().kind == OutcomeKind::failed);
+}
+
+TEST_CASE("what ranks say after a crash does not hide it") {
+  Lab lab;
+
+  lab.leader.on_trouble(trouble(Trouble::Kind::signalled, 3, "signal 9"));
+  lab.leader.on_trouble(trouble(Trouble::Kind::failed, 0, "connection closed"));
+  lab.leader.on_trouble(trouble(Trouble::Kind::exited, 1, "exit 1"));
+
+  model::Outcome outcome = lab.outcome_after_reports();
+  CHECK(outcome.kind == OutcomeKind::crashed);
+  CHECK(outcome.ranks == std::vector<int>{3});
+}
+
+TEST_CASE("ranks with the same error are named together") {
+  Lab lab;
+
+  for (int rank : {2, 0, 3})
+    lab.leader.on_trouble(trouble(Trouble::Kind::failed, rank, "no interface"));
+
+  CHECK(lab.outcome_after_reports().ranks == std::vector<int>{0, 2, 3});
+}
+
+TEST_CASE("an interruption stops all in haste") {
+  Lab lab;
+
+  lab.leader.on_trouble({Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
+
+  CHECK(std::get<StopOrder>(lab.told.back().second).haste == Haste::fast);
+  CHECK(lab.outcome_after_reports().kind == OutcomeKind::not_run);
+}
+
+TEST_CASE("progress is that of the slowest supervisor, and told once") {
+  std::vector<std::pair<int, std::string>> seen;
+  Lab lab;
+  lab.options.on_progress = [&](const TrialProgress& progress) {
+    seen.emplace_back(progress.cells_done, progress.phase);
+  };
+
+  lab.leader.on_progress(0, {1, "cell", 3});
+  lab.leader.on_progress(1, {0, "ready", 2});
+  lab.leader.on_progress(0, {2, "cell", 3});
+  lab.leader.on_progress(1, {2, "teardown", 4});
+
+  CHECK(seen == std::vector<std::pair<int, std::string>>{{1, "cell"}, {0, "ready"}, {2, "cell"}});
+}

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/letter.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::launch;
+
+namespace {
+
+std::vector<LetterBody> one_of_each() {
+  RankReport rank{3, "cell", 1, {}};
+  rank.results[0] = {{model::OutcomeKind::wrong_data, "element 1", {3}},
+                     {model::CheckResult::Kind::checked, 10, 1, "element 1", ""},
+                     {{3, 0, 20, 12345}}};
+  WorkerReport worker;
+  worker.record = {{3}, "node1", 4711, "cell", 1, "signal 9 (Killed)", "last words"};
+  worker.ranks = {rank};
+  worker.lost = true;
+  wire::Exchange exchange{"world", {0, 3}, {{3, std::string("\0x", 2)}}};
+  return {TrialOrder{"{}"},
+          StopOrder{Haste::fast},
+          Release{},
+          ExchangeWhole{exchange},
+          ExchangePart{exchange},
+          ProgressNote{2, "cell", 3},
+          Trouble{Trouble::Kind::timed_out, "why", {1, 2}, "cell", 1, 5},
+          TrialReport{{worker}, 99}};
+}
+
+} // namespace
+
+TEST_CASE("every kind of letter survives encoding and decoding") {
+  for (LetterBody& body : one_of_each()) {
+    std::string bytes = encode(Letter{42, body});
+
+    Letter back = base::value_or_throw(decode_letter(bytes));
+
+    CHECK(back.trial == 42);
+    CHECK(back.body.index() == body.index());
+    CHECK(encode(back) == bytes);
+  }
+  REQUIRE(one_of_each().size() == std::variant_size_v<LetterBody>);
+}
+
+TEST_CASE("a letter cut at any byte is refused") {
+  for (LetterBody& body : one_of_each()) {
+    std::string bytes = encode(Letter{42, body});
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      auto letter = decode_letter(bytes.substr(0, size));
+      REQUIRE(!letter.has_value());
+      CHECK(letter.error().code == base::Errc::protocol);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The chosen rank dies in cell 0; the others notice before anybody else can, and say so first.
+#include "talk.h"
+
+#include <csignal>
+#include <unistd.h>
+
+int main() {
+  using namespace ncclprobe;
+  test_worker::Talk talk;
+  talk.init();
+  talk.begin_cell(0);
+  if (test_worker::chosen()) {
+    talk.meet("the others have complained", "");
+    ::kill(::getpid(), SIGKILL);
+  }
+  talk.send(
+      wire::Failure{{model::OutcomeKind::failed, "connection closed by peer", {talk.rank()}}, 0});
+  talk.meet("the others have complained", "");
+  while (true)
+    ::pause();
+}

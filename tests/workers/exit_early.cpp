@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ends before it says hello.
+#include "talk.h"
+
+#include <cstdio>
+
+int main() {
+  if (!ncclprobe::test_worker::chosen())
+    return ncclprobe::test_worker::Talk().behave();
+  std::fputs("cannot open libmissing.so\n", stderr);
+  return 3;
+}

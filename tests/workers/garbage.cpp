@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes on the channel what is no frame, as a library that takes it for its own might.
+#include "talk.h"
+
+#include <unistd.h>
+
+int main() {
+  if (!ncclprobe::test_worker::chosen())
+    return ncclprobe::test_worker::Talk().behave();
+  const char text[] = "NCCL version 2.28.3+cuda13.0\n";
+  if (::write(ncclprobe::wire::k_channel_fd, text, sizeof text) < 0)
+    return 1;
+  while (true)
+    ::pause();
+}

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Does everything right.
+#include "talk.h"
+
+int main() {
+  return ncclprobe::test_worker::Talk().behave();
+}

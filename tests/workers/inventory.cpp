@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Answers --inventory, or as INVENTORY says: with an exit, or not at all.
+#include "talk.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  using namespace ncclprobe;
+  const char* how = std::getenv("INVENTORY");
+  if (how != nullptr && std::string(how) == "exit") {
+    std::fputs("the driver is too old\n", stderr);
+    return 4;
+  }
+  if (how != nullptr)
+    ::pause();
+  wire::Channel channel{base::Fd(wire::k_channel_fd)};
+  model::Host host;
+  host.hostname = argc == 2 ? argv[1] : "?";
+  return channel.send({-1, wire::Inventory{host}}) ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "talk.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ncclprobe::test_worker {
+namespace {
+
+void kill_group_at_end_of_file() {
+  pollfd entry{wire::k_channel_fd, POLLRDHUP, 0};
+  ::poll(&entry, 1, -1);
+  ::kill(0, SIGKILL);
+}
+
+} // namespace
+
+bool chosen() {
+  return std::getenv("MISBEHAVE") != nullptr;
+}
+
+Talk::Talk(Guard guard) : channel_(base::Fd(wire::k_channel_fd)) {
+  if (guard == Guard::yes)
+    std::thread(kill_group_at_end_of_file).detach();
+  wire::Message hello{-1, wire::Hello{wire::k_protocol_version, "test", getpid()}};
+  base::value_or_throw(channel_.send(hello));
+  start_ = std::get<wire::Start>(receive().body);
+}
+
+wire::Message Talk::receive() {
+  return *base::value_or_throw(channel_.receive(base::Deadline::never()));
+}
+
+void Talk::send(wire::Body body) {
+  base::value_or_throw(channel_.send({rank(), std::move(body)}));
+}
+
+void Talk::enter(const std::string& phase, int cell) {
+  base::value_or_throw(channel_.send({-1, wire::Phase{phase, cell}}));
+}
+
+std::map<int, std::string> Talk::meet(const std::string& key, const std::string& bytes) {
+  wire::Exchange exchange{key, {}, {}};
+  for (int member = 0; member < start_.spec.ranks; ++member)
+    exchange.members.push_back(member);
+  for (const wire::Seat& seat : start_.seats)
+    exchange.contributions[seat.rank] = bytes;
+  send(std::move(exchange));
+  return std::get<wire::Exchange>(receive().body).contributions;
+}
+
+void Talk::init() {
+  enter("ready");
+  enter("communicator_init");
+  meet("init", std::to_string(rank()));
+}
+
+void Talk::begin_cell(int cell) {
+  enter("cell", cell);
+  meet("cell " + std::to_string(cell), std::string(1, '\0'));
+}
+
+void Talk::end_cell(int cell) {
+  for (const wire::Seat& seat : start_.seats) {
+    wire::CellEnd end{cell, {}, {model::CheckResult::Kind::checked, 10, 0, "", ""}, {}};
+    for (int batch = 0; batch < 2; ++batch)
+      end.samples.push_back({seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch});
+    base::value_or_throw(channel_.send({seat.rank, std::move(end)}));
+  }
+}
+
+void Talk::run_cells(int first, int last) {
+  for (int cell = first; cell < last; ++cell) {
+    begin_cell(cell);
+    end_cell(cell);
+  }
+}
+
+void Talk::done() {
+  base::value_or_throw(channel_.send({-1, wire::Done{}}));
+  enter("teardown");
+}
+
+int Talk::behave() {
+  init();
+  run_cells(0, cells());
+  done();
+  ::_exit(0); // the guard's thread may be in its way out
+}
+
+} // namespace ncclprobe::test_worker

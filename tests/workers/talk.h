@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "wire/channel.h"
+
+#include <map>
+#include <string>
+
+// What a well-behaved worker does, in steps, so that each misbehaving one is a few lines.
+namespace ncclprobe::test_worker {
+
+// Whether this rank is the one to misbehave: the trial sets MISBEHAVE on it.
+bool chosen();
+
+// Ends this process's group when the supervisor is gone, as ncclprobe-worker does.
+enum class Guard { yes, no };
+
+class Talk {
+public:
+  explicit Talk(Guard guard = Guard::yes); // says hello and waits for the start
+  int rank() const { return start_.seats.front().rank; }
+  int cells() const { return static_cast<int>(start_.spec.cells.size()); }
+
+  void send(wire::Body body);
+  void enter(const std::string& phase, int cell = -1);
+  // Everybody of the trial meets under `key`; returns what the others brought.
+  std::map<int, std::string> meet(const std::string& key, const std::string& bytes);
+  void init();               // ready, communicator_init and a first meeting
+  void begin_cell(int cell); // enters and meets
+  void end_cell(int cell);   // two batches on each of its ranks
+  // Cells first .. last-1.
+  void run_cells(int first, int last);
+  void done();
+  // All of it; returns the exit code.
+  int behave();
+
+private:
+  wire::Message receive();
+  wire::Channel channel_;
+  wire::Start start_;
+};
+
+} // namespace ncclprobe::test_worker
