@@ -182,7 +182,8 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
     return speak;
   case OutcomeKind::timed_out:
     return (came_equally_far(trial)
-                ? "All ranks came equally far: the operation itself hangs, or its deadline is too "
+                ? "All ranks came equally far: the operation itself hangs, or --cell-timeout is "
+                  "too "
                   "short. "
                 : "Ranks that did not come as far as the others are where to look. ") +
            speak;

@@ -159,7 +159,8 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.2f}x", ratio);
 }
 
-// Geometric mean of the ratios in a class; "=" if none leaves the default's own spread.
+// Geometric mean of the ratios in a class, where a size inside the default's own spread counts as
+// no difference; "=" if all are.
 std::string class_text(const SettingRow& row, int wanted) {
   double log_sum = 0;
   int count = 0;
@@ -170,9 +171,11 @@ std::string class_text(const SettingRow& row, int wanted) {
   for (const Comparison& one : row.comparisons) {
     if (size_class(one.setting->label.bytes) != wanted)
       continue;
-    log_sum += std::log(one.speed_ratio);
     ++count;
-    differs = differs || !one.within_default_spread;
+    if (one.within_default_spread)
+      continue;
+    log_sum += std::log(one.speed_ratio);
+    differs = true;
   }
   if (count == 0)
     return "-";
@@ -352,7 +355,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results) {
       out += paragraph(
           "",
           "Some default results come from one process: their spread is that of batches and "
-          "says nothing about how processes differ.",
+          "says nothing about how processes differ (--repeat runs more).",
           k_hang);
   }
   return out;

@@ -46,7 +46,7 @@ model::Run sweep_run() {
                                          4 * k_mib, 64 * k_mib, 256 * k_mib};
   model::Run run = make_gpu_run(8);
   run.header.argv = {"ncclprobe", "--set", "NCCL_ALGO=Ring,Tree", "--set", "NCCL_PROTO=LL,Simple",
-                     "--repeats", "3"};
+                     "--repeat",  "3"};
   run.header.environment = {{"NCCL_DEBUG", "WARN"}, {"NCCL_IB_DISABLE", "1"}};
   run.header.pinned = {{"NCCL_IB_DISABLE", "1"}};
   struct Entry {

@@ -219,3 +219,23 @@ TEST_CASE("a run that was cut short says how far it came") {
   CHECK_THAT(render_report(stopped_run(), Format::table),
              ContainsSubstring("this run did not come to its end: 1 of 6 trials"));
 }
+
+TEST_CASE("a size inside the default's own spread counts as no difference in its range") {
+  model::Run run = make_gpu_run(1);
+  auto add = [&](std::vector<model::Setting> settings, std::int64_t small_ns,
+                 std::int64_t large_ns) {
+    int id = static_cast<int>(run.trials.size());
+    auto trial =
+        make_trial({.id = id, .settings = std::move(settings), .replicate = id, .ranks = 1});
+    add_cell(trial, make_cell("broadcast", 8), make_record(1, small_ns));
+    add_cell(trial, make_cell("broadcast", 16), make_record(1, large_ns));
+    run.trials.push_back(trial);
+  };
+  add({}, 1000, 4000);
+  add({}, 3000, 4000);
+  add({{"NCCL_ALGO", "Tree"}}, 1000, 1000); // inside the spread; four times as fast
+
+  // sqrt(1 x 4)
+  CHECK_THAT(render_report(run, Format::table),
+             ContainsSubstring("NCCL_ALGO=Tree  2.00x  4.00x at 16 ("));
+}
