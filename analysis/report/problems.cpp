@@ -149,9 +149,14 @@ std::string render_output(const TrialRecord& trial) {
 
 bool output_contains(const TrialRecord& trial, std::string_view part) {
   return std::any_of(trial.workers.begin(), trial.workers.end(), [&](const auto& worker) {
-    return worker.output_tail.find(part) != std::string::npos ||
-           worker.exit.find(part) != std::string::npos;
+    return worker.output_tail.find(part) != std::string::npos;
   });
+}
+
+// True if a worker died of this signal by itself, not because the supervisor stopped it.
+bool died_of(const TrialRecord& trial, std::string_view signal) {
+  return std::any_of(trial.workers.begin(), trial.workers.end(),
+                     [&](const auto& worker) { return worker.exit.rfind(signal, 0) == 0; });
 }
 
 bool came_equally_far(const TrialRecord& trial) {
@@ -159,6 +164,11 @@ bool came_equally_far(const TrialRecord& trial) {
     return worker.last_phase == trial.workers.front().last_phase &&
            worker.last_cell == trial.workers.front().last_cell;
   });
+}
+
+bool in_a_cell(const TrialRecord& trial) {
+  return std::any_of(trial.workers.begin(), trial.workers.end(),
+                     [](const auto& worker) { return worker.last_cell >= 0; });
 }
 
 // What the reader can do. Only advice that holds whatever the cause, or that the evidence points
@@ -172,21 +182,18 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
           : "";
   switch (trial.outcome.kind) {
   case OutcomeKind::crashed:
-    if (output_contains(trial, "signal 9"))
+    if (died_of(trial, "signal 9 "))
       return "Signal 9 comes from outside: look in dmesg for the kernel's out-of-memory killer, or "
-             "for "
-             "who killed it.";
-    if (output_contains(trial, "signal 7"))
+             "for who killed it.";
+    if (died_of(trial, "signal 7 "))
       return "Signal 7 is most often a full /dev/shm: check `df /dev/shm` (containers: "
              "--shm-size).";
     return speak;
   case OutcomeKind::timed_out:
-    return (came_equally_far(trial)
-                ? "All ranks came equally far: the operation itself hangs, or --cell-timeout is "
-                  "too "
-                  "short. "
-                : "Ranks that did not come as far as the others are where to look. ") +
-           speak;
+    if (!came_equally_far(trial))
+      return "Ranks that did not come as far as the others are where to look. " + speak;
+    return fmt::format("All ranks came equally far: what they did hangs, or {} is too short. {}",
+                       in_a_cell(trial) ? "--cell-timeout" : "--startup-timeout", speak);
   case OutcomeKind::failed:
     return speak;
   case OutcomeKind::wrong_data:

@@ -5,6 +5,7 @@
 // Catch2 is v2 on Debian 12 and v3 later; tests include only this.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 #else
 #include <catch2/catch.hpp>

@@ -110,16 +110,16 @@ model::Run failures_run() {
   add_cell(hang, make_cell("all_reduce", k_mib),
            ended(OutcomeKind::timed_out, "no result from rank 2 within 30.0 s", {2}));
   add_cell(hang, make_cell("all_reduce", 16 * k_mib), ended(OutcomeKind::not_run, "", {}));
-  end_all(hang, "cell", "signal 15 (Terminated)");
+  end_all(hang, "cell", "stopped: signal 15 (Terminated)");
   for (auto& worker : hang.workers)
     worker.last_cell = 1;
-  hang.workers[2].exit = "signal 9 (Killed)";
+  hang.workers[2].exit = "stopped: signal 9 (Killed)";
   run.trials.push_back(hang);
 
   auto crash = make_trial({.id = 4, .settings = {{"NCCL_BUFFSIZE", "1"}}, .ranks = 4});
   add_cell(crash, make_cell("all_reduce", 64 * k_kib),
            ended(OutcomeKind::crashed, "worker of rank 1 died: signal 7 (Bus error)", {1}));
-  end_all(crash, "cell", "exit 3");
+  end_all(crash, "cell", "stopped: signal 9 (Killed)");
   crash.workers[1].exit = "signal 7 (Bus error)";
   crash.workers[1].output_tail = "line one\nline two\n";
   run.trials.push_back(crash);

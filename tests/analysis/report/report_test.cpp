@@ -239,3 +239,27 @@ TEST_CASE("a size inside the default's own spread counts as no difference in its
   CHECK_THAT(render_report(run, Format::table),
              ContainsSubstring("NCCL_ALGO=Tree  2.00x  4.00x at 16 ("));
 }
+
+TEST_CASE("workers that the supervisor stopped are no sign of a killer from outside") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  trial.outcome = {model::OutcomeKind::crashed, "worker of rank 1 died", {1}};
+  trial.workers[0].exit = "stopped: signal 9 (Killed)";
+  trial.workers[1].exit = "signal 11 (Segmentation fault)";
+  run.trials = {trial};
+  CHECK_THAT(render_report(run, Format::table), !ContainsSubstring("out-of-memory"));
+
+  run.trials[0].workers[1].exit = "signal 9 (Killed)";
+  CHECK_THAT(render_report(run, Format::table), ContainsSubstring("out-of-memory"));
+}
+
+TEST_CASE("a start that takes too long points to the time allowed for starting") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  trial.outcome = {model::OutcomeKind::timed_out, "ranks 0,1 were not ready within 1 s", {0, 1}};
+  for (auto& worker : trial.workers)
+    worker.last_phase = "communicator_init";
+  run.trials = {trial};
+
+  CHECK_THAT(render_report(run, Format::table), ContainsSubstring("--startup-timeout"));
+}
