@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "model/run.h"
 
-// The run file: one HDF5 file per run. HDF5 files do not survive a kill or a full disk while they are
-// being changed, so each finished trial becomes a small file of its own in the folder
-// "<run file>.parts", written as .tmp, closed with every return code checked, synced and renamed. The
-// run file is folded from the parts and renamed into place; then the folder is removed.
+#include <filesystem>
+
+// The run file: one HDF5 file per run. HDF5 files do not survive a kill or a full disk while they
+// are being changed, so each finished trial becomes a small file of its own in the folder
+// "<run file>.parts", made in memory with every return code checked, written as .tmp, synced,
+// renamed. The run file is folded from the parts and renamed into place; then the folder is
+// removed.
 namespace ncclprobe::store {
 
 inline constexpr int k_schema_major = 1; // changed when old readers would be wrong
@@ -20,23 +21,30 @@ inline constexpr int k_schema_minor = 0; // changed when something is added
 std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 
 // Checks that a run file can be written there before anything is measured, creates the parts folder
-// and stores the header in it. Errors: io (with the system's words), invalid_argument if the run
-// file or its parts exist already.
+// and stores the header in it. Holds a lock on the folder until the process ends. Errors: io (with
+// the system's words), invalid_argument if the run file or its parts exist already, unavailable
+// (names the process) if another one is writing it.
 base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header);
 
-// Stores one finished trial. Errors: io; the parts stored before are intact.
-base::Result<void> write_part(const std::filesystem::path& run_file, const model::TrialRecord& trial);
+// Stores one finished trial. Errors: io; invalid_argument if it is stored already or has not one
+// cell record for each cell. The parts stored before are intact.
+base::Result<void> write_part(const std::filesystem::path& run_file,
+                              const model::TrialRecord& trial);
 
-// Folds header and parts into the run file, renames it into place and removes the parts. A part that
-// cannot be read is named in the result, kept, and the rest is folded.
+// Folds header and parts into the run file, renames it into place and removes the parts. A part
+// that cannot be read is named in the result, kept, and the rest is folded. Can be repeated: after
+// a kill in the middle, or when there is nothing to fold. Errors: not_found, unavailable (another
+// process is still writing the run), io, protocol.
 struct FoldReport {
-  int trials = 0;
+  int trials = 0;                   // folded now
   std::vector<std::string> damaged; // "trial-000007.h5: reason"
 };
 base::Result<FoldReport> fold(const std::filesystem::path& run_file);
 
-// Reads a run: the folded file, or header and parts of a run that never came to its end. Errors:
-// not_found, protocol (no run file of ours, damaged, newer schema), with file and what to do.
+// Reads a run: the folded file, or header and parts of a run that never came to its end, or is
+// still going on. Damaged parts are logged and left out. Files are tried out in a forked child
+// first (guarded_read.h). Errors: not_found, protocol (no run file of ours, damaged, newer schema),
+// with file and what to do.
 base::Result<model::Run> read_run(const std::filesystem::path& run_file);
 
 } // namespace ncclprobe::store

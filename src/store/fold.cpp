@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/run_file.h"
+#include "store/run_lock.h"
+#include "store/run_parts.h"
+
+namespace ncclprobe::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// After the rename nothing of this matters any more: what cannot be removed stays and is reported
+// by nobody, because the next fold will find it done.
+void remove_folded(const fs::path& run_file, const Gathered& run) {
+  std::error_code ignored;
+  fs::path folder = parts_folder(run_file);
+  for (const fs::path& part : run.parts)
+    fs::remove(part, ignored);
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored))
+    if (at->path().extension() == ".tmp") {
+      std::error_code cannot;
+      fs::remove(at->path(), cannot);
+    }
+  fs::remove(folder / k_header_name, ignored);
+  fs::remove(folder / k_lock_name, ignored);
+  fs::remove(folder, ignored); // stays if something is left in it
+}
+
+} // namespace
+
+base::Result<FoldReport> fold(const fs::path& run_file) {
+  std::error_code ignored;
+  if (!fs::exists(parts_folder(run_file), ignored) && fs::exists(run_file, ignored))
+    return FoldReport{};
+  if (!fs::exists(parts_folder(run_file), ignored))
+    return base::fail(base::Errc::not_found, "there is no run at {}", run_file.string());
+  NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts_folder(run_file)));
+  NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
+  if (run.new_trials > 0 || !fs::exists(run_file, ignored))
+    NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run));
+  remove_folded(run_file, run);
+  return FoldReport{run.new_trials, std::move(run.damaged)};
+}
+
+} // namespace ncclprobe::store

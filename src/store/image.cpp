@@ -1,0 +1,425 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/image.h"
+
+#include "store/memory_file.h"
+#include "store/model_rows.h"
+#include "store/run_file.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::raise;
+
+constexpr hsize_t k_chunk_rows = 65'536; // 64 to 512 KiB: one chunk fits the default chunk cache
+constexpr hsize_t k_deflate_from_bytes = 512; // below, starting zlib costs more than it saves
+constexpr unsigned k_deflate_level = 1;
+constexpr std::string_view k_signature{"\x89HDF\r\n\x1a\n", 8};
+
+// --- what a column's C++ type is in the file ---
+
+// Type of a value in memory while it passes through HDF5.
+template <typename T>
+struct StoredAs {
+  using Type = T;
+};
+template <>
+struct StoredAs<bool> {
+  using Type = std::uint8_t;
+};
+template <>
+struct StoredAs<Text> {
+  using Type = std::uint32_t;
+};
+template <typename T>
+requires std::is_enum_v<T>
+struct StoredAs<T> {
+  using Type = std::uint8_t;
+};
+template <typename T>
+using Stored = typename StoredAs<T>::Type;
+
+template <typename T>
+hid_t memory_type() {
+  if constexpr (std::is_same_v<T, char> || std::is_same_v<T, std::uint8_t>)
+    return H5T_NATIVE_UINT8;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return H5T_NATIVE_INT32;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return H5T_NATIVE_UINT32;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return H5T_NATIVE_INT64;
+  else {
+    static_assert(std::is_same_v<T, std::uint64_t>);
+    return H5T_NATIVE_UINT64;
+  }
+}
+
+template <typename T>
+hid_t file_type() {
+  if constexpr (sizeof(T) == 1)
+    return H5T_STD_U8LE;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return H5T_STD_I32LE;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return H5T_STD_U32LE;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return H5T_STD_I64LE;
+  else
+    return H5T_STD_U64LE;
+}
+
+Hdf5Type text_type() {
+  Hdf5Type type(H5Tcopy(H5T_C_S1), "H5Tcopy", "string");
+  check_hdf5(H5Tset_size(type.get(), H5T_VARIABLE), "H5Tset_size", "string");
+  check_hdf5(H5Tset_cset(type.get(), H5T_CSET_UTF8), "H5Tset_cset", "string");
+  return type;
+}
+
+// --- writing ---
+
+void write_attribute(hid_t object, const char* name, const Hdf5Type& type, const Hdf5Space& space,
+                     const void* data) {
+  Hdf5Attribute attribute(
+      H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), "H5Acreate2",
+      name);
+  check_hdf5(H5Awrite(attribute.get(), type.get(), data), "H5Awrite", name);
+  attribute.close(name);
+}
+
+void write_text(hid_t object, const char* name, const std::string& text) {
+  const char* data = text.c_str();
+  write_attribute(object, name, text_type(), Hdf5Space(H5Screate(H5S_SCALAR), "H5Screate", name),
+                  &data);
+}
+
+void write_texts(hid_t object, const char* name, const std::vector<std::string>& texts) {
+  std::vector<const char*> data;
+  for (const std::string& text : texts)
+    data.push_back(text.c_str());
+  hsize_t count = data.size();
+  write_attribute(object, name, text_type(),
+                  Hdf5Space(H5Screate_simple(1, &count, nullptr), "H5Screate_simple", name),
+                  data.data());
+}
+
+template <typename T>
+void write_number(hid_t object, const char* name, T number) {
+  write_attribute(object, name, Hdf5Type(H5Tcopy(memory_type<T>()), "H5Tcopy", name),
+                  Hdf5Space(H5Screate(H5S_SCALAR), "H5Screate", name), &number);
+}
+
+Hdf5Group create_group(hid_t file, const char* name) {
+  // All columns' links stay in the group's header; the default moves more than 8 to a heap.
+  Hdf5Properties properties(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate", "group");
+  check_hdf5(H5Pset_link_phase_change(properties.get(), 64, 48), "H5Pset_link_phase_change", name);
+  return Hdf5Group(H5Gcreate2(file, name, H5P_DEFAULT, properties.get(), H5P_DEFAULT), "H5Gcreate2",
+                   name);
+}
+
+Hdf5Properties column_layout(hsize_t rows, std::size_t value_bytes) {
+  Hdf5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate", "dataset");
+  check_hdf5(H5Pset_obj_track_times(layout.get(), false), "H5Pset_obj_track_times", "dataset");
+  if (rows == 0)
+    return layout; // chunks cannot be empty
+  hsize_t chunk = std::min(rows, k_chunk_rows);
+  check_hdf5(H5Pset_chunk(layout.get(), 1, &chunk), "H5Pset_chunk", "dataset");
+  if (rows * value_bytes >= k_deflate_from_bytes) {
+    if (value_bytes > 1)
+      check_hdf5(H5Pset_shuffle(layout.get()), "H5Pset_shuffle", "dataset");
+    check_hdf5(H5Pset_deflate(layout.get(), k_deflate_level), "H5Pset_deflate", "dataset");
+  }
+  check_hdf5(H5Pset_fletcher32(layout.get()), "H5Pset_fletcher32", "dataset");
+  return layout;
+}
+
+template <typename T>
+Hdf5Dataset write_column(hid_t group, const char* name, const T* values, hsize_t rows) {
+  Hdf5Space space(H5Screate_simple(1, &rows, nullptr), "H5Screate_simple", name);
+  auto layout = column_layout(rows, sizeof(T));
+  Hdf5Dataset dataset(
+      H5Dcreate2(group, name, file_type<T>(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
+      "H5Dcreate2", name);
+  if (rows > 0)
+    check_hdf5(H5Dwrite(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+               "H5Dwrite", name);
+  return dataset;
+}
+
+template <typename T>
+Stored<T> to_stored(const T& value) {
+  if constexpr (std::is_same_v<T, Text>)
+    return value.id;
+  else
+    return static_cast<Stored<T>>(value);
+}
+
+template <typename Row, typename T>
+void write_column_of(hid_t group, const Column<Row, T>& column, const std::vector<Row>& rows,
+                     FileKind kind) {
+  std::vector<Stored<T>> values;
+  values.reserve(rows.size());
+  for (const Row& row : rows)
+    values.push_back(to_stored(row.*column.field));
+  Hdf5Dataset dataset = write_column(group, column.name, values.data(), values.size());
+  if constexpr (std::is_enum_v<T>) {
+    std::vector<std::string> labels;
+    for (const auto& [value, name] : enum_names(T{})) {
+      auto number = static_cast<std::size_t>(value);
+      labels.resize(std::max(labels.size(), number + 1));
+      labels[number] = name;
+    }
+    write_texts(dataset.get(), "labels", labels);
+  }
+  if (kind == FileKind::run) {
+    std::string about = column.about;
+    if constexpr (std::is_same_v<T, Text>)
+      about += " (row in /strings)";
+    write_text(dataset.get(), "about", about);
+  }
+  dataset.close(column.name);
+}
+
+template <typename Row>
+void write_table(hid_t file, const char* name, const std::vector<Row>& rows, FileKind kind) {
+  Hdf5Group group = create_group(file, name);
+  std::apply(
+      [&](const auto&... column) { (write_column_of(group.get(), column, rows, kind), ...); },
+      columns(Row{}));
+  group.close(name);
+}
+
+void write_strings(hid_t file, const Strings& strings) {
+  std::string blob;
+  std::vector<std::uint64_t> offsets{0};
+  for (std::uint32_t id = 0; id < strings.size(); ++id) {
+    blob += strings.at({id});
+    offsets.push_back(blob.size());
+  }
+  Hdf5Group group = create_group(file, "strings");
+  write_column(group.get(), "blob", blob.data(), blob.size()).close("blob");
+  write_column(group.get(), "offset", offsets.data(), offsets.size()).close("offset");
+  group.close("strings");
+}
+
+void write_run_group(hid_t file, const Tables& tables) {
+  model::RunHeader header = header_from(tables);
+  Hdf5Group group = create_group(file, "run");
+  write_text(group.get(), "run_id", header.run_id);
+  write_text(group.get(), "started_utc", header.started_utc);
+  write_text(group.get(), "ncclprobe_version", header.ncclprobe_version);
+  write_text(group.get(), "mpi_version", header.mpi_version);
+  write_text(group.get(), "command", fmt::format("{}", fmt::join(header.argv, " ")));
+  write_number(group.get(), "seed", header.seed);
+  write_text(group.get(), "backend", header.backend);
+  write_text(group.get(), "backend_reason", header.backend_reason);
+  write_number<std::uint8_t>(group.get(), "synthetic", header.synthetic ? 1 : 0);
+  write_number<std::int32_t>(group.get(), "planned_trials", header.planned_trials);
+  const std::string& document = tables.header_document;
+  write_column(group.get(), "header", document.data(), document.size()).close("header");
+  group.close("run");
+}
+
+// --- reading ---
+
+bool has(hid_t object, const char* attribute) {
+  return H5Aexists(object, attribute) > 0;
+}
+
+// An attribute that is a text or a list of texts.
+std::vector<std::string> read_texts(hid_t object, const char* name) {
+  Hdf5Attribute attribute(H5Aopen(object, name, H5P_DEFAULT), "H5Aopen", name);
+  Hdf5Type type(H5Aget_type(attribute.get()), "H5Aget_type", name);
+  Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", name);
+  if (H5Tis_variable_str(type.get()) <= 0)
+    raise(Errc::failed, "attribute {} is no text", name);
+  auto count =
+      check_hdf5(H5Sget_simple_extent_npoints(space.get()), "H5Sget_simple_extent_npoints", name);
+  if (count > 256)
+    raise(Errc::failed, "attribute {} has {} texts", name, count);
+  std::vector<char*> data(static_cast<std::size_t>(count));
+  Hdf5Type wanted = text_type();
+  check_hdf5(H5Aread(attribute.get(), wanted.get(), data.data()), "H5Aread", name);
+  std::vector<std::string> texts;
+  for (const char* text : data)
+    texts.emplace_back(text ? text : "");
+  check_hdf5(H5Dvlen_reclaim(wanted.get(), space.get(), H5P_DEFAULT, data.data()),
+             "H5Dvlen_reclaim", name);
+  return texts;
+}
+
+template <typename T>
+std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name) {
+  Hdf5Type type(H5Dget_type(dataset.get()), "H5Dget_type", name);
+  Hdf5Space space(H5Dget_space(dataset.get()), "H5Dget_space", name);
+  if (H5Tequal(type.get(), file_type<T>()) <= 0)
+    raise(Errc::failed, "column {} has another type than the schema says", name);
+  if (H5Sget_simple_extent_ndims(space.get()) != 1)
+    raise(Errc::failed, "column {} is not 1-D", name);
+  hsize_t rows = 0;
+  check_hdf5(H5Sget_simple_extent_dims(space.get(), &rows, nullptr), "H5Sget_simple_extent_dims",
+             name);
+  // deflate packs at most 1032 to 1: more rows than that are a damaged number, not data.
+  hsize_t stored_bytes = H5Dget_storage_size(dataset.get());
+  if (rows / 1100 > stored_bytes)
+    raise(Errc::failed, "column {} claims {} rows in {} bytes", name, rows, stored_bytes);
+  std::vector<T> values(rows);
+  if (rows > 0)
+    check_hdf5(
+        H5Dread(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+        "H5Dread", name);
+  return values;
+}
+
+template <typename T>
+std::vector<T> read_column(hid_t group, const char* name) {
+  return read_column<T>(Hdf5Dataset(H5Dopen2(group, name, H5P_DEFAULT), "H5Dopen2", name), name);
+}
+
+// Our value of each number in the file: by label, so that a reader whose enumeration has grown or
+// was reordered still reads right.
+template <typename T>
+std::vector<T> values_of_labels(hid_t dataset, const char* name) {
+  std::vector<T> values;
+  for (const std::string& label : read_texts(dataset, "labels")) {
+    auto value = model::parse_enum<T>(label, name);
+    if (!value)
+      raise(Errc::failed, "column {}: {}", name, value.error().text());
+    values.push_back(*value);
+  }
+  return values;
+}
+
+template <typename Row, typename T>
+void read_column_of(hid_t group, const Column<Row, T>& column, std::vector<Row>& rows,
+                    bool& first) {
+  Hdf5Dataset dataset(H5Dopen2(group, column.name, H5P_DEFAULT), "H5Dopen2", column.name);
+  auto stored = read_column<Stored<T>>(dataset, column.name);
+  if (std::exchange(first, false))
+    rows.resize(stored.size());
+  if (stored.size() != rows.size())
+    raise(Errc::failed, "column {} has {} rows, others {}", column.name, stored.size(),
+          rows.size());
+  if constexpr (std::is_enum_v<T>) {
+    auto values = values_of_labels<T>(dataset.get(), column.name);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (stored[i] >= values.size())
+        raise(Errc::failed, "column {} has unknown value {}", column.name, stored[i]);
+      rows[i].*column.field = values[stored[i]];
+    }
+  } else {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if constexpr (std::is_same_v<T, Text>)
+        (rows[i].*column.field).id = stored[i];
+      else
+        rows[i].*column.field = static_cast<T>(stored[i]);
+    }
+  }
+}
+
+template <typename Row>
+void read_table(hid_t file, const char* name, std::vector<Row>& rows) {
+  Hdf5Group group(H5Gopen2(file, name, H5P_DEFAULT), "H5Gopen2", name);
+  bool first = true;
+  std::apply(
+      [&](const auto&... column) { (read_column_of(group.get(), column, rows, first), ...); },
+      columns(Row{}));
+}
+
+void read_strings(hid_t file, Strings& strings) {
+  Hdf5Group group(H5Gopen2(file, "strings", H5P_DEFAULT), "H5Gopen2", "strings");
+  auto blob = read_column<char>(group.get(), "blob");
+  auto offsets = read_column<std::uint64_t>(group.get(), "offset");
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != blob.size() ||
+      !std::ranges::is_sorted(offsets))
+    raise(Errc::failed, "/strings/offset does not fit /strings/blob");
+  strings.clear();
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
+    strings.append({blob.data() + offsets[i], offsets[i + 1] - offsets[i]});
+}
+
+// Is the file ours, and of a version we read? Throws protocol.
+void check_identity(hid_t file, const std::string& name, FileKind kind) {
+  if (!has(file, "schema") || read_texts(file, "schema") != std::vector<std::string>{k_schema_name})
+    raise(Errc::protocol, "{} is an HDF5 file, but no run file of ncclprobe", name);
+  std::array<std::int32_t, 2> version{};
+  Hdf5Attribute attribute(H5Aopen(file, "schema_version", H5P_DEFAULT), "H5Aopen",
+                          "schema_version");
+  Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", "schema_version");
+  if (H5Sget_simple_extent_npoints(space.get()) != 2)
+    raise(Errc::failed, "schema_version has not two numbers");
+  check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_INT32, version.data()), "H5Aread",
+             "schema_version");
+  if (version[0] != k_schema_major)
+    throw base::Exception({Errc::protocol,
+                           fmt::format("{} has schema version {}.{}; this ncclprobe reads {}.x",
+                                       name, version[0], version[1], k_schema_major),
+                           version[0] > k_schema_major
+                               ? "it was written by a newer ncclprobe: read it with that one"
+                               : "it was written by an older ncclprobe: read it with that one"});
+  std::string found = read_texts(file, "kind").at(0);
+  if (found != model::to_string(kind))
+    raise(Errc::protocol, "{} is of kind '{}', not '{}'", name, found, model::to_string(kind));
+}
+
+} // namespace
+
+std::string write_image(const Tables& tables, FileKind kind) {
+  silence_hdf5();
+  MemoryFile file;
+  write_text(file.get(), "schema", k_schema_name);
+  hsize_t two = 2;
+  std::array<std::int32_t, 2> version{k_schema_major, k_schema_minor};
+  write_attribute(
+      file.get(), "schema_version", Hdf5Type(H5Tcopy(H5T_NATIVE_INT32), "H5Tcopy", "int"),
+      Hdf5Space(H5Screate_simple(1, &two, nullptr), "H5Screate_simple", "two"), version.data());
+  write_text(file.get(), "kind", std::string(model::to_string(kind)));
+  if (kind != FileKind::trial)
+    write_run_group(file.get(), tables);
+  for_each_table(tables, kind, [&](const char* name, const auto& rows) {
+    write_table(file.get(), name, rows, kind);
+  });
+  write_strings(file.get(), tables.strings);
+  return file.close();
+}
+
+Tables read_image(std::string_view image, const std::string& name, FileKind kind) {
+  if (image.empty())
+    raise(Errc::protocol, "{} is empty", name);
+  if (!image.starts_with(k_signature))
+    raise(Errc::protocol, "{} is no HDF5 file", name);
+  silence_hdf5();
+  try {
+    Hdf5File file = open_memory_file(image);
+    check_identity(file.get(), name, kind);
+    Tables tables;
+    if (kind != FileKind::trial) {
+      Hdf5Group group(H5Gopen2(file.get(), "run", H5P_DEFAULT), "H5Gopen2", "run");
+      auto document = read_column<char>(group.get(), "header");
+      tables.header_document.assign(document.begin(), document.end());
+    }
+    for_each_table(tables, kind,
+                   [&](const char* table, auto& rows) { read_table(file.get(), table, rows); });
+    read_strings(file.get(), tables.strings);
+    check_references(tables);
+    return tables;
+  } catch (const base::Exception& error) {
+    if (error.error().code == Errc::protocol)
+      throw;
+    raise(Errc::protocol, "{} is damaged: {}", name, error.error().message);
+  } catch (const std::bad_alloc&) {
+    raise(Errc::protocol, "{} is damaged: it asks for more memory than there is", name);
+  } catch (const std::length_error&) {
+    raise(Errc::protocol, "{} is damaged: it has an impossible length", name);
+  }
+}
+
+} // namespace ncclprobe::store

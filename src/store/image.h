@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "store/tables.h"
+
+#include <string>
+#include <string_view>
+
+// Tables as the bytes of an HDF5 file, and back. HDF5 itself never touches a disk: it works on
+// memory, and the bytes are written and read by us. So a full disk or a kill cannot catch it in the
+// middle of a change, and file systems without locks (HDF5 1.10 locks what it opens) do not matter.
+namespace ncclprobe::store {
+
+// Throws base::Exception (failed).
+std::string write_image(const Tables& tables, FileKind kind);
+
+// Throws base::Exception (protocol): not HDF5, not ours, newer schema, of another kind, damaged.
+// `name` is the file's, for messages. A damaged image can crash or hang the HDF5 library: images
+// that were not just made here go through guarded_read.h.
+Tables read_image(std::string_view image, const std::string& name, FileKind kind);
+
+} // namespace ncclprobe::store

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/memory_file.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace ncclprobe::store {
+namespace {
+
+// HDF5 wants a name for a file in memory, and refuses one that exists. This one cannot.
+constexpr const char* k_no_file = "/dev/null/image";
+constexpr std::size_t k_growth_bytes = 1 << 18;
+constexpr std::size_t k_end_of_file_at = 28; // in the superblock of the 1.10 format
+
+// With the 1.10 format all metadata carries checksums, so that most damage is an error and not a
+// surprise.
+Hdf5Properties memory_access() {
+  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
+  check_hdf5(H5Pset_fapl_core(access.get(), k_growth_bytes, 0), "H5Pset_fapl_core", "memory");
+  check_hdf5(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110),
+             "H5Pset_libver_bounds", "1.10");
+  return access;
+}
+
+// H5Fget_file_image of 1.10.8 clears a flag in the superblock and forgets its checksum, so that
+// nothing can open the copy. Hence HDF5's own memory is kept when it is released on closing.
+struct Keeper {
+  std::string image;
+  std::size_t allocated_bytes = 0;
+
+  void keep(const void* buffer) {
+    if (!buffer || allocated_bytes < k_end_of_file_at + 8)
+      return;
+    std::uint64_t size = 0; // little-endian, as HDF5 writes it
+    for (std::size_t i = 8; i-- > 0;)
+      size = size << 8 | static_cast<const unsigned char*>(buffer)[k_end_of_file_at + i];
+    if (size <= allocated_bytes)
+      image.assign(static_cast<const char*>(buffer), size);
+  }
+};
+
+H5FD_file_image_callbacks_t callbacks_of(Keeper* keeper) {
+  H5FD_file_image_callbacks_t callbacks{};
+  callbacks.image_malloc = [](size_t size, H5FD_file_image_op_t, void* keeper_) {
+    static_cast<Keeper*>(keeper_)->allocated_bytes = size;
+    return std::malloc(size);
+  };
+  callbacks.image_memcpy = [](void* to, const void* from, size_t size, H5FD_file_image_op_t,
+                              void*) { return std::memcpy(to, from, size); };
+  callbacks.image_realloc = [](void* buffer, size_t size, H5FD_file_image_op_t, void* keeper_) {
+    static_cast<Keeper*>(keeper_)->allocated_bytes = size;
+    return std::realloc(buffer, size);
+  };
+  callbacks.image_free = [](void* buffer, H5FD_file_image_op_t why, void* keeper_) -> herr_t {
+    herr_t result = 0;
+    try {
+      if (why == H5FD_FILE_IMAGE_OP_FILE_CLOSE)
+        static_cast<Keeper*>(keeper_)->keep(buffer);
+    } catch (const std::exception&) { // must not go through C
+      result = -1;
+    }
+    std::free(buffer);
+    return result;
+  };
+  callbacks.udata_copy = [](void* keeper_) { return keeper_; };
+  callbacks.udata_free = [](void*) -> herr_t { return 0; };
+  callbacks.udata = keeper;
+  return callbacks;
+}
+
+} // namespace
+
+struct MemoryFile::Memory : Keeper {};
+
+MemoryFile::MemoryFile() : memory_(std::make_unique<Memory>()) {
+  Hdf5Properties access = memory_access();
+  auto callbacks = callbacks_of(memory_.get());
+  check_hdf5(H5Pset_file_image_callbacks(access.get(), &callbacks), "H5Pset_file_image_callbacks",
+             "memory");
+  file_ = std::make_unique<Hdf5File>(H5Fcreate(k_no_file, H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
+                                     "H5Fcreate", "memory");
+}
+
+MemoryFile::~MemoryFile() = default;
+
+std::string MemoryFile::close() {
+  file_->close("memory");
+  if (memory_->image.empty())
+    base::raise(base::Errc::failed, "HDF5 left something open in a file in memory");
+  return std::move(memory_->image);
+}
+
+Hdf5File open_memory_file(std::string_view image) {
+  Hdf5Properties access = memory_access();
+  // The parameter is void*, but the bytes are only copied.
+  check_hdf5(H5Pset_file_image(access.get(), const_cast<char*>(image.data()), image.size()),
+             "H5Pset_file_image", "memory");
+  return Hdf5File(H5Fopen(k_no_file, H5F_ACC_RDONLY, access.get()), "H5Fopen", "memory");
+}
+
+} // namespace ncclprobe::store

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "store/hdf5_handle.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+// HDF5 files that are only ever in memory. Included by image.cpp alone.
+namespace ncclprobe::store {
+
+// A new, empty file; its bytes are there once it is closed without an error.
+class MemoryFile {
+public:
+  MemoryFile();
+  ~MemoryFile();
+  hid_t get() const { return file_->get(); }
+  // The finished file. Throws base::Exception (failed). Everything opened in it was closed before.
+  std::string close();
+
+private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_; // HDF5 has its address until the file is closed
+  std::unique_ptr<Hdf5File> file_;
+};
+
+// An existing file's bytes, opened for reading. HDF5 copies them.
+Hdf5File open_memory_file(std::string_view image);
+
+} // namespace ncclprobe::store

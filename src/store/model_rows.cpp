@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/model_rows.h"
+
+#include "model/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::raise;
+
+// JSON text; CBOR if a text in it is no UTF-8, which JSON cannot hold and we must not change.
+template <typename T>
+std::string document_of(const T& value) {
+  nlohmann::json json(value);
+  try {
+    return json.dump();
+  } catch (const nlohmann::json::type_error&) {
+    std::string bytes;
+    nlohmann::json::to_cbor(json, bytes);
+    return bytes;
+  }
+}
+
+template <typename T>
+T parse_document(const std::string& document, const char* what) {
+  try {
+    auto json = document.starts_with('{') ? nlohmann::json::parse(document)
+                                          : nlohmann::json::from_cbor(document);
+    return json.get<T>();
+  } catch (const std::exception& error) {
+    raise(Errc::failed, "the document of {} cannot be read: {}", what, error.what());
+  }
+}
+
+std::string list_text(const std::vector<int>& ranks) {
+  return fmt::format("{}", fmt::join(ranks, ","));
+}
+
+std::vector<int> parse_list(const std::string& text) {
+  std::vector<int> ranks;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at != end) {
+    int rank = 0;
+    auto [next, error] = std::from_chars(at, end, rank);
+    if (error != std::errc{} || (next != end && (*next != ',' || next + 1 == end)))
+      raise(Errc::failed, "'{}' is no list of ranks", text);
+    ranks.push_back(rank);
+    at = next == end ? end : next + 1;
+  }
+  return ranks;
+}
+
+void add_settings(Tables& tables, const std::vector<model::Setting>& settings, SettingRow row) {
+  for (const model::Setting& setting : settings) {
+    row.name = tables.strings.intern(setting.name);
+    row.value = tables.strings.intern(setting.value);
+    tables.settings.push_back(row);
+  }
+}
+
+void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& cell,
+              const model::CellRecord& record, std::size_t index) {
+  auto text = [&](std::string_view value) { return tables.strings.intern(value); };
+  auto trial_row = static_cast<std::uint32_t>(tables.trials.size() - 1);
+  auto cell_row = static_cast<std::uint32_t>(tables.cells.size());
+  tables.cells.push_back({.trial = trial_row,
+                          .index = static_cast<std::int32_t>(index),
+                          .workload = text(cell.label.workload),
+                          .bytes = cell.label.bytes,
+                          .type = cell.label.type,
+                          .op = cell.label.op,
+                          .placement = cell.label.placement,
+                          .root = cell.label.root,
+                          .ranks = spec.ranks,
+                          .outcome = record.outcome.kind,
+                          .reason = text(record.outcome.reason),
+                          .outcome_ranks = text(list_text(record.outcome.ranks)),
+                          .checked = record.check.kind == model::CheckResult::Kind::checked,
+                          .checked_elements = record.check.elements,
+                          .wrong_elements = record.check.wrong,
+                          .first_wrong = text(record.check.first_wrong),
+                          .why_unchecked = text(record.check.why_unchecked),
+                          .samples = record.samples.size(),
+                          .resume_key = text(model::resume_key(spec, cell)),
+                          .document = text(document_of(cell))});
+  add_settings(tables, cell.settings,
+               {.trial = trial_row, .cell = cell_row, .scope = Scope::in_process});
+  for (const model::Sample& sample : record.samples)
+    tables.samples.push_back(
+        {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
+}
+
+} // namespace
+
+void add_header(Tables& tables, const model::RunHeader& header) {
+  auto text = [&](std::string_view value) { return tables.strings.intern(value); };
+  tables.header_document = document_of(header);
+  for (const std::string& argument : header.argv)
+    tables.arguments.push_back({text(argument)});
+  for (const model::Host& host : header.hosts) {
+    auto host_row = static_cast<std::uint32_t>(tables.hosts.size());
+    tables.hosts.push_back({text(host.hostname), text(host.boot_id), text(host.cpu_model),
+                            host.cpus_allowed, host.memory_bytes, text(host.kernel),
+                            text(host.worker_version), text(host.nvidia_problem)});
+    for (const model::Gpu& gpu : host.gpus)
+      tables.gpus.push_back({host_row, gpu.index, text(gpu.name), text(gpu.uuid),
+                             text(gpu.pci_bus_id), text(gpu.compute_capability), gpu.memory_bytes,
+                             gpu.free_bytes, gpu.multiprocessors, gpu.nvlinks.value_or(-1),
+                             text(gpu.compute_mode)});
+    for (const model::Library& library : host.libraries)
+      tables.libraries.push_back({host_row, text(library.name), text(library.version),
+                                  text(library.path), text(library.problem)});
+  }
+  for (const model::RankPlace& place : header.ranks)
+    tables.ranks.push_back({place.rank, static_cast<std::uint32_t>(place.host), place.device});
+  for (const model::Setting& variable : header.environment) {
+    bool pinned = std::ranges::find(header.pinned, variable) != header.pinned.end();
+    tables.environment.push_back({text(variable.name), text(variable.value), pinned});
+  }
+  for (const model::Setting& variable : header.pinned)
+    if (std::ranges::find(header.environment, variable) == header.environment.end())
+      tables.environment.push_back({text(variable.name), text(variable.value), true});
+}
+
+void add_trial(Tables& tables, const model::TrialRecord& trial) {
+  const model::TrialSpec& spec = trial.spec;
+  if (trial.cells.size() != spec.cells.size())
+    raise(Errc::invalid_argument, "trial {} has {} cell records for {} cells", spec.id,
+          trial.cells.size(), spec.cells.size());
+  auto text = [&](std::string_view value) { return tables.strings.intern(value); };
+  auto trial_row = static_cast<std::uint32_t>(tables.trials.size());
+  model::TrialSpec without_cells = spec;
+  without_cells.cells.clear();
+  tables.trials.push_back({.id = spec.id,
+                           .name = text(spec.name),
+                           .replicate = spec.replicate,
+                           .backend = text(spec.backend),
+                           .ranks = spec.ranks,
+                           .seed = spec.seed,
+                           .outcome = trial.outcome.kind,
+                           .reason = text(trial.outcome.reason),
+                           .outcome_ranks = text(list_text(trial.outcome.ranks)),
+                           .started_utc = text(trial.started_utc),
+                           .startup_ns = trial.startup_ns,
+                           .total_ns = trial.total_ns,
+                           .document = text(document_of(without_cells))});
+  add_settings(tables, spec.process.common, {.trial = trial_row});
+  for (const auto& [rank, settings] : spec.process.per_rank)
+    add_settings(tables, settings, {.trial = trial_row, .rank = rank});
+  add_settings(tables, spec.libraries, {.trial = trial_row, .scope = Scope::library});
+  for (const model::WorkerRecord& worker : trial.workers)
+    tables.workers.push_back({trial_row, text(list_text(worker.ranks)), text(worker.host),
+                              worker.pid, text(worker.last_phase), worker.last_cell,
+                              text(worker.exit), text(worker.output_tail)});
+  for (std::size_t i = 0; i < spec.cells.size(); ++i)
+    add_cell(tables, spec, spec.cells[i], trial.cells[i], i);
+}
+
+model::RunHeader header_from(const Tables& tables) {
+  return parse_document<model::RunHeader>(tables.header_document, "the run");
+}
+
+std::vector<model::TrialRecord> trials_from(const Tables& tables) {
+  auto text = [&](Text id) -> const std::string& { return tables.strings.at(id); };
+  std::vector<model::TrialRecord> trials;
+  for (const TrialRow& row : tables.trials) {
+    model::TrialRecord& trial = trials.emplace_back();
+    trial.spec = parse_document<model::TrialSpec>(text(row.document), "a trial");
+    trial.outcome = {row.outcome, text(row.reason), parse_list(text(row.outcome_ranks))};
+    trial.started_utc = text(row.started_utc);
+    trial.startup_ns = row.startup_ns;
+    trial.total_ns = row.total_ns;
+  }
+  for (const WorkerRow& row : tables.workers)
+    trials[row.trial].workers.push_back({parse_list(text(row.ranks)), text(row.host), row.pid,
+                                         text(row.last_phase), row.last_cell, text(row.exit),
+                                         text(row.output_tail)});
+  // The trials of a sweep share their cells, so each document is parsed once.
+  std::vector<std::optional<model::Cell>> parsed(tables.strings.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> places; // of each row: trial, index
+  for (const CellRow& row : tables.cells) {
+    model::TrialRecord& trial = trials[row.trial];
+    auto& cell = parsed[row.document.id];
+    if (!cell)
+      cell = parse_document<model::Cell>(text(row.document), "a cell");
+    places.emplace_back(row.trial, trial.cells.size());
+    trial.spec.cells.push_back(*cell);
+    model::CellRecord& record = trial.cells.emplace_back();
+    record.outcome = {row.outcome, text(row.reason), parse_list(text(row.outcome_ranks))};
+    record.check = {
+        row.checked ? model::CheckResult::Kind::checked : model::CheckResult::Kind::unchecked,
+        row.checked_elements, row.wrong_elements, text(row.first_wrong), text(row.why_unchecked)};
+    record.samples.reserve(row.samples);
+  }
+  for (const SampleRow& row : tables.samples) {
+    auto [trial, index] = places[row.cell];
+    trials[trial].cells[index].samples.push_back(
+        {row.rank, row.batch, row.iterations, row.elapsed_ns});
+  }
+  return trials;
+}
+
+} // namespace ncclprobe::store

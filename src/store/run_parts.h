@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "store/guarded_read.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+// What lies in the parts folder and beside it.
+namespace ncclprobe::store {
+
+inline constexpr const char* k_header_name = "header.h5";
+std::filesystem::path trial_path(const std::filesystem::path& run_file, int trial);
+
+// "trial-*.h5" in the parts folder, by name; empty if there is no folder. Errors: io.
+base::Result<std::vector<std::filesystem::path>>
+list_trial_parts(const std::filesystem::path& run_file);
+
+// write_image() as a file, atomically; leaves nothing behind when it fails. Errors: io, failed.
+base::Result<void> store_image(const std::filesystem::path& path, const Tables& tables,
+                               FileKind kind);
+
+// All that is known of a run: the run file if there is one, and parts it does not hold yet.
+struct Gathered {
+  Tables tables;
+  std::vector<std::filesystem::path> parts; // all of them are in `tables`
+  int new_trials = 0;                       // from parts
+  std::vector<std::string> damaged;         // "trial-000007.h5: reason"
+};
+// Errors: not_found, protocol, io, mismatch.
+base::Result<Gathered> gather(const std::filesystem::path& run_file);
+
+} // namespace ncclprobe::store

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/child_process.h"
+#include "store/run_file.h"
+#include "store/scratch_folder.h"
+#include "support/catch.h"
+#include "support/example_run.h"
+
+#include <algorithm>
+#include <sys/resource.h>
+
+using namespace ncclprobe;
+
+namespace {
+
+// From here on this process writes no file beyond `bytes`: write(2) fails in the middle, as on a
+// full disk, where a tmpfs would need root.
+void limit_files_to(rlim_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_FSIZE, &limit) != 0)
+    ::_exit(4);
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("a disk that fills up is an error, and the trials stored before are intact") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(3);
+  support::ChildProcess writer([&](int to_parent) {
+    bool stored = store::begin_run(file, run.header) && store::write_part(file, run.trials[0]);
+    limit_files_to(8'192);
+    auto full = store::write_part(file, run.trials[1]);
+    bool refused = !full && full.error().code == base::Errc::io &&
+                   full.error().message.find("File too large") != std::string::npos;
+    support::say(to_parent, stored ? 'y' : 'n');
+    support::say(to_parent, refused ? 'y' : 'n');
+  });
+
+  REQUIRE(writer.hear() == 'y');
+  REQUIRE(writer.hear() == 'y');
+  REQUIRE(writer.hear() == '\0');
+  REQUIRE(names_in(store::parts_folder(file)) ==
+          std::vector<std::string>{"header.h5", "lock", "trial-000000.h5"});
+  REQUIRE(store::write_part(file, run.trials[2])); // there is room again
+  run.trials.erase(run.trials.begin() + 1);
+  REQUIRE(store::fold(file));
+  bool equal = *store::read_run(file) == run;
+  REQUIRE(equal);
+}
+
+TEST_CASE("a fold that finds the disk full leaves the parts") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(3);
+  support::ChildProcess writer([&](int to_parent) {
+    bool stored = static_cast<bool>(store::begin_run(file, run.header));
+    for (const model::TrialRecord& trial : run.trials)
+      stored = stored && store::write_part(file, trial);
+    limit_files_to(8'192);
+    auto full = store::fold(file);
+    support::say(to_parent, stored && !full && full.error().code == base::Errc::io ? 'y' : 'n');
+  });
+
+  REQUIRE(writer.hear() == 'y');
+  REQUIRE(writer.hear() == '\0');
+  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"run.h5.parts"});
+  REQUIRE(store::fold(file)->trials == 3);
+  bool equal = *store::read_run(file) == run;
+  REQUIRE(equal);
+}
+
+TEST_CASE("a run does not begin on a full disk, and leaves no trace") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  support::ChildProcess writer([&](int to_parent) {
+    limit_files_to(1'024);
+    auto begun = store::begin_run(file, support::example_header(1));
+    support::say(to_parent, !begun && begun.error().code == base::Errc::io ? 'y' : 'n');
+  });
+
+  REQUIRE(writer.hear() == 'y');
+  REQUIRE(writer.hear() == '\0');
+  REQUIRE(names_in(folder.path()).empty());
+}

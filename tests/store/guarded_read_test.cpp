@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/atomic_file.h"
+#include "store/guarded_read.h"
+#include "store/run_file.h"
+#include "store/scratch_folder.h"
+#include "support/catch.h"
+#include "support/example_run.h"
+
+#include <sys/stat.h>
+
+using namespace ncclprobe;
+using store::FileKind;
+
+namespace {
+
+// A part file and the same with a second name.
+std::filesystem::path stored_part(const support::ScratchFolder& folder) {
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+  return store::parts_folder(file) / "trial-000000.h5";
+}
+
+} // namespace
+
+TEST_CASE("a bad file between good ones is told apart") {
+  support::ScratchFolder folder;
+  auto part = stored_part(folder);
+  REQUIRE(base::write_file_atomically(folder / "bad.h5", "bad"));
+
+  auto results = store::read_guarded({{part, FileKind::trial},
+                                      {folder / "bad.h5", FileKind::trial},
+                                      {folder / "absent.h5", FileKind::trial},
+                                      {part, FileKind::trial}});
+
+  REQUIRE(results[0]);
+  REQUIRE(results[0]->samples.size() == 96);
+  REQUIRE(results[1].error().code == base::Errc::protocol);
+  REQUIRE(results[2].error().code == base::Errc::not_found);
+  REQUIRE(results[3]);
+}
+
+TEST_CASE("a read that outlasts its limit is ended and the next file is read") {
+  support::ScratchFolder folder;
+  auto part = stored_part(folder);
+  // Reading a FIFO that nobody writes never ends, as a loop inside the library would not.
+  auto fifo = (folder / "fifo.h5").string();
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  store::ReadLimits limits;
+  limits.cpu_s = 1;
+  limits.wall_factor = 1;
+
+  auto results = store::read_guarded({{fifo, FileKind::trial}, {part, FileKind::trial}}, limits);
+
+  REQUIRE(results[0].error().code == base::Errc::protocol);
+  REQUIRE(results[0].error().message ==
+          fifo + " is damaged: a process that tried to read it did not finish in time");
+  REQUIRE(results[1]);
+}
+
+TEST_CASE("a read that needs more memory than its limit is refused") {
+#if defined(__SANITIZE_ADDRESS__)
+  NCCLPROBE_SKIP("AddressSanitizer's shadow memory rules out a limit on memory");
+#else
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::TrialRecord trial = support::example_trial(0);
+  trial.workers[0].output_tail.assign(64 << 20, 'x'); // compresses to next to nothing
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, trial));
+  store::ReadLimits limits;
+  limits.memory_bytes = 16 << 20;
+
+  auto results = store::read_guarded(
+      {{store::parts_folder(file) / "trial-000000.h5", FileKind::trial}}, limits);
+
+  REQUIRE(results[0].error().code == base::Errc::protocol);
+  REQUIRE_THAT(results[0].error().message, ContainsSubstring("is damaged: "));
+#endif
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/atomic_file.h"
+#include "store/run_file.h"
+#include "store/scratch_folder.h"
+#include "support/catch.h"
+#include "support/example_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <sys/wait.h>
+
+using namespace ncclprobe;
+
+namespace {
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (unsigned char byte : bytes)
+    text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+// What a reader who knows only the documentation must find.
+nlohmann::json expectation(const model::Run& run) {
+  nlohmann::json expected{
+      {"seed", run.header.seed},           {"run_id", run.header.run_id},
+      {"argv", run.header.argv},           {"gpus", 0},
+      {"trials", nlohmann::json::array()}, {"samples", nlohmann::json::array()}};
+  for (const model::Host& host : run.header.hosts)
+    expected["gpus"] = expected["gpus"].get<int>() + static_cast<int>(host.gpus.size());
+  int cell_row = 0;
+  for (const model::TrialRecord& trial : run.trials) {
+    nlohmann::json one{{"id", trial.spec.id},
+                       {"name", trial.spec.name},
+                       {"outcome", model::to_string(trial.outcome.kind)},
+                       {"reason", trial.outcome.reason},
+                       {"cells", nlohmann::json::array()},
+                       {"tails_hex", nlohmann::json::array()}};
+    for (std::size_t i = 0; i < trial.cells.size(); ++i, ++cell_row) {
+      const model::CellLabel& label = trial.spec.cells[i].label;
+      one["cells"].push_back({label.workload, label.bytes, model::to_string(label.type),
+                              model::to_string(trial.cells[i].outcome.kind)});
+      for (const model::Sample& sample : trial.cells[i].samples)
+        expected["samples"].push_back(
+            {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
+    }
+    for (const model::WorkerRecord& worker : trial.workers)
+      one["tails_hex"].push_back(hex(worker.output_tail));
+    expected["trials"].push_back(one);
+  }
+  return expected;
+}
+
+} // namespace
+
+TEST_CASE("h5py alone reads a run file") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(6);
+  REQUIRE(store::begin_run(file, run.header));
+  for (const model::TrialRecord& trial : run.trials)
+    REQUIRE(store::write_part(file, trial));
+  REQUIRE(store::fold(file));
+  REQUIRE(base::write_file_atomically(folder / "expected.json", expectation(run).dump()));
+
+  // The first python3 on PATH is often one without the distribution's packages.
+  std::string command =
+      fmt::format("/usr/bin/python3 {}/tests/store/read_with_h5py.py {} {}", NCCLPROBE_SOURCE_DIR,
+                  file.string(), (folder / "expected.json").string());
+  int status = std::system(command.c_str());
+
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77)
+    NCCLPROBE_SKIP("/usr/bin/python3 has no h5py (package python3-h5py)");
+  REQUIRE(WEXITSTATUS(status) == 0);
+}

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+"""read_with_h5py.py RUN.h5 EXPECTED.json: reads a run file the way its documentation (src/store/schema.h)
+says, with h5py and nothing of ours. Exits with 77 where there is no h5py."""
+import json
+import sys
+
+try:
+    import h5py
+except ImportError as error:
+    print(f"SKIPPED: {error}")
+    sys.exit(77)
+
+f = h5py.File(sys.argv[1], "r")
+blob = f["strings/blob"][:].tobytes()
+at = f["strings/offset"][:]
+expected = json.load(open(sys.argv[2]))
+
+
+def raw(i):
+    return blob[at[i]:at[i + 1]]
+
+
+def text(i):
+    return raw(i).decode(errors="replace")
+
+
+def labels(column):
+    names = f[column].attrs["labels"]
+    return [names[value] for value in f[column][:]]
+
+
+def same(what, got, wanted):
+    if got != wanted:
+        sys.exit(f"{what}: {got!r} instead of {wanted!r}")
+
+
+same("schema", f.attrs["schema"], "ncclprobe.run")
+same("schema version", list(f.attrs["schema_version"]), [1, 0])
+same("kind", f.attrs["kind"], "run")
+same("run_id", f["run"].attrs["run_id"], expected["run_id"])
+same("seed", int(f["run"].attrs["seed"]), expected["seed"])
+same("synthetic", int(f["run"].attrs["synthetic"]), 1)
+same("argv", [text(i) for i in f["argv/argument"][:]], expected["argv"])
+same("GPUs", len(f["gpus/uuid"]), expected["gpus"])
+
+trials = expected["trials"]
+same("trial ids", f["trials/id"][:].tolist(), [t["id"] for t in trials])
+same("trial names", [text(i) for i in f["trials/name"][:]], [t["name"] for t in trials])
+same("outcomes", labels("trials/outcome"), [t["outcome"] for t in trials])
+same("reasons", [text(i) for i in f["trials/reason"][:]], [t["reason"] for t in trials])
+cells = zip((text(i) for i in f["cells/workload"][:]), f["cells/bytes"][:].tolist(),
+            labels("cells/type"), labels("cells/outcome"))
+same("cells", [list(c) for c in cells], [c for t in trials for c in t["cells"]])
+tails = [raw(i).hex() for i in f["workers/output_tail"][:]]
+same("captured output", tails, [h for t in trials for h in t["tails_hex"]])
+columns = [f["samples/" + name][:].tolist() for name in ("cell", "rank", "batch", "iterations", "elapsed_ns")]
+same("samples", [list(row) for row in zip(*columns)], expected["samples"])
+
+# Every column of a table has the same length, says what it is, and is compressed if that pays.
+for name, table in f.items():
+    if name in ("run", "strings"):
+        continue
+    same(f"lengths in /{name}", len({len(column) for column in table.values()}), 1)
+    for column in table.values():
+        same(f"{column.name}.about", len(column.attrs["about"]) > 3, True)
+elapsed = f["samples/elapsed_ns"]
+same("filters", (elapsed.shuffle, elapsed.compression, elapsed.compression_opts, elapsed.fletcher32),
+     (True, "gzip", 1, True))

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/atomic_file.h"
+#include "store/run_file.h"
+#include "store/scratch_folder.h"
+#include "support/catch.h"
+#include "support/example_run.h"
+
+using namespace ncclprobe;
+using base::Errc;
+using support::ScratchFolder;
+
+namespace {
+
+std::string data(const std::string& name) {
+  return *base::read_file(std::string(NCCLPROBE_SOURCE_DIR) + "/tests/store/data/" + name);
+}
+
+base::Error refusal_of(const std::filesystem::path& file) {
+  auto read = store::read_run(file);
+  REQUIRE(!read);
+  return read.error();
+}
+
+} // namespace
+
+TEST_CASE("a run that is nowhere is not found") {
+  ScratchFolder folder;
+
+  REQUIRE(refusal_of(folder / "run.h5").code == Errc::not_found);
+  REQUIRE(store::fold(folder / "run.h5").error().code == Errc::not_found);
+}
+
+TEST_CASE("a file that is not HDF5 is refused by name") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(base::write_file_atomically(file, "size,time\n8,11.3\n"));
+
+  auto error = refusal_of(file);
+
+  REQUIRE(error.code == Errc::protocol);
+  REQUIRE(error.message == file.string() + " is no HDF5 file");
+}
+
+TEST_CASE("an empty file is refused") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(base::write_file_atomically(file, ""));
+
+  REQUIRE(refusal_of(file).message == file.string() + " is empty");
+}
+
+TEST_CASE("an HDF5 file of someone else is refused as such") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(base::write_file_atomically(file, data("foreign.h5")));
+
+  auto error = refusal_of(file);
+
+  REQUIRE(error.code == Errc::protocol);
+  REQUIRE_THAT(error.message, ContainsSubstring("is an HDF5 file, but no run file of ncclprobe"));
+}
+
+TEST_CASE("a newer schema is refused with both versions and what to do") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(base::write_file_atomically(file, data("newer_schema.h5")));
+
+  auto error = refusal_of(file);
+
+  REQUIRE(error.code == Errc::protocol);
+  REQUIRE_THAT(error.message,
+               ContainsSubstring("has schema version 2.0; this ncclprobe reads 1.x"));
+  REQUIRE_THAT(error.hint, ContainsSubstring("newer ncclprobe"));
+}
+
+TEST_CASE("a truncated run file is refused at every length") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(1);
+  REQUIRE(store::begin_run(file, run.header));
+  REQUIRE(store::write_part(file, run.trials[0]));
+  REQUIRE(store::fold(file));
+  auto size = std::filesystem::file_size(file);
+
+  for (auto part : {size - 1, size / 2, size / 10, std::uintmax_t{100}, std::uintmax_t{9}}) {
+    std::filesystem::resize_file(file, part);
+    auto error = refusal_of(file);
+    REQUIRE(error.code == Errc::protocol);
+    REQUIRE_THAT(error.message, ContainsSubstring(file.string() + " is damaged: "));
+  }
+}
+
+TEST_CASE("a part of a run is no run file") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+
+  auto error = refusal_of(store::parts_folder(file) / "trial-000000.h5");
+
+  REQUIRE_THAT(error.message, ContainsSubstring("is of kind 'trial', not 'run'"));
+}
+
+TEST_CASE("a run does not begin over an existing run file") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(base::write_file_atomically(file, "precious"));
+
+  auto begun = store::begin_run(file, support::example_header(1));
+
+  REQUIRE(begun.error().code == Errc::invalid_argument);
+  REQUIRE(begun.error().text() ==
+          file.string() + " exists already (choose another --output, or remove it)");
+  REQUIRE(!std::filesystem::exists(store::parts_folder(file)));
+}
+
+TEST_CASE("a run does not begin over the parts of another") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+
+  auto begun = store::begin_run(file, support::example_header(1));
+
+  REQUIRE(begun.error().code == Errc::invalid_argument);
+  REQUIRE_THAT(begun.error().message,
+               ContainsSubstring("holds 1 finished trials of a run that did not come to its end"));
+  REQUIRE(store::read_run(file)->trials.size() == 1);
+}
+
+TEST_CASE("a run does not begin in a folder that is not there") {
+  ScratchFolder folder;
+
+  auto begun = store::begin_run(folder / "nowhere/run.h5", support::example_header(1));
+
+  REQUIRE(begun.error().code == Errc::io);
+  REQUIRE_THAT(begun.error().message, ContainsSubstring("No such file or directory"));
+  REQUIRE_THAT(begun.error().hint, ContainsSubstring("create the folder"));
+}
+
+TEST_CASE("a run does not begin where nothing can be written") {
+  auto begun = store::begin_run("/proc/run.h5", support::example_header(1));
+
+  REQUIRE(begun.error().code == Errc::io);
+  REQUIRE_THAT(begun.error().text(), ContainsSubstring("cannot write /proc/run.h5"));
+}
+
+TEST_CASE("a finished trial is never written over") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+
+  REQUIRE(store::write_part(file, support::example_trial(0)).error().code ==
+          Errc::invalid_argument);
+}
+
+TEST_CASE("a trial without a record for each cell is refused") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  model::TrialRecord trial = support::example_trial(0);
+  trial.cells.pop_back();
+
+  auto written = store::write_part(file, trial);
+
+  REQUIRE(written.error().code == Errc::invalid_argument);
+  REQUIRE(written.error().message == "trial 0 has 3 cell records for 4 cells");
+}

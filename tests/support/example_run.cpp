@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/example_run.h"
+
+namespace ncclprobe::support {
+namespace {
+
+using namespace model;
+
+constexpr int k_ranks = 8;
+
+Gpu example_gpu(int index) {
+  Gpu gpu;
+  gpu.index = index;
+  gpu.name = "Example GPU 80GB";
+  gpu.uuid = fmt::format("GPU-0000000{}", index);
+  gpu.pci_bus_id = fmt::format("00000000:{:02X}:00.0", 16 + index);
+  gpu.compute_capability = "9.0";
+  gpu.memory_bytes = 85'899'345'920;
+  gpu.free_bytes = 85'000'000'000;
+  gpu.multiprocessors = 132;
+  if (index % 2 == 0)
+    gpu.nvlinks = 18;
+  gpu.compute_mode = "default";
+  return gpu;
+}
+
+Host example_host(int number) {
+  Host host;
+  host.hostname = fmt::format("knoten-{}-\u00fc", number);
+  host.boot_id = fmt::format("5f0c7b6e-0000-4000-8000-00000000000{}", number);
+  host.cpu_model = "Example CPU";
+  host.cpus_allowed = 96;
+  host.memory_bytes = 2'199'023'255'552;
+  host.kernel = "6.1.0-18-amd64";
+  for (int index = 0; index < k_ranks / 2; ++index)
+    host.gpus.push_back(example_gpu(index));
+  host.libraries = {{"nccl", "2.28.3", "/opt/\xff/libnccl.so.2", ""},
+                    {"cupti", "", "", "libcupti.so.12: cannot open shared object file"}};
+  host.worker_version = "ncclprobe 0.1.0 (nvidia, host)";
+  if (number == 1)
+    host.nvidia_problem = "the driver is older than the runtime";
+  return host;
+}
+
+Schedule all_reduce_schedule(std::uint64_t bytes) {
+  Schedule schedule;
+  std::uint64_t count = bytes / 4;
+  schedule.streams = {{"main", -1}};
+  schedule.communicators = {{"world", {}}, {"evens", {0, 2, 4, 6}}};
+  PerRank<std::uint64_t> size(bytes);
+  size.exceptions[3] = 0;
+  schedule.buffers = {{"send", bytes}, {"receive", size}};
+  CollectiveOp op;
+  op.receive = {1, 0, 16};
+  op.count = count;
+  SendOp send{0, 0, {0, 0, 0}, count, DataType::f32, {Peer::Kind::relative, 1}};
+  schedule.operations = {{GroupBeginOp{}, {}},
+                         {op, {}},
+                         {send, {0, 1}},
+                         {GroupEndOp{}, {}},
+                         {RecordEventOp{0, 1}, {}},
+                         {MarkerOp{0, "bucket \u2116 1"}, {}}};
+  schedule.timed = {0, 4};
+  schedule.capture = Region{1, 3};
+  schedule.fills = {{0, {0, 0, 0}, count, DataType::f32, ReduceOp::sum, Collective::all_reduce}};
+  schedule.checks = {
+      {Collective::all_reduce, 0, {1, 0, 0}, count, DataType::f32, ReduceOp::sum, 0}};
+  return schedule;
+}
+
+Cell example_cell(int index) {
+  Cell cell;
+  cell.label.workload = index == 3 ? "p2p_copy" : "all_reduce";
+  cell.label.bytes = 1024ULL << (4 * index);
+  cell.label.type = index % 2 ? DataType::bf16 : DataType::f32;
+  cell.label.op = index % 2 ? ReduceOp::avg : ReduceOp::sum;
+  cell.label.placement = index == 2 ? Placement::in_place : Placement::out_of_place;
+  cell.label.root = index;
+  if (index == 1)
+    cell.settings = {{"algorithm", "ring"}, {"channels", ""}};
+  cell.schedule = all_reduce_schedule(cell.label.bytes);
+  cell.timing.budget_ns = 1'000'000'000LL * index;
+  return cell;
+}
+
+CellRecord finished_cell(int index, int trial) {
+  CellRecord record;
+  record.check = {CheckResult::Kind::checked, 1024, 0, "", ""};
+  for (int batch = 0; batch < 3; ++batch)
+    for (int rank = 0; rank < k_ranks; ++rank)
+      record.samples.push_back(
+          {rank, batch, 20, 1'000'000LL * (index + 1) + 1'000LL * rank + 10LL * batch + trial});
+  return record;
+}
+
+WorkerRecord finished_worker(int rank) {
+  WorkerRecord worker;
+  worker.ranks = {rank, rank + 4};
+  worker.host = "knoten-0-\u00fc";
+  worker.pid = 4000 + rank;
+  worker.last_phase = "done";
+  worker.last_cell = 3;
+  worker.exit = "exit 0";
+  return worker;
+}
+
+void fail_trial(TrialRecord& trial, int first_bad, Outcome outcome) {
+  trial.outcome = outcome;
+  for (int index = first_bad; index < static_cast<int>(trial.cells.size()); ++index) {
+    trial.cells[static_cast<std::size_t>(index)] = {};
+    trial.cells[static_cast<std::size_t>(index)].outcome =
+        index == first_bad ? outcome
+                           : Outcome{OutcomeKind::not_run, "an earlier cell ended the trial", {}};
+    trial.cells[static_cast<std::size_t>(index)].check.why_unchecked = "it did not run";
+  }
+}
+
+} // namespace
+
+RunHeader example_header(int trials) {
+  RunHeader header;
+  header.run_id = "0b5e3c1e-7f3a-4f0e-9d52-3f6f0c1f2a10";
+  header.started_utc = "2026-03-01T12:34:56Z";
+  header.ncclprobe_version = "0.1.0";
+  header.mpi_version = "Open MPI v4.1.4";
+  header.argv = {"ncclprobe", "--set", "NCCL_ALGO=Ring,Tree", "", "--output", "l\u00e4ufe/run.h5"};
+  header.seed = 0xFFFF'FFFF'FFFF'FFFF;
+  header.backend = "synthetic";
+  header.backend_reason = "asked for";
+  header.synthetic = true;
+  header.hosts = {example_host(0), example_host(1)};
+  for (int rank = 0; rank < k_ranks; ++rank)
+    header.ranks.push_back({rank, rank / 4, rank % 4});
+  header.environment = {{"NCCL_DEBUG", "WARN"}, {"PATH", "/bin:\xfe\xff"}, {"EMPTY", ""}};
+  header.pinned = {{"NCCL_DEBUG", "WARN"}};
+  header.planned_trials = trials;
+  return header;
+}
+
+TrialRecord example_trial(int id) {
+  TrialRecord trial;
+  TrialSpec& spec = trial.spec;
+  spec.id = id;
+  spec.replicate = id / 5;
+  spec.backend = "synthetic";
+  spec.ranks = k_ranks;
+  spec.seed = 1'000 + static_cast<std::uint64_t>(id);
+  if (id % 5 != 0)
+    spec.process.common = {{"NCCL_ALGO", id % 2 ? "Ring" : "Tree"}, {"NCCL_PROTO", ""}};
+  spec.name = label_of(spec.process.common);
+  if (id % 5 == 2)
+    spec.process.per_rank = {{0, {{"NCCL_HOSTID", "a"}}}, {7, {{"NCCL_HOSTID", "b"}}}};
+  if (id % 5 == 1)
+    spec.libraries = {{"nccl", "/opt/\xff/libnccl.so.2"}};
+  trial.started_utc = "2026-03-01T12:35:00Z";
+  trial.startup_ns = 3'100'000'000 + id;
+  trial.total_ns = 9'000'000'000 + id;
+  for (int index = 0; index < 4; ++index) {
+    spec.cells.push_back(example_cell(index));
+    trial.cells.push_back(finished_cell(index, id));
+  }
+  for (int rank = 0; rank < 4; ++rank)
+    trial.workers.push_back(finished_worker(rank));
+  switch (id % 5) {
+  case 2:
+    fail_trial(trial, 0, {OutcomeKind::failed, "ncclCommInitRank: unhandled system error", {5, 3}});
+    trial.workers[3].exit = "exit 1";
+    trial.workers[3].last_phase = "communicator_init";
+    trial.workers[3].last_cell = -1;
+    // cut in the middle of a character, with a zero byte: as captured
+    trial.workers[3].output_tail =
+        std::string("NCCL WARN nosuch0\n\xe2\x82", 20) + '\0' + "\xc3(tail)\n";
+    break;
+  case 3:
+    fail_trial(
+        trial, 2,
+        {OutcomeKind::timed_out, "all_reduce 256K: no result from 1 of 8 ranks after 30 s", {6}});
+    trial.workers[2].exit = "signal 9 (Killed)";
+    break;
+  case 4:
+    fail_trial(trial, 0, {OutcomeKind::skipped, "NCCL 2.18 has no ncclAlltoAll", {}});
+    trial.workers.clear();
+    break;
+  default:
+    break;
+  }
+  return trial;
+}
+
+Run example_run(int trials) {
+  Run run;
+  run.header = example_header(trials);
+  for (int id = 0; id < trials; ++id)
+    run.trials.push_back(example_trial(id));
+  return run;
+}
+
+} // namespace ncclprobe::support
