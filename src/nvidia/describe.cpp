@@ -95,7 +95,8 @@ void describe_driver(const NvmlLibrary* nvml, model::Library& library) {
   std::string kernel_driver = nvml != nullptr ? nvml->driver_version() : "";
   std::string cuda = "CUDA " + cuda_version_text(version);
   library.version = kernel_driver.empty() ? cuda : fmt::format("{} ({})", kernel_driver, cuda);
-  library.path = SharedLibrary("the CUDA driver", {"libcuda.so.1"}).path();
+  library.path =
+      SharedLibrary("the CUDA driver", {"libcuda.so.1"}, "it comes with the NVIDIA driver").path();
 }
 
 void describe_runtime(model::Library& library) {

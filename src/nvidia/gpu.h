@@ -30,7 +30,8 @@ private:
 // them.
 class Gpu {
 public:
-  // Creates the CUDA context, which takes a second. Errors: unavailable.
+  // Creates the CUDA context, which takes a second. Errors: unavailable; unsupported (no code for
+  // it).
   Gpu(int index, std::shared_ptr<CurrentGpu> current);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;

@@ -98,6 +98,18 @@ __global__ void take_larger(double* largest, const double* other) {
 
 } // namespace
 
+cudaError_t load_kernels() {
+  cudaFuncAttributes ignored{};
+  cudaError_t code = cudaFuncGetAttributes(&ignored, fill); // asking for attributes loads it
+  if (code == cudaSuccess)
+    code = cudaFuncGetAttributes(&ignored, compare);
+  if (code == cudaSuccess)
+    code = cudaFuncGetAttributes(&ignored, spin);
+  if (code == cudaSuccess)
+    code = cudaFuncGetAttributes(&ignored, take_larger);
+  return code;
+}
+
 cudaError_t enqueue_fill(std::byte* data, model::DataType type, const model::Pattern& pattern,
                          int rank, std::uint64_t count, cudaStream_t stream) {
   if (count == 0)

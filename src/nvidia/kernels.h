@@ -13,6 +13,11 @@
 // current device and returns what the launch reported.
 namespace ncclprobe::nvidia {
 
+// Loads all kernels onto the current device now. Left to their first launch, loading could have to
+// wait for a collective that is running, and a GPU that this build has no code for would show up
+// late.
+cudaError_t load_kernels();
+
 // What compare finds, in device memory; starts as {0, UINT64_MAX}.
 struct CompareResult {
   unsigned long long wrong;

@@ -16,7 +16,8 @@ std::string text_from(nvmlReturn_t (*function)(char*, unsigned)) {
 } // namespace
 
 NvmlLibrary::NvmlLibrary(const backend::Options& options)
-    : library_("NVML", library_candidates(options, "nvml", {"libnvidia-ml.so.1"})) {
+    : library_("NVML", library_candidates(options, "nvml", {"libnvidia-ml.so.1"}),
+               "it comes with the NVIDIA driver") {
   library_.require(init_, "nvmlInit_v2", "");
   library_.require(shutdown_, "nvmlShutdown", "");
   library_.require(error_string_, "nvmlErrorString", "");

@@ -42,7 +42,8 @@ std::vector<std::string> library_candidates(const backend::Options& options,
   return candidates;
 }
 
-SharedLibrary::SharedLibrary(std::string display_name, const std::vector<std::string>& candidates)
+SharedLibrary::SharedLibrary(std::string display_name, const std::vector<std::string>& candidates,
+                             const std::string& source)
     : display_name_(std::move(display_name)) {
   std::string tried;
   std::string words;
@@ -61,8 +62,10 @@ SharedLibrary::SharedLibrary(std::string display_name, const std::vector<std::st
         base::Errc::unsupported,
         fmt::format("{} not found: cannot load {}{}", display_name_, tried,
                     words.empty() ? std::string() : " (" + words + ")"),
-        fmt::format("install {}, set CUDA_HOME, or name its file as a library of the run",
-                    display_name_)});
+        source.empty()
+            ? fmt::format("install {}, set CUDA_HOME, or name its file as a library of the run",
+                          display_name_)
+            : source});
   link_map* map = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr)
     path_ = map->l_name;

@@ -20,9 +20,10 @@ std::vector<std::string> library_candidates(const backend::Options& options,
 // until the process ends: NCCL and the driver keep threads that must not lose their code.
 class SharedLibrary {
 public:
-  // The first candidate that loads. Throws Errc::unsupported with what was tried and the loader's
-  // words.
-  SharedLibrary(std::string display_name, const std::vector<std::string>& candidates);
+  // The first candidate that loads. Throws Errc::unsupported with what was tried, the loader's
+  // words and where to get it.
+  SharedLibrary(std::string display_name, const std::vector<std::string>& candidates,
+                const std::string& source = "");
 
   const std::string& path() const { return path_; } // of the file that was loaded
 
