@@ -4,6 +4,7 @@
 #include "host/pattern_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -45,22 +46,6 @@ private:
   std::uint64_t reciprocal_;
 };
 
-// Says for consecutive indexes which is the first rank that contributes: (index + rank) % sparsity
-// == 0.
-class FirstContributor {
-public:
-  FirstContributor(const Pattern& pattern, std::uint64_t index)
-      : sparsity_(std::max(1U, pattern.sparsity)),
-        rank_(static_cast<std::uint32_t>((sparsity_ - index % sparsity_) % sparsity_)) {}
-  int rank() const { return static_cast<int>(rank_); }
-  int stride() const { return static_cast<int>(sparsity_); }
-  void next() { rank_ = rank_ == 0 ? sparsity_ - 1 : rank_ - 1; }
-
-private:
-  std::uint32_t sparsity_;
-  std::uint32_t rank_;
-};
-
 template <DataType type>
 using Word = std::conditional_t<
     size_bytes(type) == 1, std::uint8_t,
@@ -76,14 +61,13 @@ template <DataType type>
 void fill_as(std::byte* data, const Pattern& pattern, int rank, std::uint64_t count) {
   DensePattern dense(pattern);
   std::uint64_t start = dense.start(rank);
-  FirstContributor contributor(pattern, static_cast<std::uint64_t>(rank));
-  bool sparse = pattern.sparsity > 1;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    bool zero = sparse && contributor.rank() != 0; // (i + rank) is no multiple of the sparsity
-    Word<type> word = word_of<type>(zero ? 0 : dense.value(start, i));
+  std::uint64_t stride = std::max(1U, pattern.sparsity);
+  std::uint64_t first = (stride - static_cast<std::uint64_t>(rank) % stride) % stride;
+  if (stride > 1)
+    std::memset(data, 0, count * sizeof(Word<type>)); // a zero in every type
+  for (std::uint64_t i = first; i < count; i += stride) {
+    Word<type> word = word_of<type>(dense.value(start, i));
     std::memcpy(data + i * sizeof word, &word, sizeof word);
-    if (sparse)
-      contributor.next();
   }
 }
 
@@ -128,32 +112,48 @@ void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
   }
 }
 
+// Adds up (or picks from) what all ranks contribute to `count` elements from `index` on. One rank
+// after the other, so that the inner loop holds nothing but the hash.
+constexpr std::uint64_t k_chunk = 1024;
+
+void combine_ranks(const DensePattern& dense, const Pattern& pattern, const Expectation& expected,
+                   std::uint64_t index, std::uint64_t count, std::uint64_t* totals) {
+  std::uint64_t stride = std::max(1U, pattern.sparsity);
+  std::fill(totals, totals + count, 0);
+  for (int rank = 0; rank < expected.ranks; ++rank) {
+    std::uint64_t start = dense.start(rank) + index;
+    std::uint64_t first = index + static_cast<std::uint64_t>(rank); // others contribute zero
+    first = (stride - first % stride) % stride;
+    if (rank == 0 || expected.op == ReduceOp::sum || expected.op == ReduceOp::avg) {
+      for (std::uint64_t i = first; i < count; i += stride)
+        totals[i] += dense.value(start, i);
+    } else if (expected.op == ReduceOp::max) {
+      for (std::uint64_t i = first; i < count; i += stride)
+        totals[i] = std::max<std::uint64_t>(totals[i], dense.value(start, i));
+    } else {
+      for (std::uint64_t i = first; i < count; i += stride)
+        totals[i] = std::min<std::uint64_t>(totals[i], dense.value(start, i));
+    }
+  }
+}
+
 template <DataType type>
 void compare_reduction(Comparison<type>& comparison, const Pattern& pattern,
                        const Expectation& expected) {
   DensePattern dense(pattern);
-  FirstContributor contributor(pattern, expected.first_index);
   auto ranks = static_cast<std::uint64_t>(expected.ranks);
-  for (std::uint64_t i = 0; i < expected.count; ++i, contributor.next()) {
-    std::uint64_t index = expected.first_index + i;
-    std::uint64_t total = 0;
-    int rank = contributor.rank();
-    if (rank < expected.ranks)
-      total = dense.value(dense.start(rank), index);
-    for (rank += contributor.stride(); rank < expected.ranks; rank += contributor.stride()) {
-      std::uint64_t next = dense.value(dense.start(rank), index);
-      if (expected.op == ReduceOp::max)
-        total = std::max(total, next);
-      else if (expected.op == ReduceOp::min)
-        total = std::min(total, next);
-      else
-        total += next;
+  bool averages = expected.op == ReduceOp::avg;
+  std::array<std::uint64_t, k_chunk> totals;
+  for (std::uint64_t begin = 0; begin < expected.count; begin += k_chunk) {
+    std::uint64_t count = std::min(k_chunk, expected.count - begin);
+    combine_ranks(dense, pattern, expected, expected.first_index + begin, count, totals.data());
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto value = static_cast<double>(totals[i]);
+      if (averages)
+        value = is_float(type) ? value / static_cast<double>(ranks)
+                               : static_cast<double>(totals[i] / ranks);
+      comparison.look_at(begin + i, value);
     }
-    double value = static_cast<double>(total);
-    if (expected.op == ReduceOp::avg)
-      value =
-          is_float(type) ? value / static_cast<double>(ranks) : static_cast<double>(total / ranks);
-    comparison.look_at(i, value);
   }
 }
 

@@ -125,7 +125,12 @@ constexpr std::uint64_t encode(DataType type, double value) {
   case DataType::bf16:
     return round_off(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 16);
   case DataType::f16: {
-    if (value < 6.103515625e-05) return static_cast<std::uint64_t>(value * 16777216.0 + 0.5); // subnormal
+    if (value < 6.103515625e-05) { // subnormal: a multiple of 2^-24
+      double units = value * 16777216.0;
+      auto whole = static_cast<std::uint64_t>(units);
+      double rest = units - static_cast<double>(whole);
+      return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1) ? 1 : 0);
+    }
     std::uint64_t bits = std::bit_cast<std::uint64_t>(value) - (std::uint64_t{1023 - 15} << 52);
     return round_off(bits, 42);
   }

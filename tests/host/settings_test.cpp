@@ -39,6 +39,14 @@ TEST_CASE("the settings name the algorithm and the chunk size") {
   }
 }
 
+TEST_CASE("left alone, small messages and two ranks take bcube, large messages of more the ring") {
+  HostSettings settings;
+
+  CHECK(settings.all_reduce_algorithm(2, 1U << 30) == AllReduceAlgorithm::bcube);
+  CHECK(settings.all_reduce_algorithm(8, 1U << 20) == AllReduceAlgorithm::bcube);
+  CHECK(settings.all_reduce_algorithm(3, 1U << 22) == AllReduceAlgorithm::ring);
+}
+
 TEST_CASE("an unknown algorithm is refused with the legal words") {
   base::Error error = error_of([] { HostSettings::parse({{"NCCLPROBE_GLOO_ALGORITHM", "tree"}}); });
 
