@@ -51,7 +51,7 @@ void LocalTrial::spawn() {
     const WorkerProgram& program = options_.program;
     auto handle = WorkerHandle::launch(
         {program.path, program.arguments,
-         worker_environment(program.environment, spec_.process.at(first_rank))});
+         worker_environment(program.environment, spec_.process.at(first_rank)), program.affinity});
     if (!handle) {
       for (RankWatch* watch : watches_of(worker))
         watch->on_exit();

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "launch/affinity.h"
 #include "launch/output_ring.h"
 
 #include <filesystem>
@@ -18,6 +19,7 @@ struct Command {
   std::filesystem::path program;
   std::vector<std::string> arguments;   // after argv[0]
   std::vector<std::string> environment; // complete, "NAME=value"
+  Affinity affinity = Affinity::inherited;
 };
 
 struct ExitStatus {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launch/affinity.h"
 #include "launch/fleet.h"
 #include "launch/layout.h"
 #include "model/inventory.h"
@@ -20,6 +21,7 @@ struct WorkerProgram {
   std::filesystem::path path;           // ncclprobe-worker
   std::vector<std::string> arguments;   // after argv[0]; the channel is descriptor 3
   std::vector<std::string> environment; // the launching environment, complete ("NAME=value")
+  Affinity affinity = Affinity::inherited;
 };
 
 // How a trial is going, for progress output. Called on the leader's thread; must be quick.

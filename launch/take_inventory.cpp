@@ -46,7 +46,8 @@ std::optional<base::Result<model::Host>> listen(WorkerHandle& worker) {
 base::Result<model::Host> take_inventory(const WorkerProgram& program,
                                          std::chrono::milliseconds patience) {
   adopt_orphans();
-  Command command{program.path, program.arguments, worker_environment(program.environment, {})};
+  Command command{program.path, program.arguments, worker_environment(program.environment, {}),
+                  program.affinity};
   command.arguments.push_back("--inventory");
   NCCLPROBE_TRY_ASSIGN(WorkerHandle worker, WorkerHandle::launch(command));
   base::Deadline deadline = base::Deadline::after(patience);

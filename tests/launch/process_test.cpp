@@ -126,3 +126,34 @@ TEST_CASE("no descriptor but 0 to 3 reaches the child, though ours have no close
   CHECK_THAT(child.process.output().tail(1000), ContainsSubstring("0\n1\n2\n"));
   clear(child.process);
 }
+
+TEST_CASE("a child may use the whole host though its parent is bound, if it is told to") {
+  cpu_set_t before;
+  cpu_set_t first;
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  if (CPU_COUNT(&before) < 2)
+    NCCLPROBE_SKIP("this machine lets us use one CPU");
+  CPU_ZERO(&first);
+  for (int cpu = 0; CPU_COUNT(&first) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &before))
+      CPU_SET(cpu, &first);
+  ::sched_setaffinity(0, sizeof first, &first);
+  auto cpus_of_child = [](launch::Affinity affinity) {
+    auto ends = base::value_or_throw(wire::make_channel());
+    auto process = base::value_or_throw(
+        Process::spawn({"/usr/bin/nproc", {}, {}, affinity}, std::move(ends.second)));
+    wait_for_exit(process);
+    clear(process);
+    return std::stoi(process.output().tail(100));
+  };
+
+  int inherited = cpus_of_child(launch::Affinity::inherited);
+  int whole_host = cpus_of_child(launch::Affinity::whole_host);
+  cpu_set_t after;
+  ::sched_getaffinity(0, sizeof after, &after);
+  ::sched_setaffinity(0, sizeof before, &before);
+
+  CHECK(inherited == 1);
+  CHECK(whole_host >= CPU_COUNT(&before));
+  CHECK(CPU_EQUAL(&after, &first)); // the parent stays as it was
+}

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A small program for mpirun: does what the scenario named on its command line says and checks it.
+// Exit code 0 and "ok" from the leader, or a complaint and the end of the whole job.
+#include "processes.h"
+#include "trial_lab.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "launch/supervisor.h"
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <sys/resource.h>
+
+using namespace ncclprobe;
+using model::OutcomeKind;
+
+namespace {
+
+constexpr int k_mails = 200;
+
+void expect(launch::Fleet& fleet, bool holds, const std::string& what) {
+  if (holds)
+    return;
+  std::cerr << "supervisor " << fleet.rank() << ": expected " << what << std::endl;
+  fleet.abort(1);
+}
+
+// Different lengths, with zeros and one that no eager buffer takes.
+std::string content_of(int from, int number) {
+  std::string text = std::to_string(from) + "/" + std::to_string(number) + std::string(1, '\0');
+  return text + std::string(number % 50 == 7 ? 3 << 20 : static_cast<std::size_t>(number), 'x');
+}
+
+void gather(launch::Fleet& fleet) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::string> all = fleet.all_gather(content_of(fleet.rank(), fleet.rank() * round));
+    expect(fleet, static_cast<int>(all.size()) == fleet.size(), "a part of everybody");
+    for (int rank = 0; rank < fleet.size(); ++rank)
+      expect(fleet, all[static_cast<std::size_t>(rank)] == content_of(rank, rank * round),
+             "parts by rank");
+  }
+  fleet.all_gather("");
+}
+
+void mail(launch::Fleet& fleet) {
+  for (int number = 0; number < k_mails; ++number)
+    for (int to = 0; to < fleet.size(); ++to)
+      fleet.post(to, content_of(fleet.rank(), number));
+  std::vector<int> next(static_cast<std::size_t>(fleet.size()), 0);
+  for (int left = k_mails * fleet.size(); left > 0;) {
+    auto mail = fleet.poll();
+    if (!mail)
+      continue;
+    int& number = next.at(static_cast<std::size_t>(mail->from));
+    expect(fleet, mail->bytes == content_of(mail->from, number),
+           "mails in the order they were posted");
+    ++number;
+    --left;
+  }
+  fleet.all_gather(""); // the last sends need somebody to move them on
+}
+
+// The leader runs `lead`, the others follow.
+template <typename Lead>
+void supervise(launch::Fleet& fleet, const std::string& worker, Lead lead) {
+  launch::Supervisor supervisor(fleet, test_launch::make_layout(2 * fleet.size(), fleet.size()),
+                                test_launch::make_options(worker, test_launch::own_environment()));
+  if (fleet.rank() != 0)
+    return supervisor.follow();
+  lead(supervisor);
+  supervisor.release();
+}
+
+void trial(launch::Fleet& fleet) {
+  supervise(fleet, "good", [&](launch::Supervisor& supervisor) {
+    int ranks = 2 * fleet.size();
+    for (int round = 0; round < 3; ++round) {
+      model::TrialRecord record = supervisor.run(test_launch::make_spec(ranks, 5));
+      expect(fleet, record.outcome.ok(), "a good trial, not: " + record.outcome.reason);
+      expect(fleet, static_cast<int>(record.workers.size()) == ranks, "a record of each worker");
+      expect(fleet, static_cast<int>(record.cells.at(4).samples.size()) == 2 * ranks,
+             "all samples");
+    }
+  });
+}
+
+void crash(launch::Fleet& fleet) {
+  supervise(fleet, "crash_in_cell", [&](launch::Supervisor& supervisor) {
+    int ranks = 2 * fleet.size();
+    for (int bad_rank : {ranks - 1, 0}) {
+      std::int64_t start_ns = base::monotonic_ns();
+      model::TrialRecord record = supervisor.run(test_launch::make_spec(ranks, 3, bad_rank));
+      std::int64_t taken_ns = base::monotonic_ns() - start_ns;
+      expect(fleet, record.outcome.kind == OutcomeKind::crashed,
+             "a crash, not: " + record.outcome.reason);
+      expect(fleet, record.outcome.ranks == std::vector{bad_rank}, "the rank that crashed");
+      expect(fleet, record.cells[0].outcome.ok(), "what was finished before");
+      expect(fleet, record.cells[2].outcome.kind == OutcomeKind::not_run,
+             "nothing after the crash");
+      expect(fleet, taken_ns < 10'000'000'000, "an end before the peers' deadline of 20 s");
+    }
+    expect(fleet, supervisor.run(test_launch::make_spec(ranks, 3)).outcome.ok(),
+           "a good trial after it");
+  });
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void rest(launch::Fleet& fleet) {
+  double before = cpu_seconds();
+  std::int64_t start_ns = base::monotonic_ns();
+  supervise(fleet, "rest_in_cell", [&](launch::Supervisor& supervisor) {
+    expect(fleet, supervisor.run(test_launch::make_spec(2 * fleet.size(), 1)).outcome.ok(),
+           "a good trial");
+  });
+  double share =
+      (cpu_seconds() - before) / (static_cast<double>(base::monotonic_ns() - start_ns) / 1e9);
+  for (const std::string& one : fleet.all_gather(fmt::format("{:.2f}", 100 * share))) {
+    if (fleet.rank() == 0)
+      std::cout << "a waiting supervisor used " << one << "% of a core\n";
+    expect(fleet, std::stod(one) < 2, "under 2% of a core, though it has two ranks");
+  }
+}
+
+launch::Supervisor* stopped_by_signal = nullptr;
+
+// Stays in a trial until the job is ended from outside; the leader writes what it recorded.
+void wait(launch::Fleet& fleet, const char* result_file) {
+  launch::Supervisor supervisor(
+      fleet, test_launch::make_layout(fleet.size(), fleet.size()),
+      test_launch::make_options("wait_in_cell", test_launch::own_environment()));
+  stopped_by_signal = &supervisor;
+  std::signal(SIGTERM, [](int) { stopped_by_signal->request_stop(); });
+  model::TrialSpec spec = test_launch::make_spec(fleet.size(), 1);
+  spec.cells[0].deadline_ns = 600'000'000'000;
+  if (fleet.rank() != 0)
+    return supervisor.follow();
+  model::TrialRecord record = supervisor.run(spec);
+  std::ofstream(result_file) << model::to_string(record.outcome.kind) << ": "
+                             << record.outcome.reason << std::flush;
+  supervisor.release();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  base::start_log("fleet_driver", base::Verbosity::normal);
+  auto made = launch::make_mpi_fleet(&argc, &argv);
+  if (!made) {
+    std::cerr << made.error().text() << std::endl;
+    return 1;
+  }
+  launch::Fleet& fleet = **made;
+  std::string scenario = argc > 1 ? argv[1] : "";
+  if (scenario == "gather")
+    gather(fleet);
+  else if (scenario == "mail")
+    mail(fleet);
+  else if (scenario == "trial")
+    trial(fleet);
+  else if (scenario == "crash")
+    crash(fleet);
+  else if (scenario == "rest")
+    rest(fleet);
+  else if (scenario == "wait" && argc == 3)
+    wait(fleet, argv[2]);
+  else
+    expect(fleet, false, "a scenario");
+  if (fleet.rank() == 0)
+    std::cout << "ok under " << fleet.description() << std::endl;
+  return 0;
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How a job under mpirun ends when something in it is killed: nothing may be left.
+#include "processes.h"
+
+#include "launch/process.h"
+#include "support/catch.h"
+#include "wire/channel.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+using namespace ncclprobe;
+using test_launch::processes_with;
+using test_launch::wait_for_count;
+
+namespace {
+
+constexpr int k_supervisors = 2;
+constexpr std::size_t k_workers = 2 * k_supervisors; // each with a child of the same name
+constexpr int k_patience_s = 60;
+constexpr int k_end_within_s = 10;
+
+// A job that stays in a trial, with a token of its own.
+class Job {
+public:
+  Job() : token_(test_launch::make_token()), ends_(base::value_or_throw(wire::make_channel())) {
+    result_file_ = std::filesystem::temp_directory_path() / token_.substr(token_.find('=') + 1);
+    std::vector<std::string> environment = test_launch::own_environment();
+    environment.push_back(token_);
+    std::stringstream entries(NCCLPROBE_MPI_ENVIRONMENT);
+    for (std::string entry; entries >> entry;)
+      environment.push_back(entry);
+    process_.emplace(base::value_or_throw(
+        launch::Process::spawn({NCCLPROBE_MPIEXEC,
+                                {NCCLPROBE_MPIEXEC_NUMPROC_FLAG, std::to_string(k_supervisors),
+                                 NCCLPROBE_FLEET_DRIVER, "wait", result_file_},
+                                environment},
+                               std::move(ends_.second))));
+    workers_ = wait_for_count(token_, "wait_in_cell", k_workers, k_patience_s);
+  }
+  ~Job() {
+    for (pid_t pid : processes_with(token_))
+      ::kill(pid, SIGKILL);
+    process_->signal_group(SIGKILL);
+    std::filesystem::remove(result_file_);
+  }
+
+  pid_t mpirun() const { return process_->pid(); }
+  const std::vector<pid_t>& workers() const { return workers_; }
+  std::vector<pid_t> supervisors() const { return processes_with(token_, "fleet_driver"); }
+  std::vector<pid_t> left() const { return wait_for_count(token_, "", 0, k_end_within_s); }
+  std::string result() const {
+    std::ifstream file(result_file_);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+private:
+  std::string token_;
+  std::pair<wire::Channel, base::Fd> ends_;
+  std::filesystem::path result_file_;
+  std::optional<launch::Process> process_;
+  std::vector<pid_t> workers_;
+};
+
+} // namespace
+
+TEST_CASE("one supervisor killed ends the job and every worker with its children") {
+  Job job;
+  REQUIRE(job.workers().size() == k_workers);
+  REQUIRE(job.supervisors().size() == k_supervisors);
+  pid_t victim = GENERATE(0, 1) == 0 ? job.supervisors().front() : job.supervisors().back();
+
+  ::kill(victim, SIGKILL);
+
+  CHECK(job.left().empty());
+}
+
+TEST_CASE("mpirun killed ends the job and every worker with its children") {
+  Job job;
+  REQUIRE(job.workers().size() == k_workers);
+
+  ::kill(job.mpirun(), SIGKILL);
+
+  CHECK(job.left().empty());
+}
+
+TEST_CASE("a terminated job records the trial as interrupted before it ends") {
+  int signal = GENERATE(SIGTERM, SIGINT);
+  Job job;
+  REQUIRE(job.workers().size() == k_workers);
+
+  ::kill(job.mpirun(), signal);
+
+  CHECK(job.left().empty());
+  CHECK(job.result() == "not_run: interrupted");
+}
