@@ -120,18 +120,23 @@ TEST_CASE("collectives that follow each other without waiting do not mix") {
     run->require_right();
 }
 
-TEST_CASE("collectives of one communicator on two streams are both right") {
+TEST_CASE("collectives of one communicator on two streams do not mix") {
   NCCLPROBE_CONTRACT(subject, 2);
   World world(subject, 2);
-  CaseRun first(world, {Collective::all_reduce, DataType::f32, ReduceOp::sum,
-                        Placement::out_of_place, 100'003});
-  CaseRun second(world, {Collective::reduce_scatter, DataType::f16, ReduceOp::max,
-                         Placement::in_place, 50'021});
+  auto out_of_place = Placement::out_of_place;
+  CaseRun first(world,
+                {Collective::all_reduce, DataType::f32, ReduceOp::sum, out_of_place, 100'003});
+  CaseRun second(world,
+                 {Collective::all_reduce, DataType::i32, ReduceOp::max, out_of_place, 50'021});
+  CaseRun third(world,
+                {Collective::reduce_scatter, DataType::f16, ReduceOp::sum, out_of_place, 7'001});
 
+  world.stream(0, 0).spin(30'000'000); // one rank comes to the second stream's work first,
+  world.stream(1, 1).spin(30'000'000); // the other to the first's
   for (int i = 0; i < 3; ++i) {
     first.enqueue(0);
-    if (i == 0)
-      second.enqueue(1); // in place: its input is gone after one run
+    second.enqueue(1);
+    third.enqueue(1);
   }
   world.wait();
 
@@ -139,6 +144,7 @@ TEST_CASE("collectives of one communicator on two streams are both right") {
     return;
   first.require_right();
   second.require_right();
+  third.require_right();
 }
 
 TEST_CASE("a communicator of some ranks works beside the world's") {
