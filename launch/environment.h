@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/trial.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "model/trial.h"
 
 namespace ncclprobe::launch {
 

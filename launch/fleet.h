@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "base/error.h"
 
 namespace ncclprobe::launch {
 
@@ -17,8 +17,8 @@ struct Mail {
   std::string bytes;
 };
 
-// The supervisors of a run, and how they reach each other. Nothing here blocks inside MPI: waiting is
-// "test, then sleep", because a blocked MPI call spins at 100% of a core.
+// The supervisors of a run, and how they reach each other. Nothing here blocks inside MPI: waiting
+// is "test, then sleep", because a blocked MPI call spins at 100% of a core.
 class Fleet {
 public:
   virtual ~Fleet() = default;
@@ -26,8 +26,8 @@ public:
   virtual int size() const = 0;
   virtual std::string description() const = 0; // "Open MPI v4.1.4", or "" without MPI
 
-  // Queues bytes for another supervisor (or this one); never waits for the receiver. Mail between two
-  // supervisors keeps its order.
+  // Queues bytes for another supervisor (or this one); never waits for the receiver. Mail between
+  // two supervisors keeps its order.
   virtual void post(int to, std::string bytes) = 0;
   // The next mail that has arrived, if any; also moves pending sends on.
   virtual std::optional<Mail> poll() = 0;

@@ -22,7 +22,8 @@ struct Layout {
   int ranks() const { return static_cast<int>(seats.size()); }
   std::vector<int> host_of_rank() const {
     std::vector<int> hosts_by_rank;
-    for (const RankSeat& seat : seats) hosts_by_rank.push_back(seat.host);
+    for (const RankSeat& seat : seats)
+      hosts_by_rank.push_back(seat.host);
     return hosts_by_rank;
   }
 };
