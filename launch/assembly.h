@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launch/layout.h"
+#include "model/inventory.h"
+#include "model/run.h"
+
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "launch/layout.h"
-#include "model/inventory.h"
-#include "model/run.h"
-
 namespace ncclprobe::launch {
 
-// What each supervisor says of itself before anything runs. All supervisors see all reports and come
-// to the same conclusions.
+// What each supervisor says of itself before anything runs. All supervisors see all reports and
+// come to the same conclusions.
 struct SupervisorReport {
   std::string hostname;
   std::string boot_id; // same boot id = same host
@@ -31,7 +31,8 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 
 // The launcher's idea of the job's size against MPI's. `environment` is the launching one. Errors:
 // mismatch, for instance srun without PMI, which starts N one-rank jobs.
-base::Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size);
+base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
+                                  int fleet_size);
 
 // Same arguments, same version, and (between hosts) same library versions everywhere. Errors:
 // mismatch, naming the ranks or hosts that differ; unavailable if an inventory failed.
@@ -41,14 +42,16 @@ struct BackendChoice {
   std::string name;
   std::string reason;
 };
-// "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if the
-// backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
-base::Result<BackendChoice> choose_backend(const std::string& asked, const std::vector<model::Host>& hosts);
+// "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if
+// the backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
+base::Result<BackendChoice> choose_backend(const std::string& asked,
+                                           const std::vector<model::Host>& hosts);
 
 // Seats of all ranks. With several supervisors each has one rank; a single one drives `ranks` ranks
-// (nullopt: all GPUs of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that
-// find no GPU.
-base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports, const std::vector<model::Host>& hosts,
-                                 const std::string& backend, std::optional<int> ranks);
+// (nullopt: all GPUs of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host
+// that find no GPU.
+base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
+                                 const std::vector<model::Host>& hosts, const std::string& backend,
+                                 std::optional<int> ranks);
 
 } // namespace ncclprobe::launch

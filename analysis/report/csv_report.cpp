@@ -87,8 +87,11 @@ std::string render_csv_report(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials)
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       std::string line;
-      for (const std::string& field : row(run, trial, c))
-        line += (line.empty() ? "" : ",") + quote(field);
+      for (const std::string& field : row(run, trial, c)) {
+        if (!line.empty())
+          line += ',';
+        line += quote(field);
+      }
       out += line + "\r\n";
     }
   return out;

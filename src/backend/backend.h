@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/data_pattern.h"
+#include "model/trial.h"
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,9 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "model/data_pattern.h"
-#include "model/trial.h"
 
 // The seam between the schedule runner and what moves the data. Lives in a worker, so errors are
 // thrown (base::Exception): Errc::unsupported makes a cell `skipped`, anything else `failed`.
@@ -26,7 +26,7 @@ public:
 struct Mismatch {
   std::uint64_t elements = 0; // looked at
   std::uint64_t wrong = 0;
-  std::uint64_t first = 0;    // index of the first wrong element, if any
+  std::uint64_t first = 0; // index of the first wrong element, if any
   std::uint64_t first_bits = 0;
 };
 
@@ -37,8 +37,10 @@ public:
   virtual std::uint64_t size_bytes() const = 0;
   virtual void poison() = 0; // every byte k_poison_byte
   // Elements 0 .. count-1 from offset: pattern.value(rank, i) in the type.
-  virtual void fill(std::uint64_t offset, model::DataType, const model::Pattern&, int rank, std::uint64_t count) = 0;
-  virtual Mismatch compare(std::uint64_t offset, model::DataType, const model::Pattern&, const model::Expectation&) = 0;
+  virtual void fill(std::uint64_t offset, model::DataType, const model::Pattern&, int rank,
+                    std::uint64_t count) = 0;
+  virtual Mismatch compare(std::uint64_t offset, model::DataType, const model::Pattern&,
+                           const model::Expectation&) = 0;
   virtual void read(std::uint64_t offset, std::span<std::byte> into) = 0;
   virtual void write(std::uint64_t offset, std::span<const std::byte> from) = 0;
 };
@@ -47,12 +49,14 @@ class Stream {
 public:
   virtual ~Stream() = default;
   virtual void record(Event&) = 0;
-  virtual void wait(Event&) = 0; // on the latest record() before this call
+  virtual void wait(Event&) = 0;                    // on the latest record() before this call
   virtual void spin(std::uint64_t duration_ns) = 0; // keeps the stream busy
-  virtual void copy(Buffer& from, std::uint64_t from_offset, Buffer& to, std::uint64_t to_offset, std::uint64_t bytes) = 0;
+  virtual void copy(Buffer& from, std::uint64_t from_offset, Buffer& to, std::uint64_t to_offset,
+                    std::uint64_t bytes) = 0;
   virtual void mark(std::string_view label) = 0;
-  // Everything enqueued so far is done. Throws what went wrong in the stream. May wait a moment for it
-  // (at most a millisecond), so that a caller who polls does not take the CPU from the work itself.
+  // Everything enqueued so far is done. Throws what went wrong in the stream. May wait a moment for
+  // it (at most a millisecond), so that a caller who polls does not take the CPU from the work
+  // itself.
   virtual bool idle() = 0;
 };
 
@@ -86,7 +90,8 @@ public:
 class Device {
 public:
   virtual ~Device() = default;
-  virtual std::unique_ptr<Buffer> allocate(std::uint64_t bytes) = 0; // Errc::unavailable if too little memory
+  virtual std::unique_ptr<Buffer>
+  allocate(std::uint64_t bytes) = 0; // Errc::unavailable if too little memory
   virtual std::unique_ptr<Stream> open_stream(int priority) = 0;
   virtual std::unique_ptr<Event> create_event() = 0;
 };
@@ -95,8 +100,8 @@ public:
 class Rendezvous {
 public:
   virtual ~Rendezvous() = default;
-  // All-gather: each member contributes bytes once under `key`. `own` holds the contributions of this
-  // process's members by global rank; returns all, in the order of `members`. Blocks.
+  // All-gather: each member contributes bytes once under `key`. `own` holds the contributions of
+  // this process's members by global rank; returns all, in the order of `members`. Blocks.
   virtual std::vector<std::string> exchange(const std::string& key, const std::vector<int>& members,
                                             const std::map<int, std::string>& own) = 0;
 };
@@ -123,14 +128,17 @@ public:
   virtual std::string_view name() const = 0;
   virtual bool moves_data() const = 0; // false: timing model only, data cannot be checked
   virtual std::unique_ptr<Device> open_device(int index) = 0;
-  // One communicator for each of this process's members, in that order; called by all processes that
-  // have members. `size` ranks in all, `ranks` their global ranks. `key` is unique in the trial.
-  virtual std::vector<std::unique_ptr<Communicator>> connect(const std::string& key, const std::vector<int>& ranks,
-                                                             std::span<const Member> local, Rendezvous&) = 0;
+  // One communicator for each of this process's members, in that order; called by all processes
+  // that have members. `size` ranks in all, `ranks` their global ranks. `key` is unique in the
+  // trial.
+  virtual std::vector<std::unique_ptr<Communicator>> connect(const std::string& key,
+                                                             const std::vector<int>& ranks,
+                                                             std::span<const Member> local,
+                                                             Rendezvous&) = 0;
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
-  // Largest `value` over all ranks of the communicator whose local members are given; nobody returns
-  // before all have called. Serves as the barrier and to agree on counts.
+  // Largest `value` over all ranks of the communicator whose local members are given; nobody
+  // returns before all have called. Serves as the barrier and to agree on counts.
   virtual double max_over_ranks(std::span<Communicator* const> local, double value) = 0;
   virtual std::int64_t now_ns() = 0; // the clock that samples are taken from
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+
 #include <filesystem>
 #include <string_view>
-
-#include "base/error.h"
 
 namespace ncclprobe::base {
 
@@ -13,8 +13,10 @@ namespace ncclprobe::base {
 // reader sees the old file or the new one, never a part. Errors: io, with the system's words.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// The last two steps for a file that someone else wrote as `temporary`: fsync, rename, fsync folder.
-Result<void> publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
+// The last two steps for a file that someone else wrote as `temporary`: fsync, rename, fsync
+// folder.
+Result<void> publish_file(const std::filesystem::path& temporary,
+                          const std::filesystem::path& path);
 
 // Whole content of a file. Errors: not_found, io.
 Result<std::string> read_file(const std::filesystem::path& path);

@@ -29,7 +29,8 @@ std::int64_t Deadline::left_ns() const {
 
 int Deadline::left_ms(int limit_ms) const {
   std::int64_t left = left_ns();
-  if (left >= std::int64_t{limit_ms} * 1'000'000) return limit_ms;
+  if (left >= std::int64_t{limit_ms} * 1'000'000)
+    return limit_ms;
   return static_cast<int>((left + 999'999) / 1'000'000);
 }
 

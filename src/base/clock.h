@@ -18,7 +18,9 @@ std::string utc_now();
 // A point in time after which waiting is over.
 class Deadline {
 public:
-  static Deadline after(std::chrono::nanoseconds wait) { return Deadline(monotonic_ns() + wait.count()); }
+  static Deadline after(std::chrono::nanoseconds wait) {
+    return Deadline(monotonic_ns() + wait.count());
+  }
   static Deadline never() { return Deadline(INT64_MAX); }
 
   bool expired() const { return monotonic_ns() >= at_ns_; }

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+#include <tl/expected.hpp>
+
 #include <exception>
 #include <string>
 #include <utility>
-
-#include <fmt/format.h>
-#include <tl/expected.hpp>
 
 namespace ncclprobe::base {
 
@@ -35,7 +35,8 @@ struct Error {
   std::string text() const { return hint.empty() ? message : message + " (" + hint + ")"; }
 };
 
-template <typename T> using Result = tl::expected<T, Error>;
+template <typename T>
+using Result = tl::expected<T, Error>;
 
 // return fail(Errc::io, "cannot open {}: {}", path, reason);
 template <typename... Args>
@@ -43,7 +44,9 @@ tl::unexpected<Error> fail(Errc code, fmt::format_string<Args...> text, Args&&..
   return tl::unexpected<Error>(Error{code, fmt::format(text, std::forward<Args>(args)...), {}});
 }
 
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 // Adds context in front of an error that is passed on.
 inline tl::unexpected<Error> with_context(Error error, const std::string& context) {
@@ -69,14 +72,18 @@ template <typename... Args>
 }
 
 // The value, or the error as an Exception.
-template <typename T> T value_or_throw(Result<T> result) {
-  if (!result) throw Exception(std::move(result.error()));
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result)
+    throw Exception(std::move(result.error()));
+  if constexpr (!std::is_void_v<T>)
+    return std::move(*result);
 }
 
 } // namespace ncclprobe::base
 
-// Passes an error on, or goes on with nothing. NCCLPROBE_TRY_ASSIGN(value, expression) declares `value`.
+// Passes an error on, or goes on with nothing. NCCLPROBE_TRY_ASSIGN(value, expression) declares
+// `value`.
 #define NCCLPROBE_TRY(expression)                                                                  \
   do {                                                                                             \
     if (auto ncclprobe_result = (expression); !ncclprobe_result)                                   \
@@ -87,5 +94,6 @@ template <typename T> T value_or_throw(Result<T> result) {
 #define NCCLPROBE_TRY_ASSIGN(declaration, expression)                                              \
   auto NCCLPROBE_CONCAT(ncclprobe_result_, __LINE__) = (expression);                               \
   if (!NCCLPROBE_CONCAT(ncclprobe_result_, __LINE__))                                              \
-    return ::ncclprobe::base::fail(std::move(NCCLPROBE_CONCAT(ncclprobe_result_, __LINE__).error())); \
+    return ::ncclprobe::base::fail(                                                                \
+        std::move(NCCLPROBE_CONCAT(ncclprobe_result_, __LINE__).error()));                         \
   declaration = std::move(*NCCLPROBE_CONCAT(ncclprobe_result_, __LINE__))

@@ -9,7 +9,8 @@
 namespace ncclprobe::base {
 
 int Fd::close() {
-  if (fd_ < 0) return 0;
+  if (fd_ < 0)
+    return 0;
   int status = ::close(std::exchange(fd_, -1));
   return status == 0 ? 0 : errno;
 }

@@ -18,7 +18,8 @@ std::size_t display_width(const std::string& text) {
 } // namespace
 
 void TextTable::add_row(std::vector<std::string> cells) {
-  if (cells.size() > columns_.size()) throw std::logic_error("TextTable: more cells than columns");
+  if (cells.size() > columns_.size())
+    throw std::logic_error("TextTable: more cells than columns");
   cells.resize(columns_.size());
   rows_.push_back(std::move(cells));
 }
@@ -27,7 +28,8 @@ std::string TextTable::render(int indent) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t width = display_width(columns_[c].title);
-    for (const auto& row : rows_) width = std::max(width, display_width(row[c]));
+    for (const auto& row : rows_)
+      width = std::max(width, display_width(row[c]));
     widths.push_back(width);
   }
   std::string out;
@@ -36,14 +38,16 @@ std::string TextTable::render(int indent) const {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string& cell = cell_at(c);
       std::string pad(widths[c] - display_width(cell), ' ');
-      if (c > 0) line += "  ";
+      if (c > 0)
+        line += "  ";
       line += columns_[c].align == Align::right ? pad + cell : cell + pad;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   };
   add_line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
-  for (const auto& row : rows_) add_line([&](std::size_t c) -> const std::string& { return row[c]; });
+  for (const auto& row : rows_)
+    add_line([&](std::size_t c) -> const std::string& { return row[c]; });
   return out;
 }
 

@@ -17,7 +17,8 @@ public:
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // Missing cells are empty; more cells than columns is a defect of the caller (throws std::logic_error).
+  // Missing cells are empty; more cells than columns is a defect of the caller (throws
+  // std::logic_error).
   void add_row(std::vector<std::string> cells);
   // Every line starts with `indent` spaces, has no trailing blanks, and ends with a newline.
   std::string render(int indent = 0) const;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/error.h"
 
 // The one place that decides what a unit is. Sizes are binary (1K = 1024 bytes, as in nccl-tests),
 // bandwidths are decimal (1 GB/s = 1e9 bytes per second).

@@ -5,6 +5,8 @@
 
 namespace ncclprobe::base {
 
-std::string_view version() { return NCCLPROBE_VERSION; }
+std::string_view version() {
+  return NCCLPROBE_VERSION;
+}
 
 } // namespace ncclprobe::base

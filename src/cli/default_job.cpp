@@ -13,13 +13,17 @@ namespace {
 
 using namespace model;
 
-// One variable at a time: each is a first thing that people try on such a machine, and none can change
-// results. What it finds is a place to look, not a tuning.
-std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend, const std::vector<Host>& hosts) {
-  if (backend == "host") return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_ALGORITHM", "bcube"}}};
-  if (backend == "synthetic") return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
+// One variable at a time: each is a first thing that people try on such a machine, and none can
+// change results. What it finds is a place to look, not a tuning.
+std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
+                                                 const std::vector<Host>& hosts) {
+  if (backend == "host")
+    return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_ALGORITHM", "bcube"}}};
+  if (backend == "synthetic")
+    return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
   bool nvlink = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
-    return std::all_of(host.gpus.begin(), host.gpus.end(), [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
+    return std::all_of(host.gpus.begin(), host.gpus.end(),
+                       [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
   });
   std::vector<std::vector<Setting>> sweep{{{"NCCL_ALGO", "Ring"}}, {{"NCCL_BUFFSIZE", "8388608"}}};
   if (nvlink) {
@@ -29,20 +33,25 @@ std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend, con
     sweep.push_back({{"NCCL_P2P_LEVEL", "SYS"}});
     sweep.push_back({{"NCCL_P2P_DISABLE", "1"}});
   }
-  if (hosts.size() > 1) sweep.push_back({{"NCCL_SOCKET_NTHREADS", "4"}, {"NCCL_NSOCKS_PERTHREAD", "4"}});
+  if (hosts.size() > 1)
+    sweep.push_back({{"NCCL_SOCKET_NTHREADS", "4"}, {"NCCL_NSOCKS_PERTHREAD", "4"}});
   return sweep;
 }
 
-template <typename T, typename Value> void fill(std::optional<T>& option, Value&& value) {
-  if (!option) option = std::forward<Value>(value);
+template <typename T, typename Value>
+void fill(std::optional<T>& option, Value&& value) {
+  if (!option)
+    option = std::forward<Value>(value);
 }
 
 } // namespace
 
-void fill_defaults(RunOptions& options, const std::string& backend, const std::vector<Host>& hosts) {
+void fill_defaults(RunOptions& options, const std::string& backend,
+                   const std::vector<Host>& hosts) {
   bool on_cpu = backend == "host";
   fill(options.backend, backend);
-  fill(options.collectives, std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
+  fill(options.collectives,
+       std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   fill(options.sizes, base::parse_sizes(on_cpu ? "1K:16M:x4" : "1K:256M:x4").value());
   fill(options.types, std::vector{DataType::f32});
   fill(options.ops, std::vector{ReduceOp::sum});
@@ -52,10 +61,12 @@ void fill_defaults(RunOptions& options, const std::string& backend, const std::v
   fill(options.iterations, 20);
   fill(options.batches, 5);
   // On the CPU a cell may take long; on GPUs the same effort is milliseconds.
-  if (on_cpu) fill(options.budget_ns, std::int64_t{500'000'000});
+  if (on_cpu)
+    fill(options.budget_ns, std::int64_t{500'000'000});
   fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});
   fill(options.startup_deadline_ns, std::int64_t{180'000'000'000});
-  fill(options.repeats, 2);
+  // As many fresh processes as make about two minutes on a node of 8 GPUs, or on 2 CPU ranks.
+  fill(options.repeats, backend == "nvidia" ? 3 : 2);
   fill(options.seats_per_worker, 1);
   fill(options.seed, std::uint64_t{std::random_device{}()});
   if (options.no_sweep) {
@@ -68,13 +79,19 @@ void fill_defaults(RunOptions& options, const std::string& backend, const std::v
 
 double expected_trial_ns(const TrialSpec& trial) {
   bool on_gpu = trial.backend == "nvidia";
-  double expected = trial.backend == "synthetic" ? 0.2e9 : on_gpu ? 6e9 + 0.4e9 * trial.ranks : 0.5e9 + 0.05e9 * trial.ranks;
+  double ranks = trial.ranks;
+  double expected = trial.backend == "synthetic" ? 0.2e9
+                    : on_gpu                     ? 1e9 + 0.5e9 * ranks
+                                                 : 0.5e9 + 0.05e9 * ranks;
   for (const Cell& cell : trial.cells) {
     const Timing& timing = cell.timing;
     // One launch: a latency and a bandwidth of the slow side.
-    double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100 : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
+    double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
+                              : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
     double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
-    expected += timing.budget_ns > 0 ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns)) : cell_ns;
+    expected += timing.budget_ns > 0
+                    ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))
+                    : cell_ns;
   }
   return expected;
 }

@@ -7,14 +7,16 @@
 
 namespace ncclprobe::cli {
 
-// Fills what neither the command line nor a plan file said with the default job: all_reduce, all_gather
-// and reduce_scatter over 1K to 256M (CPU: to 16M), the default settings and a small sweep that suits
-// the machine, sized to take about two minutes. The sweep is added only if no settings were asked for.
-void fill_defaults(RunOptions& options, const std::string& backend, const std::vector<model::Host>& hosts);
+// Fills what neither the command line nor a plan file said with the default job: all_reduce,
+// all_gather and reduce_scatter over 1K to 256M (CPU: to 16M), the default settings and a small
+// sweep that suits the machine, sized to take about two minutes. The sweep is added only if no
+// settings were asked for.
+void fill_defaults(RunOptions& options, const std::string& backend,
+                   const std::vector<model::Host>& hosts);
 
-// Expected wall time of a trial on this backend, for `plan --dry-run` and the first ETA. A rough guess
-// from start-up times seen (GPU: CUDA context, NCCL init and teardown about 9 s at 8 ranks) and the
-// cells' budgets.
+// Expected wall time of a trial on this backend, for `plan --dry-run` and the first ETA: a rough
+// guess from start-up times seen (a trial of the default job took 3 s on 4 H200) and the cells'
+// budgets.
 double expected_trial_ns(const model::TrialSpec& trial);
 
 } // namespace ncclprobe::cli

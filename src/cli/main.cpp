@@ -23,7 +23,8 @@ cli::World read_world(int argc, char** argv) {
     world.environment.emplace_back(*entry);
     const std::string& text = world.environment.back();
     std::size_t equals = text.find('=');
-    if (equals != std::string::npos) world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (equals != std::string::npos)
+      world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (auto rank = world.environment_by_name.find(name); rank != world.environment_by_name.end())
@@ -37,7 +38,8 @@ cli::World read_world(int argc, char** argv) {
 int become(const std::filesystem::path& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program.string());
   std::vector<char*> pointers;
-  for (std::string& one : arguments) pointers.push_back(one.data());
+  for (std::string& one : arguments)
+    pointers.push_back(one.data());
   pointers.push_back(nullptr);
   execv(program.c_str(), pointers.data());
   std::cerr << "ncclprobe: cannot start " << program.string() << ": " << std::strerror(errno)
@@ -50,7 +52,8 @@ int become(const std::filesystem::path& program, std::vector<std::string> argume
 int main(int argc, char** argv) {
   cli::World world = read_world(argc, argv);
   cli::Command command = cli::parse_command_line(world.arguments);
-  if (auto* leave = std::get_if<cli::Leave>(&command)) return leave->exit_code;
+  if (auto* leave = std::get_if<cli::Leave>(&command))
+    return leave->exit_code;
   if (auto* report = std::get_if<cli::ReportCommand>(&command))
     return become(world.program_folder / "ncclprobe-report", report->arguments);
   if (std::holds_alternative<cli::VersionCommand>(command)) {

@@ -44,21 +44,26 @@ constexpr const char* k_plan_footer = R"(Examples:
   ncclprobe run --plan sweep.toml)";
 
 // Turns a parser of ours into a CLI11 callback: its error becomes CLI11's, with the option's name.
-template <typename Parse> auto checked(Parse parse) {
-  return [parse](const std::string& text) {
+template <typename Parse>
+auto checked(std::string option, Parse parse) {
+  return [option, parse](const std::string& text) {
     Result<void> parsed = parse(text);
-    if (!parsed) throw CLI::ValidationError(parsed.error().text());
+    if (!parsed)
+      throw CLI::ValidationError(option, parsed.error().text());
   };
 }
 
 template <typename T>
-Result<void> parse_names(const std::string& text, std::string_view what, std::optional<std::vector<T>>& into) {
+Result<void> parse_names(const std::string& text, std::string_view what,
+                         std::optional<std::vector<T>>& into) {
   std::vector<T> values;
   std::size_t at = 0;
   while (at <= text.size()) {
     std::size_t comma = std::min(text.find(',', at), text.size());
-    NCCLPROBE_TRY_ASSIGN(const T value, model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    NCCLPROBE_TRY_ASSIGN(const T value,
+                         model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
     at = comma + 1;
   }
   into = std::move(values);
@@ -68,13 +73,17 @@ Result<void> parse_names(const std::string& text, std::string_view what, std::op
 // Options of `run` and `plan`: the same, declared once.
 void declare(CLI::App& app, RunOptions& options) {
   auto text = [&](const char* name, const char* value, const char* help, auto parse) {
-    return app.add_option_function<std::string>(name, checked(parse), help)->type_name(value);
+    return app.add_option_function<std::string>(name, checked(name, parse), help)->type_name(value);
   };
-  auto texts = [&](const char* name, const char* value, const char* help, auto parse) { // may be repeated
-    auto parse_all = [parse](const std::vector<std::string>& all) {
-      for (const std::string& one : all) checked(parse)(one);
+  auto texts = [&](const char* name, const char* value, const char* help,
+                   auto parse) { // may be repeated
+    auto parse_all = [name, parse](const std::vector<std::string>& all) {
+      for (const std::string& one : all)
+        checked(name, parse)(one);
     };
-    app.add_option_function<std::vector<std::string>>(name, parse_all, help)->type_name(value)->allow_extra_args(false);
+    app.add_option_function<std::vector<std::string>>(name, parse_all, help)
+        ->type_name(value)
+        ->allow_extra_args(false);
   };
   auto number = [&](const char* name, auto& into, int least, const char* help) {
     return app.add_option(name, into, help)->type_name("N")->check(CLI::Range(least, 1'000'000));
@@ -86,15 +95,23 @@ void declare(CLI::App& app, RunOptions& options) {
     });
   };
 
-  app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")->type_name("FILE");
-  app.add_option("--backend", options.backend, "auto (default), nvidia, host (Gloo on the CPU), synthetic")
+  app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")
+      ->type_name("FILE");
+  app.add_option("--backend", options.backend,
+                 "auto (default), nvidia, host (Gloo on the CPU), synthetic")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "nvidia", "host", "synthetic"}));
-  number("--ranks", options.ranks, 1, "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
-  number("--devices-per-worker", options.seats_per_worker, 1, "Ranks that one worker process drives (default 1)");
+  number("--ranks", options.ranks, 1,
+         "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
+  number("--devices-per-worker", options.seats_per_worker, 1,
+         "Ranks that one worker process drives (default 1)");
 
-  text("--collectives,-c", "NAME,...", "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, send_recv",
-       [&](const std::string& value) { return parse_names(value, "collective", options.collectives); });
+  text("--collectives,-c", "NAME,...",
+       "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "
+       "send_recv",
+       [&](const std::string& value) {
+         return parse_names(value, "collective", options.collectives);
+       });
   text("--sizes,-s", "SIZES", "Message sizes: 8:8G:x2, 1M:64M:+1M, or a list 1K,1M",
        [&](const std::string& value) -> Result<void> {
          NCCLPROBE_TRY_ASSIGN(options.sizes, base::parse_sizes(value));
@@ -105,38 +122,51 @@ void declare(CLI::App& app, RunOptions& options) {
   text("--ops", "NAME,...", "sum (default), max, min, avg",
        [&](const std::string& value) { return parse_names(value, "reduction", options.ops); });
   text("--placement", "NAME,...", "out_of_place (default), in_place",
-       [&](const std::string& value) { return parse_names(value, "placement", options.placements); });
+       [&](const std::string& value) {
+         return parse_names(value, "placement", options.placements);
+       });
   number("--root", options.root, 0, "Root of broadcast, reduce, gather, scatter (default 0)");
 
-  texts("--set", "NAME=V,V", "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
-         options.axes.push_back(std::move(axis));
-         return {};
-       });
-  texts("--rank-set", "RANKS:NAME=V", "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
-       [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
+  texts("--set", "NAME=V,V",
+        "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
+        [&](const std::string& value) -> Result<void> {
+          NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
+          options.axes.push_back(std::move(axis));
+          return {};
+        });
+  texts("--rank-set", "RANKS:NAME=V",
+        "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
+        [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
   texts("--library", "NAME=PATH", "Load this shared library: nccl, nvml, cupti, cublaslt",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
-         options.libraries.push_back(std::move(library));
-         return {};
-       });
-  app.add_option("--override", options.overrides, "Sweep this variable although the environment sets it")
+        [&](const std::string& value) -> Result<void> {
+          NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
+          options.libraries.push_back(std::move(library));
+          return {};
+        });
+  app.add_option("--override", options.overrides,
+                 "Sweep this variable although the environment sets it")
       ->type_name("NAME");
   app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only");
 
-  number("--repeat", options.repeats, 1, "Fresh-process trials per setting (default 2)");
+  number("--repeat", options.repeats, 1,
+         "Fresh-process trials per setting (default 3 on GPUs, 2 on the CPU)");
   number("--warmups,-w", options.warmups, 0, "Untimed runs before timing (default 5)");
   number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
   number("--batches", options.batches, 1, "Timed batches per cell (default 5)");
   duration("--budget", options.budget_ns, "Time box per cell: cuts iterations, then batches");
-  duration("--cell-timeout", options.cell_deadline_ns, "A cell that takes longer is a hang (default 30s)");
-  duration("--startup-timeout", options.startup_deadline_ns, "From spawn to the first cell (default 180s)");
-  app.add_option("--seed", options.seed, "Order of trials and data patterns (default: random, recorded)")->type_name("N");
-  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")->type_name("FILE");
-  app.add_flag_callback("--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
-  app.add_flag_callback("--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+  duration("--cell-timeout", options.cell_deadline_ns,
+           "A cell that takes longer is a hang (default 30s)");
+  duration("--startup-timeout", options.startup_deadline_ns,
+           "From spawn to the first cell (default 180s)");
+  app.add_option("--seed", options.seed,
+                 "Order of trials and data patterns (default: random, recorded)")
+      ->type_name("N");
+  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")
+      ->type_name("FILE");
+  app.add_flag_callback(
+      "--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
+  app.add_flag_callback(
+      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
 }
 
 bool is_word_of_ours(const std::string& word) {
@@ -148,43 +178,57 @@ bool is_word_of_ours(const std::string& word) {
 
 Result<model::Setting> parse_setting(const std::string& text) {
   std::size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
+  if (equals == 0 || equals == std::string::npos)
+    return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
   return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-Result<void> add_rank_setting(const std::string& text, std::map<int, std::vector<model::Setting>>& per_rank) {
+Result<void> add_rank_setting(const std::string& text,
+                              std::map<int, std::vector<model::Setting>>& per_rank) {
   auto refuse = [&] {
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not RANKS:NAME=VALUE", text),
+    return fail(base::Error{Errc::invalid_argument,
+                            fmt::format("'{}' is not RANKS:NAME=VALUE", text),
                             "for example 0-3:NCCL_HOSTID=a or 5:NCCL_ALGO=Tree"});
   };
   std::size_t colon = text.find(':');
-  if (colon == 0 || colon == std::string::npos) return refuse();
+  if (colon == 0 || colon == std::string::npos)
+    return refuse();
   int first = 0;
   int last = 0;
   const char* end = text.data() + colon;
   auto [after, error] = std::from_chars(text.data(), end, first);
-  if (error != std::errc{}) return refuse();
+  if (error != std::errc{})
+    return refuse();
   last = first;
   if (after != end) {
-    if (*after != '-') return refuse();
+    if (*after != '-')
+      return refuse();
     auto [finish, range_error] = std::from_chars(after + 1, end, last);
-    if (range_error != std::errc{} || finish != end) return refuse();
+    if (range_error != std::errc{} || finish != end)
+      return refuse();
   }
-  if (first < 0 || last < first || last > 1'000'000) return refuse();
+  if (first < 0 || last < first || last > 1'000'000)
+    return refuse();
   auto setting = parse_setting(text.substr(colon + 1));
-  if (!setting) return refuse();
-  for (int rank = first; rank <= last; ++rank) per_rank[rank].push_back(*setting);
+  if (!setting)
+    return refuse();
+  for (int rank = first; rank <= last; ++rank)
+    per_rank[rank].push_back(*setting);
   return {};
 }
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  if (words.empty() || !is_word_of_ours(words.front())) words.insert(words.begin(), "run");
+  if (words.empty() || !is_word_of_ours(words.front()))
+    words.insert(words.begin(), "run");
   // The report has a program of its own, which reads its own arguments.
-  if (words.front() == "report") return ReportCommand{{words.begin() + 1, words.end()}};
-  if (words.front() == "--version") return VersionCommand{};
+  if (words.front() == "report")
+    return ReportCommand{{words.begin() + 1, words.end()}};
+  if (words.front() == "--version")
+    return VersionCommand{};
 
-  CLI::App app{"ncclprobe measures multi-GPU communication: NCCL collectives under different settings, each setting "
+  CLI::App app{"ncclprobe measures multi-GPU communication: NCCL collectives under different "
+               "settings, each setting "
                "in processes of its own, data checked in every cell. `run` may be left out.",
                "ncclprobe"};
   app.footer(k_footer);
@@ -194,12 +238,14 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* run = app.add_subcommand("run", "Measure, store and report");
   declare(*run, options);
   run->footer(k_run_footer);
-  CLI::App* plan = app.add_subcommand("plan", "Print the plan as a plan file, or with --dry-run the trials it means");
+  CLI::App* plan = app.add_subcommand(
+      "plan", "Print the plan as a plan file, or with --dry-run the trials it means");
   declare(*plan, options);
   plan->add_flag("--dry-run", dry_run, "Print the trials and the expected time");
   plan->footer(k_plan_footer);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
-  app.add_flag_callback("--version", [] {}, "Print versions, build options and architectures");
+  app.add_flag_callback(
+      "--version", [] {}, "Print versions, build options and architectures");
 
   std::reverse(words.begin(), words.end()); // CLI11 takes them last first
   try {
@@ -207,7 +253,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
   }
-  if (*plan) return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
+  if (*plan)
+    return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
   return RunCommand{options};
 }
 

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+#include "base/log.h"
+#include "model/trial.h"
+#include "workload/plan.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,15 +14,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "model/trial.h"
-#include "workload/plan.h"
-
 namespace ncclprobe::cli {
 
-// What the command line and a plan file can say. Unset means "not said": a value from the command line
-// wins over the plan file's, and that over the default job's.
+// What the command line and a plan file can say. Unset means "not said": a value from the command
+// line wins over the plan file's, and that over the default job's.
 struct RunOptions {
   std::optional<std::string> backend;
   std::optional<int> ranks;
@@ -69,7 +69,8 @@ using Command = std::variant<RunCommand, PlanCommand, ReportCommand, VersionComm
 Command parse_command_line(const std::vector<std::string>& arguments);
 
 // "0-3:NCCL_HOSTID=a" -> the setting for ranks 0 to 3. Errors: invalid_argument.
-base::Result<void> add_rank_setting(const std::string& text, std::map<int, std::vector<model::Setting>>& per_rank);
+base::Result<void> add_rank_setting(const std::string& text,
+                                    std::map<int, std::vector<model::Setting>>& per_rank);
 
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);

@@ -6,8 +6,8 @@
 
 namespace ncclprobe::cli {
 
-// `ncclprobe plan`: prints the plan file that means these options, or as a dry run the trials and the
-// time they are expected to take. Returns an exit code.
+// `ncclprobe plan`: prints the plan file that means these options, or as a dry run the trials and
+// the time they are expected to take. Returns an exit code.
 int plan_command(const World& world, RunOptions options, DryRun dry_run);
 
 } // namespace ncclprobe::cli

@@ -26,7 +26,8 @@ public:
   Result<void> read(const toml::table& table) {
     for (const auto& [key, node] : table) {
       auto handler = handlers().find(std::string(key.str()));
-      if (handler == handlers().end()) return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
+      if (handler == handlers().end())
+        return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
       NCCLPROBE_TRY(handler->second(*this, node));
     }
     return {};
@@ -39,32 +40,41 @@ private:
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
   }
   // An error of a parser of ours, with file and line.
-  tl::unexpected<Error> wrong(const toml::node& node, const Error& error) const { return wrong(node, error.text()); }
+  tl::unexpected<Error> wrong(const toml::node& node, const Error& error) const {
+    return wrong(node, error.text());
+  }
 
   Result<std::string> text(const toml::node& node, const char* what) const {
-    if (auto value = node.value_exact<std::string>()) return *value;
+    if (auto value = node.value_exact<std::string>())
+      return *value;
     return wrong(node, fmt::format("{} must be a string", what));
   }
 
-  template <typename T> Result<void> number(const toml::node& node, std::optional<T>& into, std::int64_t least) const {
+  template <typename T>
+  Result<void> number(const toml::node& node, std::optional<T>& into, std::int64_t least) const {
     auto value = node.value_exact<std::int64_t>();
-    if (!value || *value < least) return wrong(node, fmt::format("expected a whole number from {}", least));
-    if (!into) into = static_cast<T>(*value);
+    if (!value || *value < least)
+      return wrong(node, fmt::format("expected a whole number from {}", least));
+    if (!into)
+      into = static_cast<T>(*value);
     return {};
   }
 
   Result<void> duration(const toml::node& node, std::optional<std::int64_t>& into) const {
     NCCLPROBE_TRY_ASSIGN(const std::string value, text(node, "a duration"));
     auto parsed = base::parse_duration_ns(value);
-    if (!parsed) return wrong(node, parsed.error());
-    if (!into) into = *parsed;
+    if (!parsed)
+      return wrong(node, parsed.error());
+    if (!into)
+      into = *parsed;
     return {};
   }
 
   Result<std::vector<std::string>> texts(const toml::node& node, const char* what) const {
     std::vector<std::string> values;
     const toml::array* array = node.as_array();
-    if (array == nullptr) return wrong(node, fmt::format("{} must be an array of strings", what));
+    if (array == nullptr)
+      return wrong(node, fmt::format("{} must be an array of strings", what));
     for (const toml::node& element : *array) {
       NCCLPROBE_TRY_ASSIGN(auto value, text(element, what));
       values.push_back(std::move(value));
@@ -73,21 +83,26 @@ private:
   }
 
   template <typename T>
-  Result<void> names(const toml::node& node, const char* what, std::optional<std::vector<T>>& into) const {
+  Result<void> names(const toml::node& node, const char* what,
+                     std::optional<std::vector<T>>& into) const {
     NCCLPROBE_TRY_ASSIGN(const auto words, texts(node, what));
     std::vector<T> values;
     for (const std::string& word : words) {
       auto value = model::parse_enum<T>(word, what);
-      if (!value) return wrong(node, value.error());
+      if (!value)
+        return wrong(node, value.error());
       values.push_back(*value);
     }
-    if (!into) into = std::move(values);
+    if (!into)
+      into = std::move(values);
     return {};
   }
 
-  Result<std::vector<model::Setting>> settings(const toml::node* node, const toml::node& around) const {
+  Result<std::vector<model::Setting>> settings(const toml::node* node,
+                                               const toml::node& around) const {
     const toml::table* table = node ? node->as_table() : nullptr;
-    if (table == nullptr) return wrong(around, "expected environment = { NAME = \"value\" }");
+    if (table == nullptr)
+      return wrong(around, "expected environment = { NAME = \"value\" }");
     std::vector<model::Setting> result;
     for (const auto& [name, value] : *table) {
       NCCLPROBE_TRY_ASSIGN(auto content, text(value, "the value of a variable"));
@@ -97,11 +112,14 @@ private:
   }
 
   // Calls `handle` for each table of an array of tables.
-  template <typename Handle> Result<void> each_table(const toml::node& node, const char* name, Handle handle) {
+  template <typename Handle>
+  Result<void> each_table(const toml::node& node, const char* name, Handle handle) {
     const toml::array* array = node.as_array();
-    if (array == nullptr) return wrong(node, fmt::format("write [[{}]]", name));
+    if (array == nullptr)
+      return wrong(node, fmt::format("write [[{}]]", name));
     for (const toml::node& element : *array) {
-      if (!element.is_table()) return wrong(element, fmt::format("write [[{}]]", name));
+      if (!element.is_table())
+        return wrong(element, fmt::format("write [[{}]]", name));
       NCCLPROBE_TRY(handle(*element.as_table()));
     }
     return {};
@@ -111,7 +129,8 @@ private:
     return each_table(node, "axis", [&](const toml::table& table) -> Result<void> {
       const toml::node* name = table.get("name");
       const toml::node* values = table.get("values");
-      if (!name || !values) return wrong(table, "an axis needs a name and values");
+      if (!name || !values)
+        return wrong(table, "an axis needs a name and values");
       NCCLPROBE_TRY_ASSIGN(auto variable, text(*name, "the name of an axis"));
       NCCLPROBE_TRY_ASSIGN(auto list, texts(*values, "the values of an axis"));
       options_.axes.push_back({std::move(variable), std::move(list)});
@@ -130,12 +149,14 @@ private:
   Result<void> rank_settings(const toml::node& node) {
     return each_table(node, "rank_set", [&](const toml::table& table) -> Result<void> {
       const toml::node* ranks = table.get("ranks");
-      if (!ranks) return wrong(table, "a rank_set needs ranks, such as \"0-3\"");
+      if (!ranks)
+        return wrong(table, "a rank_set needs ranks, such as \"0-3\"");
       NCCLPROBE_TRY_ASSIGN(const auto range, text(*ranks, "ranks"));
       NCCLPROBE_TRY_ASSIGN(const auto environment, settings(table.get("environment"), table));
       for (const model::Setting& one : environment) {
         auto added = add_rank_setting(range + ":" + one.name + "=" + one.value, options_.per_rank);
-        if (!added) return wrong(table, added.error());
+        if (!added)
+          return wrong(table, added.error());
       }
       return {};
     });
@@ -143,26 +164,75 @@ private:
 
   static const std::map<std::string, Handler>& handlers() {
     static const std::map<std::string, Handler> table{
-        {"backend", [](Reader& self, const toml::node& node) { return self.plain_text(node, self.options_.backend); }},
-        {"output", [](Reader& self, const toml::node& node) { return self.plain_text(node, self.options_.output); }},
+        {"backend",
+         [](Reader& self, const toml::node& node) {
+           return self.plain_text(node, self.options_.backend);
+         }},
+        {"output",
+         [](Reader& self, const toml::node& node) {
+           return self.plain_text(node, self.options_.output);
+         }},
         {"sizes", [](Reader& self, const toml::node& node) { return self.size_list(node); }},
-        {"collectives", [](Reader& self, const toml::node& node) { return self.names(node, "collective", self.options_.collectives); }},
-        {"types", [](Reader& self, const toml::node& node) { return self.names(node, "data type", self.options_.types); }},
-        {"ops", [](Reader& self, const toml::node& node) { return self.names(node, "reduction", self.options_.ops); }},
-        {"placement", [](Reader& self, const toml::node& node) { return self.names(node, "placement", self.options_.placements); }},
-        {"ranks", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.ranks, 1); }},
-        {"devices_per_worker", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.seats_per_worker, 1); }},
-        {"root", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.root, 0); }},
-        {"warmups", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.warmups, 0); }},
-        {"iterations", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.iterations, 1); }},
-        {"batches", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.batches, 1); }},
-        {"repeat", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.repeats, 1); }},
-        {"seed", [](Reader& self, const toml::node& node) { return self.number(node, self.options_.seed, 0); }},
-        {"budget", [](Reader& self, const toml::node& node) { return self.duration(node, self.options_.budget_ns); }},
-        {"cell_timeout", [](Reader& self, const toml::node& node) { return self.duration(node, self.options_.cell_deadline_ns); }},
-        {"startup_timeout", [](Reader& self, const toml::node& node) { return self.duration(node, self.options_.startup_deadline_ns); }},
-        {"no_sweep", [](Reader& self, const toml::node& node) { return self.flag(node, self.options_.no_sweep); }},
-        {"override", [](Reader& self, const toml::node& node) { return self.override_names(node); }},
+        {"collectives",
+         [](Reader& self, const toml::node& node) {
+           return self.names(node, "collective", self.options_.collectives);
+         }},
+        {"types",
+         [](Reader& self, const toml::node& node) {
+           return self.names(node, "data type", self.options_.types);
+         }},
+        {"ops",
+         [](Reader& self, const toml::node& node) {
+           return self.names(node, "reduction", self.options_.ops);
+         }},
+        {"placement",
+         [](Reader& self, const toml::node& node) {
+           return self.names(node, "placement", self.options_.placements);
+         }},
+        {"ranks", [](Reader& self,
+                     const toml::node& node) { return self.number(node, self.options_.ranks, 1); }},
+        {"devices_per_worker",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.seats_per_worker, 1);
+         }},
+        {"root", [](Reader& self,
+                    const toml::node& node) { return self.number(node, self.options_.root, 0); }},
+        {"warmups",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.warmups, 0);
+         }},
+        {"iterations",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.iterations, 1);
+         }},
+        {"batches",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.batches, 1);
+         }},
+        {"repeat",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.repeats, 1);
+         }},
+        {"seed", [](Reader& self,
+                    const toml::node& node) { return self.number(node, self.options_.seed, 0); }},
+        {"budget",
+         [](Reader& self, const toml::node& node) {
+           return self.duration(node, self.options_.budget_ns);
+         }},
+        {"cell_timeout",
+         [](Reader& self, const toml::node& node) {
+           return self.duration(node, self.options_.cell_deadline_ns);
+         }},
+        {"startup_timeout",
+         [](Reader& self, const toml::node& node) {
+           return self.duration(node, self.options_.startup_deadline_ns);
+         }},
+        {"no_sweep",
+         [](Reader& self, const toml::node& node) {
+           return self.flag(node, self.options_.no_sweep);
+         }},
+        {"override",
+         [](Reader& self, const toml::node& node) { return self.override_names(node); }},
         {"axis", [](Reader& self, const toml::node& node) { return self.axes(node); }},
         {"setting", [](Reader& self, const toml::node& node) { return self.combinations(node); }},
         {"rank_set", [](Reader& self, const toml::node& node) { return self.rank_settings(node); }},
@@ -173,19 +243,23 @@ private:
 
   Result<void> plain_text(const toml::node& node, std::optional<std::string>& into) const {
     NCCLPROBE_TRY_ASSIGN(auto value, text(node, "the value"));
-    if (!into) into = std::move(value);
+    if (!into)
+      into = std::move(value);
     return {};
   }
   Result<void> size_list(const toml::node& node) const {
     NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "sizes"));
     auto parsed = base::parse_sizes(value);
-    if (!parsed) return wrong(node, parsed.error());
-    if (!options_.sizes) options_.sizes = std::move(*parsed);
+    if (!parsed)
+      return wrong(node, parsed.error());
+    if (!options_.sizes)
+      options_.sizes = std::move(*parsed);
     return {};
   }
   Result<void> flag(const toml::node& node, bool& into) const {
     auto value = node.value_exact<bool>();
-    if (!value) return wrong(node, "expected true or false");
+    if (!value)
+      return wrong(node, "expected true or false");
     into = into || *value;
     return {};
   }
@@ -204,20 +278,25 @@ private:
   RunOptions& options_;
 };
 
-template <typename T> toml::array names_of(const std::vector<T>& values) {
+template <typename T>
+toml::array names_of(const std::vector<T>& values) {
   toml::array array;
-  for (T value : values) array.push_back(std::string(model::to_string(value)));
+  for (T value : values)
+    array.push_back(std::string(model::to_string(value)));
   return array;
 }
 
 toml::table table_of(const std::vector<model::Setting>& settings) {
   toml::table table;
-  for (const model::Setting& one : settings) table.insert(one.name, one.value);
+  for (const model::Setting& one : settings)
+    table.insert(one.name, one.value);
   table.is_inline(true);
   return table;
 }
 
-std::string duration_text(std::int64_t ns) { return fmt::format("{}us", ns / 1000); }
+std::string duration_text(std::int64_t ns) {
+  return fmt::format("{}us", ns / 1000);
+}
 
 } // namespace
 
@@ -227,27 +306,37 @@ Result<void> apply_plan_file(const std::filesystem::path& path, RunOptions& opti
     toml::table table = toml::parse(content, path.string());
     return Reader(path.string(), options).read(table);
   } catch (const toml::parse_error& error) {
-    return fail(Errc::invalid_argument, "{}:{}: {}", path.string(), error.source().begin.line, error.description());
+    return fail(Errc::invalid_argument, "{}:{}: {}", path.string(), error.source().begin.line,
+                error.description());
   }
 }
 
 std::string write_plan_file(const RunOptions& options) {
   toml::table table;
   auto put = [&](const char* key, const auto& value) {
-    if (value) table.insert(key, static_cast<std::int64_t>(*value));
+    if (value)
+      table.insert(key, static_cast<std::int64_t>(*value));
   };
   auto put_duration = [&](const char* key, const std::optional<std::int64_t>& value) {
-    if (value) table.insert(key, duration_text(*value));
+    if (value)
+      table.insert(key, duration_text(*value));
   };
-  if (options.backend) table.insert("backend", *options.backend);
-  if (options.output) table.insert("output", *options.output);
-  if (options.collectives) table.insert("collectives", names_of(*options.collectives));
-  if (options.types) table.insert("types", names_of(*options.types));
-  if (options.ops) table.insert("ops", names_of(*options.ops));
-  if (options.placements) table.insert("placement", names_of(*options.placements));
+  if (options.backend)
+    table.insert("backend", *options.backend);
+  if (options.output)
+    table.insert("output", *options.output);
+  if (options.collectives)
+    table.insert("collectives", names_of(*options.collectives));
+  if (options.types)
+    table.insert("types", names_of(*options.types));
+  if (options.ops)
+    table.insert("ops", names_of(*options.ops));
+  if (options.placements)
+    table.insert("placement", names_of(*options.placements));
   if (options.sizes) {
     std::string list;
-    for (std::uint64_t size : *options.sizes) list += (list.empty() ? "" : ",") + base::format_bytes(size);
+    for (std::uint64_t size : *options.sizes)
+      list += (list.empty() ? "" : ",") + base::format_bytes(size);
     table.insert("sizes", list);
   }
   put("ranks", options.ranks);
@@ -261,22 +350,30 @@ std::string write_plan_file(const RunOptions& options) {
   put_duration("budget", options.budget_ns);
   put_duration("cell_timeout", options.cell_deadline_ns);
   put_duration("startup_timeout", options.startup_deadline_ns);
-  if (options.no_sweep) table.insert("no_sweep", true);
+  if (options.no_sweep)
+    table.insert("no_sweep", true);
   toml::array overrides, axes, settings, rank_sets;
-  for (const std::string& name : options.overrides) overrides.push_back(name);
+  for (const std::string& name : options.overrides)
+    overrides.push_back(name);
   for (const workload::Axis& axis : options.axes) {
     toml::array values;
-    for (const std::string& value : axis.values) values.push_back(value);
+    for (const std::string& value : axis.values)
+      values.push_back(value);
     axes.push_back(toml::table{{"name", axis.name}, {"values", values}});
   }
   for (const auto& combination : options.settings)
     settings.push_back(toml::table{{"environment", table_of(combination)}});
   for (const auto& [rank, own] : options.per_rank)
-    rank_sets.push_back(toml::table{{"ranks", std::to_string(rank)}, {"environment", table_of(own)}});
-  if (!overrides.empty()) table.insert("override", overrides);
-  if (!axes.empty()) table.insert("axis", axes);
-  if (!settings.empty()) table.insert("setting", settings);
-  if (!rank_sets.empty()) table.insert("rank_set", rank_sets);
+    rank_sets.push_back(
+        toml::table{{"ranks", std::to_string(rank)}, {"environment", table_of(own)}});
+  if (!overrides.empty())
+    table.insert("override", overrides);
+  if (!axes.empty())
+    table.insert("axis", axes);
+  if (!settings.empty())
+    table.insert("setting", settings);
+  if (!rank_sets.empty())
+    table.insert("rank_set", rank_sets);
   if (!options.libraries.empty()) {
     toml::table libraries = table_of(options.libraries);
     libraries.is_inline(false);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-
 #include "cli/options.h"
+
+#include <filesystem>
 
 // Plan files are TOML and say anything the command line can:
 //

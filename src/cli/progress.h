@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launch/supervisor.h"
+
 #include <cstdint>
 #include <string>
-
-#include "launch/supervisor.h"
 
 namespace ncclprobe::cli {
 

@@ -81,6 +81,12 @@ int report_run(const ReportOptions& options, std::ostream& out, std::ostream& er
                      "name another file"},
                     base::k_exit_usage);
 
+  // A run that was stopped lies in parts. They are read all the same if they cannot be folded: the
+  // run is still going on, or the folder is not ours to write.
+  if (auto folded = store::fold(options.run_file); folded)
+    for (const std::string& damaged : folded->damaged)
+      err << "ncclprobe-report: left out of the run file: " << damaged << "\n";
+
   auto run = store::read_run(options.run_file);
   if (!run) {
     base::Error error = run.error();

@@ -5,8 +5,8 @@
 
 #include "analysis/report/report.h"
 #include "base/clock.h"
-#include "base/units.h"
 #include "base/exit_code.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "cli/default_job.h"
 #include "cli/plan_file.h"
@@ -14,6 +14,8 @@
 #include "cli/verdict.h"
 #include "store/run_file.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -28,7 +30,8 @@ std::atomic<int> stop_signal{0};
 
 void on_stop_signal(int number) {
   stop_signal = number;
-  if (launch::Supervisor* supervisor = supervisor_to_stop) supervisor->request_stop();
+  if (launch::Supervisor* supervisor = supervisor_to_stop)
+    supervisor->request_stop();
 }
 
 // Ctrl-C and termination stop the current trial while this object lives.
@@ -38,7 +41,8 @@ public:
     supervisor_to_stop = &supervisor;
     struct sigaction action {};
     action.sa_handler = on_stop_signal;
-    for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+    for (int number : {SIGINT, SIGTERM, SIGHUP})
+      sigaction(number, &action, nullptr);
   }
   ~StopOnSignal() { supervisor_to_stop = nullptr; }
   StopOnSignal(const StopOnSignal&) = delete;
@@ -48,11 +52,12 @@ public:
 std::string random_uuid() {
   std::random_device device;
   std::uint32_t words[4];
-  for (std::uint32_t& word : words) word = device();
+  for (std::uint32_t& word : words)
+    word = device();
   words[1] = (words[1] & 0xFFFF0FFF) | 0x4000; // version 4
   words[2] = (words[2] & 0x3FFFFFFF) | 0x80000000;
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:04x}{:08x}", words[0], words[1] >> 16, words[1] & 0xFFFF,
-                     words[2] >> 16, words[2] & 0xFFFF, words[3]);
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:04x}{:08x}", words[0], words[1] >> 16,
+                     words[1] & 0xFFFF, words[2] >> 16, words[2] & 0xFFFF, words[3]);
 }
 
 std::string default_output() {
@@ -64,11 +69,15 @@ std::string default_output() {
   return text;
 }
 
-// Variables that bear on the result: the libraries' own and where the loader looks.
+// Variables that bear on the result: the libraries' own, which GPUs are seen, where the loader
+// looks.
 bool bears_on_results(std::string_view name) {
-  for (std::string_view prefix : {"NCCL_", "NCCLPROBE_", "GLOO_", "CUDA_", "UCX_", "NVIDIA_", "OMP_"})
-    if (name.starts_with(prefix)) return true;
-  return name == "LD_LIBRARY_PATH" || name == "LD_PRELOAD";
+  for (std::string_view prefix : {"NCCL_", "NCCLPROBE_", "GLOO_", "CUDA_", "UCX_", "OMP_"})
+    if (name.starts_with(prefix))
+      return true;
+  constexpr std::array k_others{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "LD_LIBRARY_PATH",
+                                "LD_PRELOAD"};
+  return std::find(k_others.begin(), k_others.end(), name) != k_others.end();
 }
 
 model::RunHeader make_header(const World& world, const Session& session, const RunOptions& options,
@@ -84,22 +93,27 @@ model::RunHeader make_header(const World& world, const Session& session, const R
   header.backend_reason = session.backend.reason;
   header.synthetic = session.backend.name == "synthetic";
   header.hosts = session.hosts;
-  for (const launch::RankSeat& seat : session.layout.seats) header.ranks.push_back({seat.rank, seat.host, seat.device});
+  for (const launch::RankSeat& seat : session.layout.seats)
+    header.ranks.push_back({seat.rank, seat.host, seat.device});
   for (const auto& [name, value] : world.environment_by_name)
-    if (bears_on_results(name)) header.environment.push_back({name, value});
+    if (bears_on_results(name))
+      header.environment.push_back({name, value});
   header.pinned = plan.pinned;
   header.planned_trials = static_cast<int>(plan.trials.size());
   return header;
 }
 
 void say_what_is_coming(const Session& session, const workload::Plan& plan, double expected_ns) {
-  spdlog::info("{} backend ({}), {} ranks on {} host(s), {} trials of {} cells, about {}", session.backend.name,
-               session.backend.reason, session.layout.ranks(), session.layout.hosts.size(), plan.trials.size(),
-               plan.trials.front().cells.size(), base::format_duration(expected_ns));
+  spdlog::info("{} backend ({}), {} ranks on {} host(s), {} trials of {} cells, about {}",
+               session.backend.name, session.backend.reason, session.layout.ranks(),
+               session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
+               base::format_duration(expected_ns));
   for (const model::Setting& pinned : plan.pinned)
-    spdlog::warn("{}={} is set in the environment and stays so in every trial; --override {} sweeps it", pinned.name,
-                 pinned.value, pinned.name);
-  for (const std::string& note : plan.notes) spdlog::info("left out: {}", note);
+    spdlog::warn(
+        "{}={} is set in the environment and stays so in every trial; --override {} sweeps it",
+        pinned.name, pinned.value, pinned.name);
+  for (const std::string& note : plan.notes)
+    spdlog::info("left out: {}", note);
 }
 
 // Runs the trials and stores each as it ends. Returns the first error of storing.
@@ -111,36 +125,42 @@ base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan&
     NCCLPROBE_TRY(store::write_part(output, record));
     tally.add(record);
     progress.end_trial(record);
-    if (stop_signal != 0) break;
+    if (supervisor.stopped())
+      break;
   }
   return {};
 }
 
 base::Result<std::string> fold_and_report(const std::filesystem::path& output) {
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(output));
-  for (const std::string& damaged : folded.damaged) spdlog::error("left out of the run file: {}", damaged);
+  for (const std::string& damaged : folded.damaged)
+    spdlog::error("left out of the run file: {}", damaged);
   NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(output));
   return analysis::render_report(run, analysis::Format::table);
 }
 
-int finish(const std::filesystem::path& output, const base::Result<void>& stored, const Tally& tally) {
+int finish(const std::filesystem::path& output, const base::Result<void>& stored,
+           const Tally& tally) {
   if (!stored) {
-    spdlog::error("{}; the trials stored before are in {}", stored.error().text(), store::parts_folder(output).string());
+    spdlog::error("{}; the trials stored before are in {}", stored.error().text(),
+                  store::parts_folder(output).string());
     return exit_code_of(stored.error());
   }
   if (stop_signal == SIGTERM) { // under mpirun less than a second is left: folding can wait
-    spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were finished", output.string());
+    spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were finished",
+                 output.string());
     return base::k_exit_interrupted;
   }
   auto report = fold_and_report(output);
-  if (!report) return give_up(report.error());
+  if (!report)
+    return give_up(report.error());
   fmt::print("{}\nrun file: {}\n", *report, output.string());
   return stop_signal != 0 ? static_cast<int>(base::k_exit_interrupted) : tally.exit_code();
 }
 
 // The leader's part; `supervisor` is released in any case, so that the others end too.
-int lead(const World& world, Session& session, const RunOptions& options, const workload::Plan& plan,
-         launch::Supervisor& supervisor, Progress& progress) {
+int lead(const World& world, Session& session, const RunOptions& options,
+         const workload::Plan& plan, launch::Supervisor& supervisor, Progress& progress) {
   std::filesystem::path output = options.output.value_or(default_output());
   if (auto begun = store::begin_run(output, make_header(world, session, options, plan)); !begun) {
     supervisor.release();
@@ -156,11 +176,14 @@ int lead(const World& world, Session& session, const RunOptions& options, const 
 
 int run_command(const World& world, RunOptions options) {
   base::Result<void> opened;
-  if (!options.plan_file.empty()) opened = apply_plan_file(options.plan_file, options);
+  if (!options.plan_file.empty())
+    opened = apply_plan_file(options.plan_file, options);
   Session session;
-  if (opened) opened = open_session(world, options, session);
+  if (opened)
+    opened = open_session(world, options, session);
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
-  if (!opened) return leader ? give_up(opened.error()) : exit_code_of(opened.error());
+  if (!opened)
+    return leader ? give_up(opened.error()) : exit_code_of(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
   launch::SupervisorOptions how;
   how.program = session.worker;
@@ -174,7 +197,8 @@ int run_command(const World& world, RunOptions options) {
   auto plan = workload::make_plan(make_request(options, session, world));
   Progress* progress_now = nullptr;
   how.on_progress = [&](const launch::TrialProgress& now) {
-    if (progress_now) progress_now->update(now);
+    if (progress_now)
+      progress_now->update(now);
   };
   launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
   if (!plan) {
@@ -183,7 +207,8 @@ int run_command(const World& world, RunOptions options) {
   }
   StopOnSignal stopper(supervisor);
   double expected_ns = 0;
-  for (const model::TrialSpec& trial : plan->trials) expected_ns += expected_trial_ns(trial);
+  for (const model::TrialSpec& trial : plan->trials)
+    expected_ns += expected_trial_ns(trial);
   say_what_is_coming(session, *plan, expected_ns);
   Progress progress(Progress::style_for(options.verbosity == base::Verbosity::quiet, STDERR_FILENO),
                     static_cast<int>(plan->trials.size()), expected_ns);

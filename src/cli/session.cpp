@@ -22,6 +22,14 @@ bool started_by_launcher(const World& world) {
                      [&](const char* name) { return world.environment_by_name.contains(name); });
 }
 
+// `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
+// threads: only a binding that the user asked for is handed on.
+launch::Affinity affinity_of_workers(const World& world) {
+  bool bound = world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch");
+  bool asked_for = world.environment_by_name.contains("OMPI_MCA_hwloc_base_binding_policy");
+  return bound && !asked_for ? launch::Affinity::whole_host : launch::Affinity::inherited;
+}
+
 launch::SupervisorReport report_of_this_host(const World& world) {
   launch::SupervisorReport report;
   char name[256] = {};
@@ -34,14 +42,15 @@ launch::SupervisorReport report_of_this_host(const World& world) {
 }
 
 void add_inventory(const launch::WorkerProgram& worker, launch::SupervisorReport& report) {
-  launch::WorkerProgram inventory = worker;
-  inventory.arguments = {"--inventory"};
-  auto host = launch::take_inventory(inventory, k_inventory_patience);
-  if (host) report.inventory = std::move(*host);
-  else report.problem = host.error().text();
+  auto host = launch::take_inventory(worker, k_inventory_patience);
+  if (host)
+    report.inventory = std::move(*host);
+  else
+    report.problem = host.error().text();
 }
 
-Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet, const launch::SupervisorReport& own) {
+Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
+                                                       const launch::SupervisorReport& own) {
   std::vector<launch::SupervisorReport> reports;
   for (const std::string& text : fleet.all_gather(encode_report(own))) {
     NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
@@ -52,20 +61,29 @@ Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet, con
 
 Result<void> agree(const World& world, const RunOptions& options, Session& session) {
   NCCLPROBE_TRY(launch::check_launcher(world.environment_by_name, session.fleet->size()));
-  session.worker = {world.program_folder / "ncclprobe-worker", {}, world.environment};
+  session.worker = {
+      world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
   launch::SupervisorReport own = report_of_this_host(world);
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   std::vector<int> hosts = launch::host_numbers(session.reports);
   auto me = static_cast<std::size_t>(session.fleet->rank());
-  bool first_here = std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
-  if (first_here) add_inventory(session.worker, own);
+  bool first_here =
+      std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
+  if (first_here)
+    add_inventory(session.worker, own);
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
   for (const launch::SupervisorReport& report : session.reports)
-    if (report.inventory) session.hosts.push_back(*report.inventory);
-  NCCLPROBE_TRY_ASSIGN(session.backend, launch::choose_backend(options.backend.value_or("auto"), session.hosts));
-  NCCLPROBE_TRY_ASSIGN(session.layout,
-                       launch::make_layout(session.reports, session.hosts, session.backend.name, options.ranks));
+    if (report.inventory)
+      session.hosts.push_back(*report.inventory);
+  NCCLPROBE_TRY_ASSIGN(session.backend,
+                       launch::choose_backend(options.backend.value_or("auto"), session.hosts));
+  // `mpirun -np 1` means one rank; without mpirun one supervisor drives them all.
+  std::optional<int> ranks = options.ranks;
+  if (!ranks && started_by_launcher(world) && session.fleet->size() == 1)
+    ranks = 1;
+  NCCLPROBE_TRY_ASSIGN(session.layout, launch::make_layout(session.reports, session.hosts,
+                                                           session.backend.name, ranks));
   return {};
 }
 
@@ -85,7 +103,8 @@ Result<void> open_local_session(const World& world, const RunOptions& options, S
   return agree(world, options, session);
 }
 
-workload::PlanRequest make_request(const RunOptions& options, const Session& session, const World& world) {
+workload::PlanRequest make_request(const RunOptions& options, const Session& session,
+                                   const World& world) {
   workload::PlanRequest request;
   request.backend = session.backend.name;
   request.ranks = session.layout.ranks();
@@ -95,7 +114,8 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.ops = *options.ops;
   request.placements = *options.placements;
   request.root = *options.root;
-  request.timing = {*options.warmups, *options.iterations, *options.batches, options.budget_ns.value_or(0)};
+  request.timing = {*options.warmups, *options.iterations, *options.batches,
+                    options.budget_ns.value_or(0)};
   request.cell_deadline_ns = *options.cell_deadline_ns;
   request.startup_deadline_ns = *options.startup_deadline_ns;
   request.axes = options.axes;

@@ -2,29 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/options.h"
+#include "launch/assembly.h"
+#include "launch/supervisor.h"
+
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/options.h"
-#include "launch/assembly.h"
-#include "launch/supervisor.h"
-
 namespace ncclprobe::cli {
 
 // What main knows of the outside world, read once.
 struct World {
-  std::vector<std::string> arguments;             // argv
-  std::vector<std::string> environment;           // "NAME=value", unchanged
+  std::vector<std::string> arguments;   // argv
+  std::vector<std::string> environment; // "NAME=value", unchanged
   std::map<std::string, std::string> environment_by_name;
-  std::filesystem::path program_folder;           // where ncclprobe itself lies
-  bool speaks = true;                             // false on ranks other than 0 of a launched job
+  std::filesystem::path program_folder; // where ncclprobe itself lies
+  bool speaks = true;                   // false on ranks other than 0 of a launched job
 };
 
-// What is known before the first trial: who takes part, on what, with which backend. The same on all
-// supervisors.
+// What is known before the first trial: who takes part, on what, with which backend. The same on
+// all supervisors.
 struct Session {
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports;
@@ -35,14 +35,16 @@ struct Session {
 };
 
 // Joins the fleet (MPI only if a launcher started us), takes inventory of each host and agrees on
-// backend and layout. Errors: as launch/assembly.h; on a fleet all supervisors fail alike. `fleet` is
-// kept in `session` even then, so that the caller can tell who should speak.
+// backend and layout. Errors: as launch/assembly.h; on a fleet all supervisors fail alike. `fleet`
+// is kept in `session` even then, so that the caller can tell who should speak.
 base::Result<void> open_session(const World& world, const RunOptions& options, Session& session);
 
 // Inventory and backend of this host alone, for `plan`.
-base::Result<void> open_local_session(const World& world, const RunOptions& options, Session& session);
+base::Result<void> open_local_session(const World& world, const RunOptions& options,
+                                      Session& session);
 
 // Request for make_plan() from complete options (fill_defaults()).
-workload::PlanRequest make_request(const RunOptions& options, const Session& session, const World& world);
+workload::PlanRequest make_request(const RunOptions& options, const Session& session,
+                                   const World& world);
 
 } // namespace ncclprobe::cli

@@ -13,12 +13,16 @@ using base::Errc;
 int exit_code_of(const base::Error& error) {
   switch (error.code) {
   case Errc::invalid_argument:
-  case Errc::not_found: return base::k_exit_usage;
-  case Errc::io: return base::k_exit_output;
+  case Errc::not_found:
+    return base::k_exit_usage;
+  case Errc::io:
+    return base::k_exit_output;
   case Errc::mismatch:
   case Errc::unavailable:
-  case Errc::unsupported: return base::k_exit_environment;
-  default: return base::k_exit_internal;
+  case Errc::unsupported:
+    return base::k_exit_environment;
+  default:
+    return base::k_exit_internal;
   }
 }
 
@@ -37,12 +41,15 @@ void Tally::add(const model::TrialRecord& trial) {
     cells_say_it = true;
     ++(cell.outcome.kind == model::OutcomeKind::wrong_data ? wrong_ : failed_);
   }
-  if (!trial.outcome.ok() && !cells_say_it) ++failed_;
+  if (!trial.outcome.ok() && !cells_say_it)
+    ++failed_;
 }
 
 int Tally::exit_code() const {
-  if (wrong_ > 0) return base::k_exit_wrong_data;
-  if (ok_ == 0) return base::k_exit_nothing;
+  if (wrong_ > 0)
+    return base::k_exit_wrong_data;
+  if (ok_ == 0)
+    return base::k_exit_nothing;
   return failed_ > 0 ? base::k_exit_some_failed : base::k_exit_ok;
 }
 

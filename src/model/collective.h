@@ -6,8 +6,8 @@
 
 namespace ncclprobe::model {
 
-// What a group of ranks does together. send_recv is the neighbour ring of nccl-tests' sendrecv: each
-// rank sends to the next and receives from the previous.
+// What a group of ranks does together. send_recv is the neighbour ring of nccl-tests' sendrecv:
+// each rank sends to the next and receives from the previous.
 enum class Collective {
   all_reduce,
   all_gather,
@@ -56,11 +56,15 @@ struct BlockCounts {
 constexpr BlockCounts block_counts(Collective collective, int n) {
   switch (collective) {
   case Collective::all_gather:
-  case Collective::gather: return {1, n};
+  case Collective::gather:
+    return {1, n};
   case Collective::reduce_scatter:
-  case Collective::scatter: return {n, 1};
-  case Collective::all_to_all: return {n, n};
-  default: return {1, 1};
+  case Collective::scatter:
+    return {n, 1};
+  case Collective::all_to_all:
+    return {n, n};
+  default:
+    return {1, 1};
   }
 }
 

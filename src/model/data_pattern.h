@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
-#include <cstdint>
-
 #include "model/collective.h"
 #include "model/data_type.h"
 #include "model/reduce_op.h"
+
+#include <bit>
+#include <cstdint>
 
 // The oracle of the data check: what every rank puts in and what must come out, computed from
 // indexes alone and never by the library under test. Everything is constexpr, so that a CUDA kernel
@@ -29,7 +29,8 @@ struct Pattern {
 
   // The integer that `rank` contributes at `index`.
   constexpr std::uint32_t value(int rank, std::uint64_t index) const {
-    if (sparsity > 1 && (index + static_cast<std::uint64_t>(rank)) % sparsity != 0) return 0;
+    if (sparsity > 1 && (index + static_cast<std::uint64_t>(rank)) % sparsity != 0)
+      return 0;
     std::uint64_t x = seed + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15 + index;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9; // splitmix64's mixing, shortened
     x ^= x >> 27;
@@ -40,10 +41,14 @@ struct Pattern {
 // Largest integer up to which every integer is exact in the type and none is the poison.
 constexpr std::uint32_t exact_limit(DataType type) {
   switch (type) {
-  case DataType::u8: return 254;
-  case DataType::bf16: return 256;
-  case DataType::f16: return 2048;
-  default: return 1U << 24;
+  case DataType::u8:
+    return 254;
+  case DataType::bf16:
+    return 256;
+  case DataType::f16:
+    return 2048;
+  default:
+    return 1U << 24;
   }
 }
 
@@ -51,10 +56,13 @@ constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataTyp
                               int ranks) {
   std::uint32_t limit = exact_limit(type);
   bool adds = reduces(collective) && (op == ReduceOp::sum || op == ReduceOp::avg);
-  if (!adds) return {seed, limit, 1};
+  if (!adds)
+    return {seed, limit, 1};
   auto n = static_cast<std::uint32_t>(ranks);
-  if (op == ReduceOp::avg && is_float(type) && !std::has_single_bit(n)) return {seed, limit, n};
-  if (limit / n >= 7) return {seed, limit / n + 1, 1};
+  if (op == ReduceOp::avg && is_float(type) && !std::has_single_bit(n))
+    return {seed, limit, n};
+  if (limit / n >= 7)
+    return {seed, limit / n + 1, 1};
   std::uint32_t contributors = limit / 7; // per element, so that 7 from each stay exact
   return {seed, 8, (n + contributors - 1) / contributors};
 }
@@ -78,34 +86,47 @@ struct Expectation {
     std::uint64_t result = pattern.value(0, index);
     for (int rank = 1; rank < ranks; ++rank) {
       std::uint64_t next = pattern.value(rank, index);
-      if (op == ReduceOp::max) result = next > result ? next : result;
-      else if (op == ReduceOp::min) result = next < result ? next : result;
-      else result += next;
+      if (op == ReduceOp::max)
+        result = next > result ? next : result;
+      else if (op == ReduceOp::min)
+        result = next < result ? next : result;
+      else
+        result += next;
     }
-    if (op != ReduceOp::avg) return static_cast<double>(result);
+    if (op != ReduceOp::avg)
+      return static_cast<double>(result);
     auto n = static_cast<std::uint64_t>(ranks);
     return is_float(type) ? static_cast<double>(result) / static_cast<double>(n)
                           : static_cast<double>(result / n);
   }
 };
 
-// For rank `rank` of a communicator of `ranks`, after a collective of `count` elements (counted as in
-// NCCL's call of that name). send_recv is the ring: data comes from the previous rank.
-constexpr Expectation expectation_for(Collective collective, ReduceOp op, int root, std::uint64_t count,
-                                      int rank, int ranks) {
+// For rank `rank` of a communicator of `ranks`, after a collective of `count` elements (counted as
+// in NCCL's call of that name). send_recv is the ring: data comes from the previous rank.
+constexpr Expectation expectation_for(Collective collective, ReduceOp op, int root,
+                                      std::uint64_t count, int rank, int ranks) {
   auto block = count == 0 ? 1 : count;
   auto r = static_cast<std::uint64_t>(rank);
   auto n = static_cast<std::uint64_t>(ranks);
   switch (collective) {
-  case Collective::all_reduce: return {true, op, ranks, 0, 0, block, count};
-  case Collective::reduce: return {true, op, ranks, 0, 0, block, rank == root ? count : 0};
-  case Collective::reduce_scatter: return {true, op, ranks, 0, r * count, block, count};
-  case Collective::broadcast: return {false, op, ranks, root, 0, block, count};
-  case Collective::all_gather: return {false, op, ranks, 0, 0, block, n * count};
-  case Collective::gather: return {false, op, ranks, 0, 0, block, rank == root ? n * count : 0};
-  case Collective::scatter: return {false, op, ranks, root, r * count, block, count};
-  case Collective::all_to_all: return {false, op, ranks, 0, r * count, block, n * count};
-  case Collective::send_recv: return {false, op, ranks, (rank + ranks - 1) % ranks, 0, block, count};
+  case Collective::all_reduce:
+    return {true, op, ranks, 0, 0, block, count};
+  case Collective::reduce:
+    return {true, op, ranks, 0, 0, block, rank == root ? count : 0};
+  case Collective::reduce_scatter:
+    return {true, op, ranks, 0, r * count, block, count};
+  case Collective::broadcast:
+    return {false, op, ranks, root, 0, block, count};
+  case Collective::all_gather:
+    return {false, op, ranks, 0, 0, block, n * count};
+  case Collective::gather:
+    return {false, op, ranks, 0, 0, block, rank == root ? n * count : 0};
+  case Collective::scatter:
+    return {false, op, ranks, root, r * count, block, count};
+  case Collective::all_to_all:
+    return {false, op, ranks, 0, r * count, block, n * count};
+  case Collective::send_recv:
+    return {false, op, ranks, (rank + ranks - 1) % ranks, 0, block, count};
   }
   return {};
 }
@@ -119,9 +140,12 @@ constexpr std::uint64_t encode(DataType type, double value) {
   };
   switch (type) {
   case DataType::u8:
-  case DataType::i32: return static_cast<std::uint64_t>(value);
-  case DataType::f64: return std::bit_cast<std::uint64_t>(value);
-  case DataType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  case DataType::i32:
+    return static_cast<std::uint64_t>(value);
+  case DataType::f64:
+    return std::bit_cast<std::uint64_t>(value);
+  case DataType::f32:
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   case DataType::bf16:
     return round_off(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 16);
   case DataType::f16: {
@@ -142,8 +166,10 @@ constexpr std::uint64_t encode(DataType type, double value) {
 // floating-point average, where 2 units in the last place are allowed.
 constexpr bool matches(DataType type, ReduceOp op, std::uint64_t bits, double expected) {
   std::uint64_t wanted = encode(type, expected);
-  if (bits == wanted) return true;
-  if (op != ReduceOp::avg || !is_float(type)) return false;
+  if (bits == wanted)
+    return true;
+  if (op != ReduceOp::avg || !is_float(type))
+    return false;
   return (bits > wanted ? bits - wanted : wanted - bits) <= 2;
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-
 #include "model/enum_names.h"
+
+#include <cstddef>
 
 namespace ncclprobe::model {
 
@@ -18,16 +18,22 @@ constexpr auto enum_names(DataType) {
 
 constexpr std::size_t size_bytes(DataType type) {
   switch (type) {
-  case DataType::u8: return 1;
+  case DataType::u8:
+    return 1;
   case DataType::f16:
-  case DataType::bf16: return 2;
+  case DataType::bf16:
+    return 2;
   case DataType::f32:
-  case DataType::i32: return 4;
-  case DataType::f64: return 8;
+  case DataType::i32:
+    return 4;
+  case DataType::f64:
+    return 8;
   }
   return 0;
 }
 
-constexpr bool is_float(DataType type) { return type != DataType::i32 && type != DataType::u8; }
+constexpr bool is_float(DataType type) {
+  return type != DataType::i32 && type != DataType::u8;
+}
 
 } // namespace ncclprobe::model

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
+#include "model/trial.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "model/trial.h"
-
-// What the machine is and which software is on it, as far as one host's worker can see. A value that
-// could not be had is empty or absent, never invented.
+// What the machine is and which software is on it, as far as one host's worker can see. A value
+// that could not be had is empty or absent, never invented.
 namespace ncclprobe::model {
 
 struct Library {
@@ -51,7 +51,8 @@ struct Host {
 
   const Library* library(std::string_view name) const {
     for (const Library& one : libraries)
-      if (one.name == name) return &one;
+      if (one.name == name)
+        return &one;
     return nullptr;
   }
 };

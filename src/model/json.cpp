@@ -10,14 +10,19 @@
 namespace nlohmann {
 
 // Absent values are null.
-template <typename T> struct adl_serializer<std::optional<T>> {
+template <typename T>
+struct adl_serializer<std::optional<T>> {
   static void to_json(json& out, const std::optional<T>& value) {
-    if (value) out = *value;
-    else out = nullptr;
+    if (value)
+      out = *value;
+    else
+      out = nullptr;
   }
   static void from_json(const json& in, std::optional<T>& value) {
-    if (in.is_null()) value.reset();
-    else value = in.get<T>();
+    if (in.is_null())
+      value.reset();
+    else
+      value = in.get<T>();
   }
 };
 
@@ -29,17 +34,18 @@ using nlohmann::json;
 
 // The field lists below are the format; nlohmann's macros expand a list to assignments.
 #define CODEC(linkage, Type, ...)                                                                  \
-  linkage void to_json(json& nlohmann_json_j, const Type& nlohmann_json_t) {                       \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                       \
-  }                                                                                                \
-  linkage void from_json(const json& nlohmann_json_j, Type& nlohmann_json_t) {                     \
+  linkage void to_json(json& nlohmann_json_j, const Type& nlohmann_json_t){                        \
+      NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))} linkage void       \
+  from_json(const json& nlohmann_json_j, Type& nlohmann_json_t) {                                  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))                     \
   }
 // linkage of a codec that json.h declares
 #define EXPORTED
 
 #define ENUM_CODEC(Type, what)                                                                     \
-  static void to_json(json& out, Type value) { out = std::string(to_string(value)); }              \
+  static void to_json(json& out, Type value) {                                                     \
+    out = std::string(to_string(value));                                                           \
+  }                                                                                                \
   static void from_json(const json& in, Type& value) {                                             \
     value = base::value_or_throw(parse_enum<Type>(in.get_ref<const std::string&>(), what));        \
   }
@@ -50,12 +56,16 @@ ENUM_CODEC(ReduceOp, "reduction")
 ENUM_CODEC(Placement, "placement")
 ENUM_CODEC(OutcomeKind, "outcome")
 
-template <typename T> void to_json(json& out, const PerRank<T>& value) {
-  if (value.exceptions.empty()) out = value.common;
-  else out = {{"common", value.common}, {"exceptions", value.exceptions}};
+template <typename T>
+void to_json(json& out, const PerRank<T>& value) {
+  if (value.exceptions.empty())
+    out = value.common;
+  else
+    out = {{"common", value.common}, {"exceptions", value.exceptions}};
 }
 
-template <typename T> void from_json(const json& in, PerRank<T>& value) {
+template <typename T>
+void from_json(const json& in, PerRank<T>& value) {
   if (!in.is_object()) {
     value = PerRank<T>(in.get<T>());
     return;
@@ -90,18 +100,24 @@ CODEC(static, Region, first, last)
 CODEC(static, Fill, communicator, slice, count, type, op, collective, root)
 CODEC(static, DataCheck, collective, communicator, slice, count, type, op, root)
 
-static void to_json(json& out, const GroupBeginOp&) { out = json::object(); }
+static void to_json(json& out, const GroupBeginOp&) {
+  out = json::object();
+}
 static void from_json(const json&, GroupBeginOp&) {}
-static void to_json(json& out, const GroupEndOp&) { out = json::object(); }
+static void to_json(json& out, const GroupEndOp&) {
+  out = json::object();
+}
 static void from_json(const json&, GroupEndOp&) {}
 
 namespace {
 
 // Name of each alternative of Operation::what, in the variant's order.
-constexpr std::array k_operation_kinds{"collective",  "send",      "recv",         "copy",       "spin",  "barrier",
-                                       "group_begin", "group_end", "record_event", "wait_event", "marker"};
+constexpr std::array k_operation_kinds{"collective",   "send",       "recv",        "copy",
+                                       "spin",         "barrier",    "group_begin", "group_end",
+                                       "record_event", "wait_event", "marker"};
 
-template <std::size_t I = 0> void read_operation(const json& in, const std::string& kind, Operation& operation) {
+template <std::size_t I = 0>
+void read_operation(const json& in, const std::string& kind, Operation& operation) {
   using Variant = decltype(Operation::what);
   static_assert(k_operation_kinds.size() == std::variant_size_v<Variant>);
   if constexpr (I == std::variant_size_v<Variant>) {
@@ -118,32 +134,35 @@ template <std::size_t I = 0> void read_operation(const json& in, const std::stri
 static void to_json(json& out, const Operation& operation) {
   std::visit([&](const auto& what) { out = what; }, operation.what);
   out["kind"] = k_operation_kinds[operation.what.index()];
-  if (!operation.ranks.empty()) out["ranks"] = operation.ranks;
+  if (!operation.ranks.empty())
+    out["ranks"] = operation.ranks;
 }
 
 static void from_json(const json& in, Operation& operation) {
   read_operation(in, in.at("kind").get<std::string>(), operation);
-  if (in.contains("ranks")) in.at("ranks").get_to(operation.ranks);
+  if (in.contains("ranks"))
+    in.at("ranks").get_to(operation.ranks);
 }
 
-CODEC(EXPORTED, Schedule, streams, communicators, buffers, operations, timed, capture, fills, checks)
+CODEC(EXPORTED, Schedule, streams, communicators, buffers, operations, timed, capture, fills,
+      checks)
 CODEC(EXPORTED, Setting, name, value)
 CODEC(EXPORTED, ProcessSettings, common, per_rank)
 CODEC(EXPORTED, Timing, warmups, iterations, batches, budget_ns)
 CODEC(EXPORTED, CellLabel, workload, bytes, type, op, placement, root)
 CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
-CODEC(EXPORTED, TrialSpec, id, name, replicate, backend, ranks, seed, process, libraries, cells, startup_deadline_ns,
-      teardown_deadline_ns)
+CODEC(EXPORTED, TrialSpec, id, name, replicate, backend, ranks, seed, process, libraries, cells,
+      startup_deadline_ns, teardown_deadline_ns)
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
 CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, exit, output_tail)
 CODEC(EXPORTED, Library, name, version, path, problem)
-CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes, multiprocessors, nvlinks,
-      compute_mode)
-CODEC(EXPORTED, Host, hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus, libraries, worker_version,
-      nvidia_problem)
+CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
+      multiprocessors, nvlinks, compute_mode)
+CODEC(EXPORTED, Host, hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus,
+      libraries, worker_version, nvidia_problem)
 CODEC(EXPORTED, RankPlace, rank, host, device)
-CODEC(EXPORTED, RunHeader, run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend, backend_reason, synthetic,
-      hosts, ranks, environment, pinned, planned_trials)
+CODEC(EXPORTED, RunHeader, run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
+      backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials)
 
 void to_json(json& out, const CheckResult& value) {
   out = {{"checked", value.kind == CheckResult::Kind::checked},
@@ -154,14 +173,16 @@ void to_json(json& out, const CheckResult& value) {
 }
 
 void from_json(const json& in, CheckResult& value) {
-  value.kind = in.at("checked").get<bool>() ? CheckResult::Kind::checked : CheckResult::Kind::unchecked;
+  value.kind =
+      in.at("checked").get<bool>() ? CheckResult::Kind::checked : CheckResult::Kind::unchecked;
   in.at("elements").get_to(value.elements);
   in.at("wrong").get_to(value.wrong);
   in.at("first_wrong").get_to(value.first_wrong);
   in.at("why_unchecked").get_to(value.why_unchecked);
 }
 
-template <typename T> base::Result<T> parse_json(std::string_view text) {
+template <typename T>
+base::Result<T> parse_json(std::string_view text) {
   try {
     return json::parse(text).get<T>();
   } catch (const json::exception& error) {
@@ -171,7 +192,8 @@ template <typename T> base::Result<T> parse_json(std::string_view text) {
   }
 }
 
-template <typename T> std::string write_json(const T& value) {
+template <typename T>
+std::string write_json(const T& value) {
   // Captured output and foreign names may hold bytes that are no UTF-8.
   return json(value).dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "base/error.h"
+#include "model/run.h"
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/error.h"
-#include "model/run.h"
+#include <string>
+#include <string_view>
 
 // JSON of the model: what supervisors and workers exchange, what the run file stores for nested
 // values, and what `--format json` builds on. Enumerations are written by name; unknown names throw
@@ -37,9 +37,11 @@ NCCLPROBE_JSON(RunHeader)
 #undef NCCLPROBE_JSON
 
 // Text -> value for any type above. Errors: protocol, with what is wrong. Instantiated in json.cpp.
-template <typename T> base::Result<T> parse_json(std::string_view text);
+template <typename T>
+base::Result<T> parse_json(std::string_view text);
 
 // Value -> compact text.
-template <typename T> std::string write_json(const T& value);
+template <typename T>
+std::string write_json(const T& value);
 
 } // namespace ncclprobe::model

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/parse_enum.h"
+
 #include <string>
 #include <vector>
 
-#include "model/parse_enum.h"
-
 namespace ncclprobe::model {
 
-// How a cell or a whole trial ended. Ordered by gravity: of several ranks' outcomes the gravest counts.
+// How a cell or a whole trial ended. Ordered by gravity: of several ranks' outcomes the gravest
+// counts.
 enum class OutcomeKind {
   ok,
   skipped,    // cannot be done here: the reason says what is missing
@@ -23,12 +24,12 @@ enum class OutcomeKind {
 constexpr auto enum_names(OutcomeKind) {
   using enum OutcomeKind;
   return std::to_array<std::pair<OutcomeKind, std::string_view>>({{ok, "ok"},
-                                                                   {skipped, "skipped"},
-                                                                   {not_run, "not_run"},
-                                                                   {failed, "failed"},
-                                                                   {timed_out, "timed_out"},
-                                                                   {crashed, "crashed"},
-                                                                   {wrong_data, "wrong_data"}});
+                                                                  {skipped, "skipped"},
+                                                                  {not_run, "not_run"},
+                                                                  {failed, "failed"},
+                                                                  {timed_out, "timed_out"},
+                                                                  {crashed, "crashed"},
+                                                                  {wrong_data, "wrong_data"}});
 }
 
 struct Outcome {

@@ -8,10 +8,12 @@
 namespace ncclprobe::model {
 
 // Errors: invalid_argument, naming `what` and the legal words.
-template <typename T> base::Result<T> parse_enum(std::string_view text, std::string_view what) {
+template <typename T>
+base::Result<T> parse_enum(std::string_view text, std::string_view what) {
   std::string legal;
   for (const auto& [value, name] : enum_names(T{})) {
-    if (name == text) return value;
+    if (name == text)
+      return value;
     legal += legal.empty() ? "" : ", ";
     legal += name;
   }

@@ -8,7 +8,8 @@
 namespace ncclprobe::model {
 
 // One value for all ranks, with exceptions for some. Small whatever the number of ranks.
-template <typename T> struct PerRank {
+template <typename T>
+struct PerRank {
   T common{};
   std::map<int, T> exceptions{}; // by rank
 

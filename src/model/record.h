@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/outcome.h"
+#include "model/trial.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "model/outcome.h"
-#include "model/trial.h"
 
 // What came out of a trial.
 namespace ncclprobe::model {
@@ -43,16 +43,17 @@ struct WorkerRecord {
   std::vector<int> ranks; // global ranks it drove
   std::string host;
   std::int32_t pid = 0;
-  std::string last_phase; // how far it came: spawned, ready, communicator_init, cell, teardown, done
+  std::string
+      last_phase; // how far it came: spawned, ready, communicator_init, cell, teardown, done
   std::int32_t last_cell = -1;
-  std::string exit; // "exit 0", "signal 9 (Killed)"
+  std::string exit;        // "exit 0", "signal 9 (Killed)"
   std::string output_tail; // last lines of its stdout and stderr; kept for trials that are not ok
   bool operator==(const WorkerRecord&) const = default;
 };
 
 struct TrialRecord {
   TrialSpec spec;
-  Outcome outcome; // gravest of all cells and workers
+  Outcome outcome;               // gravest of all cells and workers
   std::vector<CellRecord> cells; // as many as spec.cells
   std::vector<WorkerRecord> workers;
   std::string started_utc;

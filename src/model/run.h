@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/inventory.h"
+#include "model/record.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "model/inventory.h"
-#include "model/record.h"
 
 namespace ncclprobe::model {
 
@@ -32,8 +32,9 @@ struct RunHeader {
   bool synthetic = false;     // numbers are not measurements
   std::vector<Host> hosts;
   std::vector<RankPlace> ranks;
-  std::vector<Setting> environment; // variables of the launching environment that bear on the result
-  std::vector<Setting> pinned;      // those of them that a sweep had asked for, and were left alone
+  std::vector<Setting>
+      environment;             // variables of the launching environment that bear on the result
+  std::vector<Setting> pinned; // those of them that a sweep had asked for, and were left alone
   int planned_trials = 0;
   bool operator==(const RunHeader&) const = default;
 };

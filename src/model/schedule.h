@@ -2,22 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "model/collective.h"
 #include "model/data_type.h"
 #include "model/parse_enum.h"
 #include "model/per_rank.h"
 #include "model/reduce_op.h"
 
-// Everything a worker runs is a Schedule: plain data, the same on all ranks. A collective benchmark,
-// a P2P matrix, a DDP step and the replay of a captured job differ only in how theirs is made
-// (workload/). Indexes name the declarations of the same schedule. Ranks in operations are ranks of
-// the operation's communicator; ranks of buffers, copies and computations are global ranks.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+// Everything a worker runs is a Schedule: plain data, the same on all ranks. A collective
+// benchmark, a P2P matrix, a DDP step and the replay of a captured job differ only in how theirs is
+// made (workload/). Indexes name the declarations of the same schedule. Ranks in operations are
+// ranks of the operation's communicator; ranks of buffers, copies and computations are global
+// ranks.
 //
 // Rule: the operations of one communicator have one order on all its ranks (what a rank does not
 // take part in is skipped, never reordered). check_schedule() in workload/ enforces it.

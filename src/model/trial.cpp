@@ -24,14 +24,15 @@ std::vector<Setting> ProcessSettings::at(int rank) const {
 }
 
 std::string resume_key(const TrialSpec& trial, const Cell& cell) {
-  nlohmann::json identity{{"process", trial.process}, {"backend", trial.backend},
-                          {"ranks", trial.ranks},     {"libraries", trial.libraries},
+  nlohmann::json identity{{"process", trial.process},     {"backend", trial.backend},
+                          {"ranks", trial.ranks},         {"libraries", trial.libraries},
                           {"replicate", trial.replicate}, {"cell", cell}};
   identity["cell"].erase("deadline_ns"); // patience is not part of what is measured
   std::uint64_t hash = 0xcbf29ce484222325;
   // replace: a value that is no UTF-8 must not cost the trial its record
   const std::string text = identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
+  for (unsigned char byte : text)
+    hash = (hash ^ byte) * 0x100000001b3;
   return fmt::format("{:016x}", hash);
 }
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/schedule.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "model/schedule.h"
-
-// A trial is a value: TrialSpec in, TrialRecord (record.h) out. One trial is one generation of worker
-// processes: they start, run their cells in order, and die.
+// A trial is a value: TrialSpec in, TrialRecord (record.h) out. One trial is one generation of
+// worker processes: they start, run their cells in order, and die.
 namespace ncclprobe::model {
 
 struct Setting {
@@ -24,8 +24,9 @@ std::string label_of(const std::vector<Setting>& settings);
 
 // Environment of the workers, on top of what they inherit.
 struct ProcessSettings {
-  std::vector<Setting> common;                   // the setting under test: the same on all ranks
-  std::map<int, std::vector<Setting>> per_rank;  // further ones by global rank (NCCL_HOSTID, a planted mismatch)
+  std::vector<Setting> common; // the setting under test: the same on all ranks
+  std::map<int, std::vector<Setting>>
+      per_rank; // further ones by global rank (NCCL_HOSTID, a planted mismatch)
 
   std::vector<Setting> at(int rank) const; // common, then the rank's own
   bool operator==(const ProcessSettings&) const = default;
@@ -37,8 +38,8 @@ constexpr auto enum_names(Placement) {
       {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
 }
 
-// How often and how long. In batch mode the timed region is launched `iterations` times back to back
-// between two host clock readings, as nccl-tests does; one batch gives one sample.
+// How often and how long. In batch mode the timed region is launched `iterations` times back to
+// back between two host clock readings, as nccl-tests does; one batch gives one sample.
 struct Timing {
   int warmups = 5;     // untimed runs of the timed region
   int iterations = 20; // per batch
@@ -50,7 +51,8 @@ struct Timing {
 // What a cell measures, in words and numbers. Also what the report groups by.
 struct CellLabel {
   std::string workload; // a Collective's name, or "p2p_copy", "ddp_step", ...
-  std::uint64_t bytes = 0; // message size S, the numerator of algbw (nccl-tests' rule per collective)
+  std::uint64_t bytes =
+      0; // message size S, the numerator of algbw (nccl-tests' rule per collective)
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   Placement placement = Placement::out_of_place;
@@ -60,7 +62,8 @@ struct CellLabel {
 
 struct Cell {
   CellLabel label;
-  std::vector<Setting> settings; // in-process: algorithm, protocol, channels per call (tuner plugin)
+  std::vector<Setting>
+      settings; // in-process: algorithm, protocol, channels per call (tuner plugin)
   Schedule schedule;
   Timing timing;
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
@@ -68,12 +71,12 @@ struct Cell {
 };
 
 struct TrialSpec {
-  int id = 0;               // position in the plan's order, from 0
-  std::string name;         // label of the settings as people know it
-  int replicate = 0;        // which fresh-process repetition of the same settings
-  std::string backend;      // "nvidia", "host", "synthetic"
+  int id = 0;          // position in the plan's order, from 0
+  std::string name;    // label of the settings as people know it
+  int replicate = 0;   // which fresh-process repetition of the same settings
+  std::string backend; // "nvidia", "host", "synthetic"
   int ranks = 0;
-  std::uint64_t seed = 0;   // data patterns and the synthetic backend
+  std::uint64_t seed = 0; // data patterns and the synthetic backend
   ProcessSettings process;
   std::vector<Setting> libraries; // "nccl" -> path: which shared library to load
   std::vector<Cell> cells;

@@ -37,7 +37,7 @@ int allowed_cpus() {
 
 } // namespace
 
-model::Host take_inventory() {
+model::Host take_inventory(const std::map<std::string, std::string>& environment) {
   model::Host host;
   utsname system{};
   if (uname(&system) == 0) {
@@ -45,14 +45,18 @@ model::Host take_inventory() {
     host.kernel = std::string(system.sysname) + " " + system.release;
   }
   host.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or("");
-  if (!host.boot_id.empty() && host.boot_id.back() == '\n') host.boot_id.pop_back();
+  if (!host.boot_id.empty() && host.boot_id.back() == '\n')
+    host.boot_id.pop_back();
   host.cpu_model = field_of("/proc/cpuinfo", "model name");
   host.cpus_allowed = allowed_cpus();
   host.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}", base::version(), nvidia::build_description());
+  host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}", base::version(),
+                                    nvidia::build_description());
   host::describe(host);
-  nvidia::describe(host);
+  backend::Options options;
+  options.environment = environment;
+  nvidia::describe(host, options);
   return host;
 }
 

@@ -4,10 +4,13 @@
 
 #include "model/inventory.h"
 
+#include <map>
+#include <string>
+
 namespace ncclprobe::worker {
 
-// This host as the operating system, the GPU libraries and Gloo describe it. Never throws: what cannot
-// be had is left empty.
-model::Host take_inventory();
+// This host as the operating system, the GPU libraries and Gloo describe it. Never throws: what
+// cannot be had is left empty.
+model::Host take_inventory(const std::map<std::string, std::string>& environment);
 
 } // namespace ncclprobe::worker

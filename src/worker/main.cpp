@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ncclprobe-worker: runs one trial, or reports this host's inventory, and dies. Started by ncclprobe.
+// ncclprobe-worker: runs one trial, or reports this host's inventory, and dies. Started by
+// ncclprobe.
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -26,7 +27,8 @@ std::map<std::string, std::string> read_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view text = *entry;
     std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (equals != std::string_view::npos)
+      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
 }
@@ -56,7 +58,8 @@ model::OutcomeKind outcome_of(base::Errc code) {
     worker::run_trial(start, read_environment(), link, last_cell);
     leave(base::k_exit_ok);
   } catch (const base::Exception& error) {
-    link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}}, last_cell}});
+    link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
+                                   last_cell}});
   } catch (const std::exception& error) {
     link.send({rank, wire::Failure{{model::OutcomeKind::failed, error.what(), {rank}}, last_cell}});
   }
@@ -68,12 +71,13 @@ model::OutcomeKind outcome_of(base::Errc code) {
 int main(int argc, char** argv) {
   std::string_view mode = argc == 2 ? argv[1] : "";
   if (mode == "--version") {
-    std::cout << "ncclprobe-worker " << base::version() << "\nnvidia backend: " << nvidia::build_description() << "\n";
+    std::cout << "ncclprobe-worker " << base::version()
+              << "\nnvidia backend: " << nvidia::build_description() << "\n";
     return base::k_exit_ok;
   }
   if (!has_channel() || (argc > 1 && mode != "--inventory")) {
-    std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor " << wire::k_channel_fd
-              << ". Run ncclprobe instead.\n";
+    std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor "
+              << wire::k_channel_fd << ". Run ncclprobe instead.\n";
     return base::k_exit_usage;
   }
   // Second line of defence: the channel's end of file kills grandchildren too (SupervisorLink).
@@ -82,7 +86,7 @@ int main(int argc, char** argv) {
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd)};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
   if (mode == "--inventory") {
-    link.send({-1, wire::Inventory{worker::take_inventory()}});
+    link.send({-1, wire::Inventory{worker::take_inventory(read_environment())}});
     leave(base::k_exit_ok);
   }
   run(link);

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/backend.h"
+#include "model/record.h"
+
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "backend/backend.h"
-#include "model/record.h"
 
 namespace ncclprobe::worker {
 
@@ -29,14 +29,14 @@ struct Seat {
 // Executes schedules on a backend. Communicators, streams, events and buffers live as long as the
 // runner and are shared by its cells.
 //
-// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time the batches,
-// then fill and poison again and check the data of one untimed run. What the backend cannot do
-// (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped on all ranks alike;
-// every other error is thrown and ends the process.
+// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time the
+// batches, then fill and poison again and check the data of one untimed run. What the backend
+// cannot do (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped on all
+// ranks alike; every other error is thrown and ends the process.
 class ScheduleRunner {
 public:
-  ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size, std::uint64_t seed,
-                 backend::Rendezvous& rendezvous);
+  ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
+                 std::uint64_t seed, backend::Rendezvous& rendezvous);
   ~ScheduleRunner();
   ScheduleRunner(const ScheduleRunner&) = delete;
   ScheduleRunner& operator=(const ScheduleRunner&) = delete;

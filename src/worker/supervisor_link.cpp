@@ -11,7 +11,8 @@ namespace {
 
 // Only a process group of our own may be killed: a worker started by hand shares its shell's.
 [[noreturn]] void die_with_children() {
-  if (getpgrp() == getpid()) ::kill(0, SIGKILL);
+  if (getpgrp() == getpid())
+    ::kill(0, SIGKILL);
   ::_exit(1);
 }
 
@@ -24,8 +25,10 @@ SupervisorLink::SupervisorLink(base::Fd channel) : channel_(std::move(channel)) 
 void SupervisorLink::read_until_the_end() {
   while (true) {
     auto message = channel_.receive(base::Deadline::never());
-    if (!message) die_with_children();
-    if (!*message) continue;
+    if (!message)
+      die_with_children();
+    if (!*message)
+      continue;
     std::lock_guard lock(mutex_);
     inbox_.push_back(std::move(**message));
     arrived_.notify_one();
@@ -33,7 +36,8 @@ void SupervisorLink::read_until_the_end() {
 }
 
 void SupervisorLink::send(wire::Message message) {
-  if (!channel_.send(message)) die_with_children();
+  if (!channel_.send(message))
+    die_with_children();
 }
 
 wire::Message SupervisorLink::next() {
@@ -47,11 +51,13 @@ wire::Message SupervisorLink::next() {
 wire::Start SupervisorLink::wait_for_start() {
   wire::Message message = next();
   auto* start = std::get_if<wire::Start>(&message.body);
-  if (start == nullptr) base::raise(base::Errc::protocol, "the supervisor's first message is not Start");
+  if (start == nullptr)
+    base::raise(base::Errc::protocol, "the supervisor's first message is not Start");
   return std::move(*start);
 }
 
-std::vector<std::string> SupervisorLink::exchange(const std::string& key, const std::vector<int>& members,
+std::vector<std::string> SupervisorLink::exchange(const std::string& key,
+                                                  const std::vector<int>& members,
                                                   const std::map<int, std::string>& own) {
   send({own.empty() ? -1 : own.begin()->first, wire::Exchange{key, members, own}});
   wire::Message message = next();

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/backend.h"
+#include "wire/channel.h"
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
-
-#include "backend/backend.h"
-#include "wire/channel.h"
 
 namespace ncclprobe::worker {
 

@@ -11,25 +11,32 @@
 namespace ncclprobe::worker {
 namespace {
 
-std::unique_ptr<backend::Backend> make_backend(const std::string& name, const backend::Options& options) {
-  if (name == "nvidia") return nvidia::make_backend(options);
-  if (name == "host") return host::make_backend(options);
-  if (name == "synthetic") return backend::make_synthetic_backend(options);
+std::unique_ptr<backend::Backend> make_backend(const std::string& name,
+                                               const backend::Options& options) {
+  if (name == "nvidia")
+    return nvidia::make_backend(options);
+  if (name == "host")
+    return host::make_backend(options);
+  if (name == "synthetic")
+    return backend::make_synthetic_backend(options);
   base::raise(base::Errc::unsupported, "there is no backend '{}'", name);
 }
 
 } // namespace
 
-void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment, SupervisorLink& link,
-               int& last_cell) {
+void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
+               SupervisorLink& link, int& last_cell) {
   auto tell_phase = [&](const std::string& name, int cell) {
-    for (const wire::Seat& seat : start.seats) link.send({seat.rank, wire::Phase{name, cell}});
+    for (const wire::Seat& seat : start.seats)
+      link.send({seat.rank, wire::Phase{name, cell}});
   };
   const model::TrialSpec& spec = start.spec;
-  backend::Options options{environment, spec.libraries, start.host_of_rank, spec.seed, spec.id, spec.replicate};
+  backend::Options options{environment, spec.libraries, start.host_of_rank,
+                           spec.seed,   spec.id,        spec.replicate};
   std::unique_ptr<backend::Backend> backend = make_backend(spec.backend, options);
   std::vector<Seat> seats;
-  for (const wire::Seat& seat : start.seats) seats.push_back({seat.rank, backend->open_device(seat.device)});
+  for (const wire::Seat& seat : start.seats)
+    seats.push_back({seat.rank, backend->open_device(seat.device)});
   tell_phase("ready", -1);
 
   ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link);
@@ -40,11 +47,13 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     tell_phase("cell", cell);
     std::vector<CellResult> results = runner.run(spec.cells[static_cast<std::size_t>(cell)]);
     for (std::size_t seat = 0; seat < results.size(); ++seat)
-      link.send({start.seats[seat].rank, wire::CellEnd{cell, std::move(results[seat].outcome),
-                                                       std::move(results[seat].check), std::move(results[seat].samples)}});
+      link.send({start.seats[seat].rank,
+                 wire::CellEnd{cell, std::move(results[seat].outcome),
+                               std::move(results[seat].check), std::move(results[seat].samples)}});
   }
   last_cell = -1;
-  for (const wire::Seat& seat : start.seats) link.send({seat.rank, wire::Done{}});
+  for (const wire::Seat& seat : start.seats)
+    link.send({seat.rank, wire::Done{}});
   tell_phase("teardown", -1);
 }
 

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "worker/supervisor_link.h"
+
 #include <map>
 #include <string>
-
-#include "worker/supervisor_link.h"
 
 namespace ncclprobe::worker {
 
 // Runs the trial of a Start message from opening the devices to teardown, reporting over the link.
 // Throws what ends the process; `last_cell` says where.
-void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment, SupervisorLink& link,
-               int& last_cell);
+void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
+               SupervisorLink& link, int& last_cell);
 
 } // namespace ncclprobe::worker

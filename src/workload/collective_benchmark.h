@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "model/trial.h"
+
+#include <cstdint>
 
 namespace ncclprobe::workload {
 
@@ -20,14 +20,15 @@ struct CollectiveRequest {
 
 // One cell that measures one collective on all ranks: one world communicator, one stream.
 //
-// S is the buffer of one rank for all_reduce, broadcast, reduce and send_recv, and the total over the
-// ranks (the larger of a rank's two buffers) for all_gather, reduce_scatter, all_to_all, gather and
-// scatter. As in nccl-tests, S is rounded down to whole elements, and a rank's block to a multiple of
-// 16 bytes where one fits; label.bytes holds the S that results.
-// Source: nccl-tests 2.19, *GetCollByteCount in src/*.cu.
+// S is the buffer of one rank for all_reduce, broadcast, reduce and send_recv, and the total over
+// the ranks (the larger of a rank's two buffers) for all_gather, reduce_scatter, all_to_all, gather
+// and scatter. As in nccl-tests, S is rounded down to whole elements, and a rank's block to a
+// multiple of 16 bytes where one fits; label.bytes holds the S that results. Source:
+// nccl-tests 2.19, *GetCollByteCount in src/*.cu.
 //
 // Errors: unsupported for all_to_all and send_recv in place (NCCL has no such call);
 // invalid_argument for a root outside the ranks.
-base::Result<model::Cell> make_collective_cell(const CollectiveRequest& request, const model::Timing& timing);
+base::Result<model::Cell> make_collective_cell(const CollectiveRequest& request,
+                                               const model::Timing& timing);
 
 } // namespace ncclprobe::workload

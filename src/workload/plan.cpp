@@ -24,7 +24,8 @@ bool is_pinned(const PlanRequest& request, const std::string& name) {
 
 void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name) {
   Setting pinned{name, request.environment.at(name)};
-  if (std::find(plan.pinned.begin(), plan.pinned.end(), pinned) == plan.pinned.end()) plan.pinned.push_back(pinned);
+  if (std::find(plan.pinned.begin(), plan.pinned.end(), pinned) == plan.pinned.end())
+    plan.pinned.push_back(pinned);
 }
 
 Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
@@ -33,35 +34,42 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
   for (Collective collective : request.collectives)
     for (DataType type : request.types)
       for (ReduceOp op : request.ops) {
-        if (!reduces(collective) && op != request.ops.front()) continue; // the operation plays no part
+        if (!reduces(collective) && op != request.ops.front())
+          continue; // the operation plays no part
         for (Placement placement : request.placements)
           for (std::uint64_t bytes : request.sizes) {
-            CollectiveRequest one{collective, bytes, type, op, placement, request.root, request.ranks};
+            CollectiveRequest one{collective, bytes,        type,         op,
+                                  placement,  request.root, request.ranks};
             auto cell = make_collective_cell(one, request.timing);
             if (!cell && cell.error().code == Errc::unsupported) {
               left_out.insert(cell.error().message);
               continue;
             }
-            if (!cell) return fail(cell.error());
-            if (!reduces(collective)) cell->label.op = ReduceOp::sum;
+            if (!cell)
+              return fail(cell.error());
+            if (!reduces(collective))
+              cell->label.op = ReduceOp::sum;
             auto same = [&](const Cell& other) { return other.label == cell->label; };
-            if (std::any_of(cells.begin(), cells.end(), same)) continue; // two sizes rounded to one
+            if (std::any_of(cells.begin(), cells.end(), same))
+              continue; // two sizes rounded to one
             cell->deadline_ns = request.cell_deadline_ns;
             NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
             cells.push_back(std::move(*cell));
           }
       }
   plan.notes.insert(plan.notes.end(), left_out.begin(), left_out.end());
-  if (cells.empty()) return fail(Errc::invalid_argument, "there is nothing to measure");
+  if (cells.empty())
+    return fail(Errc::invalid_argument, "there is nothing to measure");
   return cells;
 }
 
-// The product of the axes and the given combinations, without the default, without duplicates, without
-// what is pinned.
+// The product of the axes and the given combinations, without the default, without duplicates,
+// without what is pinned.
 Result<std::vector<std::vector<Setting>>> make_settings(const PlanRequest& request, Plan& plan) {
   std::vector<std::vector<Setting>> grid{{}};
   for (const Axis& axis : request.axes) {
-    if (axis.values.empty()) return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
+    if (axis.values.empty())
+      return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
     if (is_pinned(request, axis.name)) {
       note_pinned(request, plan, axis.name);
       continue;
@@ -77,12 +85,15 @@ Result<std::vector<std::vector<Setting>>> make_settings(const PlanRequest& reque
   for (const auto& combination : request.settings) {
     auto pinned = std::find_if(combination.begin(), combination.end(),
                                [&](const Setting& one) { return is_pinned(request, one.name); });
-    if (pinned == combination.end()) grid.push_back(combination);
-    else note_pinned(request, plan, pinned->name);
+    if (pinned == combination.end())
+      grid.push_back(combination);
+    else
+      note_pinned(request, plan, pinned->name);
   }
   std::vector<std::vector<Setting>> distinct;
   for (const auto& combination : grid)
-    if (!combination.empty() && std::find(distinct.begin(), distinct.end(), combination) == distinct.end())
+    if (!combination.empty() &&
+        std::find(distinct.begin(), distinct.end(), combination) == distinct.end())
       distinct.push_back(combination);
   return distinct;
 }
@@ -91,11 +102,14 @@ Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& req
   std::map<int, std::vector<Setting>> kept;
   for (const auto& [rank, settings] : request.per_rank) {
     if (rank < 0 || rank >= request.ranks)
-      return fail(Errc::invalid_argument, "a setting is given for rank {}, but there are ranks 0 to {}", rank,
+      return fail(Errc::invalid_argument,
+                  "a setting is given for rank {}, but there are ranks 0 to {}", rank,
                   request.ranks - 1);
     for (const Setting& one : settings) {
-      if (is_pinned(request, one.name)) note_pinned(request, plan, one.name);
-      else kept[rank].push_back(one);
+      if (is_pinned(request, one.name))
+        note_pinned(request, plan, one.name);
+      else
+        kept[rank].push_back(one);
     }
   }
   return kept;
@@ -128,18 +142,22 @@ Result<Plan> make_plan(const PlanRequest& request) {
   block.insert(block.end(), settings.begin(), settings.end());
   std::mt19937_64 random(request.seed);
   for (int replicate = 0; replicate < request.repeats; ++replicate) {
-    for (std::size_t i = block.size(); i > 1; --i) std::swap(block[i - 1], block[random() % i]);
-    for (const auto& combination : block) add_trial(combination, replicate);
+    for (std::size_t i = block.size(); i > 1; --i)
+      std::swap(block[i - 1], block[random() % i]);
+    for (const auto& combination : block)
+      add_trial(combination, replicate);
   }
-  if (!settings.empty()) add_trial({}, request.repeats);
+  if (!settings.empty())
+    add_trial({}, request.repeats);
   return plan;
 }
 
 Result<Axis> parse_axis(std::string_view text) {
   auto equals = text.find('=');
   if (equals == 0 || equals == std::string_view::npos)
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
-                            "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
+    return fail(
+        base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
+                    "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
   Axis axis{std::string(text.substr(0, equals)), {}};
   std::string value;
   int depth = 0;
@@ -154,7 +172,8 @@ Result<Axis> parse_axis(std::string_view text) {
       value += c;
     }
   }
-  if (depth != 0) return fail(Errc::invalid_argument, "'{}': a [ is never closed", text);
+  if (depth != 0)
+    return fail(Errc::invalid_argument, "'{}': a [ is never closed", text);
   axis.values.push_back(value);
   return axis;
 }
@@ -163,7 +182,8 @@ std::uint64_t peak_bytes(const std::vector<Cell>& cells) {
   std::uint64_t peak = 0;
   for (const Cell& cell : cells) {
     std::uint64_t sum = 0;
-    for (const BufferDecl& buffer : cell.schedule.buffers) sum += buffer.bytes.common;
+    for (const BufferDecl& buffer : cell.schedule.buffers)
+      sum += buffer.bytes.common;
     peak = std::max(peak, sum);
   }
   return peak;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workload/collective_benchmark.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "workload/collective_benchmark.h"
 
 namespace ncclprobe::workload {
 
@@ -31,8 +31,8 @@ struct PlanRequest {
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;
 
-  std::vector<Axis> axes;                            // their product is measured
-  std::vector<std::vector<model::Setting>> settings; // and these combinations as they stand
+  std::vector<Axis> axes;                              // their product is measured
+  std::vector<std::vector<model::Setting>> settings;   // and these combinations as they stand
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
   std::vector<model::Setting> libraries;
   int repeats = 2; // fresh-process trials per setting; the default gets one more
@@ -49,9 +49,10 @@ struct Plan {
 };
 
 // The trials: the default (no settings) and every distinct setting, `repeats` times each, in random
-// blocks (each block holds every setting once, in an order drawn from the seed), the default once more
-// at the end. Every trial runs all cells in the same order. Deterministic: same request, same plan.
-// Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank outside).
+// blocks (each block holds every setting once, in an order drawn from the seed), the default once
+// more at the end. Every trial runs all cells in the same order. Deterministic: same request, same
+// plan. Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank
+// outside).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.

@@ -22,7 +22,8 @@ using base::Result;
 class Checker {
 public:
   Checker(const Schedule& schedule, int world_size) : schedule_(schedule), world_(world_size) {
-    for (const CommunicatorDecl& one : schedule.communicators) members_.push_back(members_of(one, world_size));
+    for (const CommunicatorDecl& one : schedule.communicators)
+      members_.push_back(members_of(one, world_size));
   }
 
   Result<void> run() {
@@ -31,22 +32,29 @@ public:
       position_ = static_cast<int>(i);
       const Operation& operation = schedule_.operations[i];
       for (int rank : operation.ranks)
-        if (rank < 0 || rank >= world_) return wrong("names rank {} of {}", rank, world_);
-      NCCLPROBE_TRY(std::visit([&](const auto& what) { return check(what, operation.ranks); }, operation.what));
+        if (rank < 0 || rank >= world_)
+          return wrong("names rank {} of {}", rank, world_);
+      NCCLPROBE_TRY(std::visit([&](const auto& what) { return check(what, operation.ranks); },
+                               operation.what));
     }
-    if (in_group_) return fail(Errc::invalid_argument, "a group is begun and never ended");
+    if (in_group_)
+      return fail(Errc::invalid_argument, "a group is begun and never ended");
     for (const auto& [key, sends] : pending_sends_)
       if (!sends.empty())
-        return fail(Errc::invalid_argument, "a send from rank {} to rank {} of communicator {} has no receive",
+        return fail(Errc::invalid_argument,
+                    "a send from rank {} to rank {} of communicator {} has no receive",
                     std::get<1>(key), std::get<2>(key), std::get<0>(key));
     NCCLPROBE_TRY(check_region(schedule_.timed, "timed"));
-    if (schedule_.capture) NCCLPROBE_TRY(check_region(*schedule_.capture, "capture"));
+    if (schedule_.capture)
+      NCCLPROBE_TRY(check_region(*schedule_.capture, "capture"));
     return check_data();
   }
 
 private:
-  template <typename... Args> tl::unexpected<base::Error> wrong(fmt::format_string<Args...> text, Args&&... args) {
-    return fail(Errc::invalid_argument, "operation {} {}", position_, fmt::format(text, std::forward<Args>(args)...));
+  template <typename... Args>
+  tl::unexpected<base::Error> wrong(fmt::format_string<Args...> text, Args&&... args) {
+    return fail(Errc::invalid_argument, "operation {} {}", position_,
+                fmt::format(text, std::forward<Args>(args)...));
   }
 
   Result<void> check_communicators() {
@@ -55,13 +63,15 @@ private:
       std::sort(sorted.begin(), sorted.end());
       bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
       if (repeats || sorted.front() < 0 || sorted.back() >= world_)
-        return fail(Errc::invalid_argument, "communicator {} has a rank twice or outside 0..{}", i, world_ - 1);
+        return fail(Errc::invalid_argument, "communicator {} has a rank twice or outside 0..{}", i,
+                    world_ - 1);
     }
     return {};
   }
 
   Result<void> check_stream(int stream) {
-    if (stream < 0 || stream >= static_cast<int>(schedule_.streams.size())) return wrong("names stream {}", stream);
+    if (stream < 0 || stream >= static_cast<int>(schedule_.streams.size()))
+      return wrong("names stream {}", stream);
     return {};
   }
 
@@ -72,22 +82,25 @@ private:
     std::uint64_t size = buffer.bytes.at(global_rank);
     std::uint64_t first = slice.offset(rank);
     if (first > size || bytes > size - first)
-      return wrong("reaches byte {} of buffer '{}', which has {} on rank {}", first + bytes, buffer.name, size,
-                   global_rank);
+      return wrong("reaches byte {} of buffer '{}', which has {} on rank {}", first + bytes,
+                   buffer.name, size, global_rank);
     return {};
   }
 
   Result<const std::vector<int>*> communicator(int index) {
-    if (index < 0 || index >= static_cast<int>(members_.size())) return wrong("names communicator {}", index);
+    if (index < 0 || index >= static_cast<int>(members_.size()))
+      return wrong("names communicator {}", index);
     return &members_[static_cast<std::size_t>(index)];
   }
 
   Result<void> check(const CollectiveOp& op, const std::vector<int>& ranks) {
     NCCLPROBE_TRY(check_stream(op.stream));
     NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(op.communicator));
-    if (op.collective == Collective::send_recv) return wrong("writes send_recv as one collective");
+    if (op.collective == Collective::send_recv)
+      return wrong("writes send_recv as one collective");
     int n = static_cast<int>(members->size());
-    if (has_root(op.collective) && (op.root < 0 || op.root >= n)) return wrong("has root {} of {} ranks", op.root, n);
+    if (has_root(op.collective) && (op.root < 0 || op.root >= n))
+      return wrong("has root {} of {} ranks", op.root, n);
     BlockCounts blocks = block_counts(op.collective, n);
     std::uint64_t block = op.count * size_bytes(op.type);
     for (int rank = 0; rank < n; ++rank) {
@@ -98,9 +111,11 @@ private:
       bool sends = op.collective != Collective::broadcast && op.collective != Collective::scatter;
       bool receives = op.collective != Collective::reduce && op.collective != Collective::gather;
       if (sends || at_root)
-        NCCLPROBE_TRY(check_slice(op.send, rank, global, block * static_cast<std::uint64_t>(blocks.send)));
+        NCCLPROBE_TRY(
+            check_slice(op.send, rank, global, block * static_cast<std::uint64_t>(blocks.send)));
       if (receives || at_root)
-        NCCLPROBE_TRY(check_slice(op.receive, rank, global, block * static_cast<std::uint64_t>(blocks.receive)));
+        NCCLPROBE_TRY(check_slice(op.receive, rank, global,
+                                  block * static_cast<std::uint64_t>(blocks.receive)));
     }
     return {};
   }
@@ -118,15 +133,17 @@ private:
   using Pair = std::tuple<int, int, int>;              // communicator, from, to
 
   // A transfer of one side meets the oldest unmatched one of the other side.
-  Result<void> match(std::map<Pair, std::deque<Transfer>>& others, std::map<Pair, std::deque<Transfer>>& own,
-                     const Pair& pair, const Transfer& transfer) {
+  Result<void> match(std::map<Pair, std::deque<Transfer>>& others,
+                     std::map<Pair, std::deque<Transfer>>& own, const Pair& pair,
+                     const Transfer& transfer) {
     auto& waiting = others[pair];
     if (waiting.empty()) {
       own[pair].push_back(transfer);
       return {};
     }
     if (waiting.front() != transfer)
-      return wrong("does not match its other side between ranks {} and {}: {} elements of {} against {} of {}",
+      return wrong("does not match its other side between ranks {} and {}: {} elements of {} "
+                   "against {} of {}",
                    std::get<1>(pair), std::get<2>(pair), transfer.first, to_string(transfer.second),
                    waiting.front().first, to_string(waiting.front().second));
     waiting.pop_front();
@@ -134,7 +151,8 @@ private:
   }
 
   Result<void> check_peer(int peer, std::size_t size) {
-    if (peer < 0 || peer >= static_cast<int>(size)) return wrong("names peer {} of {} ranks", peer, size);
+    if (peer < 0 || peer >= static_cast<int>(size))
+      return wrong("names peer {} of {} ranks", peer, size);
     return {};
   }
 
@@ -145,8 +163,10 @@ private:
       int peer = op.to.resolve(rank, static_cast<int>(members->size()));
       NCCLPROBE_TRY(check_peer(peer, members->size()));
       std::uint64_t count = op.count.at(rank);
-      NCCLPROBE_TRY(check_slice(op.from, rank, (*members)[static_cast<std::size_t>(rank)], count * size_bytes(op.type)));
-      NCCLPROBE_TRY(match(pending_receives_, pending_sends_, {op.communicator, rank, peer}, {count, op.type}));
+      NCCLPROBE_TRY(check_slice(op.from, rank, (*members)[static_cast<std::size_t>(rank)],
+                                count * size_bytes(op.type)));
+      NCCLPROBE_TRY(match(pending_receives_, pending_sends_, {op.communicator, rank, peer},
+                          {count, op.type}));
     }
     return {};
   }
@@ -158,8 +178,10 @@ private:
       int peer = op.from.resolve(rank, static_cast<int>(members->size()));
       NCCLPROBE_TRY(check_peer(peer, members->size()));
       std::uint64_t count = op.count.at(rank);
-      NCCLPROBE_TRY(check_slice(op.into, rank, (*members)[static_cast<std::size_t>(rank)], count * size_bytes(op.type)));
-      NCCLPROBE_TRY(match(pending_sends_, pending_receives_, {op.communicator, peer, rank}, {count, op.type}));
+      NCCLPROBE_TRY(check_slice(op.into, rank, (*members)[static_cast<std::size_t>(rank)],
+                                count * size_bytes(op.type)));
+      NCCLPROBE_TRY(match(pending_sends_, pending_receives_, {op.communicator, peer, rank},
+                          {count, op.type}));
     }
     return {};
   }
@@ -167,34 +189,42 @@ private:
   Result<void> check(const CopyOp& op, const std::vector<int>&) {
     NCCLPROBE_TRY(check_stream(op.stream));
     for (int rank : {op.from_rank, op.to_rank})
-      if (rank < 0 || rank >= world_) return wrong("names rank {} of {}", rank, world_);
+      if (rank < 0 || rank >= world_)
+        return wrong("names rank {} of {}", rank, world_);
     NCCLPROBE_TRY(check_slice(op.from, op.from_rank, op.from_rank, op.bytes));
     return check_slice(op.to, op.to_rank, op.to_rank, op.bytes);
   }
 
   Result<void> check(const SpinOp& op, const std::vector<int>&) { return check_stream(op.stream); }
-  Result<void> check(const MarkerOp& op, const std::vector<int>&) { return check_stream(op.stream); }
+  Result<void> check(const MarkerOp& op, const std::vector<int>&) {
+    return check_stream(op.stream);
+  }
   Result<void> check(const RecordEventOp& op, const std::vector<int>&) {
     recorded_.insert(op.event);
     return check_stream(op.stream);
   }
   Result<void> check(const WaitEventOp& op, const std::vector<int>&) {
-    if (!recorded_.contains(op.event)) return wrong("waits for event {}, which nothing records before it", op.event);
+    if (!recorded_.contains(op.event))
+      return wrong("waits for event {}, which nothing records before it", op.event);
     return check_stream(op.stream);
   }
   Result<void> check(const BarrierOp& op, const std::vector<int>& ranks) {
-    if (in_group_) return wrong("puts a barrier inside a group");
-    if (!ranks.empty()) return wrong("leaves ranks out of a barrier: use a communicator of those that meet");
+    if (in_group_)
+      return wrong("puts a barrier inside a group");
+    if (!ranks.empty())
+      return wrong("leaves ranks out of a barrier: use a communicator of those that meet");
     NCCLPROBE_TRY(communicator(op.communicator));
     return {};
   }
   Result<void> check(const GroupBeginOp&, const std::vector<int>&) {
-    if (in_group_) return wrong("begins a group inside a group");
+    if (in_group_)
+      return wrong("begins a group inside a group");
     in_group_ = true;
     return {};
   }
   Result<void> check(const GroupEndOp&, const std::vector<int>&) {
-    if (!in_group_) return wrong("ends a group that was not begun");
+    if (!in_group_)
+      return wrong("ends a group that was not begun");
     in_group_ = false;
     return {};
   }
@@ -202,15 +232,19 @@ private:
   Result<void> check_region(const Region& region, const char* name) {
     int size = static_cast<int>(schedule_.operations.size());
     if (region.first < 0 || region.last > size || region.first >= region.last)
-      return fail(Errc::invalid_argument, "the {} region [{}, {}) is not within {} operations", name, region.first,
-                  region.last, size);
+      return fail(Errc::invalid_argument, "the {} region [{}, {}) is not within {} operations",
+                  name, region.first, region.last, size);
     int depth = 0;
     for (int i = region.first; i < region.last; ++i) {
       const auto& what = schedule_.operations[static_cast<std::size_t>(i)].what;
-      depth += std::holds_alternative<GroupBeginOp>(what) ? 1 : std::holds_alternative<GroupEndOp>(what) ? -1 : 0;
-      if (depth < 0) break;
+      depth += std::holds_alternative<GroupBeginOp>(what) ? 1
+               : std::holds_alternative<GroupEndOp>(what) ? -1
+                                                          : 0;
+      if (depth < 0)
+        break;
     }
-    if (depth != 0) return fail(Errc::invalid_argument, "the {} region cuts a group", name);
+    if (depth != 0)
+      return fail(Errc::invalid_argument, "the {} region cuts a group", name);
     return {};
   }
 
@@ -221,7 +255,8 @@ private:
         NCCLPROBE_TRY(check_slice(fill.slice, static_cast<int>(rank), (*members)[rank],
                                   fill.count * size_bytes(fill.type)));
     }
-    for (const DataCheck& one : schedule_.checks) NCCLPROBE_TRY(communicator(one.communicator));
+    for (const DataCheck& one : schedule_.checks)
+      NCCLPROBE_TRY(communicator(one.communicator));
     return {};
   }
 
@@ -238,14 +273,16 @@ private:
 } // namespace
 
 std::vector<int> members_of(const CommunicatorDecl& communicator, int world_size) {
-  if (!communicator.ranks.empty()) return communicator.ranks;
+  if (!communicator.ranks.empty())
+    return communicator.ranks;
   std::vector<int> all(static_cast<std::size_t>(world_size));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
 Result<void> check_schedule(const Schedule& schedule, int world_size) {
-  if (world_size < 1) return fail(Errc::invalid_argument, "a schedule needs at least one rank");
+  if (world_size < 1)
+    return fail(Errc::invalid_argument, "a schedule needs at least one rank");
   return Checker(schedule, world_size).run();
 }
 

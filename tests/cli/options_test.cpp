@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/exit_code.h"
+#include "cli/options.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::cli;
+
+namespace {
+
+Command parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "ncclprobe");
+  return parse_command_line(words);
+}
+
+RunOptions run_options(std::vector<std::string> words) {
+  Command command = parse(std::move(words));
+  REQUIRE(std::holds_alternative<RunCommand>(command));
+  return std::get<RunCommand>(command).options;
+}
+
+int exit_code(std::vector<std::string> words) {
+  Command command = parse(std::move(words));
+  REQUIRE(std::holds_alternative<Leave>(command));
+  return std::get<Leave>(command).exit_code;
+}
+
+} // namespace
+
+TEST_CASE("`run` may be left out, and nothing said means nothing set") {
+  RunOptions none = run_options({});
+  CHECK_FALSE(none.sizes.has_value());
+  CHECK_FALSE(none.backend.has_value());
+  CHECK(none.axes.empty());
+  CHECK(run_options({"--ranks", "4"}).ranks == 4);
+  CHECK(run_options({"run", "--ranks", "4"}).ranks == 4);
+}
+
+TEST_CASE("what is measured and how is read") {
+  RunOptions options = run_options({"-c",
+                                    "all_reduce,broadcast",
+                                    "-s",
+                                    "1K:4K",
+                                    "--types",
+                                    "f16,bf16",
+                                    "--ops",
+                                    "max",
+                                    "--placement",
+                                    "in_place,out_of_place",
+                                    "--root",
+                                    "1",
+                                    "-w",
+                                    "1",
+                                    "-n",
+                                    "3",
+                                    "--batches",
+                                    "2",
+                                    "--budget",
+                                    "250ms",
+                                    "--cell-timeout",
+                                    "5s",
+                                    "--repeat",
+                                    "4",
+                                    "--seed",
+                                    "9",
+                                    "-o",
+                                    "x.h5"});
+
+  CHECK(options.collectives ==
+        std::vector{model::Collective::all_reduce, model::Collective::broadcast});
+  CHECK(options.sizes == std::vector<std::uint64_t>{1024, 2048, 4096});
+  CHECK(options.types == std::vector{model::DataType::f16, model::DataType::bf16});
+  CHECK(options.ops == std::vector{model::ReduceOp::max});
+  CHECK(options.placements->size() == 2);
+  CHECK(options.root == 1);
+  CHECK(options.warmups == 1);
+  CHECK(options.iterations == 3);
+  CHECK(options.batches == 2);
+  CHECK(options.budget_ns == 250'000'000);
+  CHECK(options.cell_deadline_ns == 5'000'000'000);
+  CHECK(options.repeats == 4);
+  CHECK(options.seed == 9);
+  CHECK(options.output == "x.h5");
+}
+
+TEST_CASE("several --set make axes in their order, [a,b] is one value") {
+  RunOptions options = run_options({"--set", "NCCL_ALGO=Ring,[Ring,Tree]", "--set", "NCCL_PROTO=LL",
+                                    "--override", "NCCL_PROTO"});
+
+  REQUIRE(options.axes.size() == 2);
+  CHECK(options.axes[0].values == std::vector<std::string>{"Ring", "Ring,Tree"});
+  CHECK(options.axes[1].name == "NCCL_PROTO");
+  CHECK(options.overrides == std::vector<std::string>{"NCCL_PROTO"});
+}
+
+TEST_CASE("settings of single ranks and libraries are read") {
+  RunOptions options = run_options({"--rank-set", "0-1:NCCL_HOSTID=a", "--rank-set",
+                                    "2:NCCL_HOSTID=b", "--library", "nccl=/opt/libnccl.so.2"});
+
+  CHECK(options.per_rank[1] == std::vector<model::Setting>{{"NCCL_HOSTID", "a"}});
+  CHECK(options.per_rank[2] == std::vector<model::Setting>{{"NCCL_HOSTID", "b"}});
+  CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/opt/libnccl.so.2"}});
+}
+
+TEST_CASE("mistakes leave with the usage code") {
+  CHECK(exit_code({"--sizes", "64Q"}) == base::k_exit_usage);
+  CHECK(exit_code({"--collectives", "allreduce"}) == base::k_exit_usage);
+  CHECK(exit_code({"--ranks", "0"}) == base::k_exit_usage);
+  CHECK(exit_code({"--set", "NCCL_ALGO"}) == base::k_exit_usage);
+  CHECK(exit_code({"--rank-set", "3-1:A=b"}) == base::k_exit_usage);
+  CHECK(exit_code({"--no-such-option"}) == base::k_exit_usage);
+  CHECK(exit_code({"run", "extra"}) == base::k_exit_usage);
+  CHECK(exit_code({"--backend", "rocm"}) == base::k_exit_usage);
+}
+
+TEST_CASE("help is no mistake") {
+  CHECK(exit_code({"--help"}) == base::k_exit_ok);
+  CHECK(exit_code({"run", "--help"}) == base::k_exit_ok);
+  CHECK(exit_code({"plan", "--help"}) == base::k_exit_ok);
+}
+
+TEST_CASE("plan, report and --version are commands of their own") {
+  CHECK(std::get<PlanCommand>(parse({"plan", "--dry-run"})).dry_run == DryRun::yes);
+  CHECK(std::get<ReportCommand>(parse({"report", "a.h5", "--format", "csv"})).arguments.size() ==
+        3);
+  CHECK(std::holds_alternative<VersionCommand>(parse({"--version"})));
+}

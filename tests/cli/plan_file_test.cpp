@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/atomic_file.h"
+#include "cli/plan_file.h"
+#include "support/catch.h"
+
+#include <unistd.h>
+
+using namespace ncclprobe;
+using namespace ncclprobe::cli;
+
+namespace {
+
+// A plan file that is gone with the object.
+class PlanFile {
+public:
+  explicit PlanFile(const std::string& content)
+      : path_(std::filesystem::temp_directory_path() / fmt::format("plan-{}.toml", ::getpid())) {
+    REQUIRE(base::write_file_atomically(path_, content).has_value());
+  }
+  ~PlanFile() { std::filesystem::remove(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+RunOptions read(const std::string& content) {
+  PlanFile file(content);
+  RunOptions options;
+  auto applied = apply_plan_file(file.path(), options);
+  INFO((applied ? "" : applied.error().text()));
+  REQUIRE(applied.has_value());
+  return options;
+}
+
+std::string refusal(const std::string& content) {
+  PlanFile file(content);
+  RunOptions options;
+  auto applied = apply_plan_file(file.path(), options);
+  return applied ? "" : applied.error().text();
+}
+
+constexpr const char* k_full_plan = R"(
+backend = "host"
+collectives = ["all_reduce", "send_recv"]
+types = ["f16"]
+ops = ["avg"]
+placement = ["in_place"]
+sizes = "1K,4K:16K:x2"
+ranks = 3
+devices_per_worker = 2
+root = 1
+warmups = 0
+iterations = 7
+batches = 2
+repeat = 5
+seed = 11
+budget = "100ms"
+cell_timeout = "3s"
+startup_timeout = "1m"
+output = "there.h5"
+override = ["NCCL_PROTO"]
+[[axis]]
+name = "NCCL_PROTO"
+values = ["LL", "Simple"]
+[[axis]]
+name = "NCCL_ALGO"
+values = ["Ring,Tree"]
+[[setting]]
+environment = { NCCL_BUFFSIZE = "8388608" }
+[[rank_set]]
+ranks = "0-1"
+environment = { NCCL_HOSTID = "a" }
+[libraries]
+nccl = "/opt/libnccl.so.2"
+)";
+
+} // namespace
+
+TEST_CASE("a plan file says anything the command line can") {
+  RunOptions options = read(k_full_plan);
+
+  CHECK(options.backend == "host");
+  CHECK(options.collectives ==
+        std::vector{model::Collective::all_reduce, model::Collective::send_recv});
+  CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4096, 8192, 16384});
+  CHECK(options.ops == std::vector{model::ReduceOp::avg});
+  CHECK(options.ranks == 3);
+  CHECK(options.seats_per_worker == 2);
+  CHECK(options.warmups == 0);
+  CHECK(options.budget_ns == 100'000'000);
+  CHECK(options.startup_deadline_ns == 60'000'000'000);
+  REQUIRE(options.axes.size() == 2);
+  CHECK(options.axes[0].name == "NCCL_PROTO"); // order of the file, not of the alphabet
+  CHECK(options.axes[1].values == std::vector<std::string>{"Ring,Tree"});
+  CHECK(options.settings ==
+        std::vector<std::vector<model::Setting>>{{{"NCCL_BUFFSIZE", "8388608"}}});
+  CHECK(options.per_rank[1] == std::vector<model::Setting>{{"NCCL_HOSTID", "a"}});
+  CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/opt/libnccl.so.2"}});
+}
+
+TEST_CASE("the command line wins over the plan file") {
+  PlanFile file("iterations = 7\nsizes = \"1K\"\n");
+  RunOptions options;
+  options.iterations = 9;
+  REQUIRE(apply_plan_file(file.path(), options).has_value());
+  CHECK(options.iterations == 9);
+  CHECK(options.sizes == std::vector<std::uint64_t>{1024});
+}
+
+TEST_CASE("a written plan file reads back as the same options") {
+  RunOptions first = read(k_full_plan);
+  RunOptions second = read(write_plan_file(first));
+
+  CHECK(write_plan_file(first) == write_plan_file(second));
+  CHECK(second.sizes == first.sizes);
+  CHECK(second.per_rank == first.per_rank);
+  CHECK(second.settings == first.settings);
+  CHECK(second.cell_deadline_ns == first.cell_deadline_ns);
+  CHECK(second.overrides == first.overrides);
+}
+
+TEST_CASE("mistakes name file, line and what is wrong") {
+  CHECK_THAT(refusal("\n\niterations = \"many\"\n"),
+             ContainsSubstring(".toml:3: expected a whole number from 1"));
+  CHECK_THAT(refusal("sizes = \"64Q\"\n"), ContainsSubstring(":1:") && ContainsSubstring("64Q"));
+  CHECK_THAT(refusal("iteration = 3\n"), ContainsSubstring("'iteration' is not a key"));
+  CHECK_THAT(refusal("ranks = \n"), ContainsSubstring(":1:"));
+  CHECK_THAT(refusal("[[axis]]\nname = \"X\"\n"), ContainsSubstring("needs a name and values"));
+  CHECK_THAT(refusal("axis = 3\n"), ContainsSubstring("write [[axis]]"));
+  CHECK_THAT(refusal("collectives = [\"allreduce\"]\n"), ContainsSubstring("all_reduce"));
+  RunOptions options;
+  CHECK(apply_plan_file("/nowhere/plan.toml", options).error().code == base::Errc::not_found);
+}

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a user sees of a run that goes well."""
+
+import re
+import unittest
+
+from program_test_case import SMALL, ProgramTest, mpirun
+
+
+class Run(ProgramTest):
+    def test_two_ranks_without_mpirun_are_measured_checked_stored_and_reported(self):
+        done = self.measure("--backend", "host", *SMALL, "--no-sweep")
+
+        self.assertIn("all_reduce", done.stdout)
+        self.assertIn(str(self.run_file), done.stdout)
+        rows = self.report()
+        self.assertEqual({row["size_bytes"] for row in rows}, {"1024", "65536"})
+        self.assertEqual({(row["outcome"], row["data"]) for row in rows}, {("ok", "checked")})
+        for row in rows:
+            self.assertGreater(float(row["busbw_gb_per_s"]), 0)
+        self.assertEqual(self.processes(), [])
+
+    def test_every_collective_type_and_operation_is_checked(self):
+        self.measure("--backend", "host", "--ranks", "3", "--no-sweep", "--repeat", "1", "--sizes", "1000",
+                     "--collectives", "all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,gather,scatter,send_recv",
+                     "--types", "f32,f16,bf16,f64,i32,u8", "--ops", "sum,max,min,avg", "--placement", "out_of_place,in_place",
+                     "--root", "1", "--batches", "1", "--iterations", "1", "--warmups", "0")
+
+        rows = self.report()
+        # 3 reducing collectives x 4 operations + 6 others, out of place; 2 of the others have no in-place form.
+        self.assertEqual(len(rows), 6 * ((3 * 4 + 6) + (3 * 4 + 4)))
+        self.assertEqual({(row["outcome"], row["data"], row["wrong_elements"]) for row in rows}, {("ok", "checked", "0")})
+
+    def test_a_sweep_measures_the_default_and_each_setting_in_fresh_processes(self):
+        self.measure("--backend", "host", *SMALL, "--set", "NCCLPROBE_GLOO_ALGORITHM=ring,bcube", "--repeat", "2")
+
+        settings = [row["setting"] for row in self.report() if row["size_bytes"] == "1024"]
+        self.assertEqual(settings.count("default"), 3)
+        self.assertEqual(settings.count("NCCLPROBE_GLOO_ALGORITHM=ring"), 2)
+        self.assertEqual(settings.count("NCCLPROBE_GLOO_ALGORITHM=bcube"), 2)
+
+    def test_what_the_environment_sets_is_pinned_unless_overridden(self):
+        sweep = ["--backend", "host", *SMALL, "--repeat", "1", "--set", "NCCLPROBE_GLOO_ALGORITHM=ring"]
+
+        done = self.measure(*sweep, NCCLPROBE_GLOO_ALGORITHM="bcube")
+
+        self.assertIn("NCCLPROBE_GLOO_ALGORITHM=bcube is set in the environment", done.stderr)
+        self.assertEqual({row["setting"] for row in self.report()}, {"default"})
+        self.run_file.unlink()
+        self.measure(*sweep, "--override", "NCCLPROBE_GLOO_ALGORITHM", NCCLPROBE_GLOO_ALGORITHM="bcube")
+        self.assertEqual({row["setting"] for row in self.report()}, {"default", "NCCLPROBE_GLOO_ALGORITHM=ring"})
+
+    def test_one_worker_may_drive_several_ranks(self):
+        self.measure("--backend", "host", "--ranks", "4", "--devices-per-worker", "2", "--no-sweep",
+                     *SMALL[:2], "--collectives", "all_reduce,all_to_all,send_recv")
+
+        self.assertEqual({(row["outcome"], row["data"]) for row in self.report()}, {("ok", "checked")})
+
+    def test_synthetic_numbers_say_so_wherever_they_appear(self):
+        done = self.measure("--backend", "synthetic", "--ranks", "8", *SMALL, "--seed", "7")
+
+        self.assertIn("synthetic", done.stdout.lower())
+        rows = self.report()
+        self.assertEqual({row["synthetic"] for row in rows}, {"true"})
+        self.assertEqual({row["data"] for row in rows}, {"unchecked"})
+        again = self.folder / "again.h5"
+        first = [(row["setting"], row["time_us"]) for row in rows]
+        self.run_file = again
+        self.measure("--backend", "synthetic", "--ranks", "8", *SMALL, "--seed", "7")
+        self.assertEqual([(row["setting"], row["time_us"]) for row in self.report()], first)
+
+    def test_the_plan_printed_is_the_plan_run(self):
+        sweep = ["--backend", "host", *SMALL, "--set", "NCCLPROBE_GLOO_ALGORITHM=ring", "--repeat", "1", "--seed", "5"]
+        plan = self.run_program("plan", *sweep)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        (self.folder / "sweep.toml").write_text(plan.stdout)
+
+        dry = self.run_program("plan", "--dry-run", "--plan", "sweep.toml")
+        self.measure("--plan", "sweep.toml")
+
+        planned = re.findall(r"^ +(\d+) +(\d+) .* (default|NCCLPROBE_\S+)$", dry.stdout, re.MULTILINE)
+        ran = sorted({(row["trial"], row["replicate"], row["setting"]) for row in self.report()}, key=lambda one: int(one[0]))
+        self.assertEqual(planned, ran)
+
+    def test_json_carries_every_number_with_its_unit(self):
+        self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+
+        report = self.report("json")
+        self.assertEqual(report["schema"], "ncclprobe.report")
+        self.assertFalse(report["synthetic"])
+
+    def test_progress_goes_to_stderr_and_quiet_silences_it(self):
+        done = self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+        self.assertIn("[1/1] default", done.stderr)
+        self.run_file.unlink()
+        quiet = self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1", "--quiet")
+        self.assertEqual(quiet.stderr, "")
+
+    def test_version_tells_libraries_build_options_and_architectures(self):
+        done = self.run_program("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"ncclprobe \d+\.\d+\.\d+")
+        self.assertIn("nvidia backend:", done.stdout)
+
+
+class RunUnderMpi(ProgramTest):
+    def test_one_rank_a_supervisor(self):
+        for ranks in (1, 2, 4):
+            with self.subTest(ranks=ranks):
+                self.run_file = self.folder / f"run-{ranks}.h5"
+                self.measure("--backend", "host", *SMALL, "--no-sweep", launcher=mpirun(ranks))
+                self.assertEqual({(row["ranks"], row["outcome"], row["data"]) for row in self.report()},
+                                 {(str(ranks), "ok", "checked")})
+                self.assertEqual(self.processes(), [])
+
+    def test_ranks_that_disagree_on_arguments_are_named(self):
+        program = self.command("--backend", "host", *SMALL)
+        launcher = ["mpirun", "--oversubscribe", "-np", "2", *program, ":", "-np", "1"]
+        done = self.run_program("--backend", "host", "--sizes", "1M", launcher=launcher)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn("rank(s) 2 were started with other arguments than rank 0", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
