@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "launch/assembly.h"
-
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -13,9 +12,11 @@ namespace {
 model::Host host_with(int gpus, const std::string& nccl = "2.28.3") {
   model::Host host;
   host.hostname = "node1";
-  for (int i = 0; i < gpus; ++i) host.gpus.push_back({i, "NVIDIA H200"});
+  for (int i = 0; i < gpus; ++i)
+    host.gpus.push_back({i, "NVIDIA H200"});
   host.libraries = {{"nccl", nccl}};
-  if (gpus == 0) host.nvidia_problem = "no GPU";
+  if (gpus == 0)
+    host.nvidia_problem = "no GPU";
   return host;
 }
 
@@ -25,7 +26,8 @@ SupervisorReport report(const std::string& boot_id, std::vector<std::string> arg
 
 std::vector<SupervisorReport> ranks_on(std::initializer_list<const char*> boot_ids) {
   std::vector<SupervisorReport> reports;
-  for (const char* id : boot_ids) reports.push_back(report(id));
+  for (const char* id : boot_ids)
+    reports.push_back(report(id));
   return reports;
 }
 
@@ -46,18 +48,21 @@ TEST_CASE("a supervisor's report survives the journey") {
 }
 
 TEST_CASE("hosts are told apart by boot id, whatever their names") {
-  CHECK(launch::host_numbers(ranks_on({"b", "b", "a", "b", "c"})) == std::vector<int>{0, 0, 1, 0, 2});
+  CHECK(launch::host_numbers(ranks_on({"b", "b", "a", "b", "c"})) ==
+        std::vector<int>{0, 0, 1, 0, 2});
 }
 
 TEST_CASE("a launcher whose size differs from MPI's is refused") {
   CHECK(launch::check_launcher({}, 1).has_value());
-  CHECK(launch::check_launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"SLURM_STEP_NUM_TASKS", "4"}}, 4).has_value());
+  CHECK(launch::check_launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"SLURM_STEP_NUM_TASKS", "4"}}, 4)
+            .has_value());
 
   auto srun = launch::check_launcher({{"SLURM_STEP_NUM_TASKS", "8"}}, 1);
 
   REQUIRE_FALSE(srun.has_value());
   CHECK(srun.error().code == base::Errc::mismatch);
-  CHECK_THAT(srun.error().text(), ContainsSubstring("srun started 8 tasks") && ContainsSubstring("--mpi=pmix"));
+  CHECK_THAT(srun.error().text(),
+             ContainsSubstring("srun started 8 tasks") && ContainsSubstring("--mpi=pmix"));
 }
 
 TEST_CASE("ranks that disagree are named") {
@@ -71,7 +76,8 @@ TEST_CASE("ranks that disagree are named") {
   }
   SECTION("versions") {
     reports[1].version = "0.2.0";
-    CHECK_THAT(launch::check_agreement(reports).error().message, ContainsSubstring("rank(s) 1") && ContainsSubstring("0.2.0"));
+    CHECK_THAT(launch::check_agreement(reports).error().message,
+               ContainsSubstring("rank(s) 1") && ContainsSubstring("0.2.0"));
   }
   SECTION("libraries of hosts") {
     reports[0].inventory = host_with(1, "2.28.3");
@@ -82,7 +88,8 @@ TEST_CASE("ranks that disagree are named") {
   }
   SECTION("an inventory that failed") {
     reports[0].problem = "the worker died";
-    CHECK_THAT(launch::check_agreement(reports).error().message, ContainsSubstring("rank 0 on host-a: the worker died"));
+    CHECK_THAT(launch::check_agreement(reports).error().message,
+               ContainsSubstring("rank 0 on host-a: the worker died"));
   }
 }
 
@@ -96,7 +103,8 @@ TEST_CASE("auto takes GPUs where all hosts have them, and says why not") {
 
 TEST_CASE("a backend that cannot run here is an error, and synthetic only on demand") {
   CHECK(launch::choose_backend("nvidia", {host_with(0)}).error().code == base::Errc::unsupported);
-  CHECK(launch::choose_backend("cuda", {host_with(1)}).error().code == base::Errc::invalid_argument);
+  CHECK(launch::choose_backend("cuda", {host_with(1)}).error().code ==
+        base::Errc::invalid_argument);
   CHECK(launch::choose_backend("synthetic", {host_with(0)})->name == "synthetic");
 }
 
@@ -110,7 +118,8 @@ TEST_CASE("one supervisor drives all GPUs, or two CPU ranks, or as many as asked
 }
 
 TEST_CASE("under mpirun each supervisor has a rank, devices are counted per host") {
-  auto layout = launch::make_layout(ranks_on({"a", "b", "a", "b"}), {host_with(2), host_with(2)}, "nvidia", {});
+  auto layout = launch::make_layout(ranks_on({"a", "b", "a", "b"}), {host_with(2), host_with(2)},
+                                    "nvidia", {});
 
   REQUIRE(layout.has_value());
   CHECK(layout->seats[2].host == 0);
@@ -123,7 +132,8 @@ TEST_CASE("more ranks than GPUs names the ranks without") {
 
   REQUIRE_FALSE(layout.has_value());
   CHECK(layout.error().code == base::Errc::unavailable);
-  CHECK_THAT(layout.error().text(), ContainsSubstring("rank(s) 2,3 on node1 have no GPU: the host has 2"));
+  CHECK_THAT(layout.error().text(),
+             ContainsSubstring("rank(s) 2,3 on node1 have no GPU: the host has 2"));
   CHECK(launch::make_layout(ranks_on({"a", "a"}), {host_with(2)}, "nvidia", 4).error().code ==
         base::Errc::invalid_argument);
 }

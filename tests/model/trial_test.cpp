@@ -33,9 +33,11 @@ TrialSpec settings_sweep_trial() {
   trial.backend = "nvidia";
   trial.ranks = 8;
   trial.process.common = {{"NCCL_PROTO", "LL"}};
-  for (int rank = 0; rank < 8; ++rank) trial.process.per_rank[rank] = {{"NCCL_HOSTID", rank < 4 ? "a" : "b"}};
+  for (int rank = 0; rank < 8; ++rank)
+    trial.process.per_rank[rank] = {{"NCCL_HOSTID", rank < 4 ? "a" : "b"}};
   trial.libraries = {{"nccl", "/opt/nccl-2.18/libnccl.so.2"}};
-  for (std::uint64_t bytes : {1024u, 1048576u}) trial.cells.push_back(all_reduce_cell(bytes));
+  for (std::uint64_t bytes : {1024u, 1048576u})
+    trial.cells.push_back(all_reduce_cell(bytes));
   return trial;
 }
 
@@ -73,8 +75,8 @@ TrialSpec p2p_matrix_trial(int devices) {
   return trial;
 }
 
-// Two buckets: the first is reduced while the second's gradients are still computed. Tensor-parallel
-// pairs use a sub-communicator of their own.
+// Two buckets: the first is reduced while the second's gradients are still computed.
+// Tensor-parallel pairs use a sub-communicator of their own.
 TrialSpec ddp_step_trial() {
   Cell cell;
   cell.label = {"ddp_step", 96 << 20};
@@ -85,15 +87,19 @@ TrialSpec ddp_step_trial() {
   Slice first{0}, second{0, 64 << 20}, activations{1};
   step.operations = {
       {SpinOp{0, 3'000'000}},
-      {CollectiveOp{Collective::all_reduce, 1, 0, activations, activations, 1 << 19, DataType::bf16}, {0, 1}},
+      {CollectiveOp{Collective::all_reduce, 1, 0, activations, activations, 1 << 19,
+                    DataType::bf16},
+       {0, 1}},
       {RecordEventOp{0, 0}},
       {WaitEventOp{1, 0}},
-      {CollectiveOp{Collective::all_reduce, 0, 1, first, first, 16 << 20, DataType::f32, ReduceOp::avg}},
+      {CollectiveOp{Collective::all_reduce, 0, 1, first, first, 16 << 20, DataType::f32,
+                    ReduceOp::avg}},
       {MarkerOp{0, "bucket 1 ready"}},
       {SpinOp{0, 2'000'000}},
       {RecordEventOp{0, 1}},
       {WaitEventOp{1, 1}},
-      {CollectiveOp{Collective::all_reduce, 0, 1, second, second, 8 << 20, DataType::f32, ReduceOp::avg}},
+      {CollectiveOp{Collective::all_reduce, 0, 1, second, second, 8 << 20, DataType::f32,
+                    ReduceOp::avg}},
       {BarrierOp{0}},
   };
   step.timed = {0, 10};
@@ -189,7 +195,8 @@ TEST_CASE("the gravest of several outcomes counts") {
   CHECK(worse({}, failed) == failed);
   CHECK(worse(failed, crashed) == crashed);
   CHECK(worse(crashed, failed) == crashed);
-  CHECK(worse(crashed, {OutcomeKind::crashed, "signal 9", {0}}) == Outcome{OutcomeKind::crashed, "signal 11", {0, 1}});
+  CHECK(worse(crashed, {OutcomeKind::crashed, "signal 9", {0}}) ==
+        Outcome{OutcomeKind::crashed, "signal 11", {0, 1}});
 }
 
 TEST_CASE("ranks are written as ranges") {

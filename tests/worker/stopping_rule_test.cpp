@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "worker/stopping_rule.h"
-
 #include "support/catch.h"
+#include "worker/stopping_rule.h"
 
 using namespace ncclprobe;
 using worker::Effort;

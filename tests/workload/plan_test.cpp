@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workload/plan.h"
-
 #include "support/catch.h"
+#include "workload/plan.h"
 
 #include <map>
 #include <set>
@@ -26,7 +25,8 @@ workload::PlanRequest request() {
 
 std::map<std::string, int> trials_by_name(const workload::Plan& plan) {
   std::map<std::string, int> count;
-  for (const TrialSpec& trial : plan.trials) ++count[trial.name];
+  for (const TrialSpec& trial : plan.trials)
+    ++count[trial.name];
   return count;
 }
 
@@ -53,7 +53,8 @@ TEST_CASE("each block holds every setting once, in an order drawn from the seed"
 
   auto names = [](const workload::Plan& plan) {
     std::vector<std::string> all;
-    for (const TrialSpec& trial : plan.trials) all.push_back(trial.name);
+    for (const TrialSpec& trial : plan.trials)
+      all.push_back(trial.name);
     return all;
   };
   CHECK(names(*first) == names(*again));
@@ -66,7 +67,8 @@ TEST_CASE("each block holds every setting once, in an order drawn from the seed"
 TEST_CASE("a variable of the launching environment is pinned unless it is overridden") {
   workload::PlanRequest pinned = request();
   pinned.environment = {{"NCCL_PROTO", "Simple"}, {"HOME", "/root"}};
-  pinned.settings = {{{"NCCL_PROTO", "LL"}, {"NCCL_BUFFSIZE", "8388608"}}, {{"NCCL_BUFFSIZE", "1048576"}}};
+  pinned.settings = {{{"NCCL_PROTO", "LL"}, {"NCCL_BUFFSIZE", "8388608"}},
+                     {{"NCCL_BUFFSIZE", "1048576"}}};
   pinned.per_rank[1] = {{"NCCL_PROTO", "LL"}, {"NCCL_HOSTID", "a"}};
 
   auto plan = make_plan(pinned);

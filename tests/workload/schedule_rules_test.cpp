@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workload/schedule_rules.h"
-
 #include "support/catch.h"
+#include "workload/schedule_rules.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::model;
@@ -35,14 +34,17 @@ std::string refusal(const Schedule& schedule) {
 
 } // namespace
 
-TEST_CASE("a sound schedule passes") { CHECK(refusal(valid()).empty()); }
+TEST_CASE("a sound schedule passes") {
+  CHECK(refusal(valid()).empty());
+}
 
 TEST_CASE("what would corrupt memory is refused, naming operation and rank") {
   Schedule schedule = valid();
 
   SECTION("past the end of a buffer") {
     std::get<CollectiveOp>(schedule.operations[0].what).count = 17;
-    CHECK_THAT(refusal(schedule), ContainsSubstring("operation 0 reaches byte 68 of buffer 'data', which has 64"));
+    CHECK_THAT(refusal(schedule),
+               ContainsSubstring("operation 0 reaches byte 68 of buffer 'data', which has 64"));
   }
   SECTION("an offset that wraps around") {
     std::get<CollectiveOp>(schedule.operations[0].what).send.offset_bytes = UINT64_MAX - 3;
