@@ -140,6 +140,9 @@ struct ScheduleRunner::Impl {
   std::optional<base::Error> prepare(const Cell& cell, std::optional<BoundSchedule>& bound,
                                      std::vector<LocalCommunicator*>& locals) {
     try {
+      if (!cell.settings.empty())
+        base::raise(Errc::unsupported, "the {} backend cannot change {} within a process",
+                    backend.name(), cell.settings.front().name);
       base::value_or_throw(workload::check_schedule(cell.schedule, world_size));
       make_room(cell.schedule);
       bound.emplace(cell.schedule, backend, seats, locals);

@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every example does what it says, where no GPU is needed for it."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli/program"))
+from program_test_case import SMALL, ProgramTest
+
+EXAMPLES = ROOT / "examples"
+
+
+class Examples(ProgramTest):
+    def test_no_example_is_forgotten_here(self):
+        self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
+                         {"nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py"})
+
+    def test_the_sweep_is_a_grid_and_the_default(self):
+        dry = self.run_program("plan", "--dry-run", "--backend", "host", "--ranks", "8",
+                               "--plan", str(EXAMPLES / "nccl_sweep.toml"))
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertIn("22 trials on 8 ranks", dry.stdout)  # 3 x (2 x 3 + default) + default
+        self.assertIn("NCCL_ALGO=Tree NCCL_PROTO=LL128", dry.stdout)
+
+    def test_two_hosts_on_one_runs_on_the_cpu_too(self):
+        self.measure("--backend", "host", "--ranks", "4", "--plan", str(EXAMPLES / "two_hosts_on_one.toml"),
+                     "--sizes", "64K", "--repeat", "1", "--batches", "1", "--iterations", "1")
+        self.assertEqual({row["setting"] for row in self.report()},
+                         {"default", "NCCL_NSOCKS_PERTHREAD=4 NCCL_SOCKET_NTHREADS=4"})
+
+    @unittest.skipUnless(importlib.util.find_spec("h5py"), "python3-h5py is not installed")
+    def test_a_run_file_reads_with_h5py_alone(self):
+        self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+        done = subprocess.run([sys.executable, str(EXAMPLES / "read_run.py"), str(self.run_file)],
+                              env=dict(os.environ), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.split()[:3] for line in lines],
+                         [["default", "all_reduce", "1024"], ["default", "all_reduce", "65536"]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
