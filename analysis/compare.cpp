@@ -29,8 +29,8 @@ std::optional<Comparison> compare(const SettingResult& setting,
                     .speed_ratio = baseline->time_ns / setting.time_ns,
                     .lowest_ratio = baseline->lowest_ns / setting.highest_ns,
                     .highest_ratio = baseline->highest_ns / setting.lowest_ns,
-                    .within_default_spread = setting.time_ns >= baseline->lowest_ns &&
-                                             setting.time_ns <= baseline->highest_ns};
+                    .within_spread = baseline->lowest_ns <= setting.highest_ns &&
+                                     setting.lowest_ns <= baseline->highest_ns};
 }
 
 } // namespace ncclprobe::analysis

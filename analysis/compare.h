@@ -24,8 +24,9 @@ struct Comparison {
   double speed_ratio = 0;
   double lowest_ratio = 0;  // fastest default against slowest run of the setting
   double highest_ratio = 0; // slowest default against fastest run of the setting
-  // The setting's time lies between the default's own fastest and slowest: no difference to show.
-  bool within_default_spread = false;
+  // What the two took overlaps, so that [lowest_ratio, highest_ratio] includes 1: no difference to
+  // show.
+  bool within_spread = false;
 };
 
 // Nothing for the default itself and where one of the two has wrong data, no time or no

@@ -81,7 +81,7 @@ Json comparison_json(const SettingResult& result, const std::vector<SettingResul
   return {{"speed_ratio", comparison->speed_ratio},
           {"lowest_speed_ratio", comparison->lowest_ratio},
           {"highest_speed_ratio", comparison->highest_ratio},
-          {"within_default_spread", comparison->within_default_spread}};
+          {"within_spread", comparison->within_spread}};
 }
 
 Json process_json(const ProcessTime& process) {

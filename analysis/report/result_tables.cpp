@@ -159,8 +159,8 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.2f}x", ratio);
 }
 
-// Geometric mean of the ratios in a class, where a size inside the default's own spread counts as
-// no difference; "=" if all are.
+// Geometric mean of the ratios in a class, where a size within the spread counts as no difference;
+// "=" if all are.
 std::string class_text(const SettingRow& row, int wanted) {
   double log_sum = 0;
   int count = 0;
@@ -172,7 +172,7 @@ std::string class_text(const SettingRow& row, int wanted) {
     if (size_class(one.setting->label.bytes) != wanted)
       continue;
     ++count;
-    if (one.within_default_spread)
+    if (one.within_spread)
       continue;
     log_sum += std::log(one.speed_ratio);
     differs = true;
@@ -187,8 +187,8 @@ std::string largest_text(const SettingRow& row) {
     return "WRONG DATA";
   const Comparison* largest = nullptr;
   for (const Comparison& one : row.comparisons)
-    if (!one.within_default_spread && (!largest || std::abs(std::log(one.speed_ratio)) >
-                                                       std::abs(std::log(largest->speed_ratio))))
+    if (!one.within_spread && (!largest || std::abs(std::log(one.speed_ratio)) >
+                                               std::abs(std::log(largest->speed_ratio))))
       largest = &one;
   if (!largest)
     return "none";
@@ -348,8 +348,8 @@ std::string render_reading_notes(const std::vector<SettingResult>& results) {
         k_hang);
     out += paragraph(
         "  =",
-        "Differences within the default's own spread are not shown as differences. What is "
-        "shown is an observation, not a verdict.",
+        "Differences within the spread of the default or of the setting are not shown (the range "
+        "in brackets would include 1). What is shown is an observation, not a verdict.",
         k_hang);
     if (lone_default)
       out += paragraph(

@@ -40,13 +40,27 @@ TEST_CASE("the speed ratio is the default's time over the setting's, with the ex
   CHECK(comparison->speed_ratio == Approx(2.0));
   CHECK(comparison->lowest_ratio == Approx(90.0 / 55));
   CHECK(comparison->highest_ratio == Approx(110.0 / 40));
-  CHECK_FALSE(comparison->within_default_spread);
+  CHECK_FALSE(comparison->within_spread);
 }
 
 TEST_CASE("a setting inside the default's own spread is marked as such") {
   auto results = results_of({100, 120, 90}, {118});
 
-  CHECK(compare(results[1], results)->within_default_spread);
+  CHECK(compare(results[1], results)->within_spread);
+}
+
+TEST_CASE("the default inside the setting's own spread is marked as such") {
+  auto results = results_of({100, 101, 99}, {40, 250, 260});
+
+  CHECK(compare(results[1], results)->within_spread);
+}
+
+TEST_CASE("spreads that only overlap are no difference, those that lie apart are one") {
+  auto overlapping = results_of({90, 100, 110}, {108, 130, 150});
+  auto apart = results_of({90, 100, 110}, {111, 130, 150});
+
+  CHECK(compare(overlapping[1], overlapping)->within_spread);
+  CHECK_FALSE(compare(apart[1], apart)->within_spread);
 }
 
 TEST_CASE("the default is not compared with itself") {

@@ -240,6 +240,26 @@ TEST_CASE("a size inside the default's own spread counts as no difference in its
              ContainsSubstring("NCCL_ALGO=Tree  2.00x  4.00x at 16 ("));
 }
 
+TEST_CASE("a setting whose own spread includes the default is not shown as different") {
+  model::Run run = make_gpu_run(1);
+  auto add = [&](std::vector<model::Setting> settings, std::int64_t time_ns) {
+    int id = static_cast<int>(run.trials.size());
+    auto trial =
+        make_trial({.id = id, .settings = std::move(settings), .replicate = id, .ranks = 1});
+    add_cell(trial, make_cell("broadcast", 1024), make_record(1, time_ns));
+    run.trials.push_back(trial);
+  };
+  add({}, 1000);
+  add({{"NCCL_ALGO", "Tree"}}, 800);
+  add({{"NCCL_ALGO", "Tree"}}, 2600);
+  add({{"NCCL_ALGO", "Tree"}}, 4800);
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("NCCL_ALGO=Tree   =  none"));
+  CHECK_THAT(text, !ContainsSubstring(" at 1K ("));
+}
+
 TEST_CASE("workers that the supervisor stopped are no sign of a killer from outside") {
   model::Run run = make_gpu_run(2);
   auto trial = make_trial({});
