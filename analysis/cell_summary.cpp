@@ -61,6 +61,8 @@ void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRe
   SettingResult& result = group.result;
   DataState state = data_state(record);
   result.data = std::max(result.data, state);
+  if (state == DataState::checked)
+    result.checked_elements += record.check.elements;
   std::string note = state == DataState::checked     ? ""
                      : state == DataState::unchecked ? record.check.why_unchecked
                      : record.check.first_wrong.empty()

@@ -83,6 +83,7 @@ struct SettingResult {
   std::optional<SlowestRank> slowest;   // by median over processes
 
   DataState data = DataState::checked; // the gravest of all processes
+  std::uint64_t checked_elements = 0;  // of all processes; 0 also where a size has no elements
   std::vector<std::string> data_notes; // why unchecked, or what was wrong first; no duplicates
 };
 

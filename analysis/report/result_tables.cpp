@@ -70,10 +70,16 @@ std::string slowest_text(const SettingResult& result) {
   return percent < 0.05 ? "-" : fmt::format("r{} +{:.1f}%", result.slowest->rank, percent);
 }
 
-std::string data_text(DataState state) {
-  return state == DataState::wrong     ? std::string(k_wrong)
-         : state == DataState::checked ? "ok"
-                                       : "unchecked";
+std::string data_text(const SettingResult& result) {
+  switch (result.data) {
+  case DataState::wrong:
+    return std::string(k_wrong);
+  case DataState::unchecked:
+    return "unchecked";
+  case DataState::checked:
+    break;
+  }
+  return result.checked_elements == 0 ? "-" : "ok"; // a size without elements has nothing to check
 }
 
 // What the rows' data columns leave unsaid.
@@ -81,7 +87,7 @@ std::string data_footnotes(const Results& rows) {
   std::vector<std::string> notes;
   for (const SettingResult* row : rows)
     for (const std::string& note : row->data_notes) {
-      std::string line = data_text(row->data) + ": " + printable(note);
+      std::string line = data_text(*row) + ": " + printable(note);
       if (row->data == DataState::wrong)
         line = base::format_bytes(row->label.bytes) + " " + line;
       if (std::find(notes.begin(), notes.end(), line) == notes.end())
@@ -136,7 +142,7 @@ std::string render_figures(const model::Run& run, const Results& table) {
     cells.push_back(row->spread_percent ? fmt::format("{:.1f}", *row->spread_percent) : "-");
     cells.push_back(spread_source(*row));
     cells.push_back(slowest_text(*row));
-    cells.push_back(data_text(row->data));
+    cells.push_back(data_text(*row));
     text.add_row(std::move(cells));
   }
   return paragraph("", caption, 0) + text.render(2) + data_footnotes(rows);

@@ -260,6 +260,21 @@ TEST_CASE("a setting whose own spread includes the default is not shown as diffe
   CHECK_THAT(text, !ContainsSubstring(" at 1K ("));
 }
 
+TEST_CASE("a size without elements has no data that could be ok") {
+  model::Run run = make_gpu_run(1);
+  auto trial = make_trial({.ranks = 1});
+  add_cell(trial, make_cell("broadcast", 0), make_record(1, 1000));
+  trial.cells[0].check.elements = 0;
+  run.trials = {trial};
+
+  std::string data = split_fields(lines_of(render_report(run, Format::csv))[1])[25];
+  std::string text = render_report(run, Format::table);
+
+  CHECK(data == "checked");
+  CHECK_THAT(text, ContainsSubstring("3 batches        -  -\n"));
+  CHECK_THAT(text, !ContainsSubstring("  ok\n"));
+}
+
 TEST_CASE("workers that the supervisor stopped are no sign of a killer from outside") {
   model::Run run = make_gpu_run(2);
   auto trial = make_trial({});
