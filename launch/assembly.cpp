@@ -21,9 +21,12 @@ std::string encode_report(const SupervisorReport& report) {
                       {"boot_id", report.boot_id},
                       {"version", report.version},
                       {"arguments", report.arguments},
-                      {"problem", report.problem}};
+                      {"plan", report.plan}};
   if (report.inventory)
     json["inventory"] = *report.inventory;
+  if (report.problem)
+    json["problem"] = {static_cast<int>(report.problem->code), report.problem->message,
+                       report.problem->hint};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -35,9 +38,14 @@ Result<SupervisorReport> decode_report(const std::string& text) {
     json.at("boot_id").get_to(report.boot_id);
     json.at("version").get_to(report.version);
     json.at("arguments").get_to(report.arguments);
-    json.at("problem").get_to(report.problem);
+    json.at("plan").get_to(report.plan);
     if (json.contains("inventory"))
       report.inventory = json.at("inventory").get<model::Host>();
+    if (json.contains("problem")) {
+      const auto& problem = json.at("problem");
+      report.problem = Error{static_cast<Errc>(problem.at(0).get<int>()),
+                             problem.at(1).get<std::string>(), problem.at(2).get<std::string>()};
+    }
     return report;
   } catch (const std::exception& error) {
     return fail(Errc::protocol, "a supervisor's report cannot be read: {}", error.what());
@@ -57,47 +65,64 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {
 }
 
 Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size) {
-  // Each launcher tells its ranks how many they are.
-  constexpr std::array<std::pair<const char*, const char*>, 3> k_sizes{
-      {{"OMPI_COMM_WORLD_SIZE", "mpirun"},
-       {"PMI_SIZE", "the PMI launcher"},
-       {"SLURM_STEP_NUM_TASKS", "srun"}}};
-  for (auto [name, launcher] : k_sizes) {
+  auto size_by = [&](const char* name) {
     auto found = environment.find(name);
-    if (found == environment.end() || found->second == std::to_string(fleet_size))
-      continue;
-    return fail(Error{
-        Errc::mismatch,
-        fmt::format("{} started {} tasks ({}), but MPI sees {}: each task would measure alone",
-                    launcher, found->second, name, fleet_size),
-        "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx"});
+    return found == environment.end() ? std::string() : found->second;
+  };
+  std::string launcher = "mpirun";
+  std::string told = size_by("OMPI_COMM_WORLD_SIZE");
+  if (told.empty()) {
+    launcher = "the PMI launcher";
+    told = size_by("PMI_SIZE");
   }
-  return {};
+  // mpirun within a Slurm step inherits the step's size, so that counts only where nobody else
+  // speaks.
+  if (told.empty() && fleet_size == 1) {
+    launcher = "srun";
+    told = size_by("SLURM_STEP_NUM_TASKS");
+  }
+  if (told.empty() || told == std::to_string(fleet_size))
+    return {};
+  return fail(
+      Error{Errc::mismatch,
+            fmt::format("{} started {} tasks, but MPI sees {}: each task would measure alone",
+                        launcher, told, fleet_size),
+            "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx"});
 }
 
 Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
   const SupervisorReport& leader = reports.front();
-  std::vector<int> other_arguments, other_version;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    if (reports[rank].arguments != leader.arguments)
-      other_arguments.push_back(static_cast<int>(rank));
-    if (reports[rank].version != leader.version)
-      other_version.push_back(static_cast<int>(rank));
-    if (!reports[rank].problem.empty())
-      return fail(Errc::unavailable, "rank {} on {}: {}", rank, reports[rank].hostname,
-                  reports[rank].problem);
+    if (!reports[rank].problem)
+      continue;
+    Error problem = *reports[rank].problem;
+    if (reports.size() > 1)
+      problem.message =
+          fmt::format("rank {} on {}: {}", rank, reports[rank].hostname, problem.message);
+    return fail(std::move(problem));
   }
-  if (!other_arguments.empty())
+  auto ranks_that_differ = [&](auto field) {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < reports.size(); ++rank)
+      if (reports[rank].*field != leader.*field)
+        ranks.push_back(static_cast<int>(rank));
+    return ranks;
+  };
+  auto refuse = [](const std::vector<int>& ranks, const std::string& what, const char* hint) {
     return fail(Error{Errc::mismatch,
-                      fmt::format("rank(s) {} were started with other arguments than rank 0",
-                                  model::format_ranks(other_arguments)),
-                      "give every rank of the mpirun line the same arguments"});
-  if (!other_version.empty())
-    return fail(Error{Errc::mismatch,
-                      fmt::format("rank(s) {} run another version than rank 0 ({}): {}",
-                                  model::format_ranks(other_version), leader.version,
-                                  reports[static_cast<std::size_t>(other_version.front())].version),
-                      "install the same ncclprobe on every host"});
+                      fmt::format("rank(s) {} {}", model::format_ranks(ranks), what), hint});
+  };
+  if (auto ranks = ranks_that_differ(&SupervisorReport::arguments); !ranks.empty())
+    return refuse(ranks, "were started with other arguments than rank 0",
+                  "give every rank of the mpirun line the same arguments");
+  if (auto ranks = ranks_that_differ(&SupervisorReport::plan); !ranks.empty())
+    return refuse(ranks, "read another plan file than rank 0",
+                  "put one plan file where all hosts see it");
+  if (auto ranks = ranks_that_differ(&SupervisorReport::version); !ranks.empty())
+    return refuse(ranks,
+                  fmt::format("run another version than rank 0 ({}): {}", leader.version,
+                              reports[static_cast<std::size_t>(ranks.front())].version),
+                  "install the same ncclprobe on every host");
   for (const SupervisorReport& report : reports) {
     if (!report.inventory || !leader.inventory)
       continue;

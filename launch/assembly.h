@@ -20,8 +20,9 @@ struct SupervisorReport {
   std::string boot_id; // same boot id = same host
   std::string version; // ncclprobe's
   std::vector<std::string> arguments;
+  std::string plan;                     // text of the plan file it read; empty without one
   std::optional<model::Host> inventory; // from the first supervisor of each host
-  std::string problem;                  // why the inventory could not be taken
+  std::optional<base::Error> problem;   // what this one cannot go on with
 };
 std::string encode_report(const SupervisorReport& report);
 base::Result<SupervisorReport> decode_report(const std::string& text);
@@ -34,8 +35,9 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
                                   int fleet_size);
 
-// Same arguments, same version, and (between hosts) same library versions everywhere. Errors:
-// mismatch, naming the ranks or hosts that differ; unavailable if an inventory failed.
+// Nobody has a problem; same arguments, plan and version, and (between hosts) same library versions
+// everywhere. Errors: the first problem, with the rank that has it; mismatch, naming the ranks or
+// hosts that differ.
 base::Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
 
 struct BackendChoice {

@@ -18,7 +18,7 @@ using namespace model;
 std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
                                                  const std::vector<Host>& hosts) {
   if (backend == "host")
-    return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_ALGORITHM", "bcube"}}};
+    return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
   if (backend == "synthetic")
     return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
   bool nvlink = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {

@@ -81,7 +81,7 @@ void declare(CLI::App& app, RunOptions& options) {
       for (const std::string& one : all)
         checked(name, parse)(one);
     };
-    app.add_option_function<std::vector<std::string>>(name, parse_all, help)
+    return app.add_option_function<std::vector<std::string>>(name, parse_all, help)
         ->type_name(value)
         ->allow_extra_args(false);
   };
@@ -127,26 +127,29 @@ void declare(CLI::App& app, RunOptions& options) {
        });
   number("--root", options.root, 0, "Root of broadcast, reduce, gather, scatter (default 0)");
 
-  texts("--set", "NAME=V,V",
-        "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
-        [&](const std::string& value) -> Result<void> {
-          NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
-          options.axes.push_back(std::move(axis));
-          return {};
-        });
+  CLI::Option* sweep =
+      texts("--set", "NAME=V,V",
+            "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
+            [&](const std::string& value) -> Result<void> {
+              NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
+              options.axes.push_back(std::move(axis));
+              return {};
+            });
   texts("--rank-set", "RANKS:NAME=V",
         "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
         [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
   texts("--library", "NAME=PATH", "Load this shared library: nccl, nvml, cupti, cublaslt",
         [&](const std::string& value) -> Result<void> {
           NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
+          NCCLPROBE_TRY(check_library_name(library.name));
           options.libraries.push_back(std::move(library));
           return {};
         });
   app.add_option("--override", options.overrides,
                  "Sweep this variable although the environment sets it")
       ->type_name("NAME");
-  app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only");
+  app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only")
+      ->excludes(sweep);
 
   number("--repeat", options.repeats, 1,
          "Fresh-process trials per setting (default 3 on GPUs, 2 on the CPU)");
@@ -158,9 +161,16 @@ void declare(CLI::App& app, RunOptions& options) {
            "A cell that takes longer is a hang (default 30s)");
   duration("--startup-timeout", options.startup_deadline_ns,
            "From spawn to the first cell (default 180s)");
-  app.add_option("--seed", options.seed,
-                 "Order of trials and data patterns (default: random, recorded)")
-      ->type_name("N");
+  text("--seed", "N", "Order of trials and data patterns (default: random, recorded)",
+       [&](const std::string& value) -> Result<void> {
+         std::int64_t seed = 0; // signed, as in plan files
+         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seed);
+         if (error != std::errc{} || end != value.data() + value.size() || seed < 0)
+           return fail(Errc::invalid_argument, "'{}' is not a whole number from 0 to 2^63 - 1",
+                       value);
+         options.seed = static_cast<std::uint64_t>(seed);
+         return {};
+       });
   app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")
       ->type_name("FILE");
   app.add_flag_callback(
@@ -176,9 +186,18 @@ bool is_word_of_ours(const std::string& word) {
 
 } // namespace
 
+Result<void> check_library_name(const std::string& name) {
+  constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt"};
+  if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())
+    return {};
+  return fail(base::Error{Errc::invalid_argument,
+                          fmt::format("'{}' is not a library that is loaded by name", name),
+                          "known: nccl, nvml, cupti, cublaslt"});
+}
+
 Result<model::Setting> parse_setting(const std::string& text) {
   std::size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos)
+  if (equals == std::string::npos || !workload::is_variable_name(text.substr(0, equals)))
     return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
   return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }

@@ -72,6 +72,9 @@ Command parse_command_line(const std::vector<std::string>& arguments);
 base::Result<void> add_rank_setting(const std::string& text,
                                     std::map<int, std::vector<model::Setting>>& per_rank);
 
+// Errors: invalid_argument unless it is one of the libraries that a worker loads by name.
+base::Result<void> check_library_name(const std::string& name);
+
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);
 

@@ -13,7 +13,8 @@
 namespace ncclprobe::cli {
 namespace {
 
-void print_trials(const workload::Plan& plan) {
+std::string describe(const workload::Plan& plan) {
+  std::string out;
   base::TextTable table(
       {{"trial"}, {"repeat"}, {"cells"}, {"expected"}, {"settings", base::TextTable::Align::left}});
   double total_ns = 0;
@@ -25,31 +26,30 @@ void print_trials(const workload::Plan& plan) {
                    trial.name});
   }
   const model::TrialSpec& first = plan.trials.front();
-  fmt::print("{} trials on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers "
-             "a rank\n\n{}",
-             plan.trials.size(), first.ranks, first.backend, base::format_duration(total_ns),
-             static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20), table.render(2));
-  fmt::print("\nCells of each trial:\n");
+  out += fmt::format(
+      "{} trials on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers "
+      "a rank\n\n{}",
+      plan.trials.size(), first.ranks, first.backend, base::format_duration(total_ns),
+      static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20), table.render(2));
+  out += fmt::format("\nCells of each trial:\n");
   base::TextTable cells(
       {{"workload", base::TextTable::Align::left}, {"size"}, {"type"}, {"op"}, {"placement"}});
   for (const model::Cell& cell : first.cells)
     cells.add_row({cell.label.workload, base::format_bytes(cell.label.bytes),
                    std::string(to_string(cell.label.type)), std::string(to_string(cell.label.op)),
                    std::string(to_string(cell.label.placement))});
-  fmt::print("{}", cells.render(2));
+  out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
-    fmt::print("pinned: {}={} is set in the environment; --override {} sweeps it\n", pinned.name,
-               pinned.value, pinned.name);
+    out += fmt::format("pinned: {}={} is set in the environment; --override {} sweeps it\n",
+                       pinned.name, pinned.value, pinned.name);
   for (const std::string& note : plan.notes)
-    fmt::print("left out: {}\n", note);
+    out += fmt::format("left out: {}\n", note);
+  return out;
 }
 
 } // namespace
 
 int plan_command(const World& world, RunOptions options, DryRun dry_run) {
-  if (!options.plan_file.empty())
-    if (auto applied = apply_plan_file(options.plan_file, options); !applied)
-      return give_up(applied.error());
   Session session;
   if (auto opened = open_local_session(world, options, session); !opened)
     return give_up(opened.error());
@@ -57,11 +57,7 @@ int plan_command(const World& world, RunOptions options, DryRun dry_run) {
   auto plan = workload::make_plan(make_request(options, session, world));
   if (!plan)
     return give_up(plan.error());
-  if (dry_run == DryRun::yes)
-    print_trials(*plan);
-  else
-    fmt::print("{}", write_plan_file(options));
-  return base::k_exit_ok;
+  return show(dry_run == DryRun::yes ? describe(*plan) : write_plan_file(options), base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

@@ -8,6 +8,7 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -19,9 +20,15 @@ using base::Error;
 using base::fail;
 using base::Result;
 
+template <typename Named>
+bool has_name(const std::vector<Named>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+}
+
 class Reader {
 public:
-  Reader(std::string file, RunOptions& options) : file_(std::move(file)), options_(options) {}
+  Reader(std::string file, RunOptions& options)
+      : file_(std::move(file)), said_(options), options_(options) {}
 
   Result<void> read(const toml::table& table) {
     for (const auto& [key, node] : table) {
@@ -133,7 +140,8 @@ private:
         return wrong(table, "an axis needs a name and values");
       NCCLPROBE_TRY_ASSIGN(auto variable, text(*name, "the name of an axis"));
       NCCLPROBE_TRY_ASSIGN(auto list, texts(*values, "the values of an axis"));
-      options_.axes.push_back({std::move(variable), std::move(list)});
+      if (!has_name(said_.axes, variable))
+        options_.axes.push_back({std::move(variable), std::move(list)});
       return {};
     });
   }
@@ -154,9 +162,15 @@ private:
       NCCLPROBE_TRY_ASSIGN(const auto range, text(*ranks, "ranks"));
       NCCLPROBE_TRY_ASSIGN(const auto environment, settings(table.get("environment"), table));
       for (const model::Setting& one : environment) {
-        auto added = add_rank_setting(range + ":" + one.name + "=" + one.value, options_.per_rank);
+        std::map<int, std::vector<model::Setting>> by_rank;
+        auto added = add_rank_setting(range + ":" + one.name + "=" + one.value, by_rank);
         if (!added)
           return wrong(table, added.error());
+        for (const auto& [rank, setting] : by_rank) {
+          auto said = said_.per_rank.find(rank);
+          if (said == said_.per_rank.end() || !has_name(said->second, one.name))
+            options_.per_rank[rank].push_back(one);
+        }
       }
       return {};
     });
@@ -270,11 +284,17 @@ private:
   }
   Result<void> libraries(const toml::node& node) {
     NCCLPROBE_TRY_ASSIGN(auto list, settings(&node, node));
-    options_.libraries.insert(options_.libraries.end(), list.begin(), list.end());
+    for (model::Setting& library : list) {
+      if (auto known = check_library_name(library.name); !known)
+        return wrong(node, known.error());
+      if (!has_name(said_.libraries, library.name))
+        options_.libraries.push_back(std::move(library));
+    }
     return {};
   }
 
   std::string file_;
+  const RunOptions said_; // on the command line, which wins
   RunOptions& options_;
 };
 
@@ -295,7 +315,7 @@ toml::table table_of(const std::vector<model::Setting>& settings) {
 }
 
 std::string duration_text(std::int64_t ns) {
-  return fmt::format("{}us", ns / 1000);
+  return fmt::format("{}us", static_cast<double>(ns) / 1000);
 }
 
 } // namespace

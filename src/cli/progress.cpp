@@ -22,6 +22,12 @@ std::size_t terminal_columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
+// Progress is for people: a full or closed stderr is no reason to lose a run.
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 } // namespace
 
 Progress::Style Progress::style_for(bool quiet, int stderr_fd) {
@@ -40,6 +46,9 @@ Progress::~Progress() {
 
 void Progress::begin_trial(const model::TrialSpec& spec) {
   name_ = spec.name;
+  cell_names_.clear();
+  for (const model::Cell& cell : spec.cells)
+    cell_names_.push_back(cell.label.workload + " " + base::format_bytes(cell.label.bytes));
   now_ = {};
   now_.cells = static_cast<int>(spec.cells.size());
   draw();
@@ -60,13 +69,14 @@ void Progress::end_trial(const model::TrialRecord& record) {
     std::string how = record.outcome.ok() ? "ok"
                                           : fmt::format("{}: {}", to_string(record.outcome.kind),
                                                         record.outcome.reason);
-    fmt::print(stderr, "[{}/{}] {}  {}  {}{}\n", done_, trials_, name_,
-               base::format_duration(static_cast<double>(record.total_ns)), how,
-               done_ < trials_ ? "  (" + eta() + " left)" : "");
+    bool goes_on = done_ < trials_ && record.outcome.kind != model::OutcomeKind::not_run;
+    say(fmt::format("[{}/{}] {}  {}  {}{}{}\n", done_, trials_, name_,
+                    base::format_duration(static_cast<double>(record.total_ns)), how,
+                    failed_ > 0 ? fmt::format("  {} failed so far", failed_) : "",
+                    goes_on ? "  (" + eta() + " left)" : ""));
   } else if (style_ == Style::bar && !record.outcome.ok()) {
     clear();
-    fmt::print(stderr, "{}: {}: {}\n", name_, to_string(record.outcome.kind),
-               record.outcome.reason);
+    say(fmt::format("{}: {}: {}\n", name_, to_string(record.outcome.kind), record.outcome.reason));
   }
   draw();
 }
@@ -79,6 +89,13 @@ std::string Progress::eta() const {
   return "about " + base::format_duration(std::max(left, 1e9));
 }
 
+std::string Progress::where() const {
+  auto cell = static_cast<std::size_t>(now_.cells_done);
+  if (now_.phase == "cell" && cell < cell_names_.size())
+    return cell_names_[cell];
+  return now_.phase.empty() ? "starting" : now_.phase;
+}
+
 void Progress::draw() {
   if (style_ != Style::bar || done_ == trials_)
     return;
@@ -88,17 +105,15 @@ void Progress::draw() {
   std::string line = fmt::format(
       "[{}{}] trial {}/{}  {}  {}{}  {} left", std::string(static_cast<std::size_t>(full), '#'),
       std::string(static_cast<std::size_t>(k_bar_width - full), '.'), done_ + 1, trials_, name_,
-      now_.phase.empty() ? "starting" : now_.phase,
-      failed_ > 0 ? fmt::format("  {} failed", failed_) : "", eta());
+      where(), failed_ > 0 ? fmt::format("  {} failed", failed_) : "", eta());
   if (line.size() >= terminal_columns())
     line.resize(terminal_columns() - 1); // a wrapped line cannot be redrawn
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  say("\r\033[K" + line);
 }
 
 void Progress::clear() {
   if (style_ == Style::bar)
-    std::fputs("\r\033[K", stderr);
+    say("\r\033[K");
 }
 
 } // namespace ncclprobe::cli

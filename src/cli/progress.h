@@ -25,6 +25,7 @@ public:
 
 private:
   std::string eta() const;
+  std::string where() const; // in the current trial
   void draw();
   void clear();
 
@@ -36,6 +37,7 @@ private:
   int done_ = 0;
   int failed_ = 0;
   std::string name_;
+  std::vector<std::string> cell_names_;
   launch::TrialProgress now_;
 };
 

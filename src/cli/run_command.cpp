@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/default_job.h"
-#include "cli/plan_file.h"
 #include "cli/progress.h"
 #include "cli/verdict.h"
 #include "store/run_file.h"
@@ -41,8 +40,12 @@ public:
     supervisor_to_stop = &supervisor;
     struct sigaction action {};
     action.sa_handler = on_stop_signal;
-    for (int number : {SIGINT, SIGTERM, SIGHUP})
-      sigaction(number, &action, nullptr);
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction before {};
+      sigaction(number, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) // nohup
+        sigaction(number, &action, nullptr);
+    }
   }
   ~StopOnSignal() { supervisor_to_stop = nullptr; }
   StopOnSignal(const StopOnSignal&) = delete;
@@ -154,11 +157,12 @@ int finish(const std::filesystem::path& output, const base::Result<void>& stored
   auto report = fold_and_report(output);
   if (!report)
     return give_up(report.error());
-  fmt::print("{}\nrun file: {}\n", *report, output.string());
-  return stop_signal != 0 ? static_cast<int>(base::k_exit_interrupted) : tally.exit_code();
+  return show(fmt::format("{}\nrun file: {}\n", *report, output.string()),
+              stop_signal != 0 ? static_cast<int>(base::k_exit_interrupted) : tally.exit_code());
 }
 
-// The leader's part; `supervisor` is released in any case, so that the others end too.
+// Runs the plan. `supervisor` is released before anything is folded or shown, so that the others
+// end.
 int lead(const World& world, Session& session, const RunOptions& options,
          const workload::Plan& plan, launch::Supervisor& supervisor, Progress& progress) {
   std::filesystem::path output = options.output.value_or(default_output());
@@ -172,15 +176,43 @@ int lead(const World& world, Session& session, const RunOptions& options,
   return finish(output, stored, tally);
 }
 
+int follow(Session& session, launch::SupervisorOptions how) {
+  launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
+  StopOnSignal stopper(supervisor);
+  supervisor.follow();
+  return base::k_exit_ok;
+}
+
+// Plans, and leads the followers through the plan.
+int plan_and_lead(const World& world, Session& session, const RunOptions& options,
+                  launch::SupervisorOptions how) {
+  auto plan = workload::make_plan(make_request(options, session, world));
+  double expected_ns = 0;
+  int trials = 0;
+  if (plan) {
+    trials = static_cast<int>(plan->trials.size());
+    for (const model::TrialSpec& trial : plan->trials)
+      expected_ns += expected_trial_ns(trial);
+  }
+  bool quiet = options.verbosity == base::Verbosity::quiet;
+  Progress progress(Progress::style_for(quiet, STDERR_FILENO), trials, expected_ns);
+  how.on_progress = [&](const launch::TrialProgress& now) { progress.update(now); };
+  launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
+  if (!plan) {
+    supervisor.release();
+    return give_up(plan.error());
+  }
+  StopOnSignal stopper(supervisor);
+  if (!quiet)
+    say_what_is_coming(session, *plan, expected_ns);
+  return lead(world, session, options, *plan, supervisor, progress);
+}
+
 } // namespace
 
 int run_command(const World& world, RunOptions options) {
-  base::Result<void> opened;
-  if (!options.plan_file.empty())
-    opened = apply_plan_file(options.plan_file, options);
   Session session;
-  if (opened)
-    opened = open_session(world, options, session);
+  base::Result<void> opened = open_session(world, options, session);
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());
@@ -188,32 +220,15 @@ int run_command(const World& world, RunOptions options) {
   launch::SupervisorOptions how;
   how.program = session.worker;
   how.seats_per_worker = *options.seats_per_worker;
-  if (!leader) {
-    launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
-    StopOnSignal stopper(supervisor);
-    supervisor.follow();
-    return base::k_exit_ok;
+  try {
+    return leader ? plan_and_lead(world, session, options, std::move(how))
+                  : follow(session, std::move(how));
+  } catch (const std::exception& error) {
+    // Leaving in order would wait for supervisors that wait for us.
+    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+    session.fleet->abort(base::k_exit_internal);
+    throw; // g++ does not see that abort() never returns
   }
-  auto plan = workload::make_plan(make_request(options, session, world));
-  Progress* progress_now = nullptr;
-  how.on_progress = [&](const launch::TrialProgress& now) {
-    if (progress_now)
-      progress_now->update(now);
-  };
-  launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
-  if (!plan) {
-    supervisor.release();
-    return give_up(plan.error());
-  }
-  StopOnSignal stopper(supervisor);
-  double expected_ns = 0;
-  for (const model::TrialSpec& trial : plan->trials)
-    expected_ns += expected_trial_ns(trial);
-  say_what_is_coming(session, *plan, expected_ns);
-  Progress progress(Progress::style_for(options.verbosity == base::Verbosity::quiet, STDERR_FILENO),
-                    static_cast<int>(plan->trials.size()), expected_ns);
-  progress_now = &progress;
-  return lead(world, session, options, *plan, supervisor, progress);
 }
 
 } // namespace ncclprobe::cli

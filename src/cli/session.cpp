@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/version.h"
+#include "cli/plan_file.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -41,12 +42,20 @@ launch::SupervisorReport report_of_this_host(const World& world) {
   return report;
 }
 
-void add_inventory(const launch::WorkerProgram& worker, launch::SupervisorReport& report) {
-  auto host = launch::take_inventory(worker, k_inventory_patience);
+void add_inventory(const launch::WorkerProgram& worker, const RunOptions& options,
+                   launch::SupervisorReport& report) {
+  launch::WorkerProgram program = worker;
+  std::string backend = options.backend.value_or("auto");
+  if (backend == "host" || backend == "synthetic")
+    program.arguments.push_back("--no-gpus");
+  for (const model::Setting& library : options.libraries)
+    program.arguments.insert(program.arguments.end(),
+                             {"--library", library.name + "=" + library.value});
+  auto host = launch::take_inventory(program, k_inventory_patience);
   if (host)
     report.inventory = std::move(*host);
   else
-    report.problem = host.error().text();
+    report.problem = host.error();
 }
 
 Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
@@ -59,18 +68,41 @@ Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
   return reports;
 }
 
-Result<void> agree(const World& world, const RunOptions& options, Session& session) {
-  NCCLPROBE_TRY(launch::check_launcher(world.environment_by_name, session.fleet->size()));
+// What stops this supervisor alone; the others hear of it in the first exchange, so that nobody
+// leaves while somebody waits.
+std::optional<base::Error> own_problem(const World& world, const RunOptions& options,
+                                       const Result<void>& read, int fleet_size) {
+  if (!read)
+    return read.error();
+  if (auto checked = launch::check_launcher(world.environment_by_name, fleet_size); !checked)
+    return checked.error();
+  if (fleet_size > 1 && options.seats_per_worker.value_or(1) > 1)
+    return base::Error{
+        base::Errc::invalid_argument,
+        "--devices-per-worker is for runs without mpirun: each MPI rank drives one device",
+        "leave one of the two out"};
+  return std::nullopt;
+}
+
+Result<void> agree(const World& world, RunOptions& options, Session& session) {
+  launch::SupervisorReport own = report_of_this_host(world);
+  Result<void> read;
+  if (!options.plan_file.empty()) {
+    own.plan = base::read_file(options.plan_file).value_or("");
+    read = apply_plan_file(options.plan_file, options);
+  }
+  own.problem = own_problem(world, options, read, session.fleet->size());
+  NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
+  NCCLPROBE_TRY(launch::check_agreement(session.reports));
+
   session.worker = {
       world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
-  launch::SupervisorReport own = report_of_this_host(world);
-  NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   std::vector<int> hosts = launch::host_numbers(session.reports);
   auto me = static_cast<std::size_t>(session.fleet->rank());
   bool first_here =
       std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
   if (first_here)
-    add_inventory(session.worker, own);
+    add_inventory(session.worker, options, own);
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
   for (const launch::SupervisorReport& report : session.reports)
@@ -89,7 +121,7 @@ Result<void> agree(const World& world, const RunOptions& options, Session& sessi
 
 } // namespace
 
-Result<void> open_session(const World& world, const RunOptions& options, Session& session) {
+Result<void> open_session(const World& world, RunOptions& options, Session& session) {
   if (started_by_launcher(world)) {
     NCCLPROBE_TRY_ASSIGN(session.fleet, launch::make_mpi_fleet(nullptr, nullptr));
   } else {
@@ -98,7 +130,7 @@ Result<void> open_session(const World& world, const RunOptions& options, Session
   return agree(world, options, session);
 }
 
-Result<void> open_local_session(const World& world, const RunOptions& options, Session& session) {
+Result<void> open_local_session(const World& world, RunOptions& options, Session& session) {
   session.fleet = launch::make_local_fleet();
   return agree(world, options, session);
 }

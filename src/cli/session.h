@@ -34,14 +34,14 @@ struct Session {
   launch::WorkerProgram worker;
 };
 
-// Joins the fleet (MPI only if a launcher started us), takes inventory of each host and agrees on
-// backend and layout. Errors: as launch/assembly.h; on a fleet all supervisors fail alike. `fleet`
-// is kept in `session` even then, so that the caller can tell who should speak.
-base::Result<void> open_session(const World& world, const RunOptions& options, Session& session);
+// Joins the fleet (MPI only if a launcher started us), reads the plan file into `options`, takes
+// inventory of each host and agrees on backend and layout. Errors: as launch/assembly.h; on a fleet
+// all supervisors fail alike. `fleet` is kept in `session` even then, so that the caller can tell
+// who should speak.
+base::Result<void> open_session(const World& world, RunOptions& options, Session& session);
 
 // Inventory and backend of this host alone, for `plan`.
-base::Result<void> open_local_session(const World& world, const RunOptions& options,
-                                      Session& session);
+base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session);
 
 // Request for make_plan() from complete options (fill_defaults()).
 workload::PlanRequest make_request(const RunOptions& options, const Session& session,

@@ -6,6 +6,10 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 namespace ncclprobe::cli {
 
 using base::Errc;
@@ -29,6 +33,14 @@ int exit_code_of(const base::Error& error) {
 int give_up(const base::Error& error) {
   spdlog::error("{}", error.text());
   return exit_code_of(error);
+}
+
+int show(const std::string& text, int exit_code) {
+  std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written == text.size() && std::fflush(stdout) == 0)
+    return exit_code;
+  spdlog::error("cannot write to standard output: {}", std::strerror(errno));
+  return base::k_exit_output;
 }
 
 void Tally::add(const model::TrialRecord& trial) {

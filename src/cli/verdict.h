@@ -13,6 +13,9 @@ int exit_code_of(const base::Error& error);
 // Prints the error on stderr and returns its exit code.
 int give_up(const base::Error& error);
 
+// Prints a result on stdout; k_exit_output, with a message, if it cannot be written.
+int show(const std::string& text, int exit_code);
+
 // How the trials of a run went, in one exit code.
 class Tally {
 public:

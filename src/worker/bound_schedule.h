@@ -59,7 +59,7 @@ private:
   void bind_communication(const model::Operation&, const Op&, Enqueue);
   backend::Stream& stream(std::size_t seat, int index);
   backend::Event& event(std::size_t seat, int index);
-  std::size_t seat_of(int global_rank) const; // npos if another process drives it
+  std::size_t seat_of(int global_rank) const; // k_nobody if another process drives it
   bool takes_part(const model::Operation& operation, int global_rank) const;
 
   const model::Schedule& schedule_;

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/backend.h"
 #include "model/inventory.h"
-
-#include <map>
-#include <string>
 
 namespace ncclprobe::worker {
 
 // This host as the operating system, the GPU libraries and Gloo describe it. Never throws: what
 // cannot be had is left empty.
-model::Host take_inventory(const std::map<std::string, std::string>& environment);
+enum class Gpus { look, leave_alone }; // a broken driver must not stop a run on the CPU
+model::Host take_inventory(const backend::Options& options, Gpus gpus);
 
 } // namespace ncclprobe::worker

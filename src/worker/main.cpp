@@ -66,16 +66,45 @@ model::OutcomeKind outcome_of(base::Errc code) {
   leave(base::k_exit_internal);
 }
 
+// ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory]
+struct Arguments {
+  bool known = true;
+  bool version = false;
+  bool inventory = false;
+  worker::Gpus gpus = worker::Gpus::look;
+  std::vector<model::Setting> libraries;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--version")
+      arguments.version = true;
+    else if (word == "--inventory")
+      arguments.inventory = true;
+    else if (word == "--no-gpus")
+      arguments.gpus = worker::Gpus::leave_alone;
+    else if (std::string next = word == "--library" && i + 1 < argc ? argv[++i] : "";
+             next.find('=') != std::string::npos)
+      arguments.libraries.push_back(
+          {next.substr(0, next.find('=')), next.substr(next.find('=') + 1)});
+    else
+      arguments.known = false;
+  }
+  return arguments;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-  std::string_view mode = argc == 2 ? argv[1] : "";
-  if (mode == "--version") {
+  Arguments arguments = read_arguments(argc, argv);
+  if (arguments.version) {
     std::cout << "ncclprobe-worker " << base::version()
               << "\nnvidia backend: " << nvidia::build_description() << "\n";
     return base::k_exit_ok;
   }
-  if (!has_channel() || (argc > 1 && mode != "--inventory")) {
+  if (!has_channel() || !arguments.known) {
     std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor "
               << wire::k_channel_fd << ". Run ncclprobe instead.\n";
     return base::k_exit_usage;
@@ -85,8 +114,11 @@ int main(int argc, char** argv) {
   base::start_log("ncclprobe-worker", base::Verbosity::normal);
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd)};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
-  if (mode == "--inventory") {
-    link.send({-1, wire::Inventory{worker::take_inventory(read_environment())}});
+  if (arguments.inventory) {
+    backend::Options options;
+    options.environment = read_environment();
+    options.libraries = arguments.libraries;
+    link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
     leave(base::k_exit_ok);
   }
   run(link);

@@ -32,7 +32,8 @@ struct Seat {
 // run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time the
 // batches, then fill and poison again and check the data of one untimed run. What the backend
 // cannot do (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped on all
-// ranks alike; every other error is thrown and ends the process.
+// ranks alike; every other error, and a communicator that cannot be made, is thrown and ends the
+// process.
 class ScheduleRunner {
 public:
   ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,

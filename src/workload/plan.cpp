@@ -3,9 +3,11 @@
 
 #include "workload/plan.h"
 
+#include "base/units.h"
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
+#include <cctype>
 #include <random>
 #include <set>
 
@@ -47,6 +49,12 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
             }
             if (!cell)
               return fail(cell.error());
+            if (bytes > 0 && cell->label.bytes == 0) {
+              left_out.insert(fmt::format("{} of {}: less than one {} a rank",
+                                          to_string(collective), base::format_bytes(bytes),
+                                          to_string(type)));
+              continue;
+            }
             if (!reduces(collective))
               cell->label.op = ReduceOp::sum;
             auto same = [&](const Cell& other) { return other.label == cell->label; };
@@ -67,7 +75,11 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
 // without what is pinned.
 Result<std::vector<std::vector<Setting>>> make_settings(const PlanRequest& request, Plan& plan) {
   std::vector<std::vector<Setting>> grid{{}};
+  std::set<std::string> seen;
   for (const Axis& axis : request.axes) {
+    if (!seen.insert(axis.name).second)
+      return fail(base::Error{Errc::invalid_argument, fmt::format("{} is swept twice", axis.name),
+                              "give all its values at once: " + axis.name + "=a,b"});
     if (axis.values.empty())
       return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
     if (is_pinned(request, axis.name)) {
@@ -154,7 +166,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
 
 Result<Axis> parse_axis(std::string_view text) {
   auto equals = text.find('=');
-  if (equals == 0 || equals == std::string_view::npos)
+  if (equals == std::string_view::npos || !is_variable_name(text.substr(0, equals)))
     return fail(
         base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
                     "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
@@ -176,6 +188,12 @@ Result<Axis> parse_axis(std::string_view text) {
     return fail(Errc::invalid_argument, "'{}': a [ is never closed", text);
   axis.values.push_back(value);
   return axis;
+}
+
+bool is_variable_name(std::string_view name) {
+  auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), allowed);
 }
 
 std::uint64_t peak_bytes(const std::vector<Cell>& cells) {

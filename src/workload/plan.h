@@ -58,6 +58,9 @@ base::Result<Plan> make_plan(const PlanRequest& request);
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
 base::Result<Axis> parse_axis(std::string_view text);
 
+// True for what may name an environment variable: letters, digits and _, no digit first.
+bool is_variable_name(std::string_view name);
+
 // How many bytes of device memory a rank needs at most for these cells.
 std::uint64_t peak_bytes(const std::vector<model::Cell>& cells);
 

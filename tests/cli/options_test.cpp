@@ -113,6 +113,9 @@ TEST_CASE("mistakes leave with the usage code") {
   CHECK(exit_code({"--no-such-option"}) == base::k_exit_usage);
   CHECK(exit_code({"run", "extra"}) == base::k_exit_usage);
   CHECK(exit_code({"--backend", "rocm"}) == base::k_exit_usage);
+  CHECK(exit_code({"--library", "foo=/lib/foo.so"}) == base::k_exit_usage);
+  CHECK(exit_code({"--no-sweep", "--set", "NCCL_ALGO=Ring"}) == base::k_exit_usage);
+  CHECK(exit_code({"--seed", "18446744073709551615"}) == base::k_exit_usage);
 }
 
 TEST_CASE("help is no mistake") {

@@ -110,6 +110,23 @@ TEST_CASE("the command line wins over the plan file") {
   CHECK(options.sizes == std::vector<std::uint64_t>{1024});
 }
 
+TEST_CASE("the command line wins over axes, rank settings and libraries of the same name") {
+  PlanFile file(k_full_plan);
+  RunOptions options;
+  options.axes = {{"NCCL_PROTO", {"LL128"}}};
+  options.per_rank[1] = {{"NCCL_HOSTID", "mine"}};
+  options.libraries = {{"nccl", "/mine.so"}};
+
+  REQUIRE(apply_plan_file(file.path(), options).has_value());
+
+  REQUIRE(options.axes.size() == 2);
+  CHECK(options.axes[0].values == std::vector<std::string>{"LL128"});
+  CHECK(options.axes[1].name == "NCCL_ALGO");
+  CHECK(options.per_rank[0] == std::vector<model::Setting>{{"NCCL_HOSTID", "a"}});
+  CHECK(options.per_rank[1] == std::vector<model::Setting>{{"NCCL_HOSTID", "mine"}});
+  CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/mine.so"}});
+}
+
 TEST_CASE("a written plan file reads back as the same options") {
   RunOptions first = read(k_full_plan);
   RunOptions second = read(write_plan_file(first));
@@ -129,6 +146,7 @@ TEST_CASE("mistakes name file, line and what is wrong") {
   CHECK_THAT(refusal("iteration = 3\n"), ContainsSubstring("'iteration' is not a key"));
   CHECK_THAT(refusal("ranks = \n"), ContainsSubstring(":1:"));
   CHECK_THAT(refusal("[[axis]]\nname = \"X\"\n"), ContainsSubstring("needs a name and values"));
+  CHECK_THAT(refusal("[libraries]\nfoo = \"x\"\n"), ContainsSubstring("'foo' is not a library"));
   CHECK_THAT(refusal("axis = 3\n"), ContainsSubstring("write [[axis]]"));
   CHECK_THAT(refusal("collectives = [\"allreduce\"]\n"), ContainsSubstring("all_reduce"));
   RunOptions options;

@@ -21,7 +21,8 @@ model::Host host_with(int gpus, const std::string& nccl = "2.28.3") {
 }
 
 SupervisorReport report(const std::string& boot_id, std::vector<std::string> arguments = {"run"}) {
-  return {"host-" + boot_id, boot_id, "0.1.0", std::move(arguments), std::nullopt, ""};
+  return {"host-" + boot_id, boot_id,     "0.1.0", std::move(arguments), "",
+          std::nullopt,      std::nullopt};
 }
 
 std::vector<SupervisorReport> ranks_on(std::initializer_list<const char*> boot_ids) {
@@ -36,14 +37,18 @@ std::vector<SupervisorReport> ranks_on(std::initializer_list<const char*> boot_i
 TEST_CASE("a supervisor's report survives the journey") {
   SupervisorReport own = report("a", {"--sizes", "1M"});
   own.inventory = host_with(2);
-  own.problem = "p";
+  own.problem = base::Error{base::Errc::not_found, "no plan", "look again"};
+  own.plan = "ranks = 2";
 
   auto read = launch::decode_report(encode_report(own));
 
   REQUIRE(read.has_value());
   CHECK(read->arguments == own.arguments);
   CHECK(read->inventory == own.inventory);
-  CHECK(read->problem == "p");
+  REQUIRE(read->problem.has_value());
+  CHECK(read->problem->code == base::Errc::not_found);
+  CHECK(read->problem->text() == "no plan (look again)");
+  CHECK(read->plan == own.plan);
   CHECK_FALSE(launch::decode_report("{").has_value());
 }
 
@@ -56,6 +61,12 @@ TEST_CASE("a launcher whose size differs from MPI's is refused") {
   CHECK(launch::check_launcher({}, 1).has_value());
   CHECK(launch::check_launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"SLURM_STEP_NUM_TASKS", "4"}}, 4)
             .has_value());
+
+  // mpirun inside a Slurm step of one task
+  CHECK(launch::check_launcher({{"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_STEP_NUM_TASKS", "1"}}, 2)
+            .has_value());
+  CHECK(launch::check_launcher({{"SLURM_STEP_NUM_TASKS", "1"}}, 1).has_value());
+  CHECK_FALSE(launch::check_launcher({{"OMPI_COMM_WORLD_SIZE", "4"}}, 1).has_value());
 
   auto srun = launch::check_launcher({{"SLURM_STEP_NUM_TASKS", "8"}}, 1);
 
@@ -86,10 +97,16 @@ TEST_CASE("ranks that disagree are named") {
     CHECK_THAT(launch::check_agreement(reports).error().text(),
                ContainsSubstring("2.27.7 on node7") && ContainsSubstring("--library nccl=PATH"));
   }
-  SECTION("an inventory that failed") {
-    reports[0].problem = "the worker died";
+  SECTION("plan files") {
+    reports[1].plan = "ranks = 3";
     CHECK_THAT(launch::check_agreement(reports).error().message,
-               ContainsSubstring("rank 0 on host-a: the worker died"));
+               ContainsSubstring("rank(s) 1 read another plan file"));
+  }
+  SECTION("a problem of one rank keeps its kind") {
+    reports[2].problem = base::Error{base::Errc::not_found, "cannot open plan.toml", ""};
+    auto refused = launch::check_agreement(reports);
+    CHECK(refused.error().code == base::Errc::not_found);
+    CHECK_THAT(refused.error().message, ContainsSubstring("rank 2 on host-a: cannot open"));
   }
 }
 

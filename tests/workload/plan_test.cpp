@@ -102,6 +102,20 @@ TEST_CASE("operations multiply only collectives that reduce, and impossible form
   CHECK_THAT(plan->notes[0], ContainsSubstring("all_to_all has no in-place form"));
 }
 
+TEST_CASE("a size below one element a rank is left out with a note, size 0 is measured") {
+  workload::PlanRequest small = request();
+  small.collectives = {Collective::all_gather};
+  small.sizes = {0, 8, 1024};
+
+  auto plan = make_plan(small);
+
+  REQUIRE(plan.has_value());
+  REQUIRE(plan->trials[0].cells.size() == 2);
+  CHECK(plan->trials[0].cells[0].label.bytes == 0);
+  REQUIRE(plan->notes.size() == 1);
+  CHECK_THAT(plan->notes[0], ContainsSubstring("all_gather of 8: less than one f32 a rank"));
+}
+
 TEST_CASE("without settings the default alone is measured, as often as asked") {
   workload::PlanRequest alone = request();
   alone.axes.clear();
@@ -120,6 +134,10 @@ TEST_CASE("bad requests say what is wrong") {
     bad.per_rank[4] = {{"X", "1"}};
     CHECK_THAT(make_plan(bad).error().message, ContainsSubstring("rank 4"));
   }
+  SECTION("an axis given twice") {
+    bad.axes.push_back({"NCCL_ALGO", {"PAT"}});
+    CHECK_THAT(make_plan(bad).error().text(), ContainsSubstring("NCCL_ALGO is swept twice"));
+  }
   SECTION("an axis without values") {
     bad.axes[0].values.clear();
     CHECK_THAT(make_plan(bad).error().message, ContainsSubstring("NCCL_ALGO"));
@@ -134,5 +152,6 @@ TEST_CASE("an axis is NAME=value,value with [a,b] as one value") {
   CHECK(workload::parse_axis("X=")->values == std::vector<std::string>{""});
   CHECK_FALSE(workload::parse_axis("NCCL_ALGO").has_value());
   CHECK_FALSE(workload::parse_axis("=Ring").has_value());
+  CHECK_FALSE(workload::parse_axis("A B=Ring").has_value());
   CHECK_FALSE(workload::parse_axis("X=[a,b").has_value());
 }

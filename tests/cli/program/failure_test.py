@@ -6,6 +6,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import time
 import unittest
 
@@ -43,6 +44,50 @@ class BadInput(ProgramTest):
         self.expect(2, ["nothing.h5"], "report", "nothing.h5")
         (self.folder / "text.h5").write_text("hello")
         self.expect(2, ["text.h5"], "report", "text.h5")
+
+
+class Trouble(ProgramTest):
+    """Things that stop one supervisor, or that must not stop any."""
+
+    def test_a_problem_of_one_rank_is_named_by_all(self):
+        program = self.command("--backend", "host", *SMALL)
+        launcher = [*mpirun(1), *program, ":", "-np", "1", "env", "OMPI_COMM_WORLD_SIZE=7"]
+        done = self.run_program("--backend", "host", *SMALL, launcher=launcher, timeout=30)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertRegex(done.stderr, r"rank 1 on \S+: mpirun started 7 tasks, but MPI sees 2")
+
+    def test_a_plan_file_that_is_missing_is_named_once(self):
+        done = self.run_program("--plan", "gone.toml", launcher=mpirun(2), timeout=30)
+        self.assertEqual(done.stderr.count("gone.toml"), 1, done.stderr)
+        self.assertIn("Exit code:    2", done.stderr)
+
+    def test_devices_per_worker_is_refused_under_mpirun(self):
+        done = self.run_program("--devices-per-worker", "2", launcher=mpirun(2), timeout=30)
+        self.assertIn("--devices-per-worker is for runs without mpirun", done.stderr)
+
+    def test_a_full_stderr_stops_nothing(self):
+        for launcher in ((), mpirun(2)):
+            with self.subTest(launcher=launcher):
+                self.run_file = self.folder / f"run-{len(launcher)}.h5"
+                words = self.command("--backend", "host", *SMALL, "--no-sweep", "--output", str(self.run_file))
+                done = subprocess.run([*launcher, "bash", "-c", 'exec "$@" 2>/dev/full', "bash", *words],
+                                      env=self.environment, cwd=self.folder, timeout=60, capture_output=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(self.run_file.exists())
+
+    def test_a_full_stdout_is_an_output_error(self):
+        words = self.command("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+        done = subprocess.run(["bash", "-c", 'exec "$@" >/dev/full', "bash", *words], env=self.environment,
+                              cwd=self.folder, timeout=60, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+    def test_nohup_protects_a_run(self):
+        run = self.start_program(*ONE_CELL, "--budget", "3s", "--cell-timeout", "60s", "--repeat", "1",
+                                 "--output", str(self.run_file), launcher=["nohup"])
+        self.wait_until(lambda: self.processes("ncclprobe-worker"), what="workers")
+        os.kill(run.pid, signal.SIGHUP)
+        self.assertEqual(run.wait(timeout=60), 0)
 
 
 class Failures(ProgramTest):
