@@ -4,14 +4,13 @@
 #include "host/memory.h"
 
 #include "base/units.h"
+#include "host/free_memory.h"
 #include "host/pattern_data.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <string>
 
 namespace ncclprobe::host {
 
@@ -19,18 +18,15 @@ namespace {
 
 constexpr std::size_t k_page_bytes = 4096;
 
-// Linux promises memory that it does not have and kills whoever uses it: ask first.
-std::uint64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::string unit;
-  std::uint64_t kibibytes = 0;
-  while (file >> name >> kibibytes) {
-    if (name == "MemAvailable:")
-      return kibibytes * 1024;
-    std::getline(file, unit);
-  }
-  return std::numeric_limits<std::uint64_t>::max();
+// How much is touched before the next question.
+constexpr std::uint64_t k_touch_bytes = std::uint64_t{64} << 20;
+
+void require_free(std::uint64_t asked_bytes, std::uint64_t missing_bytes) {
+  std::uint64_t free_bytes = free_memory_bytes();
+  if (missing_bytes > free_bytes)
+    base::raise(base::Errc::unavailable,
+                "a buffer of {} bytes does not fit the memory that is left ({} bytes)",
+                base::format_bytes(asked_bytes), base::format_bytes(free_bytes));
 }
 
 std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
@@ -42,14 +38,20 @@ std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
 
 } // namespace
 
+// Linux promises memory that it does not have and kills whoever uses it. So ask first, and use it
+// at once, bit by bit: only what is touched is missing when this or another rank asks again.
 HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
-  std::uint64_t left = available_bytes();
+  require_free(bytes, bytes);
   void* memory = nullptr;
-  if (bytes > left || posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
-    base::raise(base::Errc::unavailable,
-                "a buffer of {} bytes does not fit the memory that is left ({} bytes)",
-                base::format_bytes(bytes), base::format_bytes(left));
+  if (posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
+    base::raise(base::Errc::unavailable, "the system has no {} bytes for a buffer",
+                base::format_bytes(bytes));
   memory_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
+  for (std::uint64_t done = 0; done < bytes; done += k_touch_bytes) {
+    if (done > 0)
+      require_free(bytes, bytes - done);
+    std::memset(memory_.get() + done, model::k_poison_byte, std::min(k_touch_bytes, bytes - done));
+  }
 }
 
 void HostBuffer::poison() {

@@ -13,7 +13,8 @@ namespace ncclprobe::host {
 // memory.
 class HostBuffer : public backend::Buffer {
 public:
-  explicit HostBuffer(std::uint64_t bytes); // Errc::unavailable: more than the machine has left
+  // Poisoned. Errc::unavailable: more than the machine, or the control group, has left.
+  explicit HostBuffer(std::uint64_t bytes);
 
   std::uint64_t size_bytes() const override { return bytes_; }
   void poison() override;

@@ -10,9 +10,11 @@
 #include "support/local_rendezvous.h"
 
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <numeric>
+#include <unistd.h>
 
 namespace ncclprobe::host {
 namespace {
@@ -86,6 +88,15 @@ base::Error error_of(Act act) {
     return error.error();
   }
   return {Errc::timed_out, "nothing was thrown", {}};
+}
+
+// Of this process.
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all_pages = 0;
+  std::uint64_t resident_pages = 0;
+  file >> all_pages >> resident_pages;
+  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 TEST_CASE("all ranks learn the largest value") {
@@ -282,7 +293,22 @@ TEST_CASE("places outside of a buffer and between elements are refused") {
 TEST_CASE("a buffer larger than the machine is refused as unavailable") {
   auto device = make_backend({})->open_device(0);
 
-  CHECK(error_of([&] { device->allocate(std::uint64_t{1} << 50); }).code == Errc::unavailable);
+  base::Error error = error_of([&] { device->allocate(std::uint64_t{1} << 50); });
+
+  CHECK(error.code == Errc::unavailable);
+  CHECK_THAT(error.message, ContainsSubstring("a buffer of 1024T bytes"));
+  CHECK_THAT(error.message, ContainsSubstring("is left ("));
+}
+
+TEST_CASE("memory of a new buffer is used at once, so that the next one finds less") {
+  auto device = make_backend({})->open_device(0);
+  constexpr std::uint64_t k_bytes = std::uint64_t{65} << 20; // more than one piece
+
+  auto before = resident_bytes();
+  auto buffer = device->allocate(k_bytes);
+  auto after = resident_bytes();
+
+  CHECK(after >= before + k_bytes * 9 / 10);
 }
 
 TEST_CASE("a message to oneself needs its counterpart in the group") {

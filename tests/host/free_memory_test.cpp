@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/free_memory.h"
+#include "support/catch.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <stdlib.h>
+
+namespace ncclprobe::host {
+namespace {
+
+// A machine with 1000 KiB available, in a folder of its own.
+class Machine {
+public:
+  Machine() {
+    std::string name = (std::filesystem::temp_directory_path() / "ncclprobe-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+    write("meminfo", "MemTotal: 4000 kB\nMemFree: 10 kB\nMemAvailable: 1000 kB\nBuffers: 1 kB\n");
+  }
+  ~Machine() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::uint64_t free_bytes() const {
+    return free_memory_bytes({.meminfo = folder_ / "meminfo", .cgroup = folder_});
+  }
+
+private:
+  std::filesystem::path folder_;
+};
+
+} // namespace
+
+TEST_CASE("without a control group what the machine has available is free") {
+  CHECK(Machine().free_bytes() == 1000 * 1024);
+}
+
+TEST_CASE("a lower limit of the control group counts, less what the group uses") {
+  Machine machine;
+  machine.write("memory.max", "5000\n");
+  machine.write("memory.current", "2000\n");
+
+  CHECK(machine.free_bytes() == 3000);
+}
+
+TEST_CASE("cached files do not count as used") {
+  Machine machine;
+  machine.write("memory.max", "5000\n");
+  machine.write("memory.current", "4900\n");
+  machine.write("memory.stat", "anon 900\nfile 4000\ninactive_file 3000\nactive_file 1000\n");
+
+  CHECK(machine.free_bytes() == 4100);
+}
+
+TEST_CASE("a group over its limit has nothing left") {
+  Machine machine;
+  machine.write("memory.max", "5000\n");
+  machine.write("memory.current", "6000\n");
+
+  CHECK(machine.free_bytes() == 0);
+}
+
+TEST_CASE("a group without a limit, or with a higher one, changes nothing") {
+  Machine machine;
+  machine.write("memory.current", "2000\n");
+  machine.write("memory.max", "max\n");
+  CHECK(machine.free_bytes() == 1000 * 1024);
+
+  machine.write("memory.max", "999999999\n");
+  CHECK(machine.free_bytes() == 1000 * 1024);
+}
+
+TEST_CASE("where nothing is known nothing is refused") {
+  CHECK(free_memory_bytes({.meminfo = "/nonexistent", .cgroup = "/nonexistent"}) ==
+        std::numeric_limits<std::uint64_t>::max());
+}
+
+} // namespace ncclprobe::host
