@@ -156,14 +156,7 @@ void NcclCommunicator::all_to_all(const std::byte* from, std::byte* to,
     NCCLPROBE_NCCL_CALL(nccl, all_to_all(from, to, call.count, type, comm_, stream));
     return;
   }
-  std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
-  NcclGroup group(nccl);
-  for (int peer = 0; peer < size(); ++peer) {
-    std::uint64_t offset = static_cast<std::uint64_t>(peer) * block_bytes;
-    NCCLPROBE_NCCL_CALL(nccl, send(from + offset, call.count, type, peer, comm_, stream));
-    NCCLPROBE_NCCL_CALL(nccl, recv(to + offset, call.count, type, peer, comm_, stream));
-  }
-  group.end();
+  exchange_blocks(from, Peers::everyone, to, Peers::everyone, call, stream);
 }
 
 void NcclCommunicator::gather(const std::byte* from, std::byte* to,
@@ -174,14 +167,8 @@ void NcclCommunicator::gather(const std::byte* from, std::byte* to,
     NCCLPROBE_NCCL_CALL(nccl, gather(from, to, call.count, type, call.root, comm_, stream));
     return;
   }
-  std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
-  NcclGroup group(nccl);
-  NCCLPROBE_NCCL_CALL(nccl, send(from, call.count, type, call.root, comm_, stream));
-  if (rank() == call.root)
-    for (int peer = 0; peer < size(); ++peer)
-      NCCLPROBE_NCCL_CALL(nccl, recv(to + static_cast<std::uint64_t>(peer) * block_bytes,
-                                     call.count, type, peer, comm_, stream));
-  group.end();
+  exchange_blocks(from, Peers::root, to, rank() == call.root ? Peers::everyone : Peers::nobody,
+                  call, stream);
 }
 
 void NcclCommunicator::scatter(const std::byte* from, std::byte* to,
@@ -192,13 +179,31 @@ void NcclCommunicator::scatter(const std::byte* from, std::byte* to,
     NCCLPROBE_NCCL_CALL(nccl, scatter(from, to, call.count, type, call.root, comm_, stream));
     return;
   }
+  exchange_blocks(from, rank() == call.root ? Peers::everyone : Peers::nobody, to, Peers::root,
+                  call, stream);
+}
+
+void NcclCommunicator::exchange_blocks(const std::byte* from, Peers receivers, std::byte* to,
+                                       Peers senders, const backend::CollectiveCall& call,
+                                       cudaStream_t stream) {
+  const NcclLibrary& nccl = *nccl_;
+  ncclDataType_t type = nccl_type(call.type);
   std::uint64_t block_bytes = call.count * model::size_bytes(call.type);
+  auto include = [&](Peers peers, int peer) {
+    return peers == Peers::everyone || (peers == Peers::root && peer == call.root);
+  };
+  auto offset = [&](Peers peers, int peer) {
+    return peers == Peers::everyone ? static_cast<std::uint64_t>(peer) * block_bytes : 0;
+  };
   NcclGroup group(nccl);
-  if (rank() == call.root)
-    for (int peer = 0; peer < size(); ++peer)
-      NCCLPROBE_NCCL_CALL(nccl, send(from + static_cast<std::uint64_t>(peer) * block_bytes,
-                                     call.count, type, peer, comm_, stream));
-  NCCLPROBE_NCCL_CALL(nccl, recv(to, call.count, type, call.root, comm_, stream));
+  for (int peer = 0; peer < size(); ++peer) {
+    if (include(receivers, peer))
+      NCCLPROBE_NCCL_CALL(
+          nccl, send(from + offset(receivers, peer), call.count, type, peer, comm_, stream));
+    if (include(senders, peer))
+      NCCLPROBE_NCCL_CALL(nccl,
+                          recv(to + offset(senders, peer), call.count, type, peer, comm_, stream));
+  }
   group.end();
 }
 

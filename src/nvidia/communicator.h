@@ -57,6 +57,10 @@ public:
   Meeting& meeting() { return meeting_; }
 
 private:
+  // Who is at the other end of a rank's blocks. For everyone there is one block each, by rank; for
+  // the root alone the only block.
+  enum class Peers { nobody, root, everyone };
+
   template <typename Call>
   void watch(Call call);
   void enqueue_collective(const backend::CollectiveCall& call, backend::Stream& on);
@@ -66,6 +70,9 @@ private:
               cudaStream_t stream);
   void scatter(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
                cudaStream_t stream);
+  // Blocks of call.count elements go to `receivers` and come from `senders`, in one group.
+  void exchange_blocks(const std::byte* from, Peers receivers, std::byte* to, Peers senders,
+                       const backend::CollectiveCall& call, cudaStream_t stream);
 
   std::shared_ptr<const NcclLibrary> nccl_;
   std::shared_ptr<GroupDepth> depth_;
