@@ -42,11 +42,28 @@ def output_of(*command):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
+def named_objects(program):
+    return set(re.findall(r"\(NEEDED\).*\[([^\]]+)\]", output_of("readelf", "-d", program)))
+
+
+def loaded_objects(program):
+    """Name -> path of what the loader would map."""
+    lines = re.findall(r"^\s*(\S+)(?: => (\S+))?", output_of("ldd", program), re.MULTILINE)
+    return {pathlib.PurePath(name).name: path for name, path in lines}
+
+
 def shared_objects(program):
-    """Names of the shared objects that the program names, and that the loader would map."""
-    named = re.findall(r"\(NEEDED\).*\[([^\]]+)\]", output_of("readelf", "-d", program))
-    loaded = re.findall(r"^\s*(\S+)", output_of("ldd", program), re.MULTILINE)
-    return {pathlib.PurePath(name).name for name in (*named, *loaded)}
+    """Names of the shared objects that the program names, and of those that these bring along.
+
+    Left out is what a distribution's Gloo brings: Ubuntu 24.04 builds it with MPI, so that every program
+    with Gloo maps libmpi there. Nothing of ours calls it, which named_objects() and symbols() show.
+    """
+    named, loaded = named_objects(program), loaded_objects(program)
+    brought_by_gloo = set()
+    for name in named:
+        if re.match(LIBRARIES["gloo"][0], name) and loaded.get(name):
+            brought_by_gloo |= loaded_objects(loaded[name]).keys()
+    return named | (loaded.keys() - brought_by_gloo)
 
 
 def symbols(program):

@@ -167,11 +167,31 @@ class Linkage(Tree):
         program = self.build("int main(void) { return 0; }")
         self.assertEqual(list(linkage.check(program, ("mpi", "hdf5", "cuda", "nccl", "gloo"), ())), [])
 
+    def build_library(self, name, source, *arguments):
+        self.plant(f"{name}.c", source)
+        subprocess.run(["cc", "-shared", "-fPIC", self.root / f"{name}.c", "-o", self.root / f"lib{name}.so",
+                        f"-L{self.root}", f"-Wl,-rpath,{self.root}", *arguments], check=True)
+
+    def build_with(self, *libraries):
+        return self.build("int f(void); int main(void) { return f(); }", "-Wl,--no-as-needed", f"-L{self.root}",
+                          f"-Wl,-rpath,{self.root}", f"-Wl,-rpath-link,{self.root}", *libraries)
+
     def test_finds_a_shared_library_by_its_name(self):
-        self.plant("lib.c", "int f(void) { return 1; }")
-        subprocess.run(["cc", "-shared", "-fPIC", self.root / "lib.c", "-o", self.root / "libmpi.so"], check=True)
-        program = self.build("int f(void); int main(void) { return f(); }", f"-L{self.root}", "-lmpi")
+        self.build_library("mpi", "int f(void) { return 1; }")
+        program = self.build_with("-lmpi")
         self.assertIn("libmpi.so", next(linkage.check(program, ("mpi",), ())))
+
+    def test_finds_a_shared_library_that_another_brings_along(self):
+        self.build_library("mpi", "int g(void) { return 1; }")
+        self.build_library("other", "int g(void); int f(void) { return g(); }", "-lmpi")
+        program = self.build_with("-lother")
+        self.assertIn("libmpi.so", next(linkage.check(program, ("mpi",), ())))
+
+    def test_tolerates_what_gloo_brings_along_but_not_a_link_of_our_own(self):
+        self.build_library("mpi", "int g(void) { return 1; }")
+        self.build_library("gloo", "int g(void); int f(void) { return g(); }", "-lmpi")
+        self.assertEqual(list(linkage.check(self.build_with("-lgloo"), ("mpi",), ("gloo",))), [])
+        self.assertIn("libmpi.so", next(linkage.check(self.build_with("-lgloo", "-lmpi"), ("mpi",), ("gloo",))))
 
     def test_finds_a_static_library_by_its_symbols(self):
         program = self.build("static int cudaMalloc(void) { return 0; } int main(void) { return cudaMalloc(); }", "-O0")
