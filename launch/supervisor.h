@@ -48,8 +48,8 @@ struct SupervisorOptions {
 // Guarantees: run() returns when every worker process group of the trial is gone on every host (or
 // is reported lost). It takes at most the deadlines in the spec plus the stop ladder. A crash,
 // error or missed deadline on any rank stops all ranks at once. Results of cells that ended before
-// are kept. No worker outlives its supervisor by more than a moment (end of file on the channel,
-// PDEATHSIG).
+// are kept. No worker outlives its supervisor by more than a moment (end of file on the
+// channel).
 class Supervisor {
 public:
   Supervisor(Fleet& fleet, Layout layout, SupervisorOptions options);

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <iostream>
 #include <string_view>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,8 +108,8 @@ int main(int argc, char** argv) {
               << wire::k_channel_fd << ". Run ncclprobe instead.\n";
     return base::k_exit_usage;
   }
-  // Second line of defence: the channel's end of file kills grandchildren too (SupervisorLink).
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of
+  // file and killed the whole group, and grandchildren would be left.
   base::start_log("ncclprobe-worker", base::Verbosity::normal);
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd)};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});

@@ -16,7 +16,8 @@ bool skipped = false;
 }
 
 void note_skip(const std::string& reason) {
-  if (const char* require = std::getenv("NCCLPROBE_REQUIRE_GPU"); require && std::string(require) == "1")
+  if (const char* require = std::getenv("NCCLPROBE_REQUIRE_GPU");
+      require && std::string(require) == "1")
     FAIL("would skip, but NCCLPROBE_REQUIRE_GPU=1: " << reason);
   std::cout << "SKIPPED: " << reason << std::endl;
   skipped = true;
@@ -26,6 +27,7 @@ void note_skip(const std::string& reason) {
 
 int main(int argc, char** argv) {
   int failures = Catch::Session().run(argc, argv);
-  if (failures != 0) return 1;
+  if (failures != 0)
+    return 1;
   return ncclprobe::support::skipped ? 77 : 0;
 }

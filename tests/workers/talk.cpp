@@ -34,7 +34,10 @@ Talk::Talk(Guard guard) : channel_(base::Fd(wire::k_channel_fd)) {
 }
 
 wire::Message Talk::receive() {
-  return *base::value_or_throw(channel_.receive(base::Deadline::never()));
+  auto message = channel_.receive(base::Deadline::never());
+  while (!message) // the guard thread ends the group; aborting here would leave its children
+    ::pause();
+  return std::move(**message);
 }
 
 void Talk::send(wire::Body body) {
