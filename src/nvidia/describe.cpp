@@ -5,6 +5,7 @@
 #include "nvidia/cuda_error.h"
 #include "nvidia/cupti_library.h"
 #include "nvidia/factory.h"
+#include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
 
@@ -125,14 +126,7 @@ std::string too_old_for_build(const model::Host& host) {
 }
 
 void describe_gpus(model::Host& host, const NvmlLibrary* nvml) {
-  int count = 0;
-  cudaError_t code = cudaGetDeviceCount(&count);
-  if (code == cudaSuccess && count == 0)
-    code = cudaErrorNoDevice;
-  if (code != cudaSuccess) {
-    (void)cudaGetLastError();
-    throw base::Exception(cuda_error(code));
-  }
+  int count = count_gpus();
   for (int index = 0; index < count; ++index)
     host.gpus.push_back(describe_gpu(index, nvml));
 }

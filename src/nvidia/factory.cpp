@@ -3,20 +3,13 @@
 
 #include "nvidia/factory.h"
 
-#include "nvidia/cuda_error.h"
+#include "nvidia/gpu.h"
 #include "nvidia/nccl_backend.h"
 
 namespace ncclprobe::nvidia {
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) {
-  int count = 0;
-  cudaError_t code = cudaGetDeviceCount(&count);
-  if (code == cudaSuccess && count == 0)
-    code = cudaErrorNoDevice;
-  if (code != cudaSuccess) {
-    (void)cudaGetLastError();
-    throw base::Exception(cuda_error(code));
-  }
+  count_gpus(); // says why there are none, before NCCL is looked for
   return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options));
 }
 

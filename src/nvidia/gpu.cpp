@@ -26,6 +26,18 @@ void check_exists(int index) {
 
 } // namespace
 
+int count_gpus() {
+  int count = 0;
+  cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count == 0)
+    code = cudaErrorNoDevice;
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError();
+    throw base::Exception(cuda_error(code));
+  }
+  return count;
+}
+
 void CurrentGpu::switch_to(int index) {
   index_ = -1; // in case of an error
   NCCLPROBE_CUDA_CALL(cudaSetDevice(index));

@@ -26,6 +26,10 @@ private:
   int index_ = -1;
 };
 
+// GPUs that this process sees, at least one. Errors: unavailable, with the reason why there are
+// none.
+int count_gpus();
+
 // One opened GPU: what its buffers, streams and communicators share. They hold it, so it outlives
 // them.
 class Gpu {

@@ -4,6 +4,7 @@
 #include "backend/synthetic/cost_model.h"
 #include "backend/synthetic/synthetic_backend.h"
 #include "support/catch.h"
+#include "support/error_of.h"
 #include "support/local_rendezvous.h"
 
 #include <vector>
@@ -15,6 +16,7 @@ using base::Errc;
 using model::Collective;
 using model::DataType;
 using model::ReduceOp;
+using support::error_of;
 
 constexpr std::uint64_t k_mib_of_f32 = 262'144;
 
@@ -50,16 +52,6 @@ std::vector<std::int64_t> measure(const Options& options, int calls) {
     times.push_back(backend->now_ns() - start);
   }
   return times;
-}
-
-template <typename Act>
-base::Error error_of(Act act) {
-  try {
-    act();
-  } catch (const base::Exception& error) {
-    return error.error();
-  }
-  return {Errc::timed_out, "nothing was thrown", {}};
 }
 
 TEST_CASE("costs follow the formulas of the rings") {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "host/host_backend.h"
 #include "support/catch.h"
+#include "support/error_of.h"
 #include "support/local_rendezvous.h"
 
 #include <chrono>
@@ -23,6 +24,7 @@ using base::Errc;
 using model::Collective;
 using model::DataType;
 using model::ReduceOp;
+using support::error_of;
 
 // What one rank holds.
 struct Rank {
@@ -78,16 +80,6 @@ void in_threads(int ranks, const std::map<std::string, std::string>& environment
     }));
   for (auto& thread : threads)
     thread.get();
-}
-
-template <typename Act>
-base::Error error_of(Act act) {
-  try {
-    act();
-  } catch (const base::Exception& error) {
-    return error.error();
-  }
-  return {Errc::timed_out, "nothing was thrown", {}};
 }
 
 // Of this process.

@@ -4,21 +4,13 @@
 #include "host/network_address.h"
 #include "host/settings.h"
 #include "support/catch.h"
+#include "support/error_of.h"
 
 namespace ncclprobe::host {
 namespace {
 
 using base::Errc;
-
-template <typename Act>
-base::Error error_of(Act act) {
-  try {
-    act();
-  } catch (const base::Exception& error) {
-    return error.error();
-  }
-  return {Errc::failed, "nothing was thrown", {}};
-}
+using support::error_of;
 
 TEST_CASE("without settings the algorithm is chosen by the backend") {
   HostSettings settings = HostSettings::parse({{"NCCL_ALGO", "Ring"}});
