@@ -3,36 +3,14 @@
 
 #include "base/atomic_file.h"
 #include "support/catch.h"
+#include "support/scratch_folder.h"
 
 #include <cstdlib>
 #include <fstream>
 
 using namespace ncclprobe::base;
 namespace fs = std::filesystem;
-
-namespace {
-
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "ncclprobe-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      FAIL("cannot make " << pattern);
-    path_ = pattern;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(const char* name) const { return path_ / name; }
-
-private:
-  fs::path path_;
-};
-
-} // namespace
+using ncclprobe::support::ScratchFolder;
 
 TEST_CASE("a file is written whole, and nothing is left beside it") {
   ScratchFolder folder;

@@ -3,6 +3,7 @@
 
 #include "host/free_memory.h"
 #include "support/catch.h"
+#include "support/scratch_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -16,27 +17,18 @@ namespace {
 class Machine {
 public:
   Machine() {
-    std::string name = (std::filesystem::temp_directory_path() / "ncclprobe-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
     write("meminfo", "MemTotal: 4000 kB\nMemFree: 10 kB\nMemAvailable: 1000 kB\nBuffers: 1 kB\n");
   }
-  ~Machine() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
   }
   std::uint64_t free_bytes() const {
-    return free_memory_bytes({.meminfo = folder_ / "meminfo", .cgroup = folder_});
+    return free_memory_bytes({.meminfo = folder_ / "meminfo", .cgroup = folder_.path()});
   }
 
 private:
-  std::filesystem::path folder_;
+  support::ScratchFolder folder_;
 };
 
 } // namespace

@@ -3,9 +3,9 @@
 
 #include "store/child_process.h"
 #include "store/run_file.h"
-#include "store/scratch_folder.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/scratch_folder.h"
 
 #include <random>
 #include <time.h>

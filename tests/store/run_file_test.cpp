@@ -3,9 +3,9 @@
 
 #include "base/atomic_file.h"
 #include "store/run_file.h"
-#include "store/scratch_folder.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/scratch_folder.h"
 
 using namespace ncclprobe;
 using support::ScratchFolder;

@@ -8,8 +8,8 @@
 #include "store/image.h"
 #include "store/run_file.h"
 #include "store/run_parts.h"
-#include "store/scratch_folder.h"
 #include "support/example_run.h"
+#include "support/scratch_folder.h"
 
 #include <nlohmann/json.hpp>
 

@@ -8,6 +8,7 @@
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/scratch_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -22,19 +23,6 @@ namespace {
 // An empty folder, and the program run in it.
 class Workplace {
 public:
-  Workplace() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ncclprobe-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      FAIL("cannot make " << pattern);
-    folder_ = pattern;
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   // "run.h5" in the folder; not folded if the run did not come to its end.
   void store_run(const model::Run& run) const {
     auto path = folder_ / "run.h5";
@@ -47,8 +35,9 @@ public:
 
   // Exit code of `ncclprobe-report <arguments>`, a line for the shell.
   int run(const std::string& arguments) const {
-    std::string command = fmt::format("cd {} && {}/ncclprobe-report {} >{} 2>stderr",
-                                      folder_.string(), NCCLPROBE_BIN_DIR, arguments, stdout_);
+    std::string command =
+        fmt::format("cd {} && {}/ncclprobe-report {} >{} 2>stderr", folder_.path().string(),
+                    NCCLPROBE_BIN_DIR, arguments, stdout_);
     int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
@@ -62,7 +51,7 @@ public:
   void send_stdout_to(const std::string& path) { stdout_ = path; }
 
 private:
-  std::filesystem::path folder_;
+  support::ScratchFolder folder_;
   std::string stdout_ = "stdout";
 };
 

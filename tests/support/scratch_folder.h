@@ -12,8 +12,7 @@ namespace ncclprobe::support {
 class ScratchFolder {
 public:
   ScratchFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "ncclprobe-store-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "ncclprobe-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
       std::abort();
     path_ = pattern;
