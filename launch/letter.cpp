@@ -6,6 +6,8 @@
 #include "model/json.h"
 #include "wire/packing.h"
 
+#include <nlohmann/json.hpp>
+
 namespace ncclprobe::launch {
 namespace {
 
@@ -97,6 +99,8 @@ void pack(Packer& out, const model::CheckResult& check) {
   out.number(check.wrong);
   out.text(check.first_wrong);
   out.text(check.why_unchecked);
+  out.number(check.launches);
+  out.text(check.method);
 }
 void unpack(Unpacker& in, model::CheckResult& check) {
   check.kind = static_cast<model::CheckResult::Kind>(in.number<std::int32_t>());
@@ -104,6 +108,8 @@ void unpack(Unpacker& in, model::CheckResult& check) {
   check.wrong = in.number<std::uint64_t>();
   check.first_wrong = in.text();
   check.why_unchecked = in.text();
+  check.launches = in.number<std::uint64_t>();
+  check.method = in.text();
 }
 
 void pack(Packer& out, const model::Sample& sample) {
@@ -147,7 +153,9 @@ void pack(Packer& out, const RankReport& rank) {
     pack(out, result.outcome);
     pack(out, result.check);
     pack(out, result.samples);
+    out.text(nlohmann::json(result.conditions).dump());
   }
+  out.text(rank.evidence ? model::write_json(*rank.evidence) : "");
 }
 void unpack(Unpacker& in, RankReport& rank) {
   rank.rank = in.number<std::int32_t>();
@@ -158,7 +166,10 @@ void unpack(Unpacker& in, RankReport& rank) {
     unpack(in, result.outcome);
     unpack(in, result.check);
     unpack(in, result.samples);
+    nlohmann::json::parse(in.text()).get_to(result.conditions);
   }
+  if (std::string evidence = in.text(); !evidence.empty())
+    rank.evidence = base::value_or_throw(model::parse_json<model::Evidence>(evidence));
 }
 
 void pack(Packer& out, const WorkerReport& worker) {
@@ -211,7 +222,7 @@ base::Result<Letter> decode_letter(std::string_view bytes) {
     int trial = in.number<std::int32_t>();
     auto type = in.number<std::uint16_t>();
     return Letter{trial, unpack_body(type, in)};
-  } catch (const base::Exception& error) {
+  } catch (const std::exception& error) { // nlohmann's and ours
     return base::fail(base::Errc::protocol, "a supervisor's letter does not parse: {}",
                       error.what());
   }

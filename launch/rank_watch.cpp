@@ -52,12 +52,19 @@ std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end) {
   for (const model::Sample& sample : end.samples)
     if (sample.rank != report_.rank)
       return fmt::format("sent a sample of rank {}", sample.rank);
-  report_.results[end.cell] = {std::move(end.outcome), std::move(end.check),
-                               std::move(end.samples)};
+  report_.results[end.cell] = {std::move(end.outcome), std::move(end.check), std::move(end.samples),
+                               std::move(end.conditions)};
   report_.cell = end.cell;
   started_ = true;
   in_cell_ = false;
   allow_next_cell(end.cell + 1);
+  return std::nullopt;
+}
+
+std::optional<std::string> RankWatch::on_evidence(model::Evidence evidence) {
+  if (evidence.rank != report_.rank)
+    return fmt::format("sent evidence of rank {}", evidence.rank);
+  report_.evidence = std::move(evidence);
   return std::nullopt;
 }
 

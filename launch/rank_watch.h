@@ -20,6 +20,7 @@ public:
   std::optional<std::string> on_hello();
   std::optional<std::string> on_phase(const wire::Phase& phase);
   std::optional<std::string> on_cell_end(wire::CellEnd end);
+  std::optional<std::string> on_evidence(model::Evidence evidence);
   std::optional<std::string> on_done();
   void on_exit(); // nothing more is expected
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct CellResult {
   model::Outcome outcome;
   model::CheckResult check;
   std::vector<model::Sample> samples;
+  std::vector<model::Condition> conditions;
 };
 
 struct RankReport {
@@ -24,6 +26,7 @@ struct RankReport {
   std::string phase = "spawned";
   int cell = -1;                     // it is in, or was in last
   std::map<int, CellResult> results; // by cell
+  std::optional<model::Evidence> evidence;
 };
 
 struct WorkerReport {

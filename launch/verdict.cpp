@@ -105,6 +105,9 @@ model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int
     const model::CheckResult& one = rank->results.at(cell).check;
     merged.elements += one.elements;
     merged.wrong += one.wrong;
+    merged.launches += one.launches;
+    if (merged.method.empty())
+      merged.method = one.method;
     if (merged.first_wrong.empty())
       merged.first_wrong = one.first_wrong;
     if (one.kind == model::CheckResult::Kind::checked)
@@ -117,10 +120,12 @@ model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int
 }
 
 model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int cell) {
-  model::CellRecord record{merged_outcome(ranks, cell), merged_check(ranks, cell), {}};
+  model::CellRecord record{merged_outcome(ranks, cell), merged_check(ranks, cell), {}, {}};
   for (const RankReport* rank : ranks) {
-    const std::vector<model::Sample>& samples = rank->results.at(cell).samples;
-    record.samples.insert(record.samples.end(), samples.begin(), samples.end());
+    const CellResult& result = rank->results.at(cell);
+    record.samples.insert(record.samples.end(), result.samples.begin(), result.samples.end());
+    record.conditions.insert(record.conditions.end(), result.conditions.begin(),
+                             result.conditions.end());
   }
   std::stable_sort(record.samples.begin(), record.samples.end(),
                    [](const model::Sample& a, const model::Sample& b) {
@@ -192,6 +197,9 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
       one.outcome = {OutcomeKind::not_run, "an earlier cell ended the trial", {}};
     }
   }
+  for (const RankReport* rank : ranks)
+    if (rank->evidence)
+      record.evidence.push_back(*rank->evidence);
   // An interruption after the last result took nothing away.
   bool harmless = all_ended && ended_by.kind == OutcomeKind::not_run;
   if (cause && !harmless)

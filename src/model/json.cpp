@@ -55,6 +55,9 @@ ENUM_CODEC(DataType, "data type")
 ENUM_CODEC(ReduceOp, "reduction")
 ENUM_CODEC(Placement, "placement")
 ENUM_CODEC(OutcomeKind, "outcome")
+ENUM_CODEC(Memory, "kind of memory")
+ENUM_CODEC(TimingMode, "timing mode")
+ENUM_CODEC(Purpose, "purpose")
 
 template <typename T>
 void to_json(json& out, const PerRank<T>& value) {
@@ -84,8 +87,8 @@ static void from_json(const json& in, Peer& peer) {
 }
 
 CODEC(static, StreamDecl, name, priority)
-CODEC(static, CommunicatorDecl, name, ranks)
-CODEC(static, BufferDecl, name, bytes)
+CODEC(static, CommunicatorDecl, name, ranks, parent)
+CODEC(static, BufferDecl, name, bytes, memory)
 CODEC(static, Slice, buffer, offset_bytes, rank_stride_bytes)
 CODEC(static, CollectiveOp, collective, communicator, stream, send, receive, count, type, op, root)
 CODEC(static, SendOp, communicator, stream, from, count, type, to)
@@ -148,13 +151,16 @@ CODEC(EXPORTED, Schedule, streams, communicators, buffers, operations, timed, ca
       checks)
 CODEC(EXPORTED, Setting, name, value)
 CODEC(EXPORTED, ProcessSettings, common, per_rank)
-CODEC(EXPORTED, Timing, warmups, iterations, batches, budget_ns)
-CODEC(EXPORTED, CellLabel, workload, bytes, type, op, placement, root)
+CODEC(EXPORTED, Timing, mode, warmups, iterations, batches, budget_ns, target_interval, max_batches)
+CODEC(EXPORTED, CellLabel, workload, bytes, type, op, placement, root, variant)
 CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
-CODEC(EXPORTED, TrialSpec, id, name, replicate, backend, ranks, seed, process, libraries, cells,
-      startup_deadline_ns, teardown_deadline_ns)
+CODEC(EXPORTED, TrialSpec, id, purpose, name, replicate, backend, ranks, seed, process, libraries,
+      cells, startup_deadline_ns, teardown_deadline_ns)
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
-CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, exit, output_tail)
+CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
+      output_tail)
+CODEC(EXPORTED, Choice, cell, function, type, count, algorithm, protocol, channels, peer)
+CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
 CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
       multiprocessors, nvlinks, compute_mode)
@@ -162,14 +168,16 @@ CODEC(EXPORTED, Host, hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, 
       libraries, worker_version, nvidia_problem)
 CODEC(EXPORTED, RankPlace, rank, host, device)
 CODEC(EXPORTED, RunHeader, run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
-      backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials)
+      backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials, plan, forced)
 
 void to_json(json& out, const CheckResult& value) {
   out = {{"checked", value.kind == CheckResult::Kind::checked},
          {"elements", value.elements},
          {"wrong", value.wrong},
          {"first_wrong", value.first_wrong},
-         {"why_unchecked", value.why_unchecked}};
+         {"why_unchecked", value.why_unchecked},
+         {"launches", value.launches},
+         {"method", value.method}};
 }
 
 void from_json(const json& in, CheckResult& value) {
@@ -179,6 +187,31 @@ void from_json(const json& in, CheckResult& value) {
   in.at("wrong").get_to(value.wrong);
   in.at("first_wrong").get_to(value.first_wrong);
   in.at("why_unchecked").get_to(value.why_unchecked);
+  in.at("launches").get_to(value.launches);
+  in.at("method").get_to(value.method);
+}
+
+void to_json(json& out, const Condition& value) {
+  out = {{"rank", value.rank},
+         {"when", std::string(to_string(value.when))},
+         {"at_ns", value.at_ns},
+         {"sm_clock_mhz", value.sm_clock_mhz},
+         {"memory_clock_mhz", value.memory_clock_mhz},
+         {"temperature_c", value.temperature_c},
+         {"power_mw", value.power_mw},
+         {"throttle_reasons", value.throttle_reasons}};
+}
+
+void from_json(const json& in, Condition& value) {
+  in.at("rank").get_to(value.rank);
+  value.when = base::value_or_throw(parse_enum<Condition::When>(
+      in.at("when").get_ref<const std::string&>(), "time of a condition"));
+  in.at("at_ns").get_to(value.at_ns);
+  in.at("sm_clock_mhz").get_to(value.sm_clock_mhz);
+  in.at("memory_clock_mhz").get_to(value.memory_clock_mhz);
+  in.at("temperature_c").get_to(value.temperature_c);
+  in.at("power_mw").get_to(value.power_mw);
+  in.at("throttle_reasons").get_to(value.throttle_reasons);
 }
 
 template <typename T>
@@ -207,6 +240,7 @@ INSTANTIATE(Cell)
 INSTANTIATE(TrialSpec)
 INSTANTIATE(Outcome)
 INSTANTIATE(CheckResult)
+INSTANTIATE(Evidence)
 INSTANTIATE(WorkerRecord)
 INSTANTIATE(Host)
 INSTANTIATE(RunHeader)

@@ -6,6 +6,7 @@
 #include "model/trial.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,41 @@ struct CheckResult {
   std::uint64_t wrong = 0;
   std::string first_wrong; // "rank 3 element 17: 5 instead of 6"; empty if none
   std::string why_unchecked;
+  std::uint64_t launches = 0; // whose results were looked at
+  std::string method;         // which ones: "last launch of every batch", "every launch", ...
   bool operator==(const CheckResult&) const = default;
 };
+
+// State of a rank's GPU, as NVML tells it. What could not be read is absent.
+struct Condition {
+  enum class When { before, during, after }; // the timed part of the cell
+  std::int32_t rank = 0;
+  When when = When::before;
+  std::int64_t at_ns = 0; // since the cell began
+  std::optional<std::int32_t> sm_clock_mhz;
+  std::optional<std::int32_t> memory_clock_mhz;
+  std::optional<std::int32_t> temperature_c;
+  std::optional<std::int32_t> power_mw;
+  std::optional<std::uint64_t> throttle_reasons; // NVML's bits, idle and user settings included
+  bool operator==(const Condition&) const = default;
+};
+constexpr auto enum_names(Condition::When) {
+  using enum Condition::When;
+  return std::to_array<std::pair<Condition::When, std::string_view>>(
+      {{before, "before"}, {during, "during"}, {after, "after"}});
+}
+
+// Bits of throttle_reasons that mean slower than asked for: software power cap (0x4), hardware
+// slowdown (0x8), software thermal (0x20), hardware thermal (0x40), hardware power brake (0x80).
+// Not idle (0x1), application clocks (0x2), sync boost (0x10), display clocks (0x100). Source:
+// nvml.h, nvmlClocksEventReason*.
+inline constexpr std::uint64_t k_throttled_bits = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
 struct CellRecord {
   Outcome outcome;
   CheckResult check;
-  std::vector<Sample> samples; // ordered by batch, then rank
+  std::vector<Sample> samples;       // ordered by batch, then rank
+  std::vector<Condition> conditions; // ordered by rank, then time; none on a CPU
   bool operator==(const CellRecord&) const = default;
 };
 
@@ -48,7 +77,32 @@ struct WorkerRecord {
   std::int32_t last_cell = -1;
   std::string exit;        // "exit 0", "signal 9 (Killed)"
   std::string output_tail; // last lines of its stdout and stderr; kept for trials that are not ok
+  std::string position;    // within that phase: "launch 12 of 20 of batch 3"; trials not ok
+  std::string stack;       // of its main thread, innermost first, a frame a line; trials not ok
+  std::string cpus;        // it was allowed to run on, "0-15,32-47"
   bool operator==(const WorkerRecord&) const = default;
+};
+
+// One call of the library as it was carried out, seen by the profiler plugin.
+struct Choice {
+  std::int32_t cell = -1; // -1: outside cells
+  std::string function;   // "AllReduce", "Send"
+  std::string type;       // NCCL's name of it, "ncclFloat32"
+  std::uint64_t count = 0;
+  std::string algorithm; // "RING"; empty for sends and receives, which have none
+  std::string protocol;  // "LL128"
+  std::int32_t channels = 0;
+  std::int32_t peer = -1; // sends and receives
+  bool operator==(const Choice&) const = default;
+};
+
+// What one rank of a companion trial saw of its settings.
+struct Evidence {
+  std::int32_t rank = 0;
+  std::string log;      // NCCL's, whole (NCCL_DEBUG_FILE)
+  std::string profiler; // "v5": the plugin interface that was used; or why there was none
+  std::vector<Choice> choices;
+  bool operator==(const Evidence&) const = default;
 };
 
 struct TrialRecord {
@@ -56,6 +110,7 @@ struct TrialRecord {
   Outcome outcome;               // gravest of all cells and workers
   std::vector<CellRecord> cells; // as many as spec.cells
   std::vector<WorkerRecord> workers;
+  std::vector<Evidence> evidence; // by rank; companions only
   std::string started_utc;
   std::int64_t startup_ns = 0; // spawn until all ranks were ready
   std::int64_t total_ns = 0;   // spawn until all workers were gone

@@ -36,6 +36,8 @@ struct RunHeader {
       environment;             // variables of the launching environment that bear on the result
   std::vector<Setting> pinned; // those of them that a sweep had asked for, and were left alone
   int planned_trials = 0;
+  std::string plan; // the plan file that means all options: what --resume goes on with
+  std::vector<std::string> forced; // differences that --force let pass when the run was resumed
   bool operator==(const RunHeader&) const = default;
 };
 

@@ -33,12 +33,23 @@ struct StreamDecl {
 struct CommunicatorDecl {
   std::string name;
   std::vector<int> ranks; // global ranks in communicator order; empty = all ranks
+  // Declared before this one; >= 0: this one is split off it (ncclCommSplit), else made on its own.
+  int parent = -1;
   bool operator==(const CommunicatorDecl&) const = default;
 };
+
+// registered: allocated by the library and registered with every communicator of the schedule
+// (ncclMemAlloc, ncclCommRegister).
+enum class Memory { plain, registered };
+constexpr auto enum_names(Memory) {
+  return std::to_array<std::pair<Memory, std::string_view>>(
+      {{Memory::plain, "plain"}, {Memory::registered, "registered"}});
+}
 
 struct BufferDecl {
   std::string name;
   PerRank<std::uint64_t> bytes; // by global rank; 0 = this rank has none
+  Memory memory = Memory::plain;
   bool operator==(const BufferDecl&) const = default;
 };
 

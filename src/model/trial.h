@@ -38,13 +38,26 @@ constexpr auto enum_names(Placement) {
       {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
 }
 
-// How often and how long. In batch mode the timed region is launched `iterations` times back to
-// back between two host clock readings, as nccl-tests does; one batch gives one sample.
+// batch: the timed region is launched `iterations` times back to back between two host clock
+// readings, as nccl-tests does; one batch gives one sample. latency: one launch at a time, each
+// between two events on the device, each a sample of one iteration; batches x iterations launches.
+enum class TimingMode { batch, latency };
+constexpr auto enum_names(TimingMode) {
+  return std::to_array<std::pair<TimingMode, std::string_view>>(
+      {{TimingMode::batch, "batch"}, {TimingMode::latency, "latency"}});
+}
+
+// How often and how long.
 struct Timing {
-  int warmups = 5;     // untimed runs of the timed region
-  int iterations = 20; // per batch
-  int batches = 5;
+  int warmups = 5;            // untimed runs of the timed region
+  int iterations = 20;        // per batch
+  int batches = 5;            // the fewest, if there is a target_interval
   std::int64_t budget_ns = 0; // > 0: iterations, then batches, are cut until the estimate fits
+  // > 0: go on after `batches` until the 95% confidence interval of the median over batches is
+  // within this share of it on every rank (0.01 = +-1%), or until max_batches or budget_ns.
+  double target_interval = 0;
+  int max_batches = 100;
+  TimingMode mode = TimingMode::batch;
   bool operator==(const Timing&) const = default;
 };
 
@@ -57,6 +70,9 @@ struct CellLabel {
   ReduceOp op = ReduceOp::sum;
   Placement placement = Placement::out_of_place;
   int root = 0;
+  // What else sets it apart, in words: "" (nothing), or "graph", "registered", "split=2",
+  // "streams=2", "offset=4", joined by a blank in this order.
+  std::string variant;
   bool operator==(const CellLabel&) const = default;
 };
 
@@ -70,8 +86,17 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
+// measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
+// plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing.
+enum class Purpose { measure, companion };
+constexpr auto enum_names(Purpose) {
+  return std::to_array<std::pair<Purpose, std::string_view>>(
+      {{Purpose::measure, "measure"}, {Purpose::companion, "companion"}});
+}
+
 struct TrialSpec {
-  int id = 0;          // position in the plan's order, from 0
+  int id = 0; // position in the plan's order, from 0
+  Purpose purpose = Purpose::measure;
   std::string name;    // label of the settings as people know it
   int replicate = 0;   // which fresh-process repetition of the same settings
   std::string backend; // "nvidia", "host", "synthetic"

@@ -58,7 +58,10 @@ std::string pack(const Exchange& exchange) {
 
 std::string pack(const CellEnd& end) {
   Packer packer;
-  packer.text(dump({{"cell", end.cell}, {"outcome", end.outcome}, {"check", end.check}}));
+  packer.text(dump({{"cell", end.cell},
+                    {"outcome", end.outcome},
+                    {"check", end.check},
+                    {"conditions", end.conditions}}));
   packer.number<std::uint64_t>(end.samples.size());
   for (const model::Sample& sample : end.samples)
     packer.number(sample.rank);
@@ -80,6 +83,15 @@ std::string pack(const Done&) {
 }
 std::string pack(const Inventory& inventory) {
   return dump(inventory.host);
+}
+std::string pack(const Evidence& evidence) {
+  return dump(evidence.evidence);
+}
+std::string pack(const Where&) {
+  return {};
+}
+std::string pack(const Position& position) {
+  return dump({{"position", position.position}, {"stack", position.stack}});
 }
 
 void unpack(std::string_view bytes, Hello& hello) {
@@ -117,6 +129,7 @@ void unpack(std::string_view bytes, CellEnd& end) {
   in.at("cell").get_to(end.cell);
   in.at("outcome").get_to(end.outcome);
   in.at("check").get_to(end.check);
+  in.at("conditions").get_to(end.conditions);
   constexpr std::size_t k_row_bytes = 3 * sizeof(std::int32_t) + sizeof(std::int64_t);
   end.samples.resize(unpacker.count(k_row_bytes));
   for (model::Sample& sample : end.samples)
@@ -142,6 +155,20 @@ void unpack(std::string_view bytes, Done&) {
 
 void unpack(std::string_view bytes, Inventory& inventory) {
   json::parse(bytes).get_to(inventory.host);
+}
+
+void unpack(std::string_view bytes, Evidence& evidence) {
+  json::parse(bytes).get_to(evidence.evidence);
+}
+
+void unpack(std::string_view bytes, Where&) {
+  Unpacker(bytes).expect_end();
+}
+
+void unpack(std::string_view bytes, Position& position) {
+  json in = json::parse(bytes);
+  in.at("position").get_to(position.position);
+  in.at("stack").get_to(position.stack);
 }
 
 template <typename Alternative>

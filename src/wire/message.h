@@ -58,7 +58,8 @@ struct CellEnd {
   int cell = 0;
   model::Outcome outcome;
   model::CheckResult check;
-  std::vector<model::Sample> samples; // of the frame's rank
+  std::vector<model::Sample> samples;       // of the frame's rank
+  std::vector<model::Condition> conditions; // likewise
 };
 
 // Worker -> supervisor: the trial cannot go on in this process; it exits next.
@@ -75,7 +76,23 @@ struct Inventory {
   model::Host host;
 };
 
-using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory>;
+// Worker -> supervisor, before Done: what a rank of a companion trial saw.
+struct Evidence {
+  model::Evidence evidence;
+};
+
+// Supervisor -> worker: where are you? Asked when a deadline has passed; answered by the thread
+// that reads the channel, whatever the others are stuck in.
+struct Where {};
+
+// Worker -> supervisor, the answer.
+struct Position {
+  std::string position; // "launch 12 of 20 of batch 3"
+  std::string stack;    // of the main thread, innermost first, a frame a line; empty: not to be had
+};
+
+using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,
+                          Evidence, Where, Position>;
 
 struct Message {
   int rank = -1; // global rank it speaks for; -1 = the whole process

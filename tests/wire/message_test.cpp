@@ -40,11 +40,16 @@ std::vector<Message> one_of_each() {
       {2, wire::Exchange{"world", {0, 2, 3}, {{0, opaque}, {2, ""}}}},
       {3, wire::CellEnd{1,
                         {model::OutcomeKind::wrong_data, "element 5", {3}},
-                        {model::CheckResult::Kind::checked, 100, 1, "element 5", ""},
-                        {{3, 0, 20, 123456789012}, {3, 1, 20, -1}}}},
+                        {model::CheckResult::Kind::checked, 100, 1, "element 5", "", 2,
+                         "every launch"},
+                        {{3, 0, 20, 123456789012}, {3, 1, 20, -1}},
+                        {{3, model::Condition::When::during, 17, 1980, {}, 35, 700'000, 0x4}}}},
       {0, wire::Failure{{model::OutcomeKind::failed, "bad bytes \xC3\xA4", {0}}, 1}},
       {1, wire::Done{}},
       {-1, wire::Inventory{host}},
+      {2, wire::Evidence{{2, "NCCL INFO", "v5", {{1, "Send", "ncclInt8", 9, "", "", 4, 3}}}}},
+      {-1, wire::Where{}},
+      {1, wire::Position{"launch 12 of 20 of batch 3", "ncclAllReduce\nmain"}},
   };
 }
 
@@ -94,6 +99,7 @@ TEST_CASE("opaque bytes, samples and the trial arrive as they were sent") {
   CHECK(exchange.contributions == std::get<wire::Exchange>(all[3].body).contributions);
   CHECK(exchange.members == std::vector<int>{0, 2, 3});
   CHECK(cell_end.samples == std::get<wire::CellEnd>(all[4].body).samples);
+  CHECK(cell_end.conditions == std::get<wire::CellEnd>(all[4].body).conditions);
   CHECK(cell_end.check == std::get<wire::CellEnd>(all[4].body).check);
   CHECK(start.spec == some_spec());
   CHECK(start.seats.at(1).device == 5);
