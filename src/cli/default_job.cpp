@@ -62,11 +62,11 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.batches, 5);
   // On the CPU a cell may take long; on GPUs the same effort is milliseconds.
   if (on_cpu)
-    fill(options.budget_ns, std::int64_t{500'000'000});
+    fill(options.budget_ns, std::int64_t{250'000'000});
   fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});
   fill(options.startup_deadline_ns, std::int64_t{180'000'000'000});
-  // As many fresh processes as make about two minutes on a node of 8 GPUs, or on 2 CPU ranks.
-  fill(options.repeats, backend == "nvidia" ? 3 : 2);
+  // As many fresh processes as a verdict needs (analysis/verdict.h).
+  fill(options.repeats, 5);
   fill(options.seats_per_worker, 1);
   fill(options.seed, std::uint64_t{std::random_device{}()});
   if (options.no_sweep) {

@@ -152,7 +152,8 @@ void declare(CLI::App& app, RunOptions& options) {
       ->excludes(sweep);
 
   number("--repeat", options.repeats, 1,
-         "Fresh-process trials per setting (default 3 on GPUs, 2 on the CPU)");
+         "Fresh-process trials per setting, twice as many of the default (default 5; fewer give no "
+         "verdicts)");
   number("--warmups,-w", options.warmups, 0, "Untimed runs before timing (default 5)");
   number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
   number("--batches", options.batches, 1, "Timed batches per cell (default 5)");

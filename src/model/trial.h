@@ -97,8 +97,10 @@ constexpr auto enum_names(Purpose) {
 struct TrialSpec {
   int id = 0; // position in the plan's order, from 0
   Purpose purpose = Purpose::measure;
-  std::string name;    // label of the settings as people know it
-  int replicate = 0;   // which fresh-process repetition of the same settings
+  std::string name; // label of the settings as people know it
+  // Which fresh-process repetition of the same settings. In a sweep the default runs twice in block
+  // b, as replicates 2b and 2b+1: even and odd are the arms of the A/A comparison.
+  int replicate = 0;
   std::string backend; // "nvidia", "host", "synthetic"
   int ranks = 0;
   std::uint64_t seed = 0; // data patterns and the synthetic backend

@@ -150,17 +150,24 @@ Result<Plan> make_plan(const PlanRequest& request) {
     plan.trials.push_back(std::move(trial));
   };
 
-  std::vector<std::vector<Setting>> block{{}}; // the default first, then all others
-  block.insert(block.end(), settings.begin(), settings.end());
+  struct Entry {
+    std::vector<Setting> settings;
+    int arm; // of the default; 0 for settings
+  };
+  std::vector<Entry> block{{{}, 0}};
+  if (!settings.empty())
+    block.push_back({{}, 1});
+  for (const auto& combination : settings)
+    block.push_back({combination, 0});
   std::mt19937_64 random(request.seed);
   for (int replicate = 0; replicate < request.repeats; ++replicate) {
     for (std::size_t i = block.size(); i > 1; --i)
       std::swap(block[i - 1], block[random() % i]);
-    for (const auto& combination : block)
-      add_trial(combination, replicate);
+    bool two_arms = !settings.empty();
+    for (const Entry& entry : block)
+      add_trial(entry.settings,
+                entry.settings.empty() && two_arms ? 2 * replicate + entry.arm : replicate);
   }
-  if (!settings.empty())
-    add_trial({}, request.repeats);
   return plan;
 }
 

@@ -35,7 +35,7 @@ struct PlanRequest {
   std::vector<std::vector<model::Setting>> settings;   // and these combinations as they stand
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
   std::vector<model::Setting> libraries;
-  int repeats = 2; // fresh-process trials per setting; the default gets one more
+  int repeats = 2; // blocks: fresh-process trials per setting; the default gets two in each
   std::uint64_t seed = 0;
 
   std::map<std::string, std::string> environment; // the launching one: what is set there is pinned
@@ -48,9 +48,12 @@ struct Plan {
   std::vector<std::string> notes;       // what was left out, and why; one line each
 };
 
-// The trials: the default (no settings) and every distinct setting, `repeats` times each, in random
-// blocks (each block holds every setting once, in an order drawn from the seed), the default once
-// more at the end. Every trial runs all cells in the same order. Deterministic: same request, same
+// The trials, in `repeats` random blocks. A block holds every distinct setting once and the default
+// (no settings) twice, in an order drawn from the seed: what changes with time meets all settings
+// alike. The two defaults of block b are replicates 2b and 2b+1: the even and the odd ones are the
+// two arms of the A/A comparison, which shows how far equal settings differ in this run. Without
+// settings a block is the default once. Every trial runs all cells in the same order.
+// Deterministic: same request, same
 // plan. Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank
 // outside).
 base::Result<Plan> make_plan(const PlanRequest& request);

@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "workload/plan.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -32,19 +33,19 @@ std::map<std::string, int> trials_by_name(const workload::Plan& plan) {
 
 } // namespace
 
-TEST_CASE("the grid is the product of the axes, with the default among them and once more") {
+TEST_CASE("the grid is the product of the axes, with the default twice as often") {
   auto plan = make_plan(request());
 
   REQUIRE(plan.has_value());
   auto count = trials_by_name(*plan);
   CHECK(count.size() == 7);
   CHECK(count["NCCL_ALGO=Tree NCCL_PROTO=LL128"] == 2);
-  CHECK(count["default"] == 3);
+  CHECK(count["default"] == 4);
   CHECK(plan->trials.front().cells.size() == 4);
   CHECK(plan->trials[5].id == 5);
 }
 
-TEST_CASE("each block holds every setting once, in an order drawn from the seed") {
+TEST_CASE("each block holds every setting once and the default twice, in an order of the seed") {
   auto first = make_plan(request());
   auto again = make_plan(request());
   workload::PlanRequest other_seed = request();
@@ -60,8 +61,41 @@ TEST_CASE("each block holds every setting once, in an order drawn from the seed"
   CHECK(names(*first) == names(*again));
   CHECK(names(*first) != names(*other));
   auto order = names(*first);
-  CHECK(std::set<std::string>(order.begin(), order.begin() + 7).size() == 7);
-  CHECK(std::set<std::string>(order.begin() + 7, order.begin() + 14).size() == 7);
+  REQUIRE(order.size() == 16);
+  for (auto block : {order.begin(), order.begin() + 8}) {
+    CHECK(std::set<std::string>(block, block + 8).size() == 7);
+    CHECK(std::count(block, block + 8, "default") == 2);
+  }
+}
+
+TEST_CASE("the two defaults of a block differ in nothing but their numbers") {
+  workload::PlanRequest four = request();
+  four.repeats = 4;
+  auto plan = make_plan(four);
+
+  std::map<int, std::set<int>> replicates_by_block;
+  int even_first = 0;
+  for (std::size_t i = 0; i < plan->trials.size(); ++i) {
+    TrialSpec trial = plan->trials[i];
+    int block = static_cast<int>(i) / 8;
+    if (trial.name != "default") {
+      CHECK(trial.replicate == block);
+      continue;
+    }
+    if (replicates_by_block[block].empty() && trial.replicate % 2 == 0)
+      ++even_first;
+    replicates_by_block[block].insert(trial.replicate);
+    TrialSpec plain = plan->trials.front();
+    trial.id = plain.id;
+    trial.replicate = plain.replicate;
+    trial.name = plain.name;
+    trial.process = plain.process;
+    CHECK(trial == plain);
+  }
+  for (int block = 0; block < 4; ++block)
+    CHECK(replicates_by_block[block] == std::set<int>{2 * block, 2 * block + 1});
+  CHECK(even_first > 0); // which arm comes first is drawn too
+  CHECK(even_first < 4);
 }
 
 TEST_CASE("a variable of the launching environment is pinned unless it is overridden") {

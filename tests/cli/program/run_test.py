@@ -37,7 +37,7 @@ class Run(ProgramTest):
         self.measure("--backend", "host", *SMALL, "--set", "NCCLPROBE_GLOO_ALGORITHM=ring,bcube", "--repeat", "2")
 
         settings = [row["setting"] for row in self.report() if row["size_bytes"] == "1024"]
-        self.assertEqual(settings.count("default"), 3)
+        self.assertEqual(settings.count("default"), 4)
         self.assertEqual(settings.count("NCCLPROBE_GLOO_ALGORITHM=ring"), 2)
         self.assertEqual(settings.count("NCCLPROBE_GLOO_ALGORITHM=bcube"), 2)
 
