@@ -39,6 +39,24 @@ using nlohmann::json;
   from_json(const json& nlohmann_json_j, Type& nlohmann_json_t) {                                  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))                     \
   }
+// For a type that has grown: the second list came after run files of schema 1.0. Such a field is
+// left out while it has its default and may be missing, so that old documents are read and resume
+// keys of what could be measured before stay what they were.
+#define UNWRAP(...) __VA_ARGS__
+#define TO_UNLESS_DEFAULT(field)                                                                   \
+  if (!(nlohmann_json_t.field == nlohmann_json_default_obj.field))                                 \
+    nlohmann_json_j[#field] = nlohmann_json_t.field;
+#define GROWN_CODEC(linkage, Type, first, later)                                                   \
+  linkage void to_json(json& nlohmann_json_j, const Type& nlohmann_json_t) {                       \
+    const Type nlohmann_json_default_obj{};                                                        \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, UNWRAP first))                      \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(TO_UNLESS_DEFAULT, UNWRAP later))                     \
+  }                                                                                                \
+  linkage void from_json(const json& nlohmann_json_j, Type& nlohmann_json_t) {                     \
+    const Type nlohmann_json_default_obj{};                                                        \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, UNWRAP first))                    \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, UNWRAP later))       \
+  }
 // linkage of a codec that json.h declares
 #define EXPORTED
 
@@ -87,8 +105,8 @@ static void from_json(const json& in, Peer& peer) {
 }
 
 CODEC(static, StreamDecl, name, priority)
-CODEC(static, CommunicatorDecl, name, ranks, parent)
-CODEC(static, BufferDecl, name, bytes, memory)
+GROWN_CODEC(static, CommunicatorDecl, (name, ranks), (parent))
+GROWN_CODEC(static, BufferDecl, (name, bytes), (memory))
 CODEC(static, Slice, buffer, offset_bytes, rank_stride_bytes)
 CODEC(static, CollectiveOp, collective, communicator, stream, send, receive, count, type, op, root)
 CODEC(static, SendOp, communicator, stream, from, count, type, to)
@@ -151,11 +169,14 @@ CODEC(EXPORTED, Schedule, streams, communicators, buffers, operations, timed, ca
       checks)
 CODEC(EXPORTED, Setting, name, value)
 CODEC(EXPORTED, ProcessSettings, common, per_rank)
-CODEC(EXPORTED, Timing, mode, warmups, iterations, batches, budget_ns, target_interval, max_batches)
-CODEC(EXPORTED, CellLabel, workload, bytes, type, op, placement, root, variant)
+GROWN_CODEC(EXPORTED, Timing, (warmups, iterations, batches, budget_ns),
+            (mode, target_interval, max_batches))
+GROWN_CODEC(EXPORTED, CellLabel, (workload, bytes, type, op, placement, root), (variant))
 CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
-CODEC(EXPORTED, TrialSpec, id, purpose, name, replicate, backend, ranks, seed, process, libraries,
-      cells, startup_deadline_ns, teardown_deadline_ns)
+GROWN_CODEC(EXPORTED, TrialSpec,
+            (id, name, replicate, backend, ranks, seed, process, libraries, cells,
+             startup_deadline_ns, teardown_deadline_ns),
+            (purpose))
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
 CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
       output_tail)
@@ -167,8 +188,10 @@ CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_b
 CODEC(EXPORTED, Host, hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus,
       libraries, worker_version, nvidia_problem)
 CODEC(EXPORTED, RankPlace, rank, host, device)
-CODEC(EXPORTED, RunHeader, run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
-      backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials, plan, forced)
+GROWN_CODEC(EXPORTED, RunHeader,
+            (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
+             backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials),
+            (plan, forced))
 
 void to_json(json& out, const CheckResult& value) {
   out = {{"checked", value.kind == CheckResult::Kind::checked},

@@ -12,8 +12,8 @@
 
 // JSON of the model: what supervisors and workers exchange, what the run file stores for nested
 // values, and what `--format json` builds on. Enumerations are written by name; unknown names throw
-// base::Exception (invalid_argument), missing fields nlohmann's exception: parse_json() below turns
-// both into an Error.
+// base::Exception (invalid_argument), missing fields nlohmann's exception (those that a type got
+// later have their defaults instead): parse_json() below turns both into an Error.
 namespace ncclprobe::model {
 
 #define NCCLPROBE_JSON(Type)                                                                       \

@@ -113,8 +113,8 @@ struct TrialSpec {
 };
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same
-// settings, backend, ranks, workload, schedule and timing. 16 hexadecimal digits (FNV-1a of the
-// canonical JSON).
+// purpose, settings, backend, ranks, workload, schedule and timing. 16 hexadecimal digits (FNV-1a
+// of the canonical JSON).
 std::string resume_key(const TrialSpec& trial, const Cell& cell);
 
 } // namespace ncclprobe::model

@@ -298,9 +298,12 @@ std::vector<T> values_of_labels(hid_t dataset, const char* name) {
   return values;
 }
 
+// A column that is younger than the file keeps its defaults.
 template <typename Row, typename T>
-void read_column_of(hid_t group, const Column<Row, T>& column, std::vector<Row>& rows,
-                    bool& first) {
+void read_column_of(hid_t group, const Column<Row, T>& column, int file_minor,
+                    std::vector<Row>& rows, bool& first) {
+  if (column.since_minor > file_minor)
+    return;
   Hdf5Dataset dataset(H5Dopen2(group, column.name, H5P_DEFAULT), "H5Dopen2", column.name);
   auto stored = read_column<Stored<T>>(dataset, column.name);
   if (std::exchange(first, false))
@@ -326,11 +329,15 @@ void read_column_of(hid_t group, const Column<Row, T>& column, std::vector<Row>&
 }
 
 template <typename Row>
-void read_table(hid_t file, const char* name, std::vector<Row>& rows) {
+void read_table(hid_t file, const char* name, int file_minor, std::vector<Row>& rows) {
+  if (table_since_minor(Row{}) > file_minor)
+    return;
   Hdf5Group group(H5Gopen2(file, name, H5P_DEFAULT), "H5Gopen2", name);
   bool first = true;
   std::apply(
-      [&](const auto&... column) { (read_column_of(group.get(), column, rows, first), ...); },
+      [&](const auto&... column) {
+        (read_column_of(group.get(), column, file_minor, rows, first), ...);
+      },
       columns(Row{}));
 }
 
@@ -346,8 +353,8 @@ void read_strings(hid_t file, Strings& strings) {
     strings.append({blob.data() + offsets[i], offsets[i + 1] - offsets[i]});
 }
 
-// Is the file ours, and of a version we read? Throws protocol.
-void check_identity(hid_t file, const std::string& name, FileKind kind) {
+// Is the file ours, and of a version we read? Throws protocol. Returns its minor version.
+int check_identity(hid_t file, const std::string& name, FileKind kind) {
   if (!has(file, "schema") || read_texts(file, "schema") != std::vector<std::string>{k_schema_name})
     raise(Errc::protocol, "{} is an HDF5 file, but no run file of ncclprobe", name);
   std::array<std::int32_t, 2> version{};
@@ -368,6 +375,7 @@ void check_identity(hid_t file, const std::string& name, FileKind kind) {
   std::string found = read_texts(file, "kind").at(0);
   if (found != model::to_string(kind))
     raise(Errc::protocol, "{} is of kind '{}', not '{}'", name, found, model::to_string(kind));
+  return version[1];
 }
 
 } // namespace
@@ -399,15 +407,16 @@ Tables read_image(std::string_view image, const std::string& name, FileKind kind
   silence_hdf5();
   try {
     Hdf5File file = open_memory_file(image);
-    check_identity(file.get(), name, kind);
+    int minor = check_identity(file.get(), name, kind);
     Tables tables;
     if (kind != FileKind::trial) {
       Hdf5Group group(H5Gopen2(file.get(), "run", H5P_DEFAULT), "H5Gopen2", "run");
       auto document = read_column<char>(group.get(), "header");
       tables.header_document.assign(document.begin(), document.end());
     }
-    for_each_table(tables, kind,
-                   [&](const char* table, auto& rows) { read_table(file.get(), table, rows); });
+    for_each_table(tables, kind, [&](const char* table, auto& rows) {
+      read_table(file.get(), table, minor, rows);
+    });
     read_strings(file.get(), tables.strings);
     check_references(tables);
     return tables;

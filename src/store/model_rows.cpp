@@ -92,12 +92,49 @@ void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& c
                           .why_unchecked = text(record.check.why_unchecked),
                           .samples = record.samples.size(),
                           .resume_key = text(model::resume_key(spec, cell)),
-                          .document = text(document_of(cell))});
+                          .document = text(document_of(cell)),
+                          .variant = text(cell.label.variant),
+                          .timing_mode = cell.timing.mode,
+                          .checked_launches = record.check.launches,
+                          .check_method = text(record.check.method)});
   add_settings(tables, cell.settings,
                {.trial = trial_row, .cell = cell_row, .scope = Scope::in_process});
   for (const model::Sample& sample : record.samples)
     tables.samples.push_back(
         {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
+  for (const model::Condition& one : record.conditions)
+    tables.conditions.push_back(
+        {cell_row, one.rank, one.when, one.at_ns, one.sm_clock_mhz.value_or(k_no_reading),
+         one.memory_clock_mhz.value_or(k_no_reading),
+         one.temperature_c.value_or(k_no_temperature_c), one.power_mw.value_or(k_no_reading),
+         one.throttle_reasons.value_or(k_no_throttle_reasons)});
+}
+
+void add_evidence(Tables& tables, const model::Evidence& evidence, std::uint32_t trial_row) {
+  auto text = [&](std::string_view value) { return tables.strings.intern(value); };
+  auto evidence_row = static_cast<std::uint32_t>(tables.evidence.size());
+  tables.evidence.push_back(
+      {trial_row, evidence.rank, text(evidence.log), text(evidence.profiler)});
+  for (const model::Choice& choice : evidence.choices)
+    tables.choices.push_back({evidence_row, choice.cell, text(choice.function), text(choice.type),
+                              choice.count, text(choice.algorithm), text(choice.protocol),
+                              choice.channels, choice.peer});
+}
+
+template <typename T>
+std::optional<T> reading(T value, T none) {
+  return value == none ? std::nullopt : std::optional(value);
+}
+
+model::Condition condition_of(const ConditionRow& row) {
+  return {row.rank,
+          row.when,
+          row.at_ns,
+          reading(row.sm_clock_mhz, k_no_reading),
+          reading(row.memory_clock_mhz, k_no_reading),
+          reading(row.temperature_c, k_no_temperature_c),
+          reading(row.power_mw, k_no_reading),
+          reading(row.throttle_reasons, k_no_throttle_reasons)};
 }
 
 } // namespace
@@ -153,7 +190,8 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
                            .started_utc = text(trial.started_utc),
                            .startup_ns = trial.startup_ns,
                            .total_ns = trial.total_ns,
-                           .document = text(document_of(without_cells))});
+                           .document = text(document_of(without_cells)),
+                           .purpose = spec.purpose});
   add_settings(tables, spec.process.common, {.trial = trial_row});
   for (const auto& [rank, settings] : spec.process.per_rank)
     add_settings(tables, settings, {.trial = trial_row, .rank = rank});
@@ -161,9 +199,12 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
   for (const model::WorkerRecord& worker : trial.workers)
     tables.workers.push_back({trial_row, text(list_text(worker.ranks)), text(worker.host),
                               worker.pid, text(worker.last_phase), worker.last_cell,
-                              text(worker.exit), text(worker.output_tail)});
+                              text(worker.exit), text(worker.output_tail), text(worker.position),
+                              text(worker.stack), text(worker.cpus)});
   for (std::size_t i = 0; i < spec.cells.size(); ++i)
     add_cell(tables, spec, spec.cells[i], trial.cells[i], i);
+  for (const model::Evidence& evidence : trial.evidence)
+    add_evidence(tables, evidence, trial_row);
 }
 
 model::RunHeader header_from(const Tables& tables) {
@@ -182,9 +223,16 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
     trial.total_ns = row.total_ns;
   }
   for (const WorkerRow& row : tables.workers)
-    trials[row.trial].workers.push_back({parse_list(text(row.ranks)), text(row.host), row.pid,
-                                         text(row.last_phase), row.last_cell, text(row.exit),
-                                         text(row.output_tail)});
+    trials[row.trial].workers.push_back({.ranks = parse_list(text(row.ranks)),
+                                         .host = text(row.host),
+                                         .pid = row.pid,
+                                         .last_phase = text(row.last_phase),
+                                         .last_cell = row.last_cell,
+                                         .exit = text(row.exit),
+                                         .output_tail = text(row.output_tail),
+                                         .position = text(row.position),
+                                         .stack = text(row.stack),
+                                         .cpus = text(row.cpus)});
   // The trials of a sweep share their cells, so each document is parsed once.
   std::vector<std::optional<model::Cell>> parsed(tables.strings.size());
   std::vector<std::pair<std::uint32_t, std::size_t>> places; // of each row: trial, index
@@ -197,15 +245,36 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
     trial.spec.cells.push_back(*cell);
     model::CellRecord& record = trial.cells.emplace_back();
     record.outcome = {row.outcome, text(row.reason), parse_list(text(row.outcome_ranks))};
-    record.check = {
-        row.checked ? model::CheckResult::Kind::checked : model::CheckResult::Kind::unchecked,
-        row.checked_elements, row.wrong_elements, text(row.first_wrong), text(row.why_unchecked)};
+    record.check = {row.checked ? model::CheckResult::Kind::checked
+                                : model::CheckResult::Kind::unchecked,
+                    row.checked_elements,
+                    row.wrong_elements,
+                    text(row.first_wrong),
+                    text(row.why_unchecked),
+                    row.checked_launches,
+                    text(row.check_method)};
     record.samples.reserve(row.samples);
   }
   for (const SampleRow& row : tables.samples) {
     auto [trial, index] = places[row.cell];
     trials[trial].cells[index].samples.push_back(
         {row.rank, row.batch, row.iterations, row.elapsed_ns});
+  }
+  for (const ConditionRow& row : tables.conditions) {
+    auto [trial, index] = places[row.cell];
+    trials[trial].cells[index].conditions.push_back(condition_of(row));
+  }
+  std::vector<std::pair<std::uint32_t, std::size_t>> evidence_places;
+  for (const EvidenceRow& row : tables.evidence) {
+    model::TrialRecord& trial = trials[row.trial];
+    evidence_places.emplace_back(row.trial, trial.evidence.size());
+    trial.evidence.push_back({row.rank, text(row.log), text(row.profiler), {}});
+  }
+  for (const ChoiceRow& row : tables.choices) {
+    auto [trial, index] = evidence_places[row.evidence];
+    trials[trial].evidence[index].choices.push_back({row.cell, text(row.function), text(row.type),
+                                                     row.count, text(row.algorithm),
+                                                     text(row.protocol), row.channels, row.peer});
   }
   return trials;
 }

@@ -4,16 +4,17 @@
 
 #include "model/collective.h"
 #include "model/data_type.h"
-#include "model/outcome.h"
+#include "model/record.h"
 #include "model/reduce_op.h"
-#include "model/trial.h"
 
 #include <cstdint>
 #include <string_view>
 #include <tuple>
 
-// The schema of a run file, version 1.0 (k_schema_major.k_schema_minor in run_file.h). Writer and
+// The schema of a run file, version 1.1 (k_schema_major.k_schema_minor in run_file.h). Writer and
 // reader are both driven by the lists below, so this is the format and not a description of it.
+// What came with 1.1 says "since 1.1": files of 1.0 have not got it, and read as if it were there
+// with default values. A reader of 1.0 does not look at it.
 //
 //   /            attributes schema = "ncclprobe.run", schema_version = [major, minor],
 //                kind = "run" (folded file), "header" or "trial" (parts of it)
@@ -21,10 +22,10 @@
 //                backend, backend_reason, synthetic (1: the numbers are no measurements),
 //                planned_trials; dataset header: the bytes of a JSON document with all of it
 //   /<table>     one group for each row type below (its path stands above it), one 1-D dataset for
-//   each column, all columns of
-//                a table equally long; what it means is the dataset's attribute "about"
+//                each column, all columns of a table equally long; what it means is the dataset's
+//                attribute "about"
 //   /strings     blob: the bytes of all texts, each once; offset: text i is
-//   blob[offset[i]:offset[i+1]].
+//                blob[offset[i]:offset[i+1]].
 //                Texts are what was captured: usually UTF-8, never guaranteed. Text 0 is empty.
 //
 // Columns: integers are little-endian; yes/no is u8 with 0 or 1; enumerations are u8 with the
@@ -69,10 +70,18 @@ struct Column {
   const char* name;
   T Row::*field;
   const char* about;
+  int since_minor; // schema version 1.x that brought it
 };
 template <typename Row, typename T>
-constexpr Column<Row, T> column(const char* name, T Row::*field, const char* about) {
-  return {name, field, about};
+constexpr Column<Row, T> column(const char* name, T Row::*field, const char* about,
+                                int since_minor = 0) {
+  return {name, field, about, since_minor};
+}
+
+// The version that brought a whole table; tables that came later say so by an overload.
+template <typename Row>
+constexpr int table_since_minor(Row) {
+  return 0;
 }
 
 // --- kinds "run" and "header" ---
@@ -185,6 +194,7 @@ struct TrialRow {
   Text reason, outcome_ranks, started_utc;
   std::int64_t startup_ns = 0, total_ns = 0;
   Text document;
+  model::Purpose purpose = model::Purpose::measure;
 };
 constexpr auto columns(TrialRow) {
   using R = TrialRow;
@@ -201,7 +211,9 @@ constexpr auto columns(TrialRow) {
       column("started_utc", &R::started_utc, "start, ISO 8601"),
       column("startup_ns", &R::startup_ns, "spawn until all ranks were ready, ns"),
       column("total_ns", &R::total_ns, "spawn until all workers were gone, ns"),
-      column("document", &R::document, "the trial's spec without its cells"));
+      column("document", &R::document, "the trial's spec without its cells"),
+      column("purpose", &R::purpose,
+             "measure, or companion: untimed, its samples mean nothing (since 1.1)", 1));
 }
 
 // /settings: what was set, for a trial, a rank or a cell
@@ -230,6 +242,7 @@ struct WorkerRow {
   Text last_phase;
   std::int32_t last_cell = -1;
   Text exit, output_tail;
+  Text position, stack, cpus;
 };
 constexpr auto columns(WorkerRow) {
   using R = WorkerRow;
@@ -240,7 +253,12 @@ constexpr auto columns(WorkerRow) {
       column("last_phase", &R::last_phase, "how far it came"),
       column("last_cell", &R::last_cell, "index of the last cell it began; -1: none"),
       column("exit", &R::exit, "how it ended"),
-      column("output_tail", &R::output_tail, "its last lines of output, for trials not ok"));
+      column("output_tail", &R::output_tail, "its last lines of output, for trials not ok"),
+      column("position", &R::position, "where in last_phase, for trials not ok (since 1.1)", 1),
+      column("stack", &R::stack,
+             "of its main thread, innermost first, a frame a line, for trials not ok (since 1.1)",
+             1),
+      column("cpus", &R::cpus, "CPUs it was allowed to run on, such as 0-15,32-47 (since 1.1)", 1));
 }
 
 // /cells: in the order of their trials
@@ -261,6 +279,10 @@ struct CellRow {
   Text first_wrong, why_unchecked;
   std::uint64_t samples = 0;
   Text resume_key, document;
+  Text variant;
+  model::TimingMode timing_mode = model::TimingMode::batch;
+  std::uint64_t checked_launches = 0;
+  Text check_method;
 };
 constexpr auto columns(CellRow) {
   using R = CellRow;
@@ -282,7 +304,13 @@ constexpr auto columns(CellRow) {
       column("why_unchecked", &R::why_unchecked, "why the data was not looked at"),
       column("samples", &R::samples, "number of rows in /samples"),
       column("resume_key", &R::resume_key, "identifies what was measured"),
-      column("document", &R::document, "the cell's spec: label, settings, schedule, timing"));
+      column("document", &R::document, "the cell's spec: label, settings, schedule, timing"),
+      column("variant", &R::variant, "what else sets it apart, such as graph (since 1.1)", 1),
+      column("timing_mode", &R::timing_mode,
+             "batch: a sample is a batch of launches; latency: one launch (since 1.1)", 1),
+      column("checked_launches", &R::checked_launches,
+             "launches whose results were looked at (since 1.1)", 1),
+      column("check_method", &R::check_method, "which launches those are (since 1.1)", 1));
 }
 
 // /samples: in the order of their cells, then by batch and rank
@@ -298,6 +326,77 @@ constexpr auto columns(SampleRow) {
                     column("batch", &R::batch, "batch of back-to-back launches, from 0"),
                     column("iterations", &R::iterations, "launches in the batch"),
                     column("elapsed_ns", &R::elapsed_ns, "time of the whole batch, ns"));
+}
+
+// /conditions: of the GPUs, in the order of their cells (since 1.1)
+struct ConditionRow {
+  std::uint32_t cell = 0;
+  std::int32_t rank = 0;
+  model::Condition::When when = model::Condition::When::before;
+  std::int64_t at_ns = 0;
+  std::int32_t sm_clock_mhz = -1, memory_clock_mhz = -1, temperature_c = 0, power_mw = -1;
+  std::uint64_t throttle_reasons = 0;
+};
+inline constexpr std::int32_t k_no_reading = -1;
+inline constexpr std::int32_t k_no_temperature_c = -300; // below absolute zero
+inline constexpr std::uint64_t k_no_throttle_reasons = UINT64_MAX;
+constexpr auto columns(ConditionRow) {
+  using R = ConditionRow;
+  return std::tuple(
+      column("cell", &R::cell, "row in /cells"), column("rank", &R::rank, "global rank"),
+      column("when", &R::when, "before, during or after the timed part of the cell"),
+      column("at_ns", &R::at_ns, "since the cell began, ns"),
+      column("sm_clock_mhz", &R::sm_clock_mhz, "clock of the multiprocessors, MHz; -1: not read"),
+      column("memory_clock_mhz", &R::memory_clock_mhz, "clock of the memory, MHz; -1: not read"),
+      column("temperature_c", &R::temperature_c, "degrees Celsius; -300: not read"),
+      column("power_mw", &R::power_mw, "milliwatts; -1: not read"),
+      column("throttle_reasons", &R::throttle_reasons,
+             "NVML's bits of clock event reasons; all bits set: not read"));
+}
+constexpr int table_since_minor(ConditionRow) {
+  return 1;
+}
+
+// /evidence: what each rank of a companion trial saw of its settings (since 1.1)
+struct EvidenceRow {
+  std::uint32_t trial = 0;
+  std::int32_t rank = 0;
+  Text log, profiler;
+};
+constexpr auto columns(EvidenceRow) {
+  using R = EvidenceRow;
+  return std::tuple(
+      column("trial", &R::trial, "row in /trials"), column("rank", &R::rank, "global rank"),
+      column("log", &R::log, "NCCL's log, whole"),
+      column("profiler", &R::profiler, "profiler interface that was used, or why there was none"));
+}
+constexpr int table_since_minor(EvidenceRow) {
+  return 1;
+}
+
+// /choices: calls of the library as they were carried out, in the order of /evidence (since 1.1)
+struct ChoiceRow {
+  std::uint32_t evidence = 0;
+  std::int32_t cell = -1;
+  Text function, type;
+  std::uint64_t count = 0;
+  Text algorithm, protocol;
+  std::int32_t channels = 0, peer = -1;
+};
+constexpr auto columns(ChoiceRow) {
+  using R = ChoiceRow;
+  return std::tuple(column("evidence", &R::evidence, "row in /evidence"),
+                    column("cell", &R::cell, "index of the cell in its trial; -1: outside cells"),
+                    column("function", &R::function, "AllReduce, Send, ..."),
+                    column("type", &R::type, "the library's name of the element type"),
+                    column("count", &R::count, "elements"),
+                    column("algorithm", &R::algorithm, "RING, ...; empty for sends and receives"),
+                    column("protocol", &R::protocol, "LL, LL128, SIMPLE"),
+                    column("channels", &R::channels, "number of channels"),
+                    column("peer", &R::peer, "of a send or receive; -1: none"));
+}
+constexpr int table_since_minor(ChoiceRow) {
+  return 1;
 }
 
 } // namespace ncclprobe::store

@@ -55,6 +55,7 @@ void Strings::clear() {
 void append_trials(Tables& run, const Tables& part) {
   auto first_trial = static_cast<std::uint32_t>(run.trials.size());
   auto first_cell = static_cast<std::uint32_t>(run.cells.size());
+  auto first_evidence = static_cast<std::uint32_t>(run.evidence.size());
   std::vector<std::uint32_t> new_ids(part.strings.size(), UINT32_MAX);
   auto append = [&](auto& to, const auto& from, auto renumber) {
     for (auto row : from) {
@@ -77,6 +78,9 @@ void append_trials(Tables& run, const Tables& part) {
   append(run.workers, part.workers, [&](WorkerRow& row) { row.trial += first_trial; });
   append(run.cells, part.cells, [&](CellRow& row) { row.trial += first_trial; });
   append(run.samples, part.samples, [&](SampleRow& row) { row.cell += first_cell; });
+  append(run.conditions, part.conditions, [&](ConditionRow& row) { row.cell += first_cell; });
+  append(run.evidence, part.evidence, [&](EvidenceRow& row) { row.trial += first_trial; });
+  append(run.choices, part.choices, [&](ChoiceRow& row) { row.evidence += first_evidence; });
 }
 
 void check_references(const Tables& tables) {
@@ -105,6 +109,12 @@ void check_references(const Tables& tables) {
     if (row.index != cells[row.trial]++)
       raise(Errc::failed, "/cells has index {} out of order", row.index);
   }
+  for (const ConditionRow& row : tables.conditions)
+    check_row("conditions", "cell", row.cell, tables.cells);
+  for (const EvidenceRow& row : tables.evidence)
+    check_row("evidence", "trial", row.trial, tables.trials);
+  for (const ChoiceRow& row : tables.choices)
+    check_row("choices", "evidence", row.evidence, tables.evidence);
   std::vector<std::uint64_t> samples(tables.cells.size());
   for (const SampleRow& row : tables.samples) {
     check_row("samples", "cell", row.cell, tables.cells);

@@ -53,6 +53,9 @@ struct Tables {
   std::vector<WorkerRow> workers;
   std::vector<CellRow> cells;
   std::vector<SampleRow> samples;
+  std::vector<ConditionRow> conditions;
+  std::vector<EvidenceRow> evidence;
+  std::vector<ChoiceRow> choices;
 };
 
 // Calls visit(name, rows) for each table that a file of this kind has.
@@ -72,6 +75,9 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
     visit("workers", tables.workers);
     visit("cells", tables.cells);
     visit("samples", tables.samples);
+    visit("conditions", tables.conditions);
+    visit("evidence", tables.evidence);
+    visit("choices", tables.choices);
   }
 }
 

@@ -141,6 +141,27 @@ TEST_CASE("sends, receives and groups survive JSON unchanged") {
   CHECK(*read == ring);
 }
 
+TEST_CASE("what a type got later is written only when set, so that old keys stay") {
+  TrialSpec trial = settings_sweep_trial();
+  std::string plain = write_json(trial);
+  std::string plain_key = resume_key(trial, trial.cells[0]);
+  trial.purpose = Purpose::companion;
+  Cell& cell = trial.cells[0];
+  cell.label.variant = "graph";
+  cell.timing.mode = TimingMode::latency;
+  cell.schedule.buffers[0].memory = Memory::registered;
+  std::string grown = write_json(trial);
+
+  for (const char* later : {"purpose", "variant", "mode", "memory"}) {
+    CHECK(plain.find(later) == std::string::npos);
+    CHECK(grown.find(later) != std::string::npos);
+  }
+  CHECK(parse_json<TrialSpec>(grown).value() == trial);
+  CHECK(resume_key(trial, cell) != plain_key);
+  auto without_a_first_field = parse_json<TrialSpec>(R"({"id": 3})");
+  CHECK_FALSE(without_a_first_field.has_value());
+}
+
 TEST_CASE("broken JSON is an error that says what is wrong") {
   CHECK(parse_json<TrialSpec>("{").error().code == ncclprobe::base::Errc::protocol);
   std::string unknown = write_json(settings_sweep_trial());
@@ -169,8 +190,11 @@ TEST_CASE("the resume key tells what was measured, not how long one waited for i
     trial.seed = 4;
     CHECK(resume_key(trial, cell) == key);
   }
-  SECTION("settings, library, replicate, size and timing do") {
+  SECTION("settings, library, replicate, purpose, size and timing do") {
     TrialSpec other = trial;
+    other.purpose = Purpose::companion;
+    CHECK(resume_key(other, cell) != key);
+    other = trial;
     other.process.common[0].value = "LL128";
     CHECK(resume_key(other, cell) != key);
     other = trial;

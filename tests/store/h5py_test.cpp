@@ -29,12 +29,16 @@ nlohmann::json expectation(const model::Run& run) {
       {"seed", run.header.seed},           {"run_id", run.header.run_id},
       {"argv", run.header.argv},           {"gpus", 0},
       {"trials", nlohmann::json::array()}, {"samples", nlohmann::json::array()}};
+  for (const char* name : {"timing_modes", "variants", "conditions", "evidence", "choices"})
+    expected[name] = nlohmann::json::array();
   for (const model::Host& host : run.header.hosts)
     expected["gpus"] = expected["gpus"].get<int>() + static_cast<int>(host.gpus.size());
   int cell_row = 0;
+  int trial_row = 0;
   for (const model::TrialRecord& trial : run.trials) {
     nlohmann::json one{{"id", trial.spec.id},
                        {"name", trial.spec.name},
+                       {"purpose", model::to_string(trial.spec.purpose)},
                        {"outcome", model::to_string(trial.outcome.kind)},
                        {"reason", trial.outcome.reason},
                        {"cells", nlohmann::json::array()},
@@ -46,7 +50,20 @@ nlohmann::json expectation(const model::Run& run) {
       for (const model::Sample& sample : trial.cells[i].samples)
         expected["samples"].push_back(
             {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
+      expected["timing_modes"].push_back(model::to_string(trial.spec.cells[i].timing.mode));
+      expected["variants"].push_back(label.variant);
+      for (const model::Condition& at : trial.cells[i].conditions)
+        expected["conditions"].push_back({cell_row, model::to_string(at.when),
+                                          at.temperature_c.value_or(-300),
+                                          at.throttle_reasons.value_or(UINT64_MAX)});
     }
+    for (const model::Evidence& evidence : trial.evidence) {
+      for (const model::Choice& choice : evidence.choices)
+        expected["choices"].push_back(
+            {expected["evidence"].size(), choice.cell, choice.algorithm, choice.count});
+      expected["evidence"].push_back({trial_row, evidence.rank, hex(evidence.log)});
+    }
+    ++trial_row;
     for (const model::WorkerRecord& worker : trial.workers)
       one["tails_hex"].push_back(hex(worker.output_tail));
     expected["trials"].push_back(one);

@@ -36,7 +36,7 @@ def same(what, got, wanted):
 
 
 same("schema", f.attrs["schema"], "ncclprobe.run")
-same("schema version", list(f.attrs["schema_version"]), [1, 0])
+same("schema version", list(f.attrs["schema_version"]), [1, 1])
 same("kind", f.attrs["kind"], "run")
 same("run_id", f["run"].attrs["run_id"], expected["run_id"])
 same("seed", int(f["run"].attrs["seed"]), expected["seed"])
@@ -56,6 +56,18 @@ tails = [raw(i).hex() for i in f["workers/output_tail"][:]]
 same("captured output", tails, [h for t in trials for h in t["tails_hex"]])
 columns = [f["samples/" + name][:].tolist() for name in ("cell", "rank", "batch", "iterations", "elapsed_ns")]
 same("samples", [list(row) for row in zip(*columns)], expected["samples"])
+same("purposes", labels("trials/purpose"), [t["purpose"] for t in trials])
+same("timing modes", labels("cells/timing_mode"), expected["timing_modes"])
+same("variants", [text(i) for i in f["cells/variant"][:]], expected["variants"])
+conditions = zip(f["conditions/cell"][:].tolist(), labels("conditions/when"),
+                 f["conditions/temperature_c"][:].tolist(), f["conditions/throttle_reasons"][:].tolist())
+same("conditions", [list(row) for row in conditions], expected["conditions"])
+logs = [raw(i).hex() for i in f["evidence/log"][:]]
+same("evidence", [list(row) for row in zip(f["evidence/trial"][:].tolist(), f["evidence/rank"][:].tolist(), logs)],
+     expected["evidence"])
+choices = zip(f["choices/evidence"][:].tolist(), f["choices/cell"][:].tolist(),
+              (text(i) for i in f["choices/algorithm"][:]), f["choices/count"][:].tolist())
+same("choices", [list(row) for row in choices], expected["choices"])
 
 # Every column of a table has the same length, says what it is, and is compressed if that pays.
 for name, table in f.items():

@@ -82,12 +82,24 @@ Cell example_cell(int index) {
     cell.settings = {{"algorithm", "ring"}, {"channels", ""}};
   cell.schedule = all_reduce_schedule(cell.label.bytes);
   cell.timing.budget_ns = 1'000'000'000LL * index;
+  if (index == 1) {
+    cell.timing.mode = TimingMode::latency;
+    cell.timing.target_interval = 0.01;
+    cell.label.variant = "registered split=2";
+    cell.schedule.buffers[1].memory = Memory::registered;
+    cell.schedule.communicators.push_back({"half", {0, 1}, 0});
+  }
   return cell;
 }
 
 CellRecord finished_cell(int index, int trial) {
   CellRecord record;
-  record.check = {CheckResult::Kind::checked, 1024, 0, "", ""};
+  record.check = {CheckResult::Kind::checked, 1024, 0, "", "", 3, "last launch of every batch"};
+  using When = Condition::When;
+  if (index == 0)
+    record.conditions = {{0, When::before, 0, 1980, 2619, 35, 120'500, 0},
+                         {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20},
+                         {7, When::after, 99, {}, {}, {}, {}, {}}};
   for (int batch = 0; batch < 3; ++batch)
     for (int rank = 0; rank < k_ranks; ++rank)
       record.samples.push_back(
@@ -103,6 +115,7 @@ WorkerRecord finished_worker(int rank) {
   worker.last_phase = "done";
   worker.last_cell = 3;
   worker.exit = "exit 0";
+  worker.cpus = "0-15,32-47";
   return worker;
 }
 
@@ -178,10 +191,25 @@ TrialRecord example_trial(int id) {
         trial, 2,
         {OutcomeKind::timed_out, "all_reduce 256K: no result from 1 of 8 ranks after 30 s", {6}});
     trial.workers[2].exit = "signal 9 (Killed)";
+    trial.workers[2].position = "launch 12 of 20 of batch 3";
+    trial.workers[2].stack = "cudaStreamSynchronize\nmain";
     break;
   case 4:
     fail_trial(trial, 0, {OutcomeKind::skipped, "NCCL 2.18 has no ncclAlltoAll", {}});
     trial.workers.clear();
+    break;
+  case 1:
+    spec.purpose = Purpose::companion;
+    for (CellRecord& cell : trial.cells)
+      cell.samples.clear();
+    trial.evidence = {
+        {0,
+         "NCCL INFO Bootstrap\n\xff\n",
+         "v5",
+         {{-1, "AllGather", "ncclInt8", 1, "RING", "LL", 2, -1},
+          {2, "Send", "ncclFloat32", 1'000'000'007, "", "SIMPLE", 4, 3}}},
+        {3, "", "no profiler: the library has none", {}},
+        {7, "NCCL INFO", "v5", {{0, "AllReduce", "ncclFloat32", 9, "TREE", "LL128", 24, -1}}}};
     break;
   default:
     break;

@@ -9,3 +9,5 @@ with h5py.File("newer_schema.h5", "w") as f:
     f.attrs["schema"] = "ncclprobe.run"
     f.attrs["schema_version"] = [2, 0]
     f.attrs["kind"] = "run"
+# schema_1_0.h5.gz: trials 1 and 2 of tests/support/example_run.cpp as it was before schema 1.1, written by the
+# ncclprobe of then.
