@@ -6,9 +6,9 @@
 #include "base/exit_code.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "cli/command_end.h"
 #include "cli/default_job.h"
 #include "cli/plan_file.h"
-#include "cli/verdict.h"
 
 namespace ncclprobe::cli {
 namespace {

@@ -6,7 +6,8 @@
 
 #include <filesystem>
 
-// Plan files are TOML and say anything the command line can:
+// Plan files are TOML and say anything the command line can (plan_file_reader.cpp and
+// plan_file_writer.cpp: a new key goes into both):
 //
 //   backend = "nvidia"          # each key as the option of the same name; lists are TOML arrays
 //   collectives = ["all_reduce", "all_gather"]
@@ -27,6 +28,9 @@ namespace ncclprobe::cli {
 
 // Fills what `options` leaves unset. Errors: not_found, io, invalid_argument with file and line.
 base::Result<void> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
+// The same for a plan file's text; errors call it `name`.
+base::Result<void> apply_plan_text(const std::string& text, const std::string& name,
+                                   RunOptions& options);
 
 // The plan file that means these options.
 std::string write_plan_file(const RunOptions& options);

@@ -8,9 +8,9 @@
 #include "base/exit_code.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "cli/command_end.h"
 #include "cli/default_job.h"
 #include "cli/progress.h"
-#include "cli/verdict.h"
 #include "store/run_file.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/verdict.h"
+#include "cli/command_end.h"
 
 #include "base/exit_code.h"
 #include "base/log.h"

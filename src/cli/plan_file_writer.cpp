@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/units.h"
+#include "cli/plan_file.h"
+
+#include <toml++/toml.h>
+
+#include <sstream>
+
+namespace ncclprobe::cli {
+namespace {
+
+template <typename T>
+toml::array names_of(const std::vector<T>& values) {
+  toml::array array;
+  for (T value : values)
+    array.push_back(std::string(model::to_string(value)));
+  return array;
+}
+
+toml::table table_of(const std::vector<model::Setting>& settings) {
+  toml::table table;
+  for (const model::Setting& one : settings)
+    table.insert(one.name, one.value);
+  table.is_inline(true);
+  return table;
+}
+
+std::string duration_text(std::int64_t ns) {
+  return fmt::format("{}us", static_cast<double>(ns) / 1000);
+}
+
+} // namespace
+
+std::string write_plan_file(const RunOptions& options) {
+  toml::table table;
+  auto put = [&](const char* key, const auto& value) {
+    if (value)
+      table.insert(key, static_cast<std::int64_t>(*value));
+  };
+  auto put_duration = [&](const char* key, const std::optional<std::int64_t>& value) {
+    if (value)
+      table.insert(key, duration_text(*value));
+  };
+  if (options.backend)
+    table.insert("backend", *options.backend);
+  if (options.output)
+    table.insert("output", *options.output);
+  if (options.collectives)
+    table.insert("collectives", names_of(*options.collectives));
+  if (options.types)
+    table.insert("types", names_of(*options.types));
+  if (options.ops)
+    table.insert("ops", names_of(*options.ops));
+  if (options.placements)
+    table.insert("placement", names_of(*options.placements));
+  if (options.sizes) {
+    std::string list;
+    for (std::uint64_t size : *options.sizes)
+      list += (list.empty() ? "" : ",") + base::format_bytes(size);
+    table.insert("sizes", list);
+  }
+  put("ranks", options.ranks);
+  put("devices_per_worker", options.seats_per_worker);
+  put("root", options.root);
+  put("warmups", options.warmups);
+  put("iterations", options.iterations);
+  put("batches", options.batches);
+  put("repeat", options.repeats);
+  put("seed", options.seed);
+  put_duration("budget", options.budget_ns);
+  put_duration("cell_timeout", options.cell_deadline_ns);
+  put_duration("startup_timeout", options.startup_deadline_ns);
+  if (options.no_sweep)
+    table.insert("no_sweep", true);
+  toml::array overrides, axes, settings, rank_sets;
+  for (const std::string& name : options.overrides)
+    overrides.push_back(name);
+  for (const workload::Axis& axis : options.axes) {
+    toml::array values;
+    for (const std::string& value : axis.values)
+      values.push_back(value);
+    axes.push_back(toml::table{{"name", axis.name}, {"values", values}});
+  }
+  for (const auto& combination : options.settings)
+    settings.push_back(toml::table{{"environment", table_of(combination)}});
+  for (const auto& [rank, own] : options.per_rank)
+    rank_sets.push_back(
+        toml::table{{"ranks", std::to_string(rank)}, {"environment", table_of(own)}});
+  if (!overrides.empty())
+    table.insert("override", overrides);
+  if (!axes.empty())
+    table.insert("axis", axes);
+  if (!settings.empty())
+    table.insert("setting", settings);
+  if (!rank_sets.empty())
+    table.insert("rank_set", rank_sets);
+  if (!options.libraries.empty()) {
+    toml::table libraries = table_of(options.libraries);
+    libraries.is_inline(false);
+    table.insert("libraries", libraries);
+  }
+  std::ostringstream out;
+  out << table << "\n";
+  return out.str();
+}
+
+} // namespace ncclprobe::cli
