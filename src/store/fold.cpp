@@ -25,6 +25,7 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
     }
   fs::remove(folder / k_header_name, ignored);
   fs::remove(folder / k_lock_name, ignored);
+  fs::remove(folder / k_owner_name, ignored);
   fs::remove(folder, ignored); // stays if something is left in it
 }
 
@@ -38,7 +39,7 @@ base::Result<FoldReport> fold(const fs::path& run_file) {
     return base::fail(base::Errc::not_found, "there is no run at {}", run_file.string());
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
-  if (run.new_trials > 0 || !fs::exists(run_file, ignored))
+  if (run.new_trials > 0 || run.new_header || !fs::exists(run_file, ignored))
     NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run));
   remove_folded(run_file, run);
   return FoldReport{run.new_trials, std::move(run.damaged)};

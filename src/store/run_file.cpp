@@ -62,12 +62,28 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
         Error{Errc::invalid_argument,
               fmt::format("{} holds {} finished trials of a run that did not come to its end",
                           parts.string(), trials.size()),
-              fmt::format("choose another --output; or keep them with `ncclprobe report {}`; or "
-                          "remove the folder",
+              fmt::format("go on with `ncclprobe --resume {}`, or choose another --output",
                           run_file.string())});
-  NCCLPROBE_TRY(store_value(parts / k_header_name, header, FileKind::header, add_header));
+  NCCLPROBE_TRY(write_header(run_file, header));
   lock.keep_until_exit();
   return {};
+}
+
+// After a failure: what this call made is removed, unless it holds something.
+void leave_no_trace(const fs::path& run_file) {
+  std::error_code ignored;
+  for (const char* name : {k_lock_name, k_owner_name})
+    fs::remove(parts_folder(run_file) / name, ignored);
+  fs::remove(parts_folder(run_file), ignored);
+}
+
+// Whoever finds the folder without the run file must be able to read it.
+Result<model::Run> read_locked(const fs::path& run_file) {
+  NCCLPROBE_TRY_ASSIGN(model::Run run, read_run(run_file));
+  std::error_code ignored;
+  if (!fs::exists(parts_folder(run_file) / k_header_name, ignored))
+    NCCLPROBE_TRY(write_header(run_file, run.header));
+  return run;
 }
 
 } // namespace
@@ -82,17 +98,40 @@ Result<void> begin_run(const fs::path& run_file, const model::RunHeader& header)
   if (filled || filled.error().code == Errc::invalid_argument ||
       filled.error().code == Errc::unavailable)
     return filled;
-  // Could not be written: leave no trace.
-  std::error_code ignored;
-  fs::remove(parts_folder(run_file) / k_lock_name, ignored);
-  fs::remove(parts_folder(run_file), ignored);
+  leave_no_trace(run_file); // could not be written
   return filled;
 }
 
-Result<void> write_part(const fs::path& run_file, const model::TrialRecord& trial) {
+Result<model::Run> resume_run(const fs::path& run_file) {
+  std::error_code error;
+  const fs::path parts = parts_folder(run_file);
+  if (!fs::exists(parts, error)) {
+    if (!fs::exists(run_file, error))
+      return fail(Errc::not_found, "there is no run at {}", run_file.string());
+    if (!fs::create_directory(parts, error) && error)
+      return fail(Error{Errc::io,
+                        fmt::format("cannot go on with {}: cannot create {}: {}", run_file.string(),
+                                    parts.string(), error.message()),
+                        "copy the file to a folder that can be written"});
+  }
+  NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
+  auto run = read_locked(run_file);
+  if (run)
+    lock.keep_until_exit();
+  else if (fs::exists(run_file, error) && !fs::exists(parts / k_header_name, error))
+    leave_no_trace(run_file);
+  return run;
+}
+
+Result<void> write_header(const fs::path& run_file, const model::RunHeader& header) {
+  return store_value(parts_folder(run_file) / k_header_name, header, FileKind::header, add_header);
+}
+
+Result<void> write_part(const fs::path& run_file, const model::TrialRecord& trial,
+                        Replace replace) {
   fs::path path = trial_path(run_file, trial.spec.id);
   std::error_code ignored;
-  if (fs::exists(path, ignored))
+  if (replace == Replace::no && fs::exists(path, ignored))
     return fail(Errc::invalid_argument, "trial {} is stored already, in {}", trial.spec.id,
                 path.string());
   return store_value(path, trial, FileKind::trial, add_trial);

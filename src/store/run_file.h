@@ -26,10 +26,21 @@ std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 // (names the process) if another one is writing it.
 base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header);
 
-// Stores one finished trial. Errors: io; invalid_argument if it is stored already or has not one
-// cell record for each cell. The parts stored before are intact.
+// Goes on with a run that was begun before: takes the lock as begin_run() does, and returns all
+// that is stored. Parts written from now on count more than what the run file holds of the same
+// trial, and so does a header. Errors: not_found, protocol, io, unavailable (names the process).
+base::Result<model::Run> resume_run(const std::filesystem::path& run_file);
+
+// Replaces the header of a run that was resumed. Errors: io.
+base::Result<void> write_header(const std::filesystem::path& run_file,
+                                const model::RunHeader& header);
+
+// Stores one finished trial; `Replace::yes` lets it take the place of one that was stored before,
+// which stays until the new one is safe. Errors: io; invalid_argument if it is stored already or
+// has not one cell record for each cell. The parts stored before are intact.
+enum class Replace { no, yes };
 base::Result<void> write_part(const std::filesystem::path& run_file,
-                              const model::TrialRecord& trial);
+                              const model::TrialRecord& trial, Replace replace = Replace::no);
 
 // Folds header and parts into the run file, renames it into place and removes the parts. A part
 // that cannot be read is named in the result, kept, and the rest is folded. Can be repeated: after

@@ -5,10 +5,12 @@
 
 #include "base/atomic_file.h"
 #include "store/image.h"
+#include "store/model_rows.h"
 #include "store/run_file.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <map>
+#include <set>
 
 namespace ncclprobe::store {
 
@@ -53,12 +55,62 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
   return fail(std::move(written.error()));
 }
 
+namespace {
+
+// What the run file holds, trial by trial; read only when a part holds one of them too.
+class FoldedTrials {
+public:
+  explicit FoldedTrials(const Tables& tables) : tables_(tables) {
+    for (const TrialRow& row : tables.trials)
+      ids_.insert(row.id);
+  }
+  bool contains(std::int32_t id) const { return ids_.contains(id); }
+  bool equal(const model::TrialRecord& trial) {
+    if (records_.empty())
+      for (model::TrialRecord& one : trials_from(tables_))
+        records_.emplace(one.spec.id, std::move(one));
+    return records_.at(trial.spec.id) == trial;
+  }
+
+private:
+  const Tables& tables_;
+  std::set<std::int32_t> ids_;
+  std::map<std::int32_t, model::TrialRecord> records_;
+};
+
+// Whether this part brings anything that the run file does not hold as it is; the ids it replaces.
+bool brings_news(const Tables& part, FoldedTrials& folded, std::set<std::int32_t>& replaced) {
+  if (std::ranges::none_of(part.trials,
+                           [&](const TrialRow& row) { return folded.contains(row.id); }))
+    return true;
+  std::vector<model::TrialRecord> trials = trials_from(part);
+  if (std::ranges::all_of(trials, [&](const model::TrialRecord& trial) {
+        return folded.contains(trial.spec.id) && folded.equal(trial);
+      }))
+    return false; // a fold was killed after its rename
+  for (const model::TrialRecord& trial : trials)
+    replaced.insert(trial.spec.id);
+  return true;
+}
+
+// `tables` without the trials that were replaced, and with another header.
+Tables rebuilt(const Tables& tables, const model::RunHeader& header,
+               const std::set<std::int32_t>& replaced) {
+  Tables whole;
+  add_header(whole, header);
+  append_trials(whole, tables, replaced);
+  return whole;
+}
+
+} // namespace
+
 Result<Gathered> gather(const fs::path& run_file) {
   std::error_code error;
   bool folded = fs::exists(run_file, error);
   NCCLPROBE_TRY_ASSIGN(std::vector<fs::path> parts, list_trial_parts(run_file));
   fs::path header = parts_folder(run_file) / k_header_name;
-  if (!folded && !fs::exists(header, error))
+  bool header_there = fs::exists(header, error);
+  if (!folded && !header_there)
     return fail(base::Error{Errc::not_found,
                             fmt::format("there is no run at {}", run_file.string()),
                             fs::exists(parts_folder(run_file), error)
@@ -69,32 +121,42 @@ Result<Gathered> gather(const fs::path& run_file) {
                                        : FileToRead{header, FileKind::header}};
   for (const fs::path& part : parts)
     files.push_back({part, FileKind::trial});
+  if (folded && header_there)
+    files.push_back({header, FileKind::header});
   std::vector<Result<Tables>> read = read_guarded(files);
   if (!read[0])
     return fail(std::move(read[0].error()));
   Gathered run{.tables = std::move(*read[0])};
-  std::unordered_set<std::int32_t> known;
-  for (const TrialRow& row : run.tables.trials)
-    known.insert(row.id);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    Result<Tables>& part = read[i + 1];
-    if (!part) {
-      if (part.error().code == Errc::not_found)
-        continue; // its writer has just folded and removed it
-      run.damaged.push_back(
-          fmt::format("{}: {}", parts[i].filename().string(), part.error().message));
-      continue;
+  try {
+    FoldedTrials folded_trials(run.tables);
+    std::set<std::int32_t> replaced;
+    std::vector<Tables*> news;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Result<Tables>& part = read[i + 1];
+      if (part) {
+        run.parts.push_back(parts[i]);
+        if (brings_news(*part, folded_trials, replaced))
+          news.push_back(&*part);
+      } else if (part.error().code != Errc::not_found) { // else its writer has just folded it
+        run.damaged.push_back(
+            fmt::format("{}: {}", parts[i].filename().string(), part.error().message));
+      }
     }
-    run.parts.push_back(parts[i]);
-    // A fold that was killed after its rename leaves parts that the run file holds already.
-    if (std::ranges::any_of(part->trials,
-                            [&](const TrialRow& row) { return known.contains(row.id); }))
-      continue;
-    for (const TrialRow& row : part->trials)
-      known.insert(row.id);
-    append_trials(run.tables, *part);
-    run.new_trials += static_cast<int>(part->trials.size());
-    part = Tables(); // large runs: do not hold everything twice
+    model::RunHeader newest = header_from(run.tables);
+    if (folded && header_there && read.back()) {
+      model::RunHeader beside = header_from(*read.back());
+      run.new_header = beside != newest;
+      newest = std::move(beside);
+    }
+    if (run.new_header || !replaced.empty())
+      run.tables = rebuilt(run.tables, newest, replaced);
+    for (Tables* part : news) {
+      append_trials(run.tables, *part);
+      run.new_trials += static_cast<int>(part->trials.size());
+      *part = Tables(); // large runs: do not hold everything twice
+    }
+  } catch (const std::exception& damage) {
+    return fail(Errc::protocol, "{} is damaged: {}", run_file.string(), damage.what());
   }
   return run;
 }

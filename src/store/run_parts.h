@@ -23,11 +23,13 @@ list_trial_parts(const std::filesystem::path& run_file);
 base::Result<void> store_image(const std::filesystem::path& path, const Tables& tables,
                                FileKind kind);
 
-// All that is known of a run: the run file if there is one, and parts it does not hold yet.
+// All that is known of a run: the run file if there is one, and header and parts beside it. What is
+// beside the file is as new or newer (a run that was resumed), and counts.
 struct Gathered {
   Tables tables;
   std::vector<std::filesystem::path> parts; // all of them are in `tables`
-  int new_trials = 0;                       // from parts
+  int new_trials = 0;                       // from parts, and not so in the run file
+  bool new_header = false;                  // likewise
   std::vector<std::string> damaged;         // "trial-000007.h5: reason"
 };
 // Errors: not_found, protocol, io, mismatch.

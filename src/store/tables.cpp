@@ -52,35 +52,57 @@ void Strings::clear() {
   texts_.clear();
 }
 
-void append_trials(Tables& run, const Tables& part) {
-  auto first_trial = static_cast<std::uint32_t>(run.trials.size());
-  auto first_cell = static_cast<std::uint32_t>(run.cells.size());
-  auto first_evidence = static_cast<std::uint32_t>(run.evidence.size());
+void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out) {
+  // New row of each old one; absent: left out.
+  using Rows = std::unordered_map<std::uint32_t, std::uint32_t>;
+  Rows trials, cells, evidence;
+  auto renumbered = [](const Rows& rows, std::uint32_t& row) {
+    auto found = rows.find(row);
+    if (found != rows.end())
+      row = found->second;
+    return found != rows.end();
+  };
   std::vector<std::uint32_t> new_ids(part.strings.size(), UINT32_MAX);
-  auto append = [&](auto& to, const auto& from, auto renumber) {
-    for (auto row : from) {
+  // `keep` renumbers a row, or is false for one that is left out.
+  auto append = [&](auto& to, const auto& from, Rows* numbers, auto keep) {
+    for (std::uint32_t i = 0; i < from.size(); ++i) {
+      auto row = from[i];
+      if (!keep(row))
+        continue;
       for_each_text(row, [&](const char*, Text& text) {
         std::uint32_t& id = new_ids.at(text.id);
         if (id == UINT32_MAX)
           id = run.strings.intern(part.strings.at(text)).id;
         text.id = id;
       });
-      renumber(row);
+      if (numbers)
+        numbers->emplace(i, static_cast<std::uint32_t>(to.size()));
       to.push_back(row);
     }
   };
-  append(run.trials, part.trials, [](TrialRow&) {});
-  append(run.settings, part.settings, [&](SettingRow& row) {
-    row.trial += first_trial;
-    if (row.cell >= 0)
-      row.cell += first_cell;
+  append(run.trials, part.trials, &trials,
+         [&](TrialRow& row) { return !left_out.contains(row.id); });
+  append(run.workers, part.workers, nullptr,
+         [&](WorkerRow& row) { return renumbered(trials, row.trial); });
+  append(run.cells, part.cells, &cells,
+         [&](CellRow& row) { return renumbered(trials, row.trial); });
+  append(run.settings, part.settings, nullptr, [&](SettingRow& row) {
+    if (row.cell >= 0) {
+      auto cell = static_cast<std::uint32_t>(row.cell);
+      if (!renumbered(cells, cell))
+        return false;
+      row.cell = cell;
+    }
+    return renumbered(trials, row.trial);
   });
-  append(run.workers, part.workers, [&](WorkerRow& row) { row.trial += first_trial; });
-  append(run.cells, part.cells, [&](CellRow& row) { row.trial += first_trial; });
-  append(run.samples, part.samples, [&](SampleRow& row) { row.cell += first_cell; });
-  append(run.conditions, part.conditions, [&](ConditionRow& row) { row.cell += first_cell; });
-  append(run.evidence, part.evidence, [&](EvidenceRow& row) { row.trial += first_trial; });
-  append(run.choices, part.choices, [&](ChoiceRow& row) { row.evidence += first_evidence; });
+  append(run.samples, part.samples, nullptr,
+         [&](SampleRow& row) { return renumbered(cells, row.cell); });
+  append(run.conditions, part.conditions, nullptr,
+         [&](ConditionRow& row) { return renumbered(cells, row.cell); });
+  append(run.evidence, part.evidence, &evidence,
+         [&](EvidenceRow& row) { return renumbered(trials, row.trial); });
+  append(run.choices, part.choices, nullptr,
+         [&](ChoiceRow& row) { return renumbered(evidence, row.evidence); });
 }
 
 void check_references(const Tables& tables) {

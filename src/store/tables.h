@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -81,8 +82,9 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
   }
 }
 
-// Puts the trials of `part` behind those of `run`, with row numbers and texts renumbered.
-void append_trials(Tables& run, const Tables& part);
+// Puts the trials of `part` behind those of `run`, with row numbers and texts renumbered; but not
+// those whose id is in `left_out`.
+void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out = {});
 
 // Throws base::Exception (failed) if a row number points nowhere or a count is wrong, so that no
 // later code has to look.

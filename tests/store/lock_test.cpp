@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/atomic_file.h"
 #include "store/child_process.h"
 #include "store/run_file.h"
+#include "store/run_lock.h"
 #include "support/catch.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
 
+#include <cerrno>
 #include <unistd.h>
 
 using namespace ncclprobe;
@@ -35,6 +38,80 @@ TEST_CASE("a run that is being written is neither begun nor folded by others, an
   REQUIRE(read->trials.size() == 1);
   writer.kill();
   REQUIRE(store::fold(file)->trials == 1);
+}
+
+TEST_CASE("a run that is being written is not resumed by others, until its process has ended") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  support::ChildProcess writer([&](int to_parent) {
+    bool stored = store::begin_run(file, support::example_header(2)) &&
+                  store::write_part(file, support::example_trial(0)) && store::fold(file) &&
+                  store::resume_run(file);
+    support::say(to_parent, stored ? 'y' : 'n');
+    ::pause();
+  });
+  REQUIRE(writer.hear() == 'y');
+
+  int writer_pid = writer.pid();
+
+  auto refused = store::resume_run(file);
+  writer.kill();
+  auto resumed = store::resume_run(file);
+
+  REQUIRE(refused.error().code == Errc::unavailable);
+  REQUIRE_THAT(refused.error().message,
+               ContainsSubstring(fmt::format("is being written by process {} on ", writer_pid)));
+  REQUIRE(resumed);
+}
+
+namespace {
+
+int no_locks(int, int) {
+  errno = ENOLCK;
+  return -1;
+}
+
+} // namespace
+
+TEST_CASE("without locks in the file system, a file keeps others out until its process is gone") {
+  support::ScratchFolder folder;
+  support::ChildProcess holder([&](int to_parent) {
+    auto lock = store::RunLock::take(folder.path(), no_locks);
+    auto again = store::RunLock::take(folder.path(), no_locks); // shared within a process
+    support::say(to_parent, lock && again ? 'y' : 'n');
+    lock->keep_until_exit();
+    ::pause();
+  });
+  REQUIRE(holder.hear() == 'y');
+  int pid = holder.pid();
+
+  auto refused = store::RunLock::take(folder.path(), no_locks);
+  holder.kill(); // leaves the file
+  bool file_left = std::filesystem::exists(folder / store::k_owner_name);
+  auto taken = store::RunLock::take(folder.path(), no_locks);
+
+  REQUIRE(refused.error().code == Errc::unavailable);
+  REQUIRE_THAT(refused.error().text(),
+               ContainsSubstring(fmt::format("is being written by process {} on ", pid)) &&
+                   ContainsSubstring("no locks"));
+  REQUIRE(file_left);
+  REQUIRE(taken);
+}
+
+TEST_CASE(
+    "without locks, a process of another host counts as alive, and the message says what to do") {
+  support::ScratchFolder folder;
+  auto owner = folder / store::k_owner_name;
+  REQUIRE(base::write_file_atomically(owner, "process 7 on elsewhere\n123"));
+
+  auto refused = store::RunLock::take(folder.path(), no_locks);
+
+  REQUIRE(refused.error().code == Errc::unavailable);
+  REQUIRE_THAT(refused.error().text(), ContainsSubstring("process 7 on elsewhere") &&
+                                           ContainsSubstring("remove " + owner.string()));
+  std::filesystem::remove(owner);
+  { REQUIRE(store::RunLock::take(folder.path(), no_locks)); }
+  REQUIRE(!std::filesystem::exists(owner)); // given back
 }
 
 TEST_CASE("a run that was killed before its header was stored does not block the next") {
