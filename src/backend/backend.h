@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error.h"
 #include "model/data_pattern.h"
+#include "model/record.h"
 #include "model/trial.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +27,23 @@ public:
   virtual ~Event() = default;
 };
 
+// What an event is for. Only those for timing may be given to Device::elapsed_ns().
+enum class EventUse { order, time };
+
+// Keeps a buffer registered with a communicator; dies before both.
+class Registration {
+public:
+  virtual ~Registration() = default;
+};
+
+// Work that was captured once and is enqueued again as a whole, in order with whatever else its
+// streams do. Dies before its communicators and buffers.
+class Graph {
+public:
+  virtual ~Graph() = default;
+  virtual void launch() = 0;
+};
+
 struct Mismatch {
   std::uint64_t elements = 0; // looked at
   std::uint64_t wrong = 0;
@@ -35,7 +56,8 @@ class Buffer {
 public:
   virtual ~Buffer() = default;
   virtual std::uint64_t size_bytes() const = 0;
-  virtual void poison() = 0; // every byte k_poison_byte
+  virtual void poison_first(std::uint64_t bytes) = 0; // these become k_poison_byte
+  void poison() { poison_first(size_bytes()); }
   // Elements 0 .. count-1 from offset: pattern.value(rank, i) in the type.
   virtual void fill(std::uint64_t offset, model::DataType, const model::Pattern&, int rank,
                     std::uint64_t count) = 0;
@@ -84,6 +106,10 @@ public:
   virtual void send(Place, std::uint64_t count, model::DataType, int peer, Stream&) = 0;
   virtual void receive(Place, std::uint64_t count, model::DataType, int peer, Stream&) = 0;
   virtual void check() = 0; // throws an asynchronous error, if there is one
+  // Of Device::allocate_registrable().
+  virtual std::unique_ptr<Registration> register_buffer(Buffer&) {
+    base::raise(base::Errc::unsupported, "this backend registers no memory");
+  }
 };
 
 // One GPU, or one rank's slot on the CPU.
@@ -93,7 +119,18 @@ public:
   virtual std::unique_ptr<Buffer>
   allocate(std::uint64_t bytes) = 0; // Errc::unavailable if too little memory
   virtual std::unique_ptr<Stream> open_stream(int priority) = 0;
-  virtual std::unique_ptr<Event> create_event() = 0;
+  virtual std::unique_ptr<Event> create_event(EventUse) = 0;
+  // Between the moments when two streams of this device came to the events; negative if `begin` was
+  // the later one. Both have been recorded, and their streams are idle.
+  virtual std::int64_t elapsed_ns(Event& begin, Event& end) = 0;
+  // Memory that communicators can register: made by the library under test.
+  virtual std::unique_ptr<Buffer> allocate_registrable(std::uint64_t) {
+    base::raise(base::Errc::unsupported,
+                "this backend has no memory that is registered with communicators");
+  }
+  // Clocks, temperature, power now; rank and times are the caller's to fill in. Absent where there
+  // is nothing to read. The one call that any thread may make, at any time.
+  virtual std::optional<model::Condition> read_condition() { return std::nullopt; }
 };
 
 // How ranks tell each other what they need before they can communicate. Relayed by the supervisors.
@@ -135,6 +172,13 @@ public:
                                                              const std::vector<int>& ranks,
                                                              std::span<const Member> local,
                                                              Rendezvous&) = 0;
+  // Captures what `enqueue` puts on the streams, without running it. `streams` are all that it
+  // uses, one list for each device; the lists are not empty.
+  virtual std::unique_ptr<Graph> capture(std::span<const std::vector<Stream*>>,
+                                         const std::function<void()>& /*enqueue*/) {
+    base::raise(base::Errc::unsupported, "the {} backend cannot capture a schedule as a graph",
+                name());
+  }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
   // Largest `value` over all ranks of the communicator whose local members are given; nobody

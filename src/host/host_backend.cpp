@@ -134,7 +134,12 @@ public:
   std::unique_ptr<backend::Stream> open_stream(int) override {
     return std::make_unique<HostStream>(streams_++);
   }
-  std::unique_ptr<backend::Event> create_event() override { return std::make_unique<HostEvent>(); }
+  std::unique_ptr<backend::Event> create_event(backend::EventUse) override {
+    return std::make_unique<HostEvent>();
+  }
+  std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override {
+    return static_cast<HostEvent&>(end).reached_ns() - static_cast<HostEvent&>(begin).reached_ns();
+  }
 
 private:
   std::uint64_t& streams_;

@@ -54,8 +54,8 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   }
 }
 
-void HostBuffer::poison() {
-  std::memset(memory_.get(), model::k_poison_byte, bytes_);
+void HostBuffer::poison_first(std::uint64_t bytes) {
+  std::memset(share(0, bytes).get(), model::k_poison_byte, bytes);
 }
 
 void HostBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern,

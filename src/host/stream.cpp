@@ -27,9 +27,15 @@ struct HostEvent::State {
   std::condition_variable changed;
   std::uint64_t recorded = 0;  // calls of record(); used by the driving thread only
   std::uint64_t completed = 0; // the latest of them that its stream has reached
+  std::int64_t reached_ns = 0; // when that was
 };
 
 HostEvent::HostEvent() : state_(std::make_shared<State>()) {}
+
+std::int64_t HostEvent::reached_ns() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->reached_ns;
+}
 
 struct HostStream::Job {
   std::function<void()> work;
@@ -113,7 +119,9 @@ void HostStream::record(backend::Event& event) {
   auto state = static_cast<HostEvent&>(event).state_;
   std::uint64_t number = ++state->recorded;
   push(Job{[state, number] {
+             std::int64_t now_ns = base::monotonic_ns();
              std::lock_guard lock(state->mutex);
+             state->reached_ns = now_ns;
              state->completed = std::max(state->completed, number);
              state->changed.notify_all();
            },

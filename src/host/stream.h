@@ -22,6 +22,7 @@ public:
 class HostEvent : public backend::Event {
 public:
   HostEvent();
+  std::int64_t reached_ns() const; // when its stream came to the latest record()
 
 private:
   friend class HostStream;

@@ -34,12 +34,12 @@ void GpuBuffer::check_elements(std::uint64_t offset, model::DataType type,
                 offset, model::to_string(type), element_bytes);
 }
 
-void GpuBuffer::poison() {
-  if (size_bytes_ == 0)
+void GpuBuffer::poison_first(std::uint64_t bytes) {
+  check_range(0, bytes);
+  if (bytes == 0)
     return;
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(
-      cudaMemsetAsync(data(), model::k_poison_byte, size_bytes_, gpu_->side_stream()));
+  NCCLPROBE_CUDA_CALL(cudaMemsetAsync(data(), model::k_poison_byte, bytes, gpu_->side_stream()));
   gpu_->finish_side_stream();
 }
 

@@ -21,7 +21,7 @@ public:
   Gpu& gpu() const { return *gpu_; }
 
   std::uint64_t size_bytes() const override { return size_bytes_; }
-  void poison() override;
+  void poison_first(std::uint64_t bytes) override;
   void fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern, int rank,
             std::uint64_t count) override;
   backend::Mismatch compare(std::uint64_t offset, model::DataType type,

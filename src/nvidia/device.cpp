@@ -4,7 +4,10 @@
 #include "nvidia/device.h"
 
 #include "nvidia/buffer.h"
+#include "nvidia/cuda_error.h"
 #include "nvidia/stream.h"
+
+#include <cmath>
 
 namespace ncclprobe::nvidia {
 
@@ -16,8 +19,16 @@ std::unique_ptr<backend::Stream> GpuDevice::open_stream(int priority) {
   return std::make_unique<GpuStream>(gpu_, priority);
 }
 
-std::unique_ptr<backend::Event> GpuDevice::create_event() {
-  return std::make_unique<GpuEvent>(gpu_);
+std::unique_ptr<backend::Event> GpuDevice::create_event(backend::EventUse use) {
+  return std::make_unique<GpuEvent>(gpu_, use);
+}
+
+std::int64_t GpuDevice::elapsed_ns(backend::Event& begin, backend::Event& end) {
+  float ms = 0;
+  gpu_->use();
+  NCCLPROBE_CUDA_CALL(cudaEventElapsedTime(&ms, static_cast<GpuEvent&>(begin).handle(),
+                                           static_cast<GpuEvent&>(end).handle()));
+  return std::llround(static_cast<double>(ms) * 1e6);
 }
 
 } // namespace ncclprobe::nvidia

@@ -16,7 +16,8 @@ public:
 
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override;
   std::unique_ptr<backend::Stream> open_stream(int priority) override;
-  std::unique_ptr<backend::Event> create_event() override;
+  std::unique_ptr<backend::Event> create_event(backend::EventUse use) override;
+  std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 
 private:
   std::shared_ptr<Gpu> gpu_;

@@ -27,9 +27,9 @@ StreamHandle make_stream(int priority) {
   return StreamHandle(stream);
 }
 
-EventHandle make_event() {
+EventHandle make_event(unsigned flags) {
   cudaEvent_t event = nullptr;
-  NCCLPROBE_CUDA_CALL(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  NCCLPROBE_CUDA_CALL(cudaEventCreateWithFlags(&event, flags));
   return EventHandle(event);
 }
 

@@ -33,7 +33,7 @@ using PinnedMemory = std::unique_ptr<T, PinnedMemoryDeleter>;
 // On the current device. The stream does not wait for the legacy default stream. Lower numbers of
 // priority are more urgent; CUDA limits them to what the device has.
 StreamHandle make_stream(int priority);
-EventHandle make_event(); // orders streams, takes no time
+EventHandle make_event(unsigned flags); // of cudaEventCreateWithFlags
 void* allocate_device_memory(std::size_t bytes);
 void* allocate_pinned_memory(std::size_t bytes);
 

@@ -19,9 +19,10 @@
 
 namespace ncclprobe::nvidia {
 
-GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {
+GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use) : gpu_(std::move(gpu)) {
   gpu_->use();
-  event_ = make_event();
+  // Events that take the time cost the stream more.
+  event_ = make_event(use == backend::EventUse::time ? cudaEventDefault : cudaEventDisableTiming);
 }
 
 GpuStream::GpuStream(std::shared_ptr<Gpu> gpu, int priority) : gpu_(std::move(gpu)) {

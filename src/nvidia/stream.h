@@ -11,7 +11,7 @@ namespace ncclprobe::nvidia {
 
 class GpuEvent final : public backend::Event {
 public:
-  explicit GpuEvent(std::shared_ptr<Gpu> gpu);
+  GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use);
   cudaEvent_t handle() const { return event_.get(); }
 
 private:

@@ -18,18 +18,17 @@ constexpr int k_polls_between_checks =
 } // namespace
 
 BoundSchedule::BoundSchedule(const Schedule& schedule, backend::Backend& backend,
-                             std::vector<SeatState>& seats,
+                             std::vector<SeatState>& seats, const SeatBuffers& buffers,
                              const std::vector<LocalCommunicator*>& communicators)
-    : schedule_(schedule), backend_(backend), seats_(seats), communicators_(communicators) {
-  if (schedule.capture)
-    base::raise(base::Errc::unsupported, "the {} backend cannot capture a schedule as a graph",
-                backend.name());
+    : schedule_(schedule), backend_(backend), seats_(seats), buffers_(buffers),
+      communicators_(communicators), timed_streams_(seats.size()) {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)
     for (int index = 0; index < static_cast<int>(schedule.streams.size()); ++index)
       stream(seat, index);
-  for (const Operation& operation : schedule.operations) {
+  for (int i = 0; i < static_cast<int>(schedule.operations.size()); ++i) {
     launches_.emplace_back();
-    bind(operation);
+    binding_timed_ = i >= schedule.timed.first && i < schedule.timed.last;
+    bind(schedule.operations[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -41,10 +40,21 @@ backend::Stream& BoundSchedule::stream(std::size_t seat, int index) {
   return *slot;
 }
 
+backend::Stream& BoundSchedule::used_stream(std::size_t seat, int index) {
+  backend::Stream& used = stream(seat, index);
+  if (binding_timed_)
+    timed_streams_[seat].insert(&used);
+  return used;
+}
+
+std::vector<backend::Stream*> BoundSchedule::timed_streams(std::size_t seat) const {
+  return {timed_streams_[seat].begin(), timed_streams_[seat].end()};
+}
+
 backend::Event& BoundSchedule::event(std::size_t seat, int index) {
   auto& slot = seats_[seat].events[index];
   if (!slot)
-    slot = seats_[seat].device->create_event();
+    slot = seats_[seat].device->create_event(backend::EventUse::order);
   return *slot;
 }
 
@@ -68,7 +78,7 @@ void BoundSchedule::bind_communication(const Operation& operation, const Op& op,
     std::size_t seat = local.seats[i];
     if (!takes_part(operation, seats_[seat].rank))
       continue;
-    launches.push_back({enqueue(seats_[seat], *local.members[i], stream(seat, op.stream)), false});
+    launches.push_back({enqueue(seat, *local.members[i], used_stream(seat, op.stream)), false});
   }
   for (Launch& launch : launches)
     launch.needs_group = launches.size() > 1 && !in_group_;
@@ -76,8 +86,8 @@ void BoundSchedule::bind_communication(const Operation& operation, const Op& op,
 }
 
 void BoundSchedule::bind(const Operation& operation) {
-  auto place = [](SeatState& seat, const Slice& slice, int rank) {
-    return backend::Place{*seat.buffers[static_cast<std::size_t>(slice.buffer)],
+  auto place = [this](std::size_t seat, const Slice& slice, int rank) {
+    return backend::Place{*buffers_[seat][static_cast<std::size_t>(slice.buffer)],
                           slice.offset(rank)};
   };
   auto for_each_seat = [&](auto make_step) {
@@ -88,7 +98,7 @@ void BoundSchedule::bind(const Operation& operation) {
   if (const auto* op = std::get_if<CollectiveOp>(&operation.what)) {
     bind_communication(
         operation, *op,
-        [&](SeatState& seat, backend::Communicator& member, backend::Stream& on) -> Step {
+        [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
           backend::CollectiveCall call{op->collective,
                                        place(seat, op->send, member.rank()),
                                        place(seat, op->receive, member.rank()),
@@ -101,7 +111,7 @@ void BoundSchedule::bind(const Operation& operation) {
   } else if (const auto* send = std::get_if<SendOp>(&operation.what)) {
     bind_communication(
         operation, *send,
-        [&](SeatState& seat, backend::Communicator& member, backend::Stream& on) -> Step {
+        [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
           backend::Place from = place(seat, send->from, member.rank());
           int peer = send->to.resolve(member.rank(), member.size());
           std::uint64_t count = send->count.at(member.rank());
@@ -112,7 +122,7 @@ void BoundSchedule::bind(const Operation& operation) {
   } else if (const auto* receive = std::get_if<RecvOp>(&operation.what)) {
     bind_communication(
         operation, *receive,
-        [&](SeatState& seat, backend::Communicator& member, backend::Stream& on) -> Step {
+        [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
           backend::Place into = place(seat, receive->into, member.rank());
           int peer = receive->from.resolve(member.rank(), member.size());
           std::uint64_t count = receive->count.at(member.rank());
@@ -129,26 +139,27 @@ void BoundSchedule::bind(const Operation& operation) {
       base::raise(base::Errc::unsupported,
                   "a copy from rank {} to rank {} needs both in one worker", copy->from_rank,
                   copy->to_rank);
-    backend::Place source = place(seats_[from], copy->from, copy->from_rank);
-    backend::Place target = place(seats_[to], copy->to, copy->to_rank);
-    backend::Stream& on = stream(from, copy->stream);
+    backend::Place source = place(from, copy->from, copy->from_rank);
+    backend::Place target = place(to, copy->to, copy->to_rank);
+    backend::Stream& on = used_stream(from, copy->stream);
     launches_.back().push_back({[&on, source, target, bytes = copy->bytes] {
       on.copy(source.buffer, source.offset, target.buffer, target.offset, bytes);
     }});
   } else if (const auto* spin = std::get_if<SpinOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
-      return [&on = stream(seat, spin->stream), ns = spin->duration_ns] { on.spin(ns); };
+      return [&on = used_stream(seat, spin->stream), ns = spin->duration_ns] { on.spin(ns); };
     });
   } else if (const auto* record = std::get_if<RecordEventOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
-      return [&on = stream(seat, record->stream), &what = event(seat, record->event)] {
+      return [&on = used_stream(seat, record->stream), &what = event(seat, record->event)] {
         on.record(what);
       };
     });
   } else if (const auto* wait = std::get_if<WaitEventOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
-      return
-          [&on = stream(seat, wait->stream), &what = event(seat, wait->event)] { on.wait(what); };
+      return [&on = used_stream(seat, wait->stream), &what = event(seat, wait->event)] {
+        on.wait(what);
+      };
     });
   } else if (const auto* marker = std::get_if<MarkerOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
@@ -173,6 +184,11 @@ void BoundSchedule::bind(const Operation& operation) {
 
 void BoundSchedule::launch(const Region& region) {
   for (int i = region.first; i < region.last; ++i) {
+    if (i == captured_.first && graph_) {
+      graph_->launch();
+      i = captured_.last - 1;
+      continue;
+    }
     const std::vector<Launch>& launches = launches_[static_cast<std::size_t>(i)];
     bool group = !launches.empty() && launches.front().needs_group;
     if (group)
@@ -182,6 +198,25 @@ void BoundSchedule::launch(const Region& region) {
     if (group)
       backend_.group_end();
   }
+}
+
+void BoundSchedule::capture() {
+  if (!schedule_.capture || schedule_.capture->first == schedule_.capture->last)
+    return;
+  Region region = *schedule_.capture;
+  auto cut_by = [&](int border) { return region.first < border && border < region.last; };
+  if (cut_by(schedule_.timed.first) || cut_by(schedule_.timed.last))
+    base::raise(base::Errc::unsupported, "a captured region must lie within the timed region, or "
+                                         "wholly outside of it");
+  for (int i = region.first; i < region.last; ++i)
+    if (std::holds_alternative<BarrierOp>(schedule_.operations[static_cast<std::size_t>(i)].what))
+      base::raise(base::Errc::unsupported, "ranks meet on the host: that cannot be captured");
+  std::vector<std::vector<backend::Stream*>> streams(seats_.size());
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+    for (int index = 0; index < static_cast<int>(schedule_.streams.size()); ++index)
+      streams[seat].push_back(&stream(seat, index));
+  graph_ = backend_.capture(streams, [&] { launch(region); });
+  captured_ = region;
 }
 
 void BoundSchedule::launch_before() {

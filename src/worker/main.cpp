@@ -48,13 +48,13 @@ model::OutcomeKind outcome_of(base::Errc code) {
   ::_exit(code);
 }
 
-[[noreturn]] void run(worker::SupervisorLink& link) {
+[[noreturn]] void run(worker::SupervisorLink& link, worker::ProgressBoard& board) {
   int last_cell = -1;
   int rank = -1;
   try {
     wire::Start start = link.wait_for_start();
     rank = start.seats.empty() ? -1 : start.seats.front().rank;
-    worker::run_trial(start, read_environment(), link, last_cell);
+    worker::run_trial(start, read_environment(), link, board, last_cell);
     leave(base::k_exit_ok);
   } catch (const base::Exception& error) {
     link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
@@ -111,7 +111,8 @@ int main(int argc, char** argv) {
   // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of
   // file and killed the whole group, and grandchildren would be left.
   base::start_log("ncclprobe-worker", base::Verbosity::normal);
-  worker::SupervisorLink link{base::Fd(wire::k_channel_fd)};
+  worker::ProgressBoard board;
+  worker::SupervisorLink link{base::Fd(wire::k_channel_fd), board};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
   if (arguments.inventory) {
     backend::Options options;
@@ -120,5 +121,5 @@ int main(int argc, char** argv) {
     link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
     leave(base::k_exit_ok);
   }
-  run(link);
+  run(link, board);
 }

@@ -3,8 +3,8 @@
 
 #include "worker/schedule_runner.h"
 
-#include "worker/bound_schedule.h"
-#include "worker/stopping_rule.h"
+#include "worker/cell_memory.h"
+#include "worker/condition_sampler.h"
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
@@ -14,234 +14,174 @@ namespace ncclprobe::worker {
 
 using namespace model;
 using base::Errc;
+using Step = ProgressBoard::Step;
+
+namespace {
+
+// What turns out to be impossible here, as a value: the other ranks must hear of it before they
+// wait for this one.
+template <typename Prepare>
+std::optional<base::Error> attempt(Prepare prepare) {
+  try {
+    prepare();
+    return std::nullopt;
+  } catch (const base::Exception& error) {
+    if (error.error().code != Errc::unsupported && error.error().code != Errc::unavailable)
+      throw;
+    return error.error();
+  }
+}
+
+std::vector<SeatState> states_of(const std::vector<Seat>& seats) {
+  std::vector<SeatState> states;
+  for (const Seat& seat : seats) {
+    SeatState state;
+    state.rank = seat.rank;
+    state.device = seat.device.get();
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+} // namespace
 
 struct ScheduleRunner::Impl {
+  Impl(backend::Backend& used, std::vector<Seat> opened, int size, std::uint64_t seed_,
+       backend::Rendezvous& rendezvous, ProgressBoard& progress)
+      : backend(used), owned(std::move(opened)), seats(states_of(owned)), world_size(size),
+        seed(seed_), board(progress), memory(seats), communicators(used, seats, size, rendezvous) {}
+
   backend::Backend& backend;
-  std::vector<std::unique_ptr<backend::Device>> devices; // before what lives on them
+  std::vector<Seat> owned; // before what lives on their devices
   std::vector<SeatState> seats;
   int world_size;
   std::uint64_t seed;
-  backend::Rendezvous& rendezvous;
-  std::map<std::vector<int>, LocalCommunicator> communicators; // by global ranks; dies first
+  ProgressBoard& board;
+  CellMemory memory;
+  CommunicatorCache communicators; // dies first
 
-  LocalCommunicator& communicator(const std::vector<int>& ranks) {
-    auto found = communicators.find(ranks);
-    if (found != communicators.end())
-      return found->second;
-    LocalCommunicator local;
-    local.ranks = ranks;
-    std::vector<backend::Member> members;
-    for (std::size_t seat = 0; seat < seats.size(); ++seat) {
-      auto at = std::find(ranks.begin(), ranks.end(), seats[seat].rank);
-      if (at == ranks.end())
-        continue;
-      members.push_back(
-          {seats[seat].rank, static_cast<int>(at - ranks.begin()), seats[seat].device});
-      local.seats.push_back(seat);
-    }
-    std::string key = fmt::format("communicator {}", communicators.size());
-    if (!members.empty())
-      local.members = backend.connect(key, ranks, members, rendezvous);
-    return communicators.emplace(ranks, std::move(local)).first->second;
+  void bind(const Schedule& schedule, const std::vector<LocalCommunicator*>& locals,
+            Binding& binding) {
+    binding.registrations = register_buffers(schedule, binding.buffers, locals);
+    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals);
   }
 
-  LocalCommunicator& world() { return communicator(workload::members_of({}, world_size)); }
-
-  double agree_on_largest(double value) {
-    std::vector<backend::Communicator*> members;
-    for (auto& member : world().members)
-      members.push_back(member.get());
-    return backend.max_over_ranks(members, value);
+  void prepare(const Cell& cell, const std::vector<LocalCommunicator*>& locals, Binding& main) {
+    if (!cell.settings.empty())
+      base::raise(Errc::unsupported, "the {} backend cannot change {} within a process",
+                  backend.name(), cell.settings.front().name);
+    base::value_or_throw(workload::check_schedule(cell.schedule, world_size));
+    main.buffers = memory.make_room(cell.schedule);
+    bind(cell.schedule, locals, main);
   }
 
-  void make_room(const Schedule& schedule) {
-    for (SeatState& seat : seats) {
-      if (seat.buffers.size() < schedule.buffers.size())
-        seat.buffers.resize(schedule.buffers.size());
-      for (std::size_t i = 0; i < schedule.buffers.size(); ++i) {
-        std::uint64_t bytes = schedule.buffers[i].bytes.at(seat.rank);
-        auto& slot = seat.buffers[i];
-        if (slot && slot->size_bytes() >= bytes)
-          continue;
-        slot.reset(); // free the old one before asking for more
-        slot = seat.device->allocate(bytes);
-      }
-    }
+  // True if some rank has a problem; then all ranks skip the cell, and those that have it say why.
+  bool skip(const std::optional<base::Error>& problem, std::vector<CellResult>& results) {
+    if (communicators.agree_on_largest(problem ? 1 : 0) == 0)
+      return false;
+    board.set(Step::outside);
+    for (std::size_t seat = 0; seat < results.size(); ++seat)
+      results[seat].outcome =
+          problem ? Outcome{OutcomeKind::skipped, problem->text(), {seats[seat].rank}}
+                  : Outcome{OutcomeKind::skipped, "", {}};
+    return true;
   }
 
-  int rank_in(const LocalCommunicator& local, std::size_t i) const {
-    return local.members[i]->rank();
+  std::string why_unchecked(const Schedule& schedule) const {
+    if (!backend.moves_data())
+      return fmt::format("the {} backend moves no data", backend.name());
+    return schedule.checks.empty() ? "the schedule says nothing of its results" : "";
   }
 
-  LocalCommunicator& communicator_of(const Schedule& schedule, int index) {
-    const auto& declared = schedule.communicators[static_cast<std::size_t>(index)];
-    return communicator(workload::members_of(declared, world_size));
-  }
-
-  // Poisons every buffer, then writes the inputs.
-  void fill(const Schedule& schedule) {
-    for (SeatState& seat : seats)
-      for (std::size_t i = 0; i < schedule.buffers.size(); ++i)
-        seat.buffers[i]->poison();
-    for (const Fill& fill : schedule.fills) {
-      LocalCommunicator& local = communicator_of(schedule, fill.communicator);
-      auto size = static_cast<int>(local.ranks.size());
-      Pattern pattern = pattern_for(seed, fill.collective, fill.type, fill.op, size);
-      bool only_root =
-          fill.collective == Collective::broadcast || fill.collective == Collective::scatter;
-      for (std::size_t i = 0; i < local.seats.size(); ++i) {
-        int rank = rank_in(local, i);
-        if (only_root && rank != fill.root)
-          continue;
-        auto& buffer = *seats[local.seats[i]].buffers[static_cast<std::size_t>(fill.slice.buffer)];
-        buffer.fill(fill.slice.offset(rank), fill.type, pattern, rank, fill.count);
-      }
-    }
-  }
-
-  void compare(const Schedule& schedule, std::vector<CellResult>& results) {
-    for (CellResult& result : results)
-      result.check.kind = CheckResult::Kind::checked;
-    for (const DataCheck& one : schedule.checks) {
-      LocalCommunicator& local = communicator_of(schedule, one.communicator);
-      auto size = static_cast<int>(local.ranks.size());
-      Pattern pattern = pattern_for(seed, one.collective, one.type, one.op, size);
-      for (std::size_t i = 0; i < local.seats.size(); ++i) {
-        int rank = rank_in(local, i);
-        Expectation expected =
-            expectation_for(one.collective, one.op, one.root, one.count, rank, size);
-        auto& buffer = *seats[local.seats[i]].buffers[static_cast<std::size_t>(one.slice.buffer)];
-        backend::Mismatch found =
-            buffer.compare(one.slice.offset(rank), one.type, pattern, expected);
-        note(results[local.seats[i]], seats[local.seats[i]].rank, one.type, expected, pattern,
-             found);
-      }
-    }
-  }
-
-  static void note(CellResult& result, int global_rank, DataType type, const Expectation& expected,
-                   const Pattern& pattern, const backend::Mismatch& found) {
-    result.check.elements += found.elements;
-    result.check.wrong += found.wrong;
-    if (found.wrong == 0 || !result.check.first_wrong.empty())
-      return;
-    result.check.first_wrong = fmt::format("rank {} element {}: bits {:#x} instead of {:#x} ({})",
-                                           global_rank, found.first, found.first_bits,
-                                           encode(type, expected.value(pattern, type, found.first)),
-                                           expected.value(pattern, type, found.first));
-    result.outcome = {OutcomeKind::wrong_data,
-                      fmt::format("{} of {} elements are wrong; {}", found.wrong, found.elements,
-                                  result.check.first_wrong),
-                      {global_rank}};
-  }
-
-  // Everything that may turn out to be impossible on one rank alone, before any rank waits for
-  // another.
-  std::optional<base::Error> prepare(const Cell& cell, std::optional<BoundSchedule>& bound,
-                                     std::vector<LocalCommunicator*>& locals) {
-    try {
-      if (!cell.settings.empty())
-        base::raise(Errc::unsupported, "the {} backend cannot change {} within a process",
-                    backend.name(), cell.settings.front().name);
-      base::value_or_throw(workload::check_schedule(cell.schedule, world_size));
-      make_room(cell.schedule);
-      bound.emplace(cell.schedule, backend, seats, locals);
-      return std::nullopt;
-    } catch (const base::Exception& error) {
-      if (error.error().code != Errc::unsupported && error.error().code != Errc::unavailable)
-        throw;
-      return error.error();
-    }
-  }
-
-  // One run of the whole schedule; returns the nanoseconds it took here.
-  double run_once(BoundSchedule& bound, const Schedule& schedule) {
-    std::int64_t start = backend.now_ns();
-    bound.launch_before();
-    bound.launch(schedule.timed);
-    bound.launch_after();
-    bound.wait();
-    return static_cast<double>(backend.now_ns() - start);
-  }
-
-  void time_batch(BoundSchedule& bound, const Schedule& schedule, int batch, int iterations,
-                  std::vector<CellResult>& results) {
-    bound.launch_before();
-    bound.wait();
-    agree_on_largest(0); // all ranks start together
-    std::int64_t start = backend.now_ns();
-    for (int i = 0; i < iterations; ++i)
-      bound.launch(schedule.timed);
-    bound.wait([&](std::size_t seat) {
-      results[seat].samples.push_back(
-          {seats[seat].rank, batch, iterations, backend.now_ns() - start});
-    });
-    bound.launch_after();
-    bound.wait();
+  // All ranks have memory for the last launch of a batch, or none uses it.
+  bool make_slots(const Schedule& schedule, const CellData& data, const Binding& main,
+                  std::optional<Binding>& slot) {
+    slot.emplace();
+    std::optional<base::Error> problem = attempt(
+        [&] { slot->buffers = memory.make_slots(schedule, main.buffers, data.flow().results); });
+    if (communicators.agree_on_largest(problem ? 1 : 0) == 0)
+      return true;
+    slot.reset();
+    memory.drop_large_slots();
+    return false;
   }
 };
 
 ScheduleRunner::ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
-                               std::uint64_t seed, backend::Rendezvous& rendezvous)
-    : impl_(new Impl{backend, {}, {}, world_size, seed, rendezvous, {}}) {
-  for (Seat& seat : seats) {
-    SeatState state;
-    state.rank = seat.rank;
-    state.device = seat.device.get();
-    impl_->devices.push_back(std::move(seat.device));
-    impl_->seats.push_back(std::move(state));
-  }
-}
+                               std::uint64_t seed, backend::Rendezvous& rendezvous,
+                               ProgressBoard& board)
+    : impl_(
+          std::make_unique<Impl>(backend, std::move(seats), world_size, seed, rendezvous, board)) {}
 
 ScheduleRunner::~ScheduleRunner() = default;
 
 void ScheduleRunner::connect_world() {
-  impl_->world();
+  impl_->communicators.world();
 }
 
 std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
+  Impl& own = *impl_;
   const Schedule& schedule = cell.schedule;
-  std::vector<CellResult> results(impl_->seats.size());
-  std::vector<LocalCommunicator*> locals;
-  for (int i = 0; i < static_cast<int>(schedule.communicators.size()); ++i)
-    locals.push_back(&impl_->communicator_of(schedule, i));
+  std::int64_t cell_start_ns = own.backend.now_ns();
+  std::vector<CellResult> results(own.seats.size());
+  own.board.set(Step::preparing);
+  own.board.set_batch(0, 0);
+  std::vector<LocalCommunicator*> locals = own.communicators.of(schedule);
 
-  std::optional<BoundSchedule> bound;
-  std::optional<base::Error> problem = impl_->prepare(cell, bound, locals);
-  if (impl_->agree_on_largest(problem ? 1 : 0) > 0) {
-    for (std::size_t seat = 0; seat < results.size(); ++seat)
-      results[seat].outcome =
-          problem ? Outcome{OutcomeKind::skipped, problem->text(), {impl_->seats[seat].rank}}
-                  : Outcome{OutcomeKind::skipped, "", {}}; // the rank that cannot says why
+  Binding main;
+  if (own.skip(attempt([&] { own.prepare(cell, locals, main); }), results))
     return results;
+  CellData data(schedule, own.seats, locals, own.seed);
+  CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, results});
+  run.fill();
+  run.warm_up(); // connections are made on first use: not an estimate
+
+  std::string why_unchecked = own.why_unchecked(schedule);
+  auto method_with = [&](Slots slots) {
+    return why_unchecked.empty() ? choose_method(data.flow(), cell.timing.mode, slots)
+                                 : CheckMethod::none;
+  };
+  CheckMethod method = method_with(Slots::there);
+  std::optional<Binding> slot;
+  if (method == CheckMethod::last_launch && !own.make_slots(schedule, data, main, slot))
+    method = method_with(Slots::none);
+  if (schedule.capture || slot) {
+    auto problem = attempt([&] {
+      main.bound->capture();
+      if (!slot)
+        return;
+      own.bind(schedule, locals, *slot);
+      slot->bound->capture();
+    });
+    if (own.skip(problem, results))
+      return results;
   }
 
-  impl_->fill(schedule);
-  impl_->run_once(*bound, schedule); // connections are made on first use: not an estimate
-  double iteration_ns = impl_->agree_on_largest(impl_->run_once(*bound, schedule));
+  double iteration_ns = own.communicators.agree_on_largest(run.warm_up());
   int warmups = remaining_warmups(cell.timing, iteration_ns);
   for (int i = 1; i < warmups; ++i)
-    impl_->run_once(*bound, schedule);
+    run.warm_up();
+  if (slot)
+    run.warm_up(*slot->bound);
   Effort effort = plan_effort(cell.timing, iteration_ns);
-  for (int batch = 0; batch < effort.batches; ++batch)
-    impl_->time_batch(*bound, schedule, batch, effort.iterations, results);
 
-  if (!impl_->backend.moves_data()) {
-    for (CellResult& result : results)
-      result.check.why_unchecked =
-          fmt::format("the {} backend moves no data", impl_->backend.name());
-    return results;
+  for (CellResult& result : results) {
+    if (method != CheckMethod::none)
+      result.check.kind = CheckResult::Kind::checked;
+    result.check.method = in_words(method);
+    result.check.why_unchecked = why_unchecked;
   }
-  if (schedule.checks.empty()) {
-    for (CellResult& result : results)
-      result.check.why_unchecked = "the schedule says nothing of its results";
-    return results;
-  }
-  impl_->fill(schedule);
-  impl_->agree_on_largest(0); // no rank may write into a buffer that another still fills
-  impl_->run_once(*bound, schedule);
-  impl_->agree_on_largest(0); // a rank that leaves early may take its last message with it
-  impl_->compare(schedule, results);
+  ConditionSampler sampler(own.backend, own.seats, cell_start_ns, {});
+  if (cell.timing.mode == TimingMode::latency)
+    run.time_launches(effort, method);
+  else
+    run.time_batches(effort, method, slot ? &*slot : nullptr);
+  auto conditions = sampler.finish();
+  for (std::size_t seat = 0; seat < results.size(); ++seat)
+    results[seat].conditions = std::move(conditions[seat]);
+  slot.reset(); // before its buffers
+  own.memory.drop_large_slots();
+  own.board.set(Step::outside);
   return results;
 }
 

@@ -3,22 +3,12 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "model/record.h"
+#include "worker/cell_run.h"
 
-#include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace ncclprobe::worker {
-
-// One rank's result of one cell.
-struct CellResult {
-  model::Outcome outcome;
-  model::CheckResult check;
-  std::vector<model::Sample> samples;
-};
 
 // A global rank that this process drives.
 struct Seat {
@@ -29,15 +19,15 @@ struct Seat {
 // Executes schedules on a backend. Communicators, streams, events and buffers live as long as the
 // runner and are shared by its cells.
 //
-// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time the
-// batches, then fill and poison again and check the data of one untimed run. What the backend
-// cannot do (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped on all
-// ranks alike; every other error, and a communicator that cannot be made, is thrown and ends the
-// process.
+// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time batches
+// or launches until the stopping rule is satisfied, and check data as CheckMethod says. What the
+// backend cannot do (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped
+// on all ranks alike; every other error, and a communicator that cannot be made, is thrown and ends
+// the process.
 class ScheduleRunner {
 public:
   ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
-                 std::uint64_t seed, backend::Rendezvous& rendezvous);
+                 std::uint64_t seed, backend::Rendezvous& rendezvous, ProgressBoard& board);
   ~ScheduleRunner();
   ScheduleRunner(const ScheduleRunner&) = delete;
   ScheduleRunner& operator=(const ScheduleRunner&) = delete;

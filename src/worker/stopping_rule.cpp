@@ -4,6 +4,7 @@
 #include "worker/stopping_rule.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ncclprobe::worker {
 
@@ -28,6 +29,75 @@ int remaining_warmups(const model::Timing& timing, double iteration_ns) {
     return wanted;
   double affordable = static_cast<double>(timing.budget_ns) / 4 / iteration_ns;
   return affordable >= wanted ? wanted : static_cast<int>(affordable);
+}
+
+namespace {
+
+constexpr double k_confidence = 0.95;
+
+// How many values may be left out at each end: the largest j - 1 with P(B < j) * 2 <= 1 - 0.95 for
+// a binomial B of n trials with probability 1/2; -1 if there is none.
+int left_out(int n) {
+  double below = 0; // P(B < j)
+  int j = 0;
+  while (j <= n / 2) {
+    below += std::exp(std::lgamma(n + 1) - std::lgamma(j + 1) - std::lgamma(n - j + 1) -
+                      n * std::log(2.0));
+    if (2 * below > 1 - k_confidence)
+      break;
+    ++j;
+  }
+  return j - 1;
+}
+
+bool precise(const Limits& limits, const std::vector<double>& samples) {
+  auto interval = median_interval(samples);
+  if (!interval)
+    return false;
+  double allowed = limits.target_interval * interval->median;
+  return interval->median - interval->low <= allowed &&
+         interval->high - interval->median <= allowed;
+}
+
+} // namespace
+
+std::optional<MedianInterval> median_interval(std::vector<double> values) {
+  int outside = left_out(static_cast<int>(values.size()));
+  if (outside < 0)
+    return std::nullopt;
+  std::sort(values.begin(), values.end());
+  std::size_t n = values.size();
+  auto skipped = static_cast<std::size_t>(outside);
+  return MedianInterval{values[skipped], (values[(n - 1) / 2] + values[n / 2]) / 2,
+                        values[n - 1 - skipped]};
+}
+
+Limits limits_for(const model::Timing& timing, const Effort& effort) {
+  bool latency = timing.mode == model::TimingMode::latency;
+  int per_batch = latency ? effort.iterations : 1;
+  Limits limits;
+  limits.least = effort.batches * per_batch;
+  limits.most = limits.least;
+  limits.target_interval = timing.target_interval;
+  if (timing.target_interval > 0)
+    limits.most = std::max(effort.batches, timing.max_batches) * per_batch;
+  // Without an interval the effort of a batch was cut to the budget beforehand. In latency mode the
+  // meetings between launches come on top of that estimate.
+  if (timing.target_interval > 0 || latency)
+    limits.budget_ns = timing.budget_ns;
+  return limits;
+}
+
+Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns) {
+  auto n = static_cast<int>(samples.size());
+  bool late = limits.budget_ns > 0 && spent_ns > limits.budget_ns;
+  if (late && n >= std::min(k_least_batches, limits.least))
+    return Vote::out_of_time;
+  if (n < limits.least)
+    return Vote::more;
+  if (n >= limits.most)
+    return Vote::enough;
+  return precise(limits, samples) ? Vote::enough : Vote::more;
 }
 
 } // namespace ncclprobe::worker

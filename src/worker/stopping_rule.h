@@ -5,10 +5,13 @@
 #include "model/trial.h"
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace ncclprobe::worker {
 
-// How many iterations and batches a cell really runs, all ranks alike.
+// How many iterations and batches a cell really runs, all ranks alike. With a target_interval there
+// may be more batches.
 struct Effort {
   int iterations = 1;
   int batches = 1;
@@ -24,5 +27,31 @@ Effort plan_effort(const model::Timing& timing, double iteration_ns);
 // Warm-up runs still to do after the first, which took `iteration_ns`: a quarter of the budget at
 // most.
 int remaining_warmups(const model::Timing& timing, double iteration_ns);
+
+// 95% confidence interval of the median that assumes no distribution, only independence: the order
+// statistics number j and n + 1 - j of n, j as large as the binomial distribution allows (Le
+// Boudec, Performance Evaluation, theorem 2.1; Hoefler and Belli, rule 6). None below 6 values.
+struct MedianInterval {
+  double low = 0;
+  double median = 0;
+  double high = 0;
+};
+std::optional<MedianInterval> median_interval(std::vector<double> values);
+
+// What a rank wants after a batch, or a launch of latency mode. All ranks do what the largest vote
+// says; every vote but `more` ends the cell.
+enum class Vote { enough, more, out_of_time, wrong_data };
+
+// How long to go on. `least` and `most` are numbers of samples.
+struct Limits {
+  int least = 1;
+  int most = 1;
+  double target_interval = 0;
+  std::int64_t budget_ns = 0; // 0: no limit
+};
+Limits limits_for(const model::Timing& timing, const Effort& effort);
+
+// From the samples so far, and the time since the first of them began.
+Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns);
 
 } // namespace ncclprobe::worker

@@ -9,6 +9,8 @@
 namespace ncclprobe::worker {
 namespace {
 
+constexpr std::chrono::milliseconds k_patience{500}; // of an answer to Where
+
 // Only a process group of our own may be killed: a worker started by hand shares its shell's.
 [[noreturn]] void die_with_children() {
   if (getpgrp() == getpid())
@@ -18,7 +20,8 @@ namespace {
 
 } // namespace
 
-SupervisorLink::SupervisorLink(base::Fd channel) : channel_(std::move(channel)) {
+SupervisorLink::SupervisorLink(base::Fd channel, const ProgressBoard& board)
+    : channel_(std::move(channel)), board_(board) {
   std::thread([this] { read_until_the_end(); }).detach(); // ends with the process, never before
 }
 
@@ -29,13 +32,27 @@ void SupervisorLink::read_until_the_end() {
       die_with_children();
     if (!*message)
       continue;
+    if (std::holds_alternative<wire::Where>((*message)->body)) {
+      tell_position();
+      continue;
+    }
     std::lock_guard lock(mutex_);
     inbox_.push_back(std::move(**message));
     arrived_.notify_one();
   }
 }
 
+void SupervisorLink::tell_position() {
+  wire::Message answer{-1, wire::Position{board_.text(), probe_.take(k_patience)}};
+  // Whoever holds it longer waits for the supervisor to read, and this thread must stay free to see
+  // the supervisor's end.
+  std::unique_lock lock(sending_, k_patience);
+  if (lock && !channel_.send(answer, base::Deadline::after(k_patience)))
+    die_with_children(); // half a frame may be out
+}
+
 void SupervisorLink::send(wire::Message message) {
+  std::lock_guard lock(sending_);
   if (!channel_.send(message))
     die_with_children();
 }

@@ -25,7 +25,7 @@ std::unique_ptr<backend::Backend> make_backend(const std::string& name,
 } // namespace
 
 void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
-               SupervisorLink& link, int& last_cell) {
+               SupervisorLink& link, ProgressBoard& board, int& last_cell) {
   auto tell_phase = [&](const std::string& name, int cell) {
     for (const wire::Seat& seat : start.seats)
       link.send({seat.rank, wire::Phase{name, cell}});
@@ -39,17 +39,19 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     seats.push_back({seat.rank, backend->open_device(seat.device)});
   tell_phase("ready", -1);
 
-  ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link);
+  ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link, board);
   tell_phase("communicator_init", -1);
   runner.connect_world();
+  tell_phase("connected", -1);
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);
     std::vector<CellResult> results = runner.run(spec.cells[static_cast<std::size_t>(cell)]);
     for (std::size_t seat = 0; seat < results.size(); ++seat)
-      link.send({start.seats[seat].rank,
-                 wire::CellEnd{cell, std::move(results[seat].outcome),
-                               std::move(results[seat].check), std::move(results[seat].samples)}});
+      link.send(
+          {start.seats[seat].rank,
+           wire::CellEnd{cell, std::move(results[seat].outcome), std::move(results[seat].check),
+                         std::move(results[seat].samples), std::move(results[seat].conditions)}});
   }
   last_cell = -1;
   for (const wire::Seat& seat : start.seats)

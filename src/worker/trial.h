@@ -10,8 +10,8 @@
 namespace ncclprobe::worker {
 
 // Runs the trial of a Start message from opening the devices to teardown, reporting over the link.
-// Throws what ends the process; `last_cell` says where.
+// Throws what ends the process; `last_cell` says where, and `board` where within it.
 void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
-               SupervisorLink& link, int& last_cell);
+               SupervisorLink& link, ProgressBoard& board, int& last_cell);
 
 } // namespace ncclprobe::worker

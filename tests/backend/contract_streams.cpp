@@ -77,7 +77,7 @@ TEST_CASE("an event makes one stream wait for another") {
   target->poison();
   model::Pattern pattern{1, 200, 1};
   source->fill(0, DataType::u8, pattern, 0, 4096);
-  auto written = device.create_event();
+  auto written = device.create_event(backend::EventUse::order);
   std::int64_t start = world.backend().now_ns();
 
   writer.spin(100 * k_ms);
@@ -93,12 +93,39 @@ TEST_CASE("an event makes one stream wait for another") {
               .wrong == 0);
 }
 
+TEST_CASE(
+    "events for timing tell how long the work between them took, whatever order they are in") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+  auto& device = world.device(0);
+  auto& stream = world.stream(0, 0);
+  auto& other = world.stream(0, 1);
+  auto begin = device.create_event(backend::EventUse::time);
+  auto end = device.create_event(backend::EventUse::time);
+  auto at_once = device.create_event(backend::EventUse::time);
+  constexpr auto k_spin_ns = static_cast<std::int64_t>(50 * k_ms);
+
+  for (int round = 0; round < 2; ++round) { // the latest record counts
+    stream.record(*begin);
+    stream.spin(k_spin_ns);
+    stream.record(*end);
+    other.record(*at_once);
+    world.wait();
+
+    CHECK(device.elapsed_ns(*begin, *end) >= k_spin_ns * 9 / 10);
+    CHECK(device.elapsed_ns(*end, *begin) == -device.elapsed_ns(*begin, *end));
+    if (!world.backend().moves_data())
+      CHECK(device.elapsed_ns(*begin, *end) == k_spin_ns);
+    CHECK(device.elapsed_ns(*begin, *at_once) <= device.elapsed_ns(*begin, *end));
+  }
+}
+
 TEST_CASE("a wait is for the latest record before it, and for nothing if there was none") {
   NCCLPROBE_CONTRACT(subject, 1);
   World world(subject, 1);
   auto& first = world.stream(0, 0);
   auto& second = world.stream(0, 1);
-  auto event = world.device(0).create_event();
+  auto event = world.device(0).create_event(backend::EventUse::order);
 
   second.wait(*event);
   World::wait(second); // would hang if an event had to be recorded first

@@ -202,7 +202,7 @@ TEST_CASE("a failed stream stays failed, and drops what comes after") {
       return;
     rank.all_reduce(*rank.stream);
     error_of([&] { rank.wait(*rank.stream); });
-    auto event = rank.device->create_event();
+    auto event = rank.device->create_event(backend::EventUse::order);
     auto other = rank.device->open_stream(0);
 
     rank.stream->record(*event); // still recorded: whoever waits for it must not hang
@@ -237,7 +237,7 @@ TEST_CASE("two streams of a communicator run at the same time") {
   in_threads(2, {}, [&](int number, Rank& rank) {
     auto second = rank.device->open_stream(0);
     auto third = rank.device->open_stream(0);
-    auto event = rank.device->create_event();
+    auto event = rank.device->create_event(backend::EventUse::order);
 
     // Rank 0's first stream can only go on after its second stream's all_reduce, which was enqueued
     // later: a backend that runs a communicator's work on one thread would hang.

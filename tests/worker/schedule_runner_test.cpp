@@ -4,42 +4,16 @@
 // The runner on the CPU backend, all ranks in this process: what the schedules of trial_test.cpp
 // need must really run.
 #include "backend/synthetic/synthetic_backend.h"
-#include "host/host_backend.h"
 #include "support/catch.h"
-#include "support/local_rendezvous.h"
-#include "worker/schedule_runner.h"
+#include "worker/local_run.h"
 #include "workload/collective_benchmark.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::model;
+using support::LocalRun;
+using support::options_for;
 
 namespace {
-
-backend::Options options_for(int ranks) {
-  backend::Options options;
-  options.host_of_rank.assign(static_cast<std::size_t>(ranks), 0);
-  return options;
-}
-
-// A runner that drives all ranks itself.
-class LocalRun {
-public:
-  LocalRun(std::unique_ptr<backend::Backend> backend, int ranks) : backend_(std::move(backend)) {
-    std::vector<worker::Seat> seats;
-    for (int rank = 0; rank < ranks; ++rank)
-      seats.push_back({rank, backend_->open_device(rank)});
-    runner_ = std::make_unique<worker::ScheduleRunner>(*backend_, std::move(seats), ranks, 1,
-                                                       rendezvous_);
-  }
-  explicit LocalRun(int ranks) : LocalRun(host::make_backend(options_for(ranks)), ranks) {}
-
-  std::vector<worker::CellResult> run(const Cell& cell) { return runner_->run(cell); }
-
-private:
-  std::unique_ptr<backend::Backend> backend_;
-  support::LocalRendezvous rendezvous_;
-  std::unique_ptr<worker::ScheduleRunner> runner_;
-};
 
 Cell quick(Cell cell) {
   cell.timing = {1, 2, 3, 0};
@@ -65,7 +39,9 @@ TEST_CASE("every rank delivers a sample per batch and checked data") {
     const worker::CellResult& result = results[static_cast<std::size_t>(rank)];
     CHECK(result.outcome.ok());
     CHECK(result.check.kind == CheckResult::Kind::checked);
-    CHECK(result.check.elements == 1024);
+    CHECK(result.check.launches == 3);
+    CHECK(result.check.elements == 3 * 1024);
+    CHECK(result.check.method == "last launch of every batch");
     REQUIRE(result.samples.size() == 3);
     CHECK(result.samples[2].rank == rank);
     CHECK(result.samples[2].batch == 2);
@@ -144,7 +120,8 @@ TEST_CASE(
 
   for (const worker::CellResult& result : results) {
     CHECK(result.outcome.ok());
-    CHECK(result.check.elements == count);
+    CHECK(result.check.elements == 3 * count);
+    CHECK_THAT(result.check.method, ContainsSubstring("separate launch")); // in place
     // The compute stream alone is busy for 2 x 200 us in each of 2 iterations.
     CHECK(result.samples.at(0).elapsed_ns >= 800'000);
   }
@@ -172,6 +149,71 @@ TEST_CASE("what a backend cannot do is skipped with the reason, and the next cel
   CHECK(second[1].outcome.kind == OutcomeKind::skipped);
   CHECK_THAT(second[1].outcome.reason, ContainsSubstring("cannot change algorithm"));
   CHECK(run.run(all_reduce(4096, 2))[0].outcome.ok());
+}
+
+TEST_CASE("in latency mode every launch is a sample of its own, and is checked") {
+  Cell cell = all_reduce(4096, 3);
+  cell.timing.mode = TimingMode::latency;
+
+  auto results = LocalRun(3).run(cell);
+
+  for (const worker::CellResult& result : results) {
+    CHECK(result.outcome.ok());
+    CHECK(result.check.method == "every launch");
+    CHECK(result.check.launches == 6);
+    REQUIRE(result.samples.size() == 6); // 3 batches of 2
+    for (int launch = 0; launch < 6; ++launch) {
+      const Sample& sample = result.samples[static_cast<std::size_t>(launch)];
+      CHECK(sample.batch == launch);
+      CHECK(sample.iterations == 1);
+      CHECK(sample.elapsed_ns > 0);
+    }
+  }
+}
+
+TEST_CASE("a launch on two streams lasts from the first one's start to the last one's end") {
+  Cell cell;
+  cell.label = {"two streams"};
+  Schedule& schedule = cell.schedule;
+  schedule.streams = {{"long"}, {"short"}, {"not used"}};
+  schedule.operations = {{SpinOp{0, 3'000'000}}, {SpinOp{1, 1'000'000}}};
+  schedule.timed = {0, 2};
+  cell.timing = {0, 2, 1, 0};
+  cell.timing.mode = TimingMode::latency;
+
+  auto results = LocalRun(backend::make_synthetic_backend(options_for(1)), 1).run(cell);
+
+  REQUIRE(results[0].samples.size() == 2);
+  CHECK(results[0].samples[0].elapsed_ns == 3'000'000);
+  CHECK(results[0].samples[1].elapsed_ns == 3'000'000);
+}
+
+TEST_CASE("a cell goes on until its median is known well enough, on all ranks alike") {
+  Cell cell = all_reduce(1 << 20, 2);
+  cell.timing.target_interval = 0.1; // far more than the synthetic backend's noise
+  Cell hopeless = cell;
+  hopeless.timing.target_interval = 1e-9;
+  hopeless.timing.max_batches = 20;
+  auto run = [](const Cell& one) {
+    return LocalRun(backend::make_synthetic_backend(options_for(2)), 2).run(one);
+  };
+
+  auto easy = run(cell);
+  auto hard = run(hopeless);
+
+  CHECK(easy[0].samples.size() == 6); // fewer tell nothing of a median
+  CHECK(hard[0].samples.size() == 20);
+  CHECK(hard[1].samples.size() == 20);
+}
+
+TEST_CASE("memory that must be registered is skipped where nothing registers it") {
+  Cell cell = all_reduce(4096, 2);
+  cell.schedule.buffers[1].memory = Memory::registered;
+
+  auto results = LocalRun(2).run(cell);
+
+  CHECK(results[0].outcome.kind == OutcomeKind::skipped);
+  CHECK_THAT(results[0].outcome.reason, ContainsSubstring("registered with communicators"));
 }
 
 TEST_CASE("the synthetic backend gives exact times and checks nothing") {

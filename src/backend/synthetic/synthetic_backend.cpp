@@ -32,7 +32,7 @@ class SyntheticBuffer : public Buffer {
 public:
   explicit SyntheticBuffer(std::uint64_t bytes) : bytes_(bytes) {}
   std::uint64_t size_bytes() const override { return bytes_; }
-  void poison() override {}
+  void poison_first(std::uint64_t) override {}
   void fill(std::uint64_t, model::DataType, const model::Pattern&, int, std::uint64_t) override {}
   Mismatch compare(std::uint64_t, model::DataType, const model::Pattern&,
                    const model::Expectation&) override {
@@ -151,7 +151,12 @@ public:
   std::unique_ptr<Stream> open_stream(int) override {
     return std::make_unique<SyntheticStream>(world_);
   }
-  std::unique_ptr<Event> create_event() override { return std::make_unique<SyntheticEvent>(); }
+  std::unique_ptr<Event> create_event(EventUse) override {
+    return std::make_unique<SyntheticEvent>();
+  }
+  std::int64_t elapsed_ns(Event& begin, Event& end) override {
+    return static_cast<SyntheticEvent&>(end).at_ns - static_cast<SyntheticEvent&>(begin).at_ns;
+  }
 
 private:
   World& world_;

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/cell_memory.h"
+
+#include <algorithm>
+
+namespace ncclprobe::worker {
+namespace {
+
+using model::Memory;
+
+// Making and freeing larger ones is cheap next to what the cell itself costs.
+constexpr std::uint64_t k_large_slot_bytes = std::uint64_t{256} << 20;
+
+} // namespace
+
+CellMemory::CellMemory(const std::vector<SeatState>& seats)
+    : seats_(seats), buffers_(seats.size()), slots_(seats.size()) {}
+
+backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, int index,
+                                   const model::BufferDecl& declared) {
+  std::uint64_t bytes = declared.bytes.at(seats_[seat].rank);
+  auto& buffer = pools[seat][{index, declared.memory}];
+  if (buffer && buffer->size_bytes() >= bytes)
+    return *buffer;
+  buffer.reset(); // free the old one before asking for more
+  backend::Device& device = *seats_[seat].device;
+  buffer = declared.memory == Memory::registered ? device.allocate_registrable(bytes)
+                                                 : device.allocate(bytes);
+  return *buffer;
+}
+
+SeatBuffers CellMemory::make_room(const model::Schedule& schedule) {
+  SeatBuffers all(seats_.size());
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+    for (int index = 0; index < static_cast<int>(schedule.buffers.size()); ++index)
+      all[seat].push_back(
+          &grown(seat, buffers_, index, schedule.buffers[static_cast<std::size_t>(index)]));
+  return all;
+}
+
+SeatBuffers CellMemory::make_slots(const model::Schedule& schedule, const SeatBuffers& buffers,
+                                   const std::vector<int>& replaced) {
+  SeatBuffers all = buffers;
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+    for (int index : replaced) {
+      auto at = static_cast<std::size_t>(index);
+      all[seat][at] = &grown(seat, slots_, index, schedule.buffers[at]);
+    }
+  return all;
+}
+
+void CellMemory::drop_large_slots() {
+  for (Pool& pool : slots_)
+    std::erase_if(pool, [](const auto& entry) {
+      return !entry.second || entry.second->size_bytes() >= k_large_slot_bytes;
+    });
+}
+
+std::vector<std::unique_ptr<backend::Registration>>
+register_buffers(const model::Schedule& schedule, const SeatBuffers& buffers,
+                 const std::vector<LocalCommunicator*>& communicators) {
+  std::vector<std::unique_ptr<backend::Registration>> all;
+  for (LocalCommunicator* local : communicators)
+    for (std::size_t i = 0; i < local->seats.size(); ++i)
+      for (std::size_t index = 0; index < schedule.buffers.size(); ++index) {
+        backend::Buffer& buffer = *buffers[local->seats[i]][index];
+        if (schedule.buffers[index].memory == Memory::registered && buffer.size_bytes() > 0)
+          all.push_back(local->members[i]->register_buffer(buffer));
+      }
+  return all;
+}
+
+} // namespace ncclprobe::worker

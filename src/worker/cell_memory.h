@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/schedule.h"
+#include "worker/communicator_cache.h"
+#include "worker/seat_state.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace ncclprobe::worker {
+
+// Memory of this process's seats, kept from cell to cell and grown on demand.
+class CellMemory {
+public:
+  explicit CellMemory(const std::vector<SeatState>& seats); // outlives the object
+
+  // The schedule's buffers, at least as large as it declares them. Throws Errc::unavailable.
+  SeatBuffers make_room(const model::Schedule& schedule);
+  // The same buffers, but slots of their own in place of those named in `replaced`. Throws
+  // Errc::unavailable; what was handed out before stays.
+  SeatBuffers make_slots(const model::Schedule& schedule, const SeatBuffers& buffers,
+                         const std::vector<int>& replaced);
+  // At the end of a cell: large slots go, so that they are not missing in the next.
+  void drop_large_slots();
+
+private:
+  using Pool = std::map<std::pair<int, model::Memory>, std::unique_ptr<backend::Buffer>>;
+  backend::Buffer& grown(std::size_t seat, std::vector<Pool>& pools, int index,
+                         const model::BufferDecl& declared);
+
+  const std::vector<SeatState>& seats_;
+  std::vector<Pool> buffers_; // by seat
+  std::vector<Pool> slots_;
+};
+
+// Registers the buffers that the schedule wants registered with each of its communicators. Throws
+// Errc::unsupported.
+std::vector<std::unique_ptr<backend::Registration>>
+register_buffers(const model::Schedule& schedule, const SeatBuffers& buffers,
+                 const std::vector<LocalCommunicator*>& communicators);
+
+} // namespace ncclprobe::worker

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/cell_run.h"
+
+#include <algorithm>
+
+namespace ncclprobe::worker {
+
+using namespace model;
+using Step = ProgressBoard::Step;
+
+void CellRun::fill() {
+  parts_.board.set(Step::filling);
+  parts_.data.fill(parts_.main.buffers);
+}
+
+void CellRun::run_once(BoundSchedule& bound) {
+  bound.launch_before();
+  bound.launch(parts_.cell.schedule.timed);
+  bound.launch_after();
+  bound.wait();
+}
+
+double CellRun::warm_up() {
+  return warm_up(*parts_.main.bound);
+}
+
+double CellRun::warm_up(BoundSchedule& bound) {
+  parts_.board.set(Step::warming_up);
+  parts_.board.set_launch(++warm_ups_);
+  std::int64_t start = parts_.backend.now_ns();
+  run_once(bound);
+  return static_cast<double>(parts_.backend.now_ns() - start);
+}
+
+void CellRun::meet() {
+  parts_.board.set(Step::meeting);
+  parts_.communicators.agree_on_largest(0);
+}
+
+// The one meeting after a batch: does any rank have wrong data, or need more?
+Vote CellRun::agree(const std::vector<bool>& wrong) {
+  Vote own = Vote::enough;
+  std::int64_t spent_ns = parts_.backend.now_ns() - start_ns_;
+  for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat) {
+    const std::vector<double>& times = times_ns_[seat];
+    bool due = static_cast<int>(times.size()) % vote_every_ == 0;
+    Vote one = wrong[seat] ? Vote::wrong_data : due ? vote(limits_, times, spent_ns) : Vote::more;
+    own = std::max(own, one);
+  }
+  parts_.board.set(Step::meeting);
+  return static_cast<Vote>(
+      static_cast<int>(parts_.communicators.agree_on_largest(static_cast<int>(own))));
+}
+
+std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string& launch) {
+  parts_.board.set(Step::comparing);
+  std::vector<Finding> findings = parts_.data.compare(buffers);
+  std::vector<bool> wrong;
+  for (std::size_t seat = 0; seat < findings.size(); ++seat) {
+    const Finding& found = findings[seat];
+    CheckResult& check = parts_.results[seat].check;
+    ++check.launches;
+    check.elements += found.elements;
+    check.wrong += found.wrong;
+    wrong.push_back(found.wrong > 0);
+    if (found.wrong == 0)
+      continue;
+    check.first_wrong = found.first_wrong + ", " + launch;
+    parts_.results[seat].outcome = {OutcomeKind::wrong_data,
+                                    fmt::format("{} of {} elements are wrong; {}", found.wrong,
+                                                found.elements, check.first_wrong),
+                                    {parts_.seats[seat].rank}};
+  }
+  return wrong;
+}
+
+void CellRun::note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns) {
+  parts_.results[seat].samples.push_back({parts_.seats[seat].rank, batch, iterations, elapsed_ns});
+  times_ns_[seat].push_back(static_cast<double>(elapsed_ns) / iterations);
+}
+
+void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
+  BoundSchedule& main = *parts_.main.bound;
+  const Region& timed = parts_.cell.schedule.timed;
+  main.launch_before();
+  main.wait();
+  meet(); // all ranks start together
+  parts_.board.set(Step::launching);
+  std::int64_t start = parts_.backend.now_ns();
+  for (int i = 1; i < iterations; ++i) {
+    parts_.board.set_launch(i);
+    main.launch(timed);
+  }
+  parts_.board.set_launch(iterations);
+  last.launch(timed);
+  parts_.board.set(Step::waiting);
+  last.wait(
+      [&](std::size_t seat) { note(seat, batch, iterations, parts_.backend.now_ns() - start); });
+  main.launch_after();
+  main.wait();
+}
+
+std::vector<bool> CellRun::check_separately(int batch) {
+  fill();
+  meet(); // no rank may write into a buffer that another still fills
+  parts_.board.set(Step::waiting);
+  run_once(*parts_.main.bound);
+  meet(); // a rank that leaves early may take its last message with it
+  return compare(parts_.main.buffers, fmt::format("launch after batch {}", batch + 1));
+}
+
+void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* slot) {
+  limits_ = limits_for(parts_.cell.timing, effort);
+  times_ns_.resize(parts_.seats.size());
+  start_ns_ = parts_.backend.now_ns();
+  bool to_slot = method == CheckMethod::last_launch;
+  BoundSchedule& last = to_slot ? *slot->bound : *parts_.main.bound;
+  for (int batch = 0;; ++batch) {
+    parts_.board.set_batch(batch + 1, effort.iterations);
+    if (to_slot) {
+      parts_.board.set(Step::filling);
+      parts_.data.poison_results(parts_.main.buffers);
+      parts_.data.poison_results(slot->buffers);
+    }
+    time_batch(batch, effort.iterations, last);
+    std::vector<bool> wrong(parts_.seats.size(), false);
+    if (to_slot)
+      wrong = compare(slot->buffers,
+                      fmt::format("launch {} of batch {}", effort.iterations, batch + 1));
+    else if (method == CheckMethod::separate_launch)
+      wrong = check_separately(batch);
+    if (agree(wrong) != Vote::more)
+      return;
+  }
+}
+
+void CellRun::time_launches(const Effort& effort, CheckMethod method) {
+  limits_ = limits_for(parts_.cell.timing, effort);
+  vote_every_ = effort.iterations;
+  times_ns_.resize(parts_.seats.size());
+  start_ns_ = parts_.backend.now_ns();
+  BoundSchedule& main = *parts_.main.bound;
+  LaunchTimer timer(main, parts_.seats);
+  for (int launch = 0;; ++launch) {
+    parts_.board.set_batch(launch + 1, 1);
+    if (method == CheckMethod::every_launch) {
+      parts_.board.set(Step::filling);
+      parts_.data.flow().repeatable ? parts_.data.poison_results(parts_.main.buffers)
+                                    : parts_.data.fill(parts_.main.buffers);
+    }
+    main.launch_before();
+    main.wait();
+    meet(); // all ranks start together, on inputs that are all written
+    parts_.board.set(Step::launching);
+    parts_.board.set_launch(1);
+    timer.begin();
+    main.launch(parts_.cell.schedule.timed);
+    timer.end();
+    parts_.board.set(Step::waiting);
+    main.wait();
+    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat)
+      note(seat, launch, 1, timer.elapsed_ns(seat));
+    main.launch_after();
+    main.wait();
+    std::vector<bool> wrong(parts_.seats.size(), false);
+    if (method == CheckMethod::every_launch)
+      wrong = compare(parts_.main.buffers, fmt::format("launch {}", launch + 1));
+    if (agree(wrong) != Vote::more)
+      return;
+  }
+}
+
+} // namespace ncclprobe::worker

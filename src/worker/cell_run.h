@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/record.h"
+#include "worker/bound_schedule.h"
+#include "worker/data_check.h"
+#include "worker/launch_timer.h"
+#include "worker/progress_board.h"
+#include "worker/stopping_rule.h"
+
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::worker {
+
+// One rank's result of one cell.
+struct CellResult {
+  model::Outcome outcome;
+  model::CheckResult check;
+  std::vector<model::Sample> samples;
+  std::vector<model::Condition> conditions;
+};
+
+// A schedule with the memory it works on. Its parts die in the reverse order: graphs before
+// registrations.
+struct Binding {
+  SeatBuffers buffers;
+  std::vector<std::unique_ptr<backend::Registration>> registrations;
+  std::optional<BoundSchedule> bound;
+};
+
+// What a cell that can run is made of. All outlives its CellRun.
+struct CellParts {
+  backend::Backend& backend;
+  CommunicatorCache& communicators;
+  const std::vector<SeatState>& seats;
+  const model::Cell& cell;
+  const CellData& data;
+  Binding& main;
+  ProgressBoard& board;
+  std::vector<CellResult>& results; // by seat
+};
+
+// Warm-up and timed part of one cell. All ranks call the same functions in the same order, and meet
+// before every batch, or every launch of latency mode, and after it, to agree on going on.
+class CellRun {
+public:
+  explicit CellRun(const CellParts& parts) : parts_(parts) {}
+
+  // Poisons all and writes the inputs.
+  void fill();
+  // One untimed run of everything; the time it took on this rank.
+  double warm_up();
+  double warm_up(BoundSchedule& bound);
+
+  // Until the stopping rule is satisfied, or data is wrong. `slot` is needed for
+  // CheckMethod::last_launch only.
+  void time_batches(const Effort& effort, CheckMethod method, Binding* slot);
+  void time_launches(const Effort& effort, CheckMethod method);
+
+private:
+  void run_once(BoundSchedule& bound);
+  void meet();
+  Vote agree(const std::vector<bool>& wrong);
+  std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
+  void time_batch(int batch, int iterations, BoundSchedule& last);
+  std::vector<bool> check_separately(int batch);
+  void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
+
+  CellParts parts_;
+  int warm_ups_ = 0;
+  Limits limits_;
+  std::int64_t start_ns_ = 0;
+  int vote_every_ = 1;                        // samples
+  std::vector<std::vector<double>> times_ns_; // of one iteration, by seat
+};
+
+} // namespace ncclprobe::worker

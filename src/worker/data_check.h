@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/record.h"
+#include "model/schedule.h"
+#include "worker/communicator_cache.h"
+#include "worker/seat_state.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::worker {
+
+// Which launches of a cell are looked at.
+enum class CheckMethod {
+  none,
+  every_launch,    // latency mode
+  last_launch,     // of a batch: it receives into buffers of its own, which were poisoned before
+  separate_launch, // after each batch, untimed, on inputs that were written anew
+};
+std::string_view in_words(CheckMethod method); // for CheckResult::method
+
+// Where a schedule may be launched again and again on the same inputs, and what shows whether a
+// launch did its work.
+struct DataFlow {
+  // Buffers whose content the schedule promises (Schedule::checks).
+  std::vector<int> results;
+  // No launch changes an input, and all results are in buffers without inputs: any launch can be
+  // checked, if the results are poisoned before. Else ("in place") inputs must be written anew.
+  bool repeatable = true;
+  // Only the timed region uses buffers: a launch of it alone can receive somewhere else.
+  bool self_contained = true;
+};
+DataFlow data_flow(const model::Schedule& schedule);
+
+// How a cell can be checked at best. `slots` tells whether there was memory for the last launch.
+enum class Slots { none, there };
+CheckMethod choose_method(const DataFlow& flow, model::TimingMode mode, Slots slots);
+
+// What one launch left on one seat.
+struct Finding {
+  std::uint64_t elements = 0;
+  std::uint64_t wrong = 0;
+  std::string first_wrong; // "rank 3 element 17: bits 0x1 instead of 0x2 (2)"
+};
+
+// Writes the inputs of a schedule and compares its results, by the oracle of
+// model/data_pattern.h. No stream may be busy with the buffers.
+class CellData {
+public:
+  // All arguments outlive the object; `communicators` follows schedule.communicators.
+  CellData(const model::Schedule& schedule, const std::vector<SeatState>& seats,
+           const std::vector<LocalCommunicator*>& communicators, std::uint64_t seed);
+
+  const DataFlow& flow() const { return flow_; }
+  // Poisons every buffer, then writes the inputs.
+  void fill(const SeatBuffers& buffers) const;
+  // For repeatable schedules: what tells a launch that did nothing from one that did its work.
+  void poison_results(const SeatBuffers& buffers) const;
+  // By seat.
+  std::vector<Finding> compare(const SeatBuffers& buffers) const;
+
+private:
+  void poison(const SeatBuffers& buffers, int index) const;
+
+  const model::Schedule& schedule_;
+  const std::vector<SeatState>& seats_;
+  const std::vector<LocalCommunicator*>& communicators_;
+  std::uint64_t seed_;
+  DataFlow flow_;
+};
+
+} // namespace ncclprobe::worker

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/launch_timer.h"
+
+#include <algorithm>
+
+namespace ncclprobe::worker {
+
+LaunchTimer::LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats)
+    : seats_(seats), lanes_(seats.size()) {
+  for (std::size_t seat = 0; seat < seats.size(); ++seat)
+    for (backend::Stream* stream : schedule.timed_streams(seat))
+      lanes_[seat].push_back({stream, seats[seat].device->create_event(backend::EventUse::time),
+                              seats[seat].device->create_event(backend::EventUse::time)});
+}
+
+void LaunchTimer::begin() {
+  for (auto& of_seat : lanes_)
+    for (Lane& lane : of_seat)
+      lane.stream->record(*lane.begin);
+}
+
+void LaunchTimer::end() {
+  for (auto& of_seat : lanes_)
+    for (Lane& lane : of_seat)
+      lane.stream->record(*lane.end);
+}
+
+std::int64_t LaunchTimer::elapsed_ns(std::size_t seat) const {
+  const std::vector<Lane>& lanes = lanes_[seat];
+  if (lanes.empty())
+    return 0;
+  backend::Device& device = *seats_[seat].device;
+  std::int64_t first_ns = 0; // both since the first lane began
+  std::int64_t last_ns = 0;
+  for (const Lane& lane : lanes) {
+    if (&lane != &lanes.front())
+      first_ns = std::min(first_ns, device.elapsed_ns(*lanes.front().begin, *lane.begin));
+    last_ns = std::max(last_ns, device.elapsed_ns(*lanes.front().begin, *lane.end));
+  }
+  return last_ns - first_ns;
+}
+
+} // namespace ncclprobe::worker

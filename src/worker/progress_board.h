@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace ncclprobe::worker {
+
+// How far the runner is within a cell, for whoever asks from another thread when it hangs. Written
+// by one thread; a write is a plain store, so that it may stand in the timed loop.
+class ProgressBoard {
+public:
+  enum class Step {
+    outside,
+    preparing,
+    filling,
+    warming_up,
+    meeting,
+    launching,
+    waiting,
+    comparing
+  };
+
+  void set(Step step) { step_.store(step, std::memory_order_relaxed); }
+  // Counted from 1; batch 0 is the time before the first.
+  void set_batch(int batch, int launches) {
+    batch_.store(batch, std::memory_order_relaxed);
+    launches_.store(launches, std::memory_order_relaxed);
+    launch_.store(0, std::memory_order_relaxed);
+  }
+  void set_launch(int launch) { launch_.store(launch, std::memory_order_relaxed); }
+
+  // "launch 12 of 20 of batch 3", "waiting for launch 20 of 20 of batch 3"; empty outside cells.
+  std::string text() const;
+
+private:
+  std::atomic<Step> step_ = Step::outside;
+  std::atomic<int> batch_ = 0;
+  std::atomic<int> launches_ = 0;
+  std::atomic<int> launch_ = 0;
+};
+
+} // namespace ncclprobe::worker

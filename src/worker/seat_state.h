@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace ncclprobe::worker {
+
+// What one of this process's ranks holds across cells.
+struct SeatState {
+  int rank = 0; // global
+  backend::Device* device = nullptr;
+  std::map<std::pair<int, int>, std::unique_ptr<backend::Stream>> streams; // by (index, priority)
+  std::map<int, std::unique_ptr<backend::Event>> events;
+};
+
+// A schedule's buffers in this process: by seat, then by the schedule's index.
+using SeatBuffers = std::vector<std::vector<backend::Buffer*>>;
+
+} // namespace ncclprobe::worker
