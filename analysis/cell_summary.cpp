@@ -4,6 +4,7 @@
 #include "analysis/cell_summary.h"
 
 #include "analysis/bandwidth.h"
+#include "analysis/conditions.h"
 
 #include <algorithm>
 #include <set>
@@ -44,7 +45,13 @@ struct Group {
   SettingResult result;
   std::map<int, std::vector<model::Sample>> samples; // by trial
   std::map<int, int> replicates;                     // by trial
+  std::map<int, std::uint64_t> throttle_reasons;     // by trial
 };
+
+void add_once(std::vector<std::string>& texts, std::string text) {
+  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
+    texts.push_back(std::move(text));
+}
 
 void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRecord& record) {
   // The same cell twice in one trial is one process with more batches.
@@ -57,21 +64,40 @@ void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRe
     samples.push_back(sample);
   }
   group.replicates[trial.spec.id] = trial.spec.replicate;
+  group.throttle_reasons[trial.spec.id] |= throttle_reasons(record);
 
   SettingResult& result = group.result;
   DataState state = data_state(record);
   result.data = std::max(result.data, state);
-  if (state == DataState::checked)
+  if (state == DataState::checked) {
     result.checked_elements += record.check.elements;
+    result.checked_launches += record.check.launches;
+    add_once(result.check_methods, record.check.method);
+  }
   std::string note = state == DataState::checked     ? ""
                      : state == DataState::unchecked ? record.check.why_unchecked
                      : record.check.first_wrong.empty()
                          ? record.outcome.reason
                          : fmt::format("{} of {} elements wrong, {}", record.check.wrong,
                                        record.check.elements, record.check.first_wrong);
-  auto& notes = result.data_notes;
-  if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end())
-    notes.push_back(std::move(note));
+  add_once(result.data_notes, std::move(note));
+}
+
+Latency over_processes(const std::vector<ProcessTime>& processes) {
+  std::vector<double> p50_ns, p90_ns, p99_ns;
+  Latency all;
+  for (const ProcessTime& process : processes) {
+    Latency one = latency_of(process.time);
+    p50_ns.push_back(one.p50_ns);
+    p90_ns.push_back(one.p90_ns);
+    p99_ns.push_back(one.p99_ns);
+    all.max_ns = std::max(all.max_ns, one.max_ns);
+    all.launches += one.launches;
+  }
+  all.p50_ns = median(std::move(p50_ns));
+  all.p90_ns = median(std::move(p90_ns));
+  all.p99_ns = median(std::move(p99_ns));
+  return all;
 }
 
 void finish(SettingResult& result) {
@@ -81,12 +107,16 @@ void finish(SettingResult& result) {
     medians_ns.push_back(process.time.over_batches_ns.median);
     for (const auto& [rank, time_ns] : process.time.rank_ns)
       by_rank_ns[rank].push_back(time_ns);
+    result.throttled_processes += process.throttle_reasons != 0;
+    result.throttle_reasons |= process.throttle_reasons;
   }
-  Summary over_processes = summarise(medians_ns);
-  result.time_ns = over_processes.median;
+  if (result.timing_mode == model::TimingMode::latency)
+    result.latency = over_processes(result.processes);
+  Summary of_processes = summarise(medians_ns);
+  result.time_ns = of_processes.median;
 
-  bool several = over_processes.count > 1;
-  const Summary& spread = several ? over_processes : result.processes.front().time.over_batches_ns;
+  bool several = of_processes.count > 1;
+  const Summary& spread = several ? of_processes : result.processes.front().time.over_batches_ns;
   result.spread_over = several            ? SettingResult::SpreadOver::processes
                        : spread.count > 1 ? SettingResult::SpreadOver::batches
                                           : SettingResult::SpreadOver::nothing;
@@ -136,6 +166,14 @@ std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples) {
   for (auto& [rank, times_ns] : by_rank_ns)
     time.rank_ns[rank] = median(std::move(times_ns));
   return time;
+}
+
+Latency latency_of(const CellTime& time) {
+  return {.p50_ns = time.over_batches_ns.median,
+          .p90_ns = quantile(time.batch_ns, 0.9),
+          .p99_ns = quantile(time.batch_ns, 0.99),
+          .max_ns = time.over_batches_ns.max,
+          .launches = time.batch_ns.size()};
 }
 
 std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns) {
@@ -198,10 +236,13 @@ bool is_default(const model::TrialSpec& trial, const model::Cell& cell) {
 
 std::vector<SettingResult> setting_results(const model::Run& run) {
   WorkloadOrder order;
-  using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::uint64_t,
-                         model::Placement, bool, std::string, std::string>;
+  using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::string,
+                         model::TimingMode, std::uint64_t, model::Placement, bool, std::string,
+                         std::string>;
   std::map<Key, Group> groups;
   for (const model::TrialRecord& trial : run.trials) {
+    if (trial.spec.purpose != model::Purpose::measure)
+      continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       const model::Cell& cell = trial.spec.cells[c];
       if (!is_measured(trial.cells[c]))
@@ -215,6 +256,8 @@ std::vector<SettingResult> setting_results(const model::Run& run) {
               label.op,
               label.root,
               ranks,
+              label.variant,
+              cell.timing.mode,
               label.bytes,
               label.placement,
               !by_default,
@@ -227,6 +270,7 @@ std::vector<SettingResult> setting_results(const model::Run& run) {
                                    cell.settings.end());
       group.result.is_default = by_default;
       group.result.label = label;
+      group.result.timing_mode = cell.timing.mode;
       group.result.ranks = ranks;
       add_cell(group, trial, trial.cells[c]);
     }
@@ -235,7 +279,8 @@ std::vector<SettingResult> setting_results(const model::Run& run) {
   for (auto& [key, group] : groups) {
     for (const auto& [trial, samples] : group.samples)
       if (auto time = cell_time(samples))
-        group.result.processes.push_back({trial, group.replicates[trial], std::move(*time)});
+        group.result.processes.push_back(
+            {trial, group.replicates[trial], std::move(*time), group.throttle_reasons[trial]});
     if (group.result.processes.empty())
       continue; // ended ok, but left no sample
     finish(group.result);

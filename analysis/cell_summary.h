@@ -16,16 +16,27 @@
 //      ranks by default (-a 1, common.cu:690-790);
 //   2. a process's time = median over its batches;
 //   3. a setting's time = median over its processes (fresh ones, all with the same settings).
+// In latency mode a launch, timed by itself, stands for a batch.
 // Batches of one process are not independent of each other, processes are: with two processes or
 // more the spread is that of the processes, else, for want of better, that of the batches.
 namespace ncclprobe::analysis {
 
 // Time per operation of one cell in one process.
 struct CellTime {
-  std::vector<double> batch_ns;  // mean over ranks, by batch
+  std::vector<double> batch_ns;  // mean over ranks, by batch (latency mode: by launch)
   Summary over_batches_ns;       // of batch_ns
   std::map<int, double> rank_ns; // by global rank: median over batches
 };
+
+// Of single launches, each the mean over ranks.
+struct Latency {
+  double p50_ns = 0;
+  double p90_ns = 0;
+  double p99_ns = 0;
+  double max_ns = 0;
+  std::size_t launches = 0;
+};
+Latency latency_of(const CellTime& time);
 
 // Batches that lack a rank seen in another batch are left out. Nothing if no batch is complete.
 std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples);
@@ -60,6 +71,7 @@ struct ProcessTime {
   int trial = 0;
   int replicate = 0;
   CellTime time;
+  std::uint64_t throttle_reasons = 0; // conditions.h
 };
 
 // One setting, one kind of cell, all processes that measured it.
@@ -68,6 +80,7 @@ struct SettingResult {
   std::vector<model::Setting> settings; // common to all ranks, then in-process
   bool is_default = false;
   model::CellLabel label;
+  model::TimingMode timing_mode = model::TimingMode::batch;
   int ranks = 0;                      // in the communicator
   std::vector<ProcessTime> processes; // at least one
 
@@ -82,13 +95,23 @@ struct SettingResult {
   std::optional<double> busbw_gb_per_s; // absent for what is no collective
   std::optional<SlowestRank> slowest;   // by median over processes
 
-  DataState data = DataState::checked; // the gravest of all processes
-  std::uint64_t checked_elements = 0;  // of all processes; 0 also where a size has no elements
-  std::vector<std::string> data_notes; // why unchecked, or what was wrong first; no duplicates
+  // Latency mode: percentiles of each process, of these the median over processes; the maximum is
+  // that of all launches.
+  std::optional<Latency> latency;
+
+  int throttled_processes = 0; // in which a GPU ran slower than asked for
+  std::uint64_t throttle_reasons = 0;
+
+  DataState data = DataState::checked;    // the gravest of all processes
+  std::uint64_t checked_elements = 0;     // of all processes; 0 also where a size has no elements
+  std::uint64_t checked_launches = 0;     // of all processes
+  std::vector<std::string> check_methods; // which launches; no duplicates
+  std::vector<std::string> data_notes;    // why unchecked, or what was wrong first; no duplicates
 };
 
-// All results of a run. Ordered by collective (then other workloads in order of appearance), type,
-// operation, root, size and placement; then the default, then the other settings by name.
+// All results of a run; companion trials are no measurements. Ordered by collective (then other
+// workloads in order of appearance), type, operation, root, ranks, variant, timing mode, size and
+// placement; then the default, then the other settings by name.
 std::vector<SettingResult> setting_results(const model::Run& run);
 
 } // namespace ncclprobe::analysis

@@ -15,7 +15,7 @@ packages_build=(
   libgloo-dev
   libhwloc-dev
   libfmt-dev libspdlog-dev libexpected-dev
-  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev
 )
 # To build and run the tests and benchmarks.
 packages_test=(

@@ -4,8 +4,9 @@
 #include "analysis/report/csv_report.h"
 
 #include "analysis/bandwidth.h"
-#include "analysis/cell_summary.h"
+#include "analysis/conditions.h"
 #include "analysis/report/heading.h"
+#include "analysis/verdict.h"
 
 #include <algorithm>
 #include <iterator>
@@ -18,7 +19,8 @@ constexpr std::string_view k_header =
     "placement,root,outcome,reason,failed_ranks,batches,time_us,time_min_us,time_max_us,slowest_"
     "rank,"
     "slowest_rank_time_us,algbw_gb_per_s,busbw_gb_per_s,data,checked_elements,wrong_elements,"
-    "data_note";
+    "data_note,variant,timing_mode,p50_us,p90_us,p99_us,max_us,throttle_reasons,checked_launches,"
+    "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict";
 
 std::string quote(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos)
@@ -33,7 +35,31 @@ std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";
 }
 
-std::vector<std::string> row(const model::Run& run, const model::TrialRecord& trial,
+// The pooled result that a trial's cell is part of; null if it has none.
+const SettingResult* result_of(const std::vector<SettingResult>& results,
+                               const model::TrialSpec& trial, const model::Cell& cell) {
+  auto found = std::find_if(results.begin(), results.end(), [&](const SettingResult& result) {
+    return result.label == cell.label && result.timing_mode == cell.timing.mode &&
+           result.setting == setting_name(trial, cell) &&
+           std::any_of(result.processes.begin(), result.processes.end(),
+                       [&](const ProcessTime& process) { return process.trial == trial.id; });
+  });
+  return found == results.end() ? nullptr : &*found;
+}
+
+// The verdict of the whole setting: the same in the rows of all its processes.
+std::vector<std::string> verdict_fields(const Comparison* one) {
+  if (!one)
+    return {"", "", "", "", ""};
+  auto statistic = [](double value) { return fmt::format("{:.6g}", value); };
+  return {statistic(one->speed_ratio), one->test ? statistic(one->test->interval.low) : "",
+          one->test ? statistic(one->test->interval.high) : "",
+          one->adjusted_p ? statistic(*one->adjusted_p) : "",
+          std::string(model::to_string(one->verdict))};
+}
+
+std::vector<std::string> row(const model::Run& run, const std::vector<SettingResult>& results,
+                             const Verdicts& verdicts, const model::TrialRecord& trial,
                              std::size_t c) {
   const model::Cell& cell = trial.spec.cells[c];
   const model::CellRecord& record = trial.cells[c];
@@ -76,24 +102,42 @@ std::vector<std::string> row(const model::Run& run, const model::TrialRecord& tr
       {std::string(model::to_string(data)), std::to_string(record.check.elements),
        std::to_string(record.check.wrong),
        data == DataState::unchecked ? record.check.why_unchecked : record.check.first_wrong});
+  fields.insert(fields.end(), {label.variant, std::string(model::to_string(cell.timing.mode))});
+  if (time && cell.timing.mode == model::TimingMode::latency) {
+    Latency latency = latency_of(*time);
+    for (double time_ns : {latency.p50_ns, latency.p90_ns, latency.p99_ns, latency.max_ns})
+      fields.push_back(number(time_ns / 1e3));
+  } else {
+    fields.insert(fields.end(), {"", "", "", ""});
+  }
+  fields.insert(fields.end(), {throttle_text(throttle_reasons(record)),
+                               std::to_string(record.check.launches), record.check.method});
+  const SettingResult* pooled = time ? result_of(results, trial.spec, cell) : nullptr;
+  auto verdict = verdict_fields(pooled ? verdicts.of(*pooled) : nullptr);
+  fields.insert(fields.end(), verdict.begin(), verdict.end());
   return fields;
 }
 
 } // namespace
 
 std::string render_csv_report(const model::Run& run) {
+  const auto results = setting_results(run);
+  const Verdicts verdicts = judge(results);
   std::string out(k_header);
   out += "\r\n";
-  for (const model::TrialRecord& trial : run.trials)
+  for (const model::TrialRecord& trial : run.trials) {
+    if (trial.spec.purpose != model::Purpose::measure)
+      continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       std::string line;
-      for (const std::string& field : row(run, trial, c)) {
+      for (const std::string& field : row(run, results, verdicts, trial, c)) {
         if (!line.empty())
           line += ',';
         line += quote(field);
       }
       out += line + "\r\n";
     }
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analysis/report/heading.h"
 
+#include "analysis/conditions.h"
 #include "analysis/report/text_layout.h"
 
 #include <algorithm>
@@ -109,6 +110,35 @@ std::string describe_settings(const std::vector<model::Setting>& settings) {
   return join(parts, " ");
 }
 
+// "1980 MHz", "1755-1980 MHz"; empty if not known.
+std::string describe_range(const Range& range, double scale, std::string_view unit) {
+  if (!range)
+    return "";
+  std::string low = fmt::format("{:.0f}", range->first / scale);
+  std::string high = fmt::format("{:.0f}", range->second / scale);
+  return fmt::format("{}{} {}", low, low == high ? "" : "-" + high, unit);
+}
+
+std::string describe_conditions(const model::Run& run) {
+  ConditionSummary summary = summarise_conditions(run);
+  if (summary.cells == 0)
+    return "";
+  std::vector<std::string> parts;
+  if (std::string clock = describe_range(summary.sm_clock_mhz, 1, "MHz"); !clock.empty())
+    parts.push_back("SM clock " + clock);
+  for (std::string part :
+       {describe_range(summary.temperature_c, 1, "C"), describe_range(summary.power_mw, 1000, "W")})
+    if (!part.empty())
+      parts.push_back(std::move(part));
+  parts.push_back(!summary.throttle_reasons ? "throttling not readable"
+                  : summary.throttled_cells == 0
+                      ? "never throttled"
+                      : fmt::format("THROTTLED in {} of {} cells measured ({})",
+                                    summary.throttled_cells, summary.cells,
+                                    throttle_text(*summary.throttle_reasons)));
+  return join(parts, ", ");
+}
+
 std::string describe_progress(const model::Run& run) {
   std::map<model::OutcomeKind, std::size_t> by_kind;
   for (const model::TrialRecord& trial : run.trials)
@@ -163,6 +193,7 @@ std::string render_heading(const model::Run& run) {
   for (const std::string& word : header.argv)
     command.push_back(printable(word));
   line("Command", join(command, " "));
+  line("Conditions", describe_conditions(run));
   line("Trials", describe_progress(run));
   return out;
 }

@@ -3,8 +3,9 @@
 
 #include "analysis/report/json_report.h"
 
-#include "analysis/compare.h"
+#include "analysis/conditions.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/verdict_section.h"
 #include "model/json.h"
 
 #include <nlohmann/json.hpp>
@@ -18,6 +19,15 @@ using Json = nlohmann::ordered_json; // fields in the order written below
 
 Json nullable(std::optional<double> value) {
   return value ? Json(*value) : Json(nullptr);
+}
+
+// Logarithms and t distributions differ in their last digits from one machine to the next.
+Json rounded(double value) {
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+Json rounded(const std::optional<double>& value) {
+  return value ? rounded(*value) : Json(nullptr);
 }
 
 Json microseconds(const std::vector<double>& values_ns) {
@@ -40,13 +50,33 @@ Json label_json(const model::CellLabel& label) {
           {"type", model::to_string(label.type)},
           {"op", model::to_string(label.op)},
           {"placement", model::to_string(label.placement)},
-          {"root", label.root}};
+          {"root", label.root},
+          {"variant", label.variant}};
 }
 
 Json outcome_json(const model::Outcome& outcome) {
   return {{"outcome", model::to_string(outcome.kind)},
           {"reason", outcome.reason},
           {"failed_ranks", outcome.ranks}};
+}
+
+Json range_json(const Range& range) {
+  return range ? Json{range->first, range->second} : Json(nullptr);
+}
+
+// Null without readings.
+Json conditions_json(const model::Run& run) {
+  ConditionSummary summary = summarise_conditions(run);
+  if (summary.cells == 0)
+    return nullptr;
+  return {{"sm_clock_mhz", range_json(summary.sm_clock_mhz)},
+          {"temperature_c", range_json(summary.temperature_c)},
+          {"power_mw", range_json(summary.power_mw)},
+          {"throttle_reasons", summary.throttle_reasons
+                                   ? Json(throttle_text(*summary.throttle_reasons))
+                                   : Json(nullptr)},
+          {"cells", summary.cells},
+          {"throttled_cells", summary.throttled_cells}};
 }
 
 Json run_json(const model::Run& run) {
@@ -70,24 +100,88 @@ Json run_json(const model::Run& run) {
           {"planned_trials", header.planned_trials},
           {"finished_trials", run.trials.size()},
           {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
+          {"conditions", conditions_json(run)},
           {"ranks", ranks},
           {"hosts", hosts}};
 }
 
-Json comparison_json(const SettingResult& result, const std::vector<SettingResult>& results) {
-  auto comparison = compare(result, results);
-  if (!comparison)
+Json interval_json(const RatioTest& test) {
+  return {rounded(test.interval.low), rounded(test.interval.high)};
+}
+
+Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
+  const Comparison* one = verdicts.of(result);
+  if (!one)
     return nullptr;
-  return {{"speed_ratio", comparison->speed_ratio},
-          {"lowest_speed_ratio", comparison->lowest_ratio},
-          {"highest_speed_ratio", comparison->highest_ratio},
-          {"within_spread", comparison->within_spread}};
+  const SettingResult& baseline = *one->baseline;
+  return {{"speed_ratio", rounded(one->speed_ratio)},
+          {"lowest_speed_ratio", baseline.lowest_ns / result.highest_ns},
+          {"highest_speed_ratio", baseline.highest_ns / result.lowest_ns},
+          {"within_spread",
+           baseline.lowest_ns <= result.highest_ns && result.lowest_ns <= baseline.highest_ns},
+          {"verdict", model::to_string(one->verdict)},
+          {"why_not_decided", one->why_not_decided},
+          {"interval", one->test ? interval_json(*one->test) : Json(nullptr)},
+          {"p", one->test ? rounded(one->test->p) : Json(nullptr)},
+          {"adjusted_p", rounded(one->adjusted_p)},
+          {"detectable_speed_ratio", rounded(one->detectable)},
+          {"processes", result.processes.size()},
+          {"default_processes", baseline.processes.size()},
+          {"throttled", one->throttled}};
+}
+
+// What holds for all comparisons of the run.
+Json verdicts_json(const std::vector<SettingResult>& results, const Verdicts& verdicts) {
+  static constexpr std::array<std::string_view, k_size_classes> k_classes{"to_64K", "to_4M",
+                                                                          "above_4M"};
+  auto settings = setting_verdicts(results, verdicts);
+  Json sums = Json::array();
+  for (const SettingVerdict& one : settings)
+    sums.push_back({{"setting", one.setting},
+                    {"better", one.better},
+                    {"worse", one.worse},
+                    {"no_difference", one.no_difference},
+                    {"not_decided", one.not_decided},
+                    {"wrong_data", one.wrong},
+                    {"cells", one.cells()}});
+  Json floors = Json::array();
+  for (std::size_t c = 0; c < k_size_classes; ++c)
+    if (const auto& floor = verdicts.floors[c])
+      floors.push_back(
+          {{"sizes", k_classes[c]}, {"ratio", rounded(floor->ratio)}, {"cells", floor->cells}});
+  Json arms = Json::array();
+  for (const ArmComparison& one : verdicts.arms) {
+    Json cell = label_json(one.result->label);
+    cell["ratio"] = rounded(one.test.ratio);
+    cell["interval"] = interval_json(one.test);
+    arms.push_back(std::move(cell));
+  }
+  return {{"answer", answer_text(settings, verdicts)},
+          {"test", "Welch's t-test on logarithms of process medians"},
+          {"correction", "Holm"},
+          {"alpha", k_alpha},
+          {"confidence", k_confidence},
+          {"least_processes", k_least_processes},
+          {"tested", verdicts.tested},
+          {"settings", std::move(sums)},
+          {"noise_floor", std::move(floors)},
+          {"lowest_default_arms_p", rounded(verdicts.lowest_arms_p)},
+          {"default_arms", std::move(arms)}};
+}
+
+Json latency_json(const Latency& latency) {
+  return {{"p50_us", latency.p50_ns / 1e3},
+          {"p90_us", latency.p90_ns / 1e3},
+          {"p99_us", latency.p99_ns / 1e3},
+          {"max_us", latency.max_ns / 1e3},
+          {"launches", latency.launches}};
 }
 
 Json process_json(const ProcessTime& process) {
   return {{"trial", process.trial},
           {"replicate", process.replicate},
           {"time_us", process.time.over_batches_ns.median / 1e3},
+          {"throttle_reasons", throttle_text(process.throttle_reasons)},
           {"batch_time_us", microseconds(process.time.batch_ns)}};
 }
 
@@ -103,15 +197,15 @@ std::string_view spread_over_text(SettingResult::SpreadOver spread_over) {
   return "nothing";
 }
 
-Json result_json(const SettingResult& result, const std::vector<SettingResult>& results,
-                 const model::Run& run) {
+Json result_json(const SettingResult& result, const Verdicts& verdicts, const model::Run& run) {
   Json out{{"synthetic", is_synthetic(run)},
            {"setting", result.setting},
            {"settings", settings_json(result.settings)},
            {"is_default", result.is_default},
            {"ranks", result.ranks}};
   out.update(label_json(result.label));
-  out.update(Json{{"time_us", result.time_ns / 1e3},
+  out.update(Json{{"timing_mode", model::to_string(result.timing_mode)},
+                  {"time_us", result.time_ns / 1e3},
                   {"time_min_us", result.lowest_ns / 1e3},
                   {"time_max_us", result.highest_ns / 1e3},
                   {"spread_percent", nullable(result.spread_percent)},
@@ -122,9 +216,14 @@ Json result_json(const SettingResult& result, const std::vector<SettingResult>& 
                   {"slowest_rank", result.slowest ? Json(result.slowest->rank) : Json(nullptr)},
                   {"slowest_rank_time_us",
                    result.slowest ? Json(result.slowest->time_ns / 1e3) : Json(nullptr)},
+                  {"latency", result.latency ? latency_json(*result.latency) : Json(nullptr)},
+                  {"throttled_processes", result.throttled_processes},
+                  {"throttle_reasons", throttle_text(result.throttle_reasons)},
                   {"data", model::to_string(result.data)},
                   {"data_notes", result.data_notes},
-                  {"against_default", comparison_json(result, results)}});
+                  {"checked_launches", result.checked_launches},
+                  {"check_methods", result.check_methods},
+                  {"against_default", comparison_json(result, verdicts)}});
   Json processes = Json::array();
   for (const ProcessTime& process : result.processes)
     processes.push_back(process_json(process));
@@ -172,12 +271,17 @@ Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
 } // namespace
 
 std::string render_json_report(const model::Run& run) {
-  auto results = setting_results(run);
-  Json out{{"schema", "ncclprobe.report"},   {"version", k_json_report_version},
-           {"synthetic", is_synthetic(run)}, {"run", run_json(run)},
-           {"results", Json::array()},       {"problems", Json::array()}};
+  const auto results = setting_results(run);
+  const Verdicts verdicts = judge(results);
+  Json out{{"schema", "ncclprobe.report"},
+           {"version", k_json_report_version},
+           {"synthetic", is_synthetic(run)},
+           {"run", run_json(run)},
+           {"verdicts", verdicts_json(results, verdicts)},
+           {"results", Json::array()},
+           {"problems", Json::array()}};
   for (const SettingResult& result : results)
-    out["results"].push_back(result_json(result, results, run));
+    out["results"].push_back(result_json(result, verdicts, run));
   for (const model::TrialRecord& trial : run.trials)
     if (Json problem = problem_json(trial, run); !problem.is_null())
       out["problems"].push_back(std::move(problem));

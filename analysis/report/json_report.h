@@ -14,10 +14,11 @@ inline constexpr int k_json_report_version = 1;
 // One object:
 //   schema "ncclprobe.report", version, synthetic
 //   run       identity, command, machine, software, settings of the environment, progress
-//   results   one for each setting and kind of cell: figures pooled over processes, the difference
-//   to
-//             the default (null for the default and where there is nothing to compare), the
-//             processes they come from, with every batch
+//   verdicts  the answer, the method with its numbers, each setting's count of verdicts, the A/A
+//             comparison of the default's two arms
+//   results   one for each setting and kind of cell: figures pooled over processes, the verdict
+//             against the default (null for the default and where there is nothing to compare), the
+//             processes they come from, with every batch or, in latency mode, launch
 //   problems  one for each trial that did not go well: outcome, cells, workers with their last
 //   output
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad

@@ -3,13 +3,13 @@
 
 #include "analysis/report/report.h"
 
-#include "analysis/cell_summary.h"
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/result_tables.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/verdict_section.h"
 
 namespace ncclprobe::analysis {
 namespace {
@@ -26,16 +26,20 @@ std::string render_outlook(const model::Run& run, const std::vector<SettingResul
 }
 
 std::string render_table_report(const model::Run& run) {
-  auto results = setting_results(run);
+  const auto results = setting_results(run);
+  const Verdicts verdicts = judge(results);
   std::string wrong = render_wrong_data(run);
   std::string out = render_heading(run);
   if (!wrong.empty())
     out += "\n" + wrong;
-  out += render_result_tables(run, results);
+  if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
+    out += "\n" + answer;
+  out += render_result_tables(run, results, verdicts);
   if (std::string problems = render_problems(run); !problems.empty())
     out += "\n" + problems;
   out += render_outlook(run, results);
-  out += render_reading_notes(results);
+  out += render_reading_notes(results, verdicts);
+  out += render_method(verdicts);
   out += render_summary(run, results);
   // A terminal shows the end of a long report: what matters most is said again there.
   if (!wrong.empty())

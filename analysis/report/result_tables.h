@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cell_summary.h"
+#include "analysis/verdict.h"
 #include "model/run.h"
 
 #include <string>
@@ -12,10 +12,12 @@ namespace ncclprobe::analysis {
 
 // The measurements of the terminal report: for each collective a table by size of the default's
 // figures, then a table of every other setting against it.
-std::string render_result_tables(const model::Run& run, const std::vector<SettingResult>& results);
+std::string render_result_tables(const model::Run& run, const std::vector<SettingResult>& results,
+                                 const Verdicts& verdicts);
 
 // How to read those tables: definitions and limits, once, at the end.
-std::string render_reading_notes(const std::vector<SettingResult>& results);
+std::string render_reading_notes(const std::vector<SettingResult>& results,
+                                 const Verdicts& verdicts);
 
 // The last lines of the report: what the default reached, collective by collective.
 std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results);

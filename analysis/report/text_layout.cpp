@@ -109,7 +109,18 @@ std::string describe(const model::CellLabel& label) {
     text += fmt::format(" {}", model::to_string(label.op));
   if (collective && model::has_root(*collective))
     text += fmt::format(", root {}", label.root);
+  if (!label.variant.empty())
+    text += ", " + printable(label.variant);
   return text;
+}
+
+std::string describe(const SettingResult& result) {
+  return describe(result.label) +
+         (result.timing_mode == model::TimingMode::latency ? ", latency of single launches" : "");
+}
+
+std::string placement_text(model::Placement placement) {
+  return placement == model::Placement::in_place ? "in place" : "out of place";
 }
 
 std::string count_of(std::size_t count, std::string_view one, std::string_view many) {

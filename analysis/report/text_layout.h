@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/cell_summary.h"
 #include "model/outcome.h"
 #include "model/trial.h"
 
@@ -38,8 +39,13 @@ std::string format_size_range(const std::set<std::uint64_t>& sizes);
 // Two decimals; four below 0.01, so that small messages are not all 0.00. "-" if absent.
 std::string format_number(std::optional<double> value);
 
-// "all_reduce, f32 sum, root 2": what stays the same in a table.
+// "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
 std::string describe(const model::CellLabel& label);
+// The same, with ", latency of single launches" in that mode.
+std::string describe(const SettingResult& result);
+
+// "in place".
+std::string placement_text(model::Placement placement);
 
 // "timed out".
 std::string in_words(model::OutcomeKind kind);

@@ -3,6 +3,7 @@
 
 #include "cli/default_job.h"
 
+#include "analysis/verdict.h"
 #include "base/units.h"
 
 #include <algorithm>
@@ -65,8 +66,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
     fill(options.budget_ns, std::int64_t{250'000'000});
   fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});
   fill(options.startup_deadline_ns, std::int64_t{180'000'000'000});
-  // As many fresh processes as a verdict needs (analysis/verdict.h).
-  fill(options.repeats, 5);
+  fill(options.repeats, static_cast<int>(analysis::k_least_processes));
   fill(options.seats_per_worker, 1);
   fill(options.seed, std::uint64_t{std::random_device{}()});
   if (options.no_sweep) {

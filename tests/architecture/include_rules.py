@@ -21,6 +21,7 @@ VENDORS = {
     "nvml": r"nvml\w*\.h$",
     "cublas": r"cublas\w*\.h$",
     "hwloc": r"hwloc\.h$|hwloc/",
+    "boost": r"boost/",
 }
 # Libraries that any folder may use; the build links them where they are needed.
 GENERAL = r"(fmt|spdlog|tl|nlohmann|CLI|toml\+\+)/"

@@ -14,16 +14,16 @@ using model::Placement;
 constexpr std::uint64_t k_kib = 1024;
 constexpr std::uint64_t k_mib = 1024 * k_kib;
 
-// Latency and rate of a made-up machine: 11 us and 250 bytes per ns, `percent` as slow.
-std::int64_t model_time_ns(std::uint64_t bytes, int percent) {
-  return (11'000 + static_cast<std::int64_t>(bytes) / 250) * percent / 100;
+// Latency and rate of a made-up machine: 11 us and 250 bytes per ns, `permille` as slow.
+std::int64_t model_time_ns(std::uint64_t bytes, int permille = 1000) {
+  return (11'000 + static_cast<std::int64_t>(bytes) / 250) * permille / 1000;
 }
 
 void add_sizes(model::TrialRecord& trial, const std::string& workload,
-               const std::vector<std::uint64_t>& sizes, int percent) {
+               const std::vector<std::uint64_t>& sizes, int permille) {
   for (std::uint64_t bytes : sizes)
     add_cell(trial, make_cell(workload, bytes),
-             make_record(trial.spec.ranks, model_time_ns(bytes, percent), 20));
+             make_record(trial.spec.ranks, model_time_ns(bytes, permille), 20));
 }
 
 void end_all(model::TrialRecord& trial, const std::string& phase, const std::string& exit) {
@@ -46,26 +46,30 @@ model::Run sweep_run() {
                                          4 * k_mib, 64 * k_mib, 256 * k_mib};
   model::Run run = make_gpu_run(8);
   run.header.argv = {"ncclprobe", "--set", "NCCL_ALGO=Ring,Tree", "--set", "NCCL_PROTO=LL,Simple",
-                     "--repeat",  "3"};
+                     "--repeat",  "5"};
   run.header.environment = {{"NCCL_DEBUG", "WARN"}, {"NCCL_IB_DISABLE", "1"}};
   run.header.pinned = {{"NCCL_IB_DISABLE", "1"}};
   struct Entry {
     std::vector<model::Setting> settings;
-    std::vector<int> percent; // of the default's time, by process
+    std::vector<int> permille; // of the default's time, by process
   };
   const std::vector<Entry> entries{
-      {{}, {100, 102, 99}},
-      {{{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}}, {100, 101}},
-      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "LL"}}, {150, 160, 155}},
-      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}, {"NCCL_MIN_CTAS", "16"}}, {90, 92}}};
+      {{}, {1000, 1006, 995, 1002, 1004, 998, 1003, 997, 1001, 999}},
+      {{{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}}, {1001, 1004, 996, 1000, 1003}},
+      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "LL"}}, {1500, 1530, 1520, 1490, 1510}},
+      {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}, {"NCCL_MIN_CTAS", "16"}},
+       {900, 908, 904, 899, 902}}};
   for (const Entry& entry : entries)
-    for (std::size_t replicate = 0; replicate < entry.percent.size(); ++replicate) {
+    for (std::size_t replicate = 0; replicate < entry.permille.size(); ++replicate) {
       auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
                                .settings = entry.settings,
                                .replicate = static_cast<int>(replicate),
                                .ranks = 8});
-      add_sizes(trial, "all_reduce", sizes, entry.percent[replicate]);
-      add_sizes(trial, "all_gather", {k_mib, 16 * k_mib}, entry.percent[replicate]);
+      add_sizes(trial, "all_reduce", sizes, entry.permille[replicate]);
+      // Only large messages gain from this setting.
+      bool tree = entry.settings.size() == 3;
+      add_sizes(trial, "all_gather", {k_mib}, tree ? 1000 : entry.permille[replicate]);
+      add_sizes(trial, "all_gather", {16 * k_mib}, entry.permille[replicate]);
       run.trials.push_back(trial);
     }
   run.header.planned_trials = static_cast<int>(run.trials.size());
@@ -82,7 +86,7 @@ model::Run failures_run() {
   const std::vector<std::uint64_t> sizes{64 * k_kib, k_mib, 16 * k_mib};
 
   auto plain = make_trial({.id = 0, .ranks = 4});
-  add_sizes(plain, "all_reduce", sizes, 100);
+  add_sizes(plain, "all_reduce", sizes, 1000);
   plain.cells[1].check = {};
   plain.cells[1].check.why_unchecked = "the oracle does not know f32 avg of 3 ranks";
   run.trials.push_back(plain);
@@ -106,7 +110,7 @@ model::Run failures_run() {
   }
 
   auto hang = make_trial({.id = 3, .settings = {{"NCCL_P2P_DISABLE", "1"}}, .ranks = 4});
-  add_sizes(hang, "all_reduce", {64 * k_kib}, 100);
+  add_sizes(hang, "all_reduce", {64 * k_kib}, 1000);
   add_cell(hang, make_cell("all_reduce", k_mib),
            ended(OutcomeKind::timed_out, "no result from rank 2 within 30.0 s", {2}));
   add_cell(hang, make_cell("all_reduce", 16 * k_mib), ended(OutcomeKind::not_run, "", {}));
@@ -125,7 +129,7 @@ model::Run failures_run() {
   run.trials.push_back(crash);
 
   auto wrong = make_trial({.id = 5, .settings = {{"NCCL_PROTO", "LL128"}}, .ranks = 4});
-  add_sizes(wrong, "all_reduce", sizes, 80);
+  add_sizes(wrong, "all_reduce", sizes, 800);
   wrong.cells[2].outcome = {OutcomeKind::wrong_data, "wrong data on rank 3", {3}};
   wrong.cells[2].check.wrong = 17;
   wrong.cells[2].check.elements = 4'194'304;
@@ -157,7 +161,7 @@ model::Run synthetic_run() {
                              .backend = "synthetic"});
     for (Placement placement : {Placement::out_of_place, Placement::in_place})
       for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
-        auto record = make_record(4, model_time_ns(bytes, settings.empty() ? 100 : 50));
+        auto record = make_record(4, model_time_ns(bytes, settings.empty() ? 1000 : 500));
         record.check = {};
         record.check.why_unchecked = "the synthetic backend moves no data";
         add_cell(trial, make_cell("broadcast", bytes, placement), record);
@@ -165,6 +169,47 @@ model::Run synthetic_run() {
     run.trials.push_back(trial);
   }
   run.header.planned_trials = 2;
+  return run;
+}
+
+model::Run latency_run() {
+  model::Run run = make_gpu_run(2);
+  auto add = [&](std::vector<model::Setting> settings, int replicate, model::Purpose purpose) {
+    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
+                             .settings = std::move(settings),
+                             .replicate = replicate});
+    trial.spec.purpose = purpose;
+    for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
+      auto cell = make_cell("all_reduce", bytes);
+      cell.label.variant = "graph";
+      cell.timing = {.iterations = 1, .batches = 100, .mode = model::TimingMode::latency};
+      model::CellRecord record;
+      for (int launch = 0; launch < 100; ++launch)
+        for (int rank = 0; rank < 2; ++rank)
+          record.samples.push_back({.rank = rank,
+                                    .batch = launch,
+                                    .iterations = 1,
+                                    .elapsed_ns = model_time_ns(bytes) + 10 * launch + replicate});
+      record.check = {.kind = model::CheckResult::Kind::checked,
+                      .elements = bytes / 4,
+                      .launches = 100,
+                      .method = "every launch"};
+      for (int rank = 0; rank < 2; ++rank)
+        record.conditions.push_back({.rank = rank,
+                                     .when = model::Condition::When::after,
+                                     .sm_clock_mhz = 1980 - 15 * rank,
+                                     .temperature_c = 40 + rank,
+                                     .power_mw = 300'000,
+                                     .throttle_reasons = replicate == 1 && rank == 1 ? 0x4 : 0x0});
+      add_cell(trial, cell, record);
+    }
+    run.trials.push_back(trial);
+  };
+  for (int replicate = 0; replicate < 2; ++replicate)
+    add({}, replicate, model::Purpose::measure);
+  add({{"NCCL_PROTO", "LL"}}, 0, model::Purpose::measure);
+  add({{"NCCL_PROTO", "LL"}}, 0, model::Purpose::companion);
+  run.header.planned_trials = static_cast<int>(run.trials.size());
   return run;
 }
 

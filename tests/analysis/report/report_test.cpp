@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 using namespace ncclprobe;
@@ -63,6 +64,12 @@ TEST_CASE("the report of a synthetic run reads as agreed") {
   check_golden("report-synthetic.csv", render_report(synthetic_run(), Format::csv));
 }
 
+TEST_CASE("the report of single launches reads as agreed") {
+  check_golden("report-latency.txt", render_report(latency_run(), Format::table));
+  check_golden("report-latency.json", render_report(latency_run(), Format::json));
+  check_golden("report-latency.csv", render_report(latency_run(), Format::csv));
+}
+
 TEST_CASE("the reports of runs that did not come to their end read as agreed") {
   check_golden("report-stopped.txt", render_report(stopped_run(), Format::table));
   check_golden("report-empty.txt", render_report(empty_run(), Format::table));
@@ -72,7 +79,7 @@ TEST_CASE("the reports of runs that did not come to their end read as agreed") {
 
 TEST_CASE("the terminal report fits 100 columns and is plain text") {
   for (const model::Run& run :
-       {sweep_run(), failures_run(), synthetic_run(), stopped_run(), empty_run()})
+       {sweep_run(), failures_run(), synthetic_run(), latency_run(), stopped_run(), empty_run()})
     for (const std::string& line : lines_of(render_report(run, Format::table))) {
       INFO(line);
       CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
@@ -220,44 +227,84 @@ TEST_CASE("a run that was cut short says how far it came") {
              ContainsSubstring("this run did not come to its end: 1 of 6 trials"));
 }
 
-TEST_CASE("a size inside the default's own spread counts as no difference in its range") {
+TEST_CASE("a size without a verdict counts as no difference in its range") {
   model::Run run = make_gpu_run(1);
-  auto add = [&](std::vector<model::Setting> settings, std::int64_t small_ns,
-                 std::int64_t large_ns) {
+  auto add = [&](std::vector<model::Setting> settings, int replicate, std::int64_t large_ns) {
     int id = static_cast<int>(run.trials.size());
     auto trial =
-        make_trial({.id = id, .settings = std::move(settings), .replicate = id, .ranks = 1});
-    add_cell(trial, make_cell("broadcast", 8), make_record(1, small_ns));
-    add_cell(trial, make_cell("broadcast", 16), make_record(1, large_ns));
+        make_trial({.id = id, .settings = std::move(settings), .replicate = replicate, .ranks = 1});
+    add_cell(trial, make_cell("broadcast", 8), make_record(1, 1000 + id % 3));
+    add_cell(trial, make_cell("broadcast", 16), make_record(1, large_ns + id % 3));
     run.trials.push_back(trial);
   };
-  add({}, 1000, 4000);
-  add({}, 3000, 4000);
-  add({{"NCCL_ALGO", "Tree"}}, 1000, 1000); // inside the spread; four times as fast
-
-  // sqrt(1 x 4)
-  CHECK_THAT(render_report(run, Format::table),
-             ContainsSubstring("NCCL_ALGO=Tree  2.00x  4.00x at 16 ("));
-}
-
-TEST_CASE("a setting whose own spread includes the default is not shown as different") {
-  model::Run run = make_gpu_run(1);
-  auto add = [&](std::vector<model::Setting> settings, std::int64_t time_ns) {
-    int id = static_cast<int>(run.trials.size());
-    auto trial =
-        make_trial({.id = id, .settings = std::move(settings), .replicate = id, .ranks = 1});
-    add_cell(trial, make_cell("broadcast", 1024), make_record(1, time_ns));
-    run.trials.push_back(trial);
-  };
-  add({}, 1000);
-  add({{"NCCL_ALGO", "Tree"}}, 800);
-  add({{"NCCL_ALGO", "Tree"}}, 2600);
-  add({{"NCCL_ALGO", "Tree"}}, 4800);
+  for (int replicate = 0; replicate < 10; ++replicate)
+    add({}, replicate, 4000);
+  for (int replicate = 0; replicate < 5; ++replicate)
+    add({{"NCCL_ALGO", "Tree"}}, replicate, 1000);
 
   std::string text = render_report(run, Format::table);
 
-  CHECK_THAT(text, ContainsSubstring("NCCL_ALGO=Tree   =  none"));
-  CHECK_THAT(text, !ContainsSubstring(" at 1K ("));
+  // sqrt(1 x 4)
+  CHECK_THAT(text, ContainsSubstring("NCCL_ALGO=Tree  2.00x       1      0     1     0"));
+  CHECK_THAT(text, ContainsSubstring("NCCL_ALGO=Tree is better in 1 of 2 cells"));
+}
+
+TEST_CASE("with few processes a difference is shown in parentheses, without a verdict") {
+  model::Run run = make_gpu_run(1);
+  for (int id = 0; id < 2; ++id) {
+    auto trial = make_trial({.id = id, .ranks = 1});
+    if (id == 1)
+      trial = make_trial({.id = id, .settings = {{"NCCL_ALGO", "Tree"}}, .ranks = 1});
+    add_cell(trial, make_cell("broadcast", 1024), make_record(1, id == 0 ? 1000 : 800));
+    run.trials.push_back(trial);
+  }
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("Answer       Not decided"));
+  CHECK_THAT(text, ContainsSubstring("NCCL_ALGO=Tree  (1.25x)       0      0     0     1"));
+}
+
+TEST_CASE("companion trials are no measurements in any format") {
+  std::string csv = render_report(latency_run(), Format::csv);
+  auto json = nlohmann::json::parse(render_report(latency_run(), Format::json));
+
+  CHECK(occurrences(csv, "\r\n") == 1 + 3 * 2);
+  for (const auto& result : json["results"])
+    if (result["setting"] == "NCCL_PROTO=LL")
+      CHECK(result["processes"].size() == 1);
+}
+
+TEST_CASE("verdicts are in every format") {
+  auto json = nlohmann::json::parse(render_report(sweep_run(), Format::json));
+  auto csv = lines_of(render_report(sweep_run(), Format::csv));
+
+  CHECK(json["verdicts"]["tested"] == 24);
+  CHECK(json["verdicts"]["settings"][1]["worse"] == 8);
+  std::set<std::string> of_cells;
+  for (const auto& result : json["results"])
+    if (!result["against_default"].is_null())
+      of_cells.insert(result["against_default"]["verdict"].get<std::string>());
+  CHECK(of_cells == std::set<std::string>{"better", "worse", "no_difference"});
+  CHECK(split_fields(csv[0]).back() == "verdict\r");
+  CHECK(csv.back().ends_with(",better\r"));
+}
+
+TEST_CASE("throttled cells are marked in every format") {
+  model::Run run = sweep_run();
+  run.trials.back().cells[5].conditions = {
+      {.when = model::Condition::When::after, .throttle_reasons = 0x4}};
+
+  std::string table = render_report(run, Format::table);
+  auto json = nlohmann::json::parse(render_report(run, Format::json));
+
+  CHECK_THAT(table, ContainsSubstring("THROTTLED in 1 of 1 cells measured"));
+  CHECK_THAT(table, ContainsSubstring("better *  256M"));
+  CHECK(occurrences(render_report(run, Format::csv), "software power cap") == 1);
+  int marked = 0;
+  for (const auto& result : json["results"])
+    marked += result["throttled_processes"] == 1;
+  CHECK(marked == 1);
 }
 
 TEST_CASE("a size without elements has no data that could be ok") {

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+// State of the GPUs while they were measured.
+namespace ncclprobe::analysis {
+
+// Reasons for which a GPU ran slower than asked for while the cell was timed or right after it
+// (model::k_throttled_bits); 0 if none, or none is known.
+std::uint64_t throttle_reasons(const model::CellRecord& record);
+
+// "software power cap, hardware thermal slowdown"; bits that do not mean slower are left out.
+std::string throttle_text(std::uint64_t reasons);
+
+using Range = std::optional<std::pair<std::int32_t, std::int32_t>>; // lowest, highest
+
+// Over all ranks and readings of the measuring trials.
+struct ConditionSummary {
+  Range sm_clock_mhz;
+  Range temperature_c;
+  Range power_mw;
+  std::optional<std::uint64_t> throttle_reasons; // absent if none could be read
+  int cells = 0;                                 // with readings: a cell of a trial counts once
+  int throttled_cells = 0;
+};
+ConditionSummary summarise_conditions(const model::Run& run);
+
+} // namespace ncclprobe::analysis

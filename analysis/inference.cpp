@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/inference.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+namespace ncclprobe::analysis {
+namespace {
+
+// Logarithms this close are equal: what is left is rounding of the sums.
+constexpr double k_rounding = 1e-12;
+
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double variance_of_mean = 0;
+};
+
+std::optional<Moments> moments_of_logs(const std::vector<double>& values) {
+  if (values.size() < 2 ||
+      !std::all_of(values.begin(), values.end(), [](double value) { return value > 0; }))
+    return std::nullopt;
+  Moments out{.count = static_cast<double>(values.size())};
+  for (double value : values)
+    out.mean += std::log(value) / out.count;
+  for (double value : values)
+    out.variance_of_mean += std::pow(std::log(value) - out.mean, 2);
+  out.variance_of_mean /= (out.count - 1) * out.count;
+  return out;
+}
+
+double upper_quantile(double degrees_of_freedom, double tail) {
+  boost::math::students_t distribution(degrees_of_freedom);
+  return boost::math::quantile(boost::math::complement(distribution, tail));
+}
+
+} // namespace
+
+std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
+                                     const std::vector<double>& under, double confidence) {
+  auto a = moments_of_logs(over);
+  auto b = moments_of_logs(under);
+  if (!a || !b)
+    return std::nullopt;
+  double difference = a->mean - b->mean;
+  double variance = a->variance_of_mean + b->variance_of_mean;
+  RatioTest test;
+  test.ratio = std::exp(difference);
+  test.log_standard_error = std::sqrt(variance);
+  if (test.log_standard_error < k_rounding) { // no scatter, as of a model without noise
+    test.log_standard_error = 0;
+    test.interval = {test.ratio, test.ratio};
+    test.p = std::abs(difference) < k_rounding ? 1 : 0;
+    test.degrees_of_freedom = a->count + b->count - 2;
+    return test;
+  }
+  test.degrees_of_freedom = variance * variance /
+                            (a->variance_of_mean * a->variance_of_mean / (a->count - 1) +
+                             b->variance_of_mean * b->variance_of_mean / (b->count - 1));
+  boost::math::students_t distribution(test.degrees_of_freedom);
+  double t = std::abs(difference) / test.log_standard_error;
+  test.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
+  double half =
+      upper_quantile(test.degrees_of_freedom, (1 - confidence) / 2) * test.log_standard_error;
+  test.interval = {std::exp(difference - half), std::exp(difference + half)};
+  return test;
+}
+
+double detectable_ratio(const RatioTest& test, double alpha) {
+  if (test.log_standard_error == 0)
+    return 1;
+  return std::exp(upper_quantile(test.degrees_of_freedom, alpha / 2) * test.log_standard_error);
+}
+
+std::vector<double> holm_adjusted(const std::vector<double>& p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  double so_far = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    double stepped = static_cast<double>(order.size() - i) * p_values[order[i]];
+    so_far = std::max(so_far, std::min(stepped, 1.0));
+    adjusted[order[i]] = so_far;
+  }
+  return adjusted;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+// Tests and intervals for ratios of times of independent processes. Why these: analysis/METHOD.md.
+namespace ncclprobe::analysis {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Welch's t-test on the logarithms of two samples: do their geometric means differ? Variances need
+// not be equal.
+struct RatioTest {
+  double ratio = 1;  // geometric mean of `over` / geometric mean of `under`
+  Interval interval; // of the ratio, at the confidence asked for
+  double p = 1;      // two-sided, of a ratio at least this far from 1 if there were no difference
+  double degrees_of_freedom = 0; // Welch and Satterthwaite's
+  double log_standard_error = 0;
+};
+
+// Nothing if a sample has fewer than two values or one that is not above zero.
+std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
+                                     const std::vector<double>& under, double confidence);
+
+// The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
+double detectable_ratio(const RatioTest& test, double alpha);
+
+// Holm's step-down adjustment: reject what comes out below alpha, and the chance of even one false
+// rejection among all is at most alpha, however the tests depend on each other. Same order as
+// given.
+std::vector<double> holm_adjusted(const std::vector<double>& p_values);
+
+} // namespace ncclprobe::analysis

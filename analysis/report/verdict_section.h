@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/verdict.h"
+#include "model/run.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// The answer to "what should I set?" in one or two sentences. "Keep the defaults" is a normal one.
+// Empty if no setting was compared.
+std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts);
+
+// The answer, setting by setting: the first thing after the heading. Empty likewise.
+std::string render_answer(const model::Run& run, const std::vector<SettingResult>& results,
+                          const Verdicts& verdicts);
+
+// By what method, with the numbers of this run. Empty if no setting was compared.
+std::string render_method(const Verdicts& verdicts);
+
+} // namespace ncclprobe::analysis

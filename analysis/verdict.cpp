@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ncclprobe::analysis {
+namespace {
+
+double process_time_ns(const ProcessTime& process) {
+  return process.time.over_batches_ns.median;
+}
+
+std::vector<double> process_times_ns(const SettingResult& result) {
+  std::vector<double> times_ns;
+  for (const ProcessTime& process : result.processes)
+    times_ns.push_back(process_time_ns(process));
+  return times_ns;
+}
+
+bool has_times(const SettingResult& result) {
+  auto times_ns = process_times_ns(result);
+  return std::all_of(times_ns.begin(), times_ns.end(), [](double time_ns) { return time_ns > 0; });
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double log_sum = 0;
+  for (double value : values)
+    log_sum += std::log(value);
+  return std::exp(log_sum / static_cast<double>(values.size()));
+}
+
+const SettingResult* baseline_of(const SettingResult& setting,
+                                 const std::vector<SettingResult>& results) {
+  auto found = std::find_if(results.begin(), results.end(), [&](const SettingResult& other) {
+    return other.is_default && same_family(other, setting) &&
+           other.label.bytes == setting.label.bytes;
+  });
+  return found == results.end() ? nullptr : &*found;
+}
+
+// Above 1, whichever side is the larger.
+double distance(double ratio) {
+  return std::max(ratio, 1 / ratio);
+}
+
+void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts) {
+  std::array<std::vector<double>, k_size_classes> distances;
+  std::vector<double> p_values;
+  for (const SettingResult& result : results) {
+    if (!result.is_default || result.data == DataState::wrong)
+      continue;
+    std::vector<double> even, odd;
+    for (const ProcessTime& process : result.processes)
+      (process.replicate % 2 == 0 ? even : odd).push_back(process_time_ns(process));
+    auto test = welch_ratio(even, odd, k_confidence);
+    if (!test)
+      continue;
+    verdicts.arms.push_back({&result, *test});
+    distances[static_cast<std::size_t>(size_class(result.label.bytes))].push_back(
+        distance(test->ratio));
+    p_values.push_back(test->p);
+    verdicts.arms_differ += test->interval.low > 1 || test->interval.high < 1;
+  }
+  for (double p : holm_adjusted(p_values))
+    verdicts.lowest_arms_p = std::min(verdicts.lowest_arms_p, p);
+  for (std::size_t c = 0; c < k_size_classes; ++c)
+    if (auto& of_class = distances[c]; !of_class.empty())
+      verdicts.floors[c] =
+          NoiseFloor{quantile(of_class, of_class.size() < k_percentile_cells ? 1.0 : 0.95),
+                     static_cast<int>(of_class.size())};
+}
+
+// Empty if it can be decided.
+std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloor>& floor) {
+  auto too_few = [](const SettingResult& result, std::string_view whose) {
+    return fmt::format("{} {} of {}, {} are needed", result.processes.size(),
+                       result.processes.size() == 1 ? "process" : "processes", whose,
+                       k_least_processes);
+  };
+  if (one.setting->processes.size() < k_least_processes)
+    return too_few(*one.setting, "the setting");
+  if (one.baseline->processes.size() < k_least_processes)
+    return too_few(*one.baseline, "the default");
+  if (!floor)
+    return "the default has no two arms, so the noise of the run is not known";
+  return "";
+}
+
+} // namespace
+
+int size_class(std::uint64_t bytes) {
+  return bytes <= std::uint64_t{64} << 10 ? 0 : bytes <= std::uint64_t{4} << 20 ? 1 : 2;
+}
+
+bool same_family(const SettingResult& a, const SettingResult& b) {
+  model::CellLabel label = a.label;
+  label.bytes = b.label.bytes;
+  return label == b.label && a.ranks == b.ranks && a.timing_mode == b.timing_mode;
+}
+
+const Comparison* Verdicts::of(const SettingResult& result) const {
+  auto found =
+      std::find_if(comparisons.begin(), comparisons.end(),
+                   [&](const Comparison& comparison) { return comparison.setting == &result; });
+  return found == comparisons.end() ? nullptr : &*found;
+}
+
+Verdicts judge(const std::vector<SettingResult>& results) {
+  Verdicts verdicts;
+  compare_arms(results, verdicts);
+  std::vector<std::size_t> tested; // in verdicts.comparisons
+  std::vector<double> p_values;
+  for (const SettingResult& setting : results) {
+    if (setting.is_default || setting.data == DataState::wrong || !has_times(setting))
+      continue;
+    const SettingResult* baseline = baseline_of(setting, results);
+    if (!baseline || baseline->data == DataState::wrong || !has_times(*baseline))
+      continue;
+    Comparison one{.setting = &setting, .baseline = baseline};
+    auto times_ns = process_times_ns(setting);
+    auto default_ns = process_times_ns(*baseline);
+    one.speed_ratio = geometric_mean(default_ns) / geometric_mean(times_ns);
+    one.test = welch_ratio(default_ns, times_ns, k_confidence);
+    one.throttled = setting.throttled_processes + baseline->throttled_processes > 0;
+    const auto& floor = verdicts.floors[static_cast<std::size_t>(size_class(setting.label.bytes))];
+    one.why_not_decided = why_not_decided(one, floor);
+    if (one.why_not_decided.empty()) {
+      tested.push_back(verdicts.comparisons.size());
+      p_values.push_back(one.test->p);
+    }
+    verdicts.comparisons.push_back(std::move(one));
+  }
+  verdicts.tested = static_cast<int>(tested.size());
+  auto adjusted = holm_adjusted(p_values);
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    Comparison& one = verdicts.comparisons[tested[i]];
+    double floor =
+        verdicts.floors[static_cast<std::size_t>(size_class(one.setting->label.bytes))]->ratio;
+    one.adjusted_p = adjusted[i];
+    // Holm's strictest step: what would have had a verdict whatever the other comparisons gave.
+    one.detectable =
+        std::max(floor, detectable_ratio(*one.test, k_alpha / static_cast<double>(tested.size())));
+    bool differs = adjusted[i] < k_alpha && distance(one.speed_ratio) > floor;
+    one.verdict = !differs              ? Verdict::no_difference
+                  : one.speed_ratio > 1 ? Verdict::better
+                                        : Verdict::worse;
+  }
+  return verdicts;
+}
+
+std::vector<SettingVerdict> setting_verdicts(const std::vector<SettingResult>& results,
+                                             const Verdicts& verdicts) {
+  std::map<std::string, SettingVerdict> by_name;
+  for (const SettingResult& result : results) {
+    if (result.is_default)
+      continue;
+    const Comparison* comparison = verdicts.of(result);
+    if (!comparison && result.data != DataState::wrong)
+      continue;
+    SettingVerdict& sum = by_name[result.setting];
+    sum.setting = result.setting;
+    if (comparison && comparison->verdict == Verdict::better)
+      sum.best_ratio = std::max(sum.best_ratio, comparison->speed_ratio);
+    if (!comparison)
+      ++sum.wrong;
+    else
+      ++(comparison->verdict == Verdict::better          ? sum.better
+         : comparison->verdict == Verdict::worse         ? sum.worse
+         : comparison->verdict == Verdict::no_difference ? sum.no_difference
+                                                         : sum.not_decided);
+  }
+  std::vector<SettingVerdict> sums;
+  for (auto& [name, sum] : by_name)
+    sums.push_back(std::move(sum));
+  return sums;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/conditions.h"
+#include "analysis/run_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+using When = model::Condition::When;
+
+namespace {
+
+model::CellRecord with_condition(When when, std::uint64_t reasons) {
+  auto record = make_record(1, 100);
+  record.conditions = {{.rank = 0, .when = when, .throttle_reasons = reasons}};
+  return record;
+}
+
+} // namespace
+
+TEST_CASE("a cell is throttled by what was read during or after it, not before") {
+  CHECK(throttle_reasons(with_condition(When::before, 0x4)) == 0);
+  CHECK(throttle_reasons(with_condition(When::during, 0x4)) == 0x4);
+  CHECK(throttle_reasons(with_condition(When::after, 0x40)) == 0x40);
+}
+
+TEST_CASE("an idle GPU and clocks that somebody set are no throttling") {
+  CHECK(throttle_reasons(with_condition(When::after, 0x1 | 0x2 | 0x10 | 0x100)) == 0);
+  CHECK(throttle_text(0x1 | 0x2 | 0x10 | 0x100).empty());
+}
+
+TEST_CASE("reasons are told in words") {
+  CHECK(throttle_text(0x4 | 0x40) == "software power cap, hardware thermal slowdown");
+}
+
+TEST_CASE("the summary spans all readings of measuring trials and counts throttled cells once") {
+  model::Run run = make_gpu_run(1);
+  auto trial = make_trial({.ranks = 1});
+  auto record = make_record(1, 100);
+  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .temperature_c = 40},
+                       {.when = When::during, .sm_clock_mhz = 1500, .throttle_reasons = 0x20},
+                       {.when = When::after, .temperature_c = 70, .throttle_reasons = 0x20}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  add_cell(trial, make_cell("broadcast", 16), make_record(1, 100)); // nothing read
+  auto companion = trial;
+  companion.spec.purpose = model::Purpose::companion;
+  companion.cells[0].conditions[0].sm_clock_mhz = 300;
+  run.trials = {trial, companion};
+
+  auto summary = summarise_conditions(run);
+
+  CHECK(summary.sm_clock_mhz == Range{{1500, 1980}});
+  CHECK(summary.temperature_c == Range{{40, 70}});
+  CHECK_FALSE(summary.power_mw.has_value());
+  CHECK(summary.throttle_reasons == 0x20);
+  CHECK(summary.cells == 1);
+  CHECK(summary.throttled_cells == 1);
+}
+
+TEST_CASE("throttling that could not be read is not known, rather than absent") {
+  model::Run run = make_gpu_run(1);
+  auto trial = make_trial({.ranks = 1});
+  auto record = make_record(1, 100);
+  record.conditions = {{.when = When::after, .sm_clock_mhz = 1980}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  run.trials = {trial};
+
+  CHECK_FALSE(summarise_conditions(run).throttle_reasons.has_value());
+}
