@@ -195,6 +195,12 @@ std::string render_heading(const model::Run& run) {
   line("Command", join(command, " "));
   line("Conditions", describe_conditions(run));
   line("Trials", describe_progress(run));
+  std::vector<std::string> forced;
+  for (const std::string& difference : header.forced)
+    forced.push_back(printable(difference));
+  if (!forced.empty())
+    line("FORCED", "resumed with --force under other conditions: its trials do not compare. " +
+                       join(forced, "; "));
   return out;
 }
 

@@ -12,7 +12,7 @@ enum ExitCode : int {
   k_exit_some_failed = 3,   // some cells failed, timed out or were skipped; the rest was measured
   k_exit_nothing = 4,       // nothing could be measured
   k_exit_wrong_data = 5,    // a collective delivered wrong data
-  k_exit_environment = 6,   // the launch does not fit the machine: ranks, libraries, devices
+  k_exit_environment = 6,   // the launch does not fit the machine or the run it goes on with
   k_exit_output = 7,        // results could not be written
   k_exit_interrupted = 130, // Ctrl-C or a terminating signal
 };

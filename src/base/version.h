@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace ncclprobe::base {
 
 // "0.1.0", from CMake's project().
 std::string_view version();
+
+// The linker's hash of this program, 12 hexadecimal digits: equal for equal builds only. Empty if
+// the linker made none.
+std::string build_id();
 
 } // namespace ncclprobe::base

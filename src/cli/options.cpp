@@ -22,6 +22,7 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe                                  all GPUs of this node (2 CPU ranks without one), about 2 minutes
   mpirun -np 8 ncclprobe                     one rank a GPU, several nodes too
   mpirun -np 8 ncclprobe --set NCCL_ALGO=Ring,Tree --set NCCL_PROTO=LL,LL128,Simple --sizes 64K:64M:x4
+  mpirun -np 8 ncclprobe --resume run.h5     what is missing of a run that was stopped or killed
   ncclprobe --backend host --ranks 4 --collectives all_reduce,broadcast --sizes 1M
   ncclprobe plan --dry-run --plan sweep.toml
   ncclprobe report run.h5 --format csv
@@ -36,7 +37,13 @@ constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
 
 A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
---override names it.)";
+--override names it.
+
+--resume run.h5 reads everything else from the run file and runs the trials that are missing: those that were never
+started, and those that were stopped before all their cells had ended. These are run again whole, and replace what is
+stored of them. Trials that came to an end are not run again, whatever their outcome; with --retry-failed those are
+that failed, timed out or crashed. The report and the exit code are those of the whole run. Another machine, program,
+library or environment is refused (exit code 6), with a list of what differs.)";
 
 constexpr const char* k_plan_footer = R"(Examples:
   ncclprobe plan --dry-run                   the trials of the default job, and about how long they take
@@ -180,6 +187,38 @@ void declare(CLI::App& app, RunOptions& options) {
       "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
 }
 
+// Options of `run` alone.
+void declare_resume(CLI::App& run, RunOptions& options) {
+  CLI::Option* resume = run.add_option("--resume", options.resume_file,
+                                       "Go on with this run; the file says everything else")
+                            ->type_name("RUN.h5");
+  run.add_flag("--retry-failed", options.retry_failed,
+               "With --resume: run trials again that failed, timed out or crashed")
+      ->needs(resume);
+  run.add_flag("--force", options.force,
+               "With --resume: go on under other conditions; the file and its report say so")
+      ->needs(resume);
+}
+
+// Two plans cannot both be meant. Throws CLI11's error.
+void check_alone(const CLI::App& run, const RunOptions& options) {
+  if (options.resume_file.empty())
+    return;
+  constexpr std::array k_company{"--resume",  "--retry-failed", "--force", "--quiet",
+                                 "--verbose", "--output",       "--help"};
+  for (const CLI::Option* option : run.get_options())
+    if (option->count() > 0 &&
+        std::ranges::none_of(k_company, [&](const char* name) { return option->check_name(name); }))
+      throw CLI::ValidationError(
+          "--resume",
+          fmt::format("{} cannot be changed: the run goes on as it was begun", option->get_name()));
+  if (options.output && *options.output != options.resume_file)
+    throw CLI::ValidationError("--resume",
+                               fmt::format("the run goes on in {} itself, not in {}: leave out "
+                                           "--output, or copy the file and resume the copy",
+                                           options.resume_file, *options.output));
+}
+
 bool is_word_of_ours(const std::string& word) {
   constexpr std::array k_words{"run", "plan", "report", "--help", "-h", "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
@@ -257,6 +296,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   bool dry_run = false;
   CLI::App* run = app.add_subcommand("run", "Measure, store and report");
   declare(*run, options);
+  declare_resume(*run, options);
   run->footer(k_run_footer);
   CLI::App* plan = app.add_subcommand(
       "plan", "Print the plan as a plan file, or with --dry-run the trials it means");
@@ -270,6 +310,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   std::reverse(words.begin(), words.end()); // CLI11 takes them last first
   try {
     app.parse(words);
+    check_alone(*run, options);
   } catch (const CLI::ParseError& error) {
     return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
   }

@@ -44,6 +44,9 @@ struct RunOptions {
   std::vector<std::string> overrides;
   bool no_sweep = false; // the default settings alone
   std::string plan_file;
+  std::string resume_file;   // go on with this run; it says all but the next two
+  bool retry_failed = false; // with resume_file: also run again what failed
+  bool force = false;        // with resume_file: although machine or environment differ
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 

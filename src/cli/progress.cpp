@@ -44,6 +44,12 @@ Progress::~Progress() {
   clear();
 }
 
+void Progress::skip(int trials, double expected_ns_left) {
+  skipped_ = trials;
+  done_ = trials;
+  expected_ns_ = expected_ns_left;
+}
+
 void Progress::begin_trial(const model::TrialSpec& spec) {
   name_ = spec.name;
   cell_names_.clear();
@@ -84,8 +90,8 @@ void Progress::end_trial(const model::TrialRecord& record) {
 std::string Progress::eta() const {
   double elapsed = static_cast<double>(base::monotonic_ns() - started_ns_);
   double part = now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0;
-  double left =
-      done_ > 0 ? elapsed / (done_ + part) * (trials_ - done_ - part) : expected_ns_ - elapsed;
+  double left = done_ > skipped_ ? elapsed / (done_ - skipped_ + part) * (trials_ - done_ - part)
+                                 : expected_ns_ - elapsed;
   return "about " + base::format_duration(std::max(left, 1e9));
 }
 

@@ -15,10 +15,13 @@ public:
   enum class Style { silent, lines, bar };
   static Style style_for(bool quiet, int stderr_fd);
 
-  // `expected_ns`: guess for the whole run, replaced by what is seen as trials finish.
+  // `trials`: of the whole run. `expected_ns`: guess for what is to be done, replaced by what is
+  // seen as trials finish.
   Progress(Style style, int trials, double expected_ns);
   ~Progress();
 
+  // So many were done by an earlier process.
+  void skip(int trials, double expected_ns_left);
   void begin_trial(const model::TrialSpec& spec);
   void update(const launch::TrialProgress& progress);
   void end_trial(const model::TrialRecord& record);
@@ -35,6 +38,7 @@ private:
   std::int64_t started_ns_;
   std::int64_t drawn_ns_ = 0;
   int done_ = 0;
+  int skipped_ = 0; // of these
   int failed_ = 0;
   std::string name_;
   std::vector<std::string> cell_names_;

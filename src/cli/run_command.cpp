@@ -11,6 +11,7 @@
 #include "cli/command_end.h"
 #include "cli/default_job.h"
 #include "cli/progress.h"
+#include "cli/resume.h"
 #include "store/run_file.h"
 
 #include <algorithm>
@@ -103,6 +104,7 @@ model::RunHeader make_header(const World& world, const Session& session, const R
       header.environment.push_back({name, value});
   header.pinned = plan.pinned;
   header.planned_trials = static_cast<int>(plan.trials.size());
+  header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
   return header;
 }
 
@@ -119,13 +121,18 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan, doub
     spdlog::info("left out: {}", note);
 }
 
-// Runs the trials and stores each as it ends. Returns the first error of storing.
+// Runs the trials that are not stored yet and stores each as it ends. Returns the first error of
+// storing.
 base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
-                           const std::filesystem::path& output, Progress& progress, Tally& tally) {
+                           const std::filesystem::path& output, const Stored& stored,
+                           Progress& progress, Tally& tally) {
   for (const model::TrialSpec& spec : plan.trials) {
+    if (stored.done.contains(spec.id))
+      continue;
     progress.begin_trial(spec);
     model::TrialRecord record = supervisor.run(spec);
-    NCCLPROBE_TRY(store::write_part(output, record));
+    if (stored.wants(record))
+      NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
     tally.add(record);
     progress.end_trial(record);
     if (supervisor.stopped())
@@ -145,20 +152,44 @@ base::Result<std::string> fold_and_report(const std::filesystem::path& output) {
 int finish(const std::filesystem::path& output, const base::Result<void>& stored,
            const Tally& tally) {
   if (!stored) {
-    spdlog::error("{}; the trials stored before are in {}", stored.error().text(),
-                  store::parts_folder(output).string());
+    spdlog::error("{}; the trials stored before are in {}: once it can be written again, "
+                  "`ncclprobe --resume {}` goes on",
+                  stored.error().text(), store::parts_folder(output).string(), output.string());
     return exit_code_of(stored.error());
   }
   if (stop_signal == SIGTERM) { // under mpirun less than a second is left: folding can wait
-    spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were finished",
+    spdlog::warn("stopped by a signal; `ncclprobe report {0}` shows the trials that were "
+                 "finished, `ncclprobe --resume {0}` goes on",
                  output.string());
     return base::k_exit_interrupted;
   }
   auto report = fold_and_report(output);
   if (!report)
     return give_up(report.error());
+  if (stop_signal != 0)
+    spdlog::warn("stopped; `ncclprobe --resume {}` goes on", output.string());
   return show(fmt::format("{}\nrun file: {}\n", *report, output.string()),
               stop_signal != 0 ? static_cast<int>(base::k_exit_interrupted) : tally.exit_code());
+}
+
+// Makes the run file, or goes on with one. What is stored in it.
+base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
+                           const model::RunHeader& header, const workload::Plan& plan,
+                           Progress& progress) {
+  if (options.resume_file.empty()) {
+    NCCLPROBE_TRY(store::begin_run(output, header));
+    return Stored{};
+  }
+  NCCLPROBE_TRY_ASSIGN(Stored stored, resume(output, options, header, plan));
+  double left_ns = 0;
+  for (const model::TrialSpec& trial : plan.trials)
+    if (!stored.done.contains(trial.id))
+      left_ns += expected_trial_ns(trial);
+  if (options.verbosity != base::Verbosity::quiet)
+    spdlog::info("goes on with {}: {} of {} trials are done, about {} left", output.string(),
+                 stored.done.size(), plan.trials.size(), base::format_duration(left_ns));
+  progress.skip(static_cast<int>(stored.done.size()), left_ns);
+  return stored;
 }
 
 // Runs the plan. `supervisor` is released before anything is folded or shown, so that the others
@@ -166,12 +197,15 @@ int finish(const std::filesystem::path& output, const base::Result<void>& stored
 int lead(const World& world, Session& session, const RunOptions& options,
          const workload::Plan& plan, launch::Supervisor& supervisor, Progress& progress) {
   std::filesystem::path output = options.output.value_or(default_output());
-  if (auto begun = store::begin_run(output, make_header(world, session, options, plan)); !begun) {
+  if (!options.resume_file.empty())
+    output = options.resume_file;
+  auto begun = begin(output, options, make_header(world, session, options, plan), plan, progress);
+  if (!begun) {
     supervisor.release();
     return give_up(begun.error());
   }
-  Tally tally;
-  auto stored = measure(supervisor, plan, output, progress, tally);
+  Tally tally = begun->tally;
+  auto stored = measure(supervisor, plan, output, *begun, progress, tally);
   supervisor.release();
   return finish(output, stored, tally);
 }

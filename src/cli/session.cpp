@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/version.h"
 #include "cli/plan_file.h"
+#include "cli/resume.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -16,12 +17,6 @@ namespace {
 using base::Result;
 
 constexpr std::chrono::seconds k_inventory_patience{120}; // a cold driver can take a minute
-
-bool started_by_launcher(const World& world) {
-  constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
-  return std::any_of(k_marks.begin(), k_marks.end(),
-                     [&](const char* name) { return world.environment_by_name.contains(name); });
-}
 
 // `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
 // threads: only a binding that the user asked for is handed on.
@@ -84,15 +79,36 @@ std::optional<base::Error> own_problem(const World& world, const RunOptions& opt
   return std::nullopt;
 }
 
+// Every supervisor reads the plan file; a run file lies where the leader can write it, so the
+// leader alone reads that, and tells the others in the first exchange.
+Result<void> read_plan(RunOptions& options, const launch::Fleet& fleet, std::string& plan) {
+  if (!options.resume_file.empty()) {
+    if (fleet.rank() == 0) {
+      NCCLPROBE_TRY_ASSIGN(plan, stored_plan(options.resume_file));
+    }
+  } else if (!options.plan_file.empty()) {
+    plan = base::read_file(options.plan_file).value_or("");
+    return apply_plan_file(options.plan_file, options);
+  }
+  return {};
+}
+
+Result<void> take_leaders_plan(RunOptions& options, Session& session,
+                               launch::SupervisorReport& own) {
+  own.plan = session.reports.front().plan;
+  for (launch::SupervisorReport& report : session.reports)
+    report.plan = own.plan;
+  NCCLPROBE_TRY(launch::check_agreement(session.reports));
+  return apply_plan_text(own.plan, "the plan of " + options.resume_file, options);
+}
+
 Result<void> agree(const World& world, RunOptions& options, Session& session) {
   launch::SupervisorReport own = report_of_this_host(world);
-  Result<void> read;
-  if (!options.plan_file.empty()) {
-    own.plan = base::read_file(options.plan_file).value_or("");
-    read = apply_plan_file(options.plan_file, options);
-  }
+  Result<void> read = read_plan(options, *session.fleet, own.plan);
   own.problem = own_problem(world, options, read, session.fleet->size());
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
+  if (!options.resume_file.empty())
+    NCCLPROBE_TRY(take_leaders_plan(options, session, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
 
   session.worker = {
@@ -120,6 +136,12 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
 }
 
 } // namespace
+
+bool started_by_launcher(const World& world) {
+  constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
+  return std::any_of(k_marks.begin(), k_marks.end(),
+                     [&](const char* name) { return world.environment_by_name.contains(name); });
+}
 
 Result<void> open_session(const World& world, RunOptions& options, Session& session) {
   if (started_by_launcher(world)) {

@@ -23,6 +23,9 @@ struct World {
   bool speaks = true;                   // false on ranks other than 0 of a launched job
 };
 
+// mpirun, srun or their like.
+bool started_by_launcher(const World& world);
+
 // What is known before the first trial: who takes part, on what, with which backend. The same on
 // all supervisors.
 struct Session {
@@ -34,7 +37,7 @@ struct Session {
   launch::WorkerProgram worker;
 };
 
-// Joins the fleet (MPI only if a launcher started us), reads the plan file into `options`, takes
+// Joins the fleet (MPI only if a launcher started us), reads the plan into `options`, takes
 // inventory of each host and agrees on backend and layout. Errors: as launch/assembly.h; on a fleet
 // all supervisors fail alike. `fleet` is kept in `session` even then, so that the caller can tell
 // who should speak.

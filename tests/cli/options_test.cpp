@@ -118,6 +118,22 @@ TEST_CASE("mistakes leave with the usage code") {
   CHECK(exit_code({"--seed", "18446744073709551615"}) == base::k_exit_usage);
 }
 
+TEST_CASE("--resume takes what the run goes on with from the file, and nothing else") {
+  auto command = parse({"--resume", "run.h5", "--retry-failed", "--force", "--quiet"});
+  const RunOptions& options = std::get<RunCommand>(command).options;
+  CHECK(options.resume_file == "run.h5");
+  CHECK(options.retry_failed);
+  CHECK(options.force);
+  CHECK(std::holds_alternative<RunCommand>(parse({"--resume", "a.h5", "--output", "a.h5"})));
+  CHECK(exit_code({"--resume", "a.h5", "--output", "b.h5"}) == base::k_exit_usage);
+  CHECK(exit_code({"--resume", "a.h5", "--sizes", "1K"}) == base::k_exit_usage);
+  CHECK(exit_code({"--resume", "a.h5", "--plan", "a.toml"}) == base::k_exit_usage);
+  CHECK(exit_code({"--resume", "a.h5", "--no-sweep"}) == base::k_exit_usage);
+  CHECK(exit_code({"--force"}) == base::k_exit_usage);
+  CHECK(exit_code({"--retry-failed"}) == base::k_exit_usage);
+  CHECK(exit_code({"plan", "--resume", "a.h5"}) == base::k_exit_usage);
+}
+
 TEST_CASE("help is no mistake") {
   CHECK(exit_code({"--help"}) == base::k_exit_ok);
   CHECK(exit_code({"run", "--help"}) == base::k_exit_ok);

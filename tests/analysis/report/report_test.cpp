@@ -52,6 +52,16 @@ TEST_CASE("the report of a sweep reads as agreed") {
   check_golden("report-sweep.csv", render_report(sweep_run(), Format::csv));
 }
 
+TEST_CASE("a run that was resumed under other conditions says so in the heading") {
+  model::Run run = sweep_run();
+  run.header.forced = {"nccl on a: was 2.28.3, is 2.27.5"};
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("FORCED"));
+  CHECK_THAT(text, ContainsSubstring("2.28.3, is 2.27.5"));
+}
+
 TEST_CASE("the report of a run with failures reads as agreed") {
   check_golden("report-failures.txt", render_report(failures_run(), Format::table));
   check_golden("report-failures.json", render_report(failures_run(), Format::json));

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/resume.h"
+
+#include "base/log.h"
+#include "cli/plan_file.h"
+#include "store/run_file.h"
+
+#include <algorithm>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::fail;
+using base::Result;
+using model::OutcomeKind;
+
+// Facts by name; compared, never parsed.
+using Facts = std::map<std::string, std::string>;
+
+Facts facts_of(const model::RunHeader& header) {
+  Facts facts{{"ncclprobe", header.ncclprobe_version},
+              {"MPI", header.mpi_version.empty() ? "no mpirun" : header.mpi_version},
+              {"backend", header.backend}};
+  for (const model::Host& host : header.hosts) {
+    const std::string on = " on " + host.hostname;
+    facts["host " + host.hostname] = "there";
+    facts["processor" + on] = host.cpu_model;
+    facts["ncclprobe-worker" + on] = host.worker_version;
+    for (const model::Gpu& gpu : host.gpus)
+      facts[fmt::format("GPU {}{}", gpu.index, on)] = gpu.name + " " + gpu.uuid;
+    for (const model::Library& library : host.libraries)
+      facts[library.name + on] =
+          library.version.empty() ? "" : library.version + " " + library.path;
+  }
+  for (const model::RankPlace& place : header.ranks)
+    facts[fmt::format("rank {}", place.rank)] =
+        fmt::format("device {} of {}", place.device,
+                    header.hosts.at(static_cast<std::size_t>(place.host)).hostname);
+  for (const model::Setting& variable : header.environment)
+    facts[variable.name + " in the environment"] = "'" + variable.value + "'";
+  return facts;
+}
+
+bool ended(const model::CellRecord& cell) {
+  return cell.outcome.kind != OutcomeKind::not_run;
+}
+
+int cells_ended(const model::TrialRecord& trial) {
+  return static_cast<int>(std::ranges::count_if(trial.cells, ended));
+}
+
+bool is_failure(const model::Outcome& outcome) {
+  return outcome.kind == OutcomeKind::failed || outcome.kind == OutcomeKind::timed_out ||
+         outcome.kind == OutcomeKind::crashed;
+}
+
+bool same_cells(const model::TrialSpec& a, const model::TrialSpec& b) {
+  return std::ranges::equal(a.cells, b.cells, [&](const model::Cell& one, const model::Cell& two) {
+    return model::resume_key(a, one) == model::resume_key(b, two);
+  });
+}
+
+// The plan is made from the same text. If it is another one all the same, trials cannot be told
+// apart by their number any more.
+Result<void> check_plan(const std::filesystem::path& run_file, const model::Run& run,
+                        const workload::Plan& plan) {
+  auto planned = static_cast<int>(plan.trials.size());
+  Error error{Errc::mismatch, "", "start a new run"};
+  if (planned != run.header.planned_trials)
+    error.message = fmt::format("{} was planned with {} trials, and would have {} here and now",
+                                run_file.string(), run.header.planned_trials, planned);
+  for (const model::TrialRecord& trial : run.trials) {
+    int id = trial.spec.id;
+    if (error.message.empty() &&
+        (id < 0 || id >= planned ||
+         !same_cells(plan.trials[static_cast<std::size_t>(id)], trial.spec)))
+      error.message =
+          fmt::format("trial {} of {} ({}) is another one in the plan made here and now", id,
+                      run_file.string(), trial.spec.name);
+  }
+  return error.message.empty() ? Result<void>() : fail(std::move(error));
+}
+
+Result<void> check_machine(const std::filesystem::path& run_file, const RunOptions& options,
+                           const std::vector<std::string>& differ) {
+  if (differ.empty())
+    return {};
+  std::string list = fmt::format("\n  {}", fmt::join(differ, "\n  "));
+  if (!options.force)
+    return fail(
+        Error{Errc::mismatch,
+              fmt::format("{} was begun under other conditions:{}\n", run_file.string(), list),
+              "--force goes on all the same, and marks the file"});
+  spdlog::warn("goes on with {} under other conditions, and marks it:{}", run_file.string(), list);
+  return {};
+}
+
+} // namespace
+
+Result<std::string> stored_plan(const std::filesystem::path& run_file) {
+  NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
+  if (run.header.plan.empty())
+    return fail(Error{Errc::invalid_argument,
+                      fmt::format("{} does not hold the plan it was made from", run_file.string()),
+                      "it was written by an ncclprobe that had no --resume: start a new run"});
+  return std::move(run.header.plan);
+}
+
+std::string plan_to_store(RunOptions options, const std::vector<model::RankPlace>& ranks,
+                          bool launched) {
+  options.output.reset();
+  if (!launched) // under a launcher it decides
+    options.ranks = static_cast<int>(ranks.size());
+  return write_plan_file(options);
+}
+
+std::vector<std::string> differences(const model::RunHeader& stored, const model::RunHeader& now) {
+  const Facts before = facts_of(stored);
+  const Facts after = facts_of(now);
+  auto value = [](const Facts& facts, const std::string& name) {
+    auto found = facts.find(name);
+    return found == facts.end() || found->second.empty() ? "not there" : found->second;
+  };
+  Facts names = before;
+  names.insert(after.begin(), after.end());
+  std::vector<std::string> lines;
+  for (const auto& [name, unused] : names)
+    if (value(before, name) != value(after, name))
+      lines.push_back(
+          fmt::format("{}: was {}, is {}", name, value(before, name), value(after, name)));
+  return lines;
+}
+
+Standing standing_of(const model::TrialRecord& trial) {
+  if (is_failure(trial.outcome) ||
+      std::ranges::any_of(trial.cells, is_failure, &model::CellRecord::outcome))
+    return Standing::failed;
+  return std::ranges::all_of(trial.cells, ended) ? Standing::done : Standing::missing;
+}
+
+bool Stored::wants(const model::TrialRecord& trial) const {
+  auto stored = cells_cut_short.find(trial.spec.id);
+  return stored == cells_cut_short.end() || standing_of(trial) != Standing::missing ||
+         cells_ended(trial) > stored->second;
+}
+
+Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& options,
+                      const model::RunHeader& now, const workload::Plan& plan) {
+  NCCLPROBE_TRY_ASSIGN(const model::Run first_look, store::read_run(run_file));
+  std::vector<std::string> differ = differences(first_look.header, now);
+  NCCLPROBE_TRY(check_machine(run_file, options, differ));
+  NCCLPROBE_TRY(check_plan(run_file, first_look, plan));
+  // From here on nobody else changes it; whoever did since is heard of now.
+  NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(run_file));
+  if (!differ.empty()) {
+    for (std::string& line : differ)
+      if (std::ranges::find(run.header.forced, line) == run.header.forced.end())
+        run.header.forced.push_back(std::move(line));
+    NCCLPROBE_TRY(store::write_header(run_file, run.header));
+  }
+  Stored stored;
+  for (const model::TrialRecord& trial : run.trials) {
+    Standing standing = standing_of(trial);
+    if (standing == Standing::done || (standing == Standing::failed && !options.retry_failed)) {
+      stored.done.insert(trial.spec.id);
+      stored.tally.add(trial);
+    } else {
+      stored.cells_cut_short[trial.spec.id] = cells_ended(trial);
+    }
+  }
+  return stored;
+}
+
+} // namespace ncclprobe::cli
