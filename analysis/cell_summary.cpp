@@ -114,6 +114,7 @@ void finish(SettingResult& result) {
     result.latency = over_processes(result.processes);
   Summary of_processes = summarise(medians_ns);
   result.time_ns = of_processes.median;
+  result.interval_ns = median_interval(medians_ns, k_confidence);
 
   bool several = of_processes.count > 1;
   const Summary& spread = several ? of_processes : result.processes.front().time.over_batches_ns;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/inference.h"
 #include "analysis/statistics.h"
 #include "model/run.h"
 
@@ -20,6 +21,8 @@
 // Batches of one process are not independent of each other, processes are: with two processes or
 // more the spread is that of the processes, else, for want of better, that of the batches.
 namespace ncclprobe::analysis {
+
+inline constexpr double k_confidence = 0.95; // of intervals, each taken by itself
 
 // Time per operation of one cell in one process.
 struct CellTime {
@@ -89,6 +92,7 @@ struct SettingResult {
   int spread_count = 1; // how many batches or processes
   double lowest_ns = 0; // of the same
   double highest_ns = 0;
+  std::optional<Interval> interval_ns;  // of the median over processes; six or more have one
   std::optional<double> spread_percent; // (highest - lowest) / time; absent for a single value
 
   std::optional<double> algbw_gb_per_s;

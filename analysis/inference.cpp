@@ -76,6 +76,22 @@ double detectable_ratio(const RatioTest& test, double alpha) {
   return std::exp(upper_quantile(test.degrees_of_freedom, alpha / 2) * test.log_standard_error);
 }
 
+std::optional<Interval> median_interval(std::vector<double> values, double confidence) {
+  std::sort(values.begin(), values.end());
+  auto n = static_cast<double>(values.size());
+  double tail = 0; // chance that fewer than k + 1 values lie below the true median
+  std::optional<Interval> interval;
+  for (std::size_t k = 0; k < values.size() / 2; ++k) {
+    auto chosen = static_cast<double>(k);
+    tail += std::exp(std::lgamma(n + 1) - std::lgamma(chosen + 1) - std::lgamma(n - chosen + 1) -
+                     n * std::log(2.0));
+    if (2 * tail > 1 - confidence)
+      break;
+    interval = {values[k], values[values.size() - 1 - k]};
+  }
+  return interval;
+}
+
 std::vector<double> holm_adjusted(const std::vector<double>& p_values) {
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

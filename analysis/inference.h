@@ -30,6 +30,11 @@ std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
 // The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
 double detectable_ratio(const RatioTest& test, double alpha);
 
+// Interval of the median from order statistics, without any assumption on the distribution: the
+// k-th smallest to the k-th largest value, at least the confidence asked for (ten values: the
+// second to the ninth, 97.9%). Nothing for too few values: 95% needs six.
+std::optional<Interval> median_interval(std::vector<double> values, double confidence);
+
 // Holm's step-down adjustment: reject what comes out below alpha, and the chance of even one false
 // rejection among all is at most alpha, however the tests depend on each other. Same order as
 // given.

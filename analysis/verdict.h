@@ -3,7 +3,6 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
-#include "analysis/inference.h"
 
 #include <array>
 #include <optional>
@@ -15,8 +14,7 @@
 // Why it is done this way: analysis/METHOD.md.
 namespace ncclprobe::analysis {
 
-inline constexpr double k_alpha = 0.05;      // chance of any false verdict in a run
-inline constexpr double k_confidence = 0.95; // of intervals, each taken by itself
+inline constexpr double k_alpha = 0.05; // chance of any false verdict in a run
 inline constexpr std::size_t k_least_processes = 5;
 
 // Sizes that are alike for someone who tunes: latency-bound (to 64K), in between (to 4M),

@@ -210,8 +210,8 @@ std::string render_detectable(const std::vector<SettingRow>& rows) {
       }
   if (high == 0)
     return "";
-  std::string range = fmt::format("{:.1f}%", 100 * (low - 1));
-  if (std::string last = fmt::format("{:.1f}%", 100 * (high - 1)); last != range)
+  std::string range = percent_above(low);
+  if (std::string last = percent_above(high); last != range)
     range += " to " + last;
   return paragraph("",
                    "No difference: with the scatter of these processes a verdict needs " + range +

@@ -105,8 +105,8 @@ Json run_json(const model::Run& run) {
           {"hosts", hosts}};
 }
 
-Json interval_json(const RatioTest& test) {
-  return {rounded(test.interval.low), rounded(test.interval.high)};
+Json interval_json(const Interval& interval, double unit = 1) {
+  return {rounded(interval.low / unit), rounded(interval.high / unit)};
 }
 
 Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
@@ -121,7 +121,7 @@ Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
            baseline.lowest_ns <= result.highest_ns && result.lowest_ns <= baseline.highest_ns},
           {"verdict", model::to_string(one->verdict)},
           {"why_not_decided", one->why_not_decided},
-          {"interval", one->test ? interval_json(*one->test) : Json(nullptr)},
+          {"interval", one->test ? interval_json(one->test->interval) : Json(nullptr)},
           {"p", one->test ? rounded(one->test->p) : Json(nullptr)},
           {"adjusted_p", rounded(one->adjusted_p)},
           {"detectable_speed_ratio", rounded(one->detectable)},
@@ -153,7 +153,7 @@ Json verdicts_json(const std::vector<SettingResult>& results, const Verdicts& ve
   for (const ArmComparison& one : verdicts.arms) {
     Json cell = label_json(one.result->label);
     cell["ratio"] = rounded(one.test.ratio);
-    cell["interval"] = interval_json(one.test);
+    cell["interval"] = interval_json(one.test.interval);
     arms.push_back(std::move(cell));
   }
   return {{"answer", answer_text(settings, verdicts)},
@@ -208,6 +208,8 @@ Json result_json(const SettingResult& result, const Verdicts& verdicts, const mo
                   {"time_us", result.time_ns / 1e3},
                   {"time_min_us", result.lowest_ns / 1e3},
                   {"time_max_us", result.highest_ns / 1e3},
+                  {"time_interval_us",
+                   result.interval_ns ? interval_json(*result.interval_ns, 1e3) : Json(nullptr)},
                   {"spread_percent", nullable(result.spread_percent)},
                   {"spread_over", spread_over_text(result.spread_over)},
                   {"spread_count", result.spread_count},

@@ -59,6 +59,15 @@ std::string spread_source(const SettingResult& result) {
                                                                                 : "batches");
 }
 
+// The wider side of the median's interval.
+std::string interval_text(const SettingResult& result) {
+  if (!result.interval_ns)
+    return "-";
+  double widest_ns =
+      std::max(result.interval_ns->high - result.time_ns, result.time_ns - result.interval_ns->low);
+  return fmt::format("{:.1f}", 100 * widest_ns / result.time_ns);
+}
+
 std::string slowest_text(const SettingResult& result) {
   if (!result.slowest)
     return "-";
@@ -174,7 +183,7 @@ std::string render_figures(const model::Run& run, const Results& table) {
       columns.push_back({"busbw GB/s"});
   }
   columns.insert(columns.end(),
-                 {{"spread %"}, {"over"}, {"slowest"}, {"data", TextTable::Align::left}});
+                 {{"+-%"}, {"range%"}, {"over"}, {"slowest"}, {"data", TextTable::Align::left}});
 
   TextTable text(std::move(columns));
   for (const SettingResult* row : rows) {
@@ -192,6 +201,7 @@ std::string render_figures(const model::Run& run, const Results& table) {
       if (busbw)
         cells.push_back(format_number(row->busbw_gb_per_s));
     }
+    cells.push_back(interval_text(*row));
     cells.push_back(row->spread_percent ? fmt::format("{:.1f}", *row->spread_percent) : "-");
     cells.push_back(spread_source(*row));
     cells.push_back(slowest_text(*row));
@@ -245,7 +255,12 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
         "  GB/s",
         "1e9 bytes/s. algbw, busbw as in nccl-tests; busbw is a ring's: switches can beat it.",
         k_hang);
-  out += paragraph("  spread %", "(largest - smallest) / median of what \"over\" counts.", k_hang);
+  out += paragraph("  +-%",
+                   fmt::format("{:.0f}% interval of the median over processes, its wider side, "
+                               "without assuming a distribution; six processes or more have one.",
+                               100 * k_confidence),
+                   k_hang);
+  out += paragraph("  range%", "(largest - smallest) / median of what \"over\" counts.", k_hang);
   out +=
       paragraph("  slowest", "the slowest rank's own time against the mean of all ranks.", k_hang);
   if (!verdicts.comparisons.empty()) {

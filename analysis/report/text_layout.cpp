@@ -102,6 +102,11 @@ std::string format_number(std::optional<double> value) {
                                      : fmt::format("{:.2f}", *value);
 }
 
+std::string percent_above(double ratio) {
+  double percent = 100 * (ratio - 1);
+  return percent < 10 ? fmt::format("{:.2g}%", percent) : fmt::format("{:.0f}%", percent);
+}
+
 std::string describe(const model::CellLabel& label) {
   std::string text = fmt::format("{}, {}", label.workload, model::to_string(label.type));
   auto collective = model::parse_enum<model::Collective>(label.workload, "collective");

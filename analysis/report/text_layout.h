@@ -39,6 +39,9 @@ std::string format_size_range(const std::set<std::uint64_t>& sizes);
 // Two decimals; four below 0.01, so that small messages are not all 0.00. "-" if absent.
 std::string format_number(std::optional<double> value);
 
+// How far a ratio is above 1: "0.024%", "3.1%", "120%".
+std::string percent_above(double ratio);
+
 // "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
 std::string describe(const model::CellLabel& label);
 // The same, with ", latency of single launches" in that mode.

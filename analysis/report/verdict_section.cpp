@@ -14,10 +14,6 @@ namespace {
 
 using base::TextTable;
 
-std::string percent(double ratio) {
-  return fmt::format("{:.2g}%", 100 * (ratio - 1));
-}
-
 // "5", "5 to 10".
 std::string range_text(std::size_t low, std::size_t high) {
   return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
@@ -39,7 +35,7 @@ std::string floor_text(const Verdicts& verdicts) {
   for (std::size_t c = 0; c < k_size_classes; ++c)
     if (const auto& floor = verdicts.floors[c])
       parts.push_back(
-          fmt::format("{} {} ({})", percent(floor->ratio), k_names[c],
+          fmt::format("{} {} ({})", percent_above(floor->ratio), k_names[c],
                       count_of(static_cast<std::size_t>(floor->cells), "cell", "cells")));
   return join(parts, ", ");
 }
@@ -140,14 +136,15 @@ std::string render_method(const Verdicts& verdicts) {
       k_hang);
   out += paragraph(
       "",
-      fmt::format("Better or worse: p below {} after Holm's correction over the {} of this run, "
-                  "so that the chance of even one false verdict is at most {:.0f}%, and a ratio "
-                  "beyond the A/A noise floor. Not decided: fewer than {} processes on a side. "
-                  "Everything else is no difference.",
-                  k_alpha,
-                  count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
-                           "comparisons tested"),
-                  100 * k_alpha, k_least_processes),
+      fmt::format(
+          "Better or worse: p below {} after Holm's correction over the {} of this run, "
+          "so that even one false verdict has a chance of about {:.0f}% or less, and a ratio "
+          "beyond the A/A noise floor. Not decided: fewer than {} processes on a side. "
+          "Everything else is no difference.",
+          k_alpha,
+          count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
+                   "comparisons tested"),
+          100 * k_alpha, k_least_processes),
       k_hang);
   if (verdicts.arms.empty())
     return out + paragraph("", "A/A noise floor: not known, the default was not run in two arms.",

@@ -82,3 +82,18 @@ TEST_CASE("Holm's adjustment steps down and never falls") {
   CHECK(holm_adjusted({0.7, 0.8}) == std::vector<double>{1, 1});
   CHECK(holm_adjusted({}).empty());
 }
+
+// Ranks from the binomial distribution: 2 x P(at most 1 of 10) = 0.0215, of 2 = 0.109.
+TEST_CASE("the median's interval is of order statistics, absent where there are too few") {
+  auto ten = median_interval({10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 0.95);
+  REQUIRE(ten.has_value());
+  CHECK(ten->low == 2);
+  CHECK(ten->high == 9);
+
+  auto six = median_interval({1, 2, 3, 4, 5, 6}, 0.95); // 2 x 1/64 = 0.031
+  REQUIRE(six.has_value());
+  CHECK(six->low == 1);
+  CHECK(six->high == 6);
+  CHECK_FALSE(median_interval({1, 2, 3, 4, 5}, 0.95).has_value()); // 2 x 1/32 = 0.0625
+  CHECK_FALSE(median_interval({}, 0.95).has_value());
+}

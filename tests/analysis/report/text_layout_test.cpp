@@ -43,3 +43,9 @@ TEST_CASE("a range of sizes names its ends and how many") {
   CHECK(format_size_range({1024}) == "1K");
   CHECK(format_size_range({1024, 65536, 1048576}) == "1K-1M (3 sizes)");
 }
+
+TEST_CASE("ratios near 1 and far from it are percentages with two digits or more") {
+  CHECK(percent_above(1.00024) == "0.024%");
+  CHECK(percent_above(1.0312) == "3.1%");
+  CHECK(percent_above(6.1) == "510%");
+}
