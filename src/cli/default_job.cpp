@@ -61,6 +61,8 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.warmups, 5);
   fill(options.iterations, 20);
   fill(options.batches, 5);
+  fill(options.mode, TimingMode::batch);
+  fill(options.max_batches, 100);
   // On the CPU a cell may take long; on GPUs the same effort is milliseconds.
   if (on_cpu)
     fill(options.budget_ns, std::int64_t{250'000'000});

@@ -164,6 +164,20 @@ void declare(CLI::App& app, RunOptions& options) {
   number("--warmups,-w", options.warmups, 0, "Untimed runs before timing (default 5)");
   number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
   number("--batches", options.batches, 1, "Timed batches per cell (default 5)");
+  text("--mode", "NAME",
+       "batch (default): launches back to back; latency: one at a time, each timed on the device",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(options.mode,
+                              model::parse_enum<model::TimingMode>(value, "timing mode"));
+         return {};
+       });
+  text("--interval", "SHARE",
+       "Go on after --batches until the 95% interval of the median is within +-SHARE (1%) of it",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(options.target_interval, parse_share(value));
+         return {};
+       });
+  number("--max-batches", options.max_batches, 1, "The end of --interval (default 100)");
   duration("--budget", options.budget_ns, "Time box per cell: cuts iterations, then batches");
   duration("--cell-timeout", options.cell_deadline_ns,
            "A cell that takes longer is a hang (default 30s)");
@@ -233,6 +247,16 @@ Result<void> check_library_name(const std::string& name) {
   return fail(base::Error{Errc::invalid_argument,
                           fmt::format("'{}' is not a library that is loaded by name", name),
                           "known: nccl, nvml, cupti, cublaslt"});
+}
+
+Result<double> parse_share(const std::string& text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  double share = rest == "%" ? value / 100 : value;
+  if (error != std::errc{} || !(rest.empty() || rest == "%") || !(share > 0 && share < 1))
+    return fail(Errc::invalid_argument, "'{}' is not a share such as 1% or 0.01", text);
+  return share;
 }
 
 Result<model::Setting> parse_setting(const std::string& text) {

@@ -30,6 +30,9 @@ struct RunOptions {
   std::optional<int> warmups;
   std::optional<int> iterations;
   std::optional<int> batches;
+  std::optional<model::TimingMode> mode;
+  std::optional<double> target_interval;
+  std::optional<int> max_batches;
   std::optional<std::int64_t> budget_ns;
   std::optional<std::int64_t> cell_deadline_ns;
   std::optional<std::int64_t> startup_deadline_ns;
@@ -77,6 +80,9 @@ base::Result<void> add_rank_setting(const std::string& text,
 
 // Errors: invalid_argument unless it is one of the libraries that a worker loads by name.
 base::Result<void> check_library_name(const std::string& name);
+
+// "0.5%" or "0.005" -> 0.005. Errors: invalid_argument unless it lies between 0 and 1.
+base::Result<double> parse_share(const std::string& text);
 
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);

@@ -221,6 +221,12 @@ private:
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.batches, 1);
          }},
+        {"mode", [](Reader& self, const toml::node& node) { return self.timing_mode(node); }},
+        {"interval", [](Reader& self, const toml::node& node) { return self.interval(node); }},
+        {"max_batches",
+         [](Reader& self, const toml::node& node) {
+           return self.number(node, self.options_.max_batches, 1);
+         }},
         {"repeat",
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.repeats, 1);
@@ -257,6 +263,24 @@ private:
     NCCLPROBE_TRY_ASSIGN(auto value, text(node, "the value"));
     if (!into)
       into = std::move(value);
+    return {};
+  }
+  Result<void> timing_mode(const toml::node& node) const {
+    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "mode"));
+    auto parsed = model::parse_enum<model::TimingMode>(value, "timing mode");
+    if (!parsed)
+      return wrong(node, parsed.error());
+    if (!options_.mode)
+      options_.mode = *parsed;
+    return {};
+  }
+  Result<void> interval(const toml::node& node) const {
+    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "interval"));
+    auto parsed = parse_share(value);
+    if (!parsed)
+      return wrong(node, parsed.error());
+    if (!options_.target_interval)
+      options_.target_interval = *parsed;
     return {};
   }
   Result<void> size_list(const toml::node& node) const {

@@ -67,6 +67,11 @@ std::string write_plan_file(const RunOptions& options) {
   put("warmups", options.warmups);
   put("iterations", options.iterations);
   put("batches", options.batches);
+  if (options.mode)
+    table.insert("mode", std::string(model::to_string(*options.mode)));
+  if (options.target_interval)
+    table.insert("interval", fmt::format("{:.10g}%", 100 * *options.target_interval));
+  put("max_batches", options.max_batches);
   put("repeat", options.repeats);
   put("seed", options.seed);
   put_duration("budget", options.budget_ns);

@@ -168,8 +168,13 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.ops = *options.ops;
   request.placements = *options.placements;
   request.root = *options.root;
-  request.timing = {*options.warmups, *options.iterations, *options.batches,
-                    options.budget_ns.value_or(0)};
+  request.timing = {*options.warmups,
+                    *options.iterations,
+                    *options.batches,
+                    options.budget_ns.value_or(0),
+                    options.target_interval.value_or(0),
+                    *options.max_batches,
+                    *options.mode};
   request.cell_deadline_ns = *options.cell_deadline_ns;
   request.startup_deadline_ns = *options.startup_deadline_ns;
   request.axes = options.axes;

@@ -3,6 +3,7 @@
 
 #include "nvidia/buffer.h"
 
+#include "base/log.h"
 #include "nvidia/cuda_error.h"
 
 namespace ncclprobe::nvidia {
@@ -12,7 +13,31 @@ GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes)
   if (size_bytes == 0)
     return;
   gpu_->use();
-  memory_.reset(static_cast<std::byte*>(allocate_device_memory(size_bytes)));
+  memory_ = {static_cast<std::byte*>(allocate_device_memory(size_bytes)), DeviceMemoryDeleter{}};
+}
+
+GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
+                     const std::shared_ptr<const NcclLibrary>& nccl)
+    : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
+  if (!nccl->registers_memory())
+    base::raise(base::Errc::unsupported,
+                "NCCL {} cannot register memory: ncclMemAlloc and ncclCommRegister came with 2.19",
+                nccl->version);
+  if (size_bytes == 0)
+    return;
+  gpu_->use();
+  void* memory = nullptr;
+  if (ncclResult_t code = nccl->mem_alloc(&memory, size_bytes); code != ncclSuccess) {
+    (void)cudaGetLastError(); // else the next, innocent call reports it
+    base::raise(base::Errc::unavailable, "NCCL {}: ncclMemAlloc of {} bytes: {}", nccl->version,
+                size_bytes, nccl->get_error_string(code));
+  }
+  gpu_->forget_current();
+  memory_ = {static_cast<std::byte*>(memory), [nccl, own = gpu_](std::byte* old) {
+               own->use();
+               if (nccl->mem_free(old) != ncclSuccess)
+                 spdlog::warn("ncclMemFree failed");
+             }};
 }
 
 void GpuBuffer::check_range(std::uint64_t offset, std::uint64_t bytes) const {

@@ -4,18 +4,23 @@
 
 #include "backend/backend.h"
 #include "nvidia/gpu.h"
+#include "nvidia/nccl_library.h"
 
 #include <memory>
 
 namespace ncclprobe::nvidia {
 
-// GPU memory from cudaMalloc. Patterns are written and checked on the GPU by the oracle's own lines
-// (model/data_pattern.h). Offsets of elements are multiples of the element's size: a GPU cannot
-// load across that, and the fault would take the whole context with it, so it is checked here.
+// GPU memory from cudaMalloc, or from NCCL. Patterns are written and checked on the GPU by the
+// oracle's own lines (model/data_pattern.h). Offsets of elements are multiples of the element's
+// size: a GPU cannot load across that, and the fault would take the whole context with it, so it is
+// checked here.
 class GpuBuffer final : public backend::Buffer {
 public:
   GpuBuffer(std::shared_ptr<Gpu> gpu,
             std::uint64_t size_bytes); // Errc::unavailable if too little memory
+  // By ncclMemAlloc. Errc::unsupported: this NCCL has none; Errc::unavailable: it refused.
+  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
+            const std::shared_ptr<const NcclLibrary>& nccl);
 
   std::byte* data() const { return memory_.get(); }
   Gpu& gpu() const { return *gpu_; }
@@ -36,7 +41,7 @@ private:
 
   std::shared_ptr<Gpu> gpu_;
   std::uint64_t size_bytes_;
-  DeviceMemory<std::byte> memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 } // namespace ncclprobe::nvidia

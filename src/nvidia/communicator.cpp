@@ -236,4 +236,51 @@ void NcclCommunicator::check() {
   raise_nccl(*nccl_, code, "a communicator's work (ncclCommGetAsyncError)", __FILE__, __LINE__);
 }
 
+namespace {
+
+class NcclRegistration final : public backend::Registration {
+public:
+  NcclRegistration(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Fellowship> fellows,
+                   std::shared_ptr<Gpu> gpu, ncclComm_t comm, void* handle)
+      : nccl_(std::move(nccl)), fellows_(std::move(fellows)), gpu_(std::move(gpu)), comm_(comm),
+        handle_(handle) {}
+  // NCCL_LOCAL_REGISTER=0 makes registering a call that does nothing: then there is no handle.
+  ~NcclRegistration() override {
+    if (handle_ == nullptr || fellows_->broken)
+      return;
+    try {
+      gpu_->use();
+      if (nccl_->comm_deregister(comm_, handle_) != ncclSuccess)
+        spdlog::warn("ncclCommDeregister failed");
+    } catch (...) { // the process is about to end anyway
+    }
+  }
+  NcclRegistration(const NcclRegistration&) = delete;
+  NcclRegistration& operator=(const NcclRegistration&) = delete;
+
+private:
+  std::shared_ptr<const NcclLibrary> nccl_;
+  std::shared_ptr<Fellowship> fellows_;
+  std::shared_ptr<Gpu> gpu_;
+  ncclComm_t comm_;
+  void* handle_;
+};
+
+} // namespace
+
+// Only ncclCommRegister: windows (ncclCommWindowRegister) are another feature, with multicast.
+std::unique_ptr<backend::Registration> NcclCommunicator::register_buffer(backend::Buffer& buffer) {
+  auto& memory = static_cast<GpuBuffer&>(buffer);
+  if (!nccl_->registers_memory())
+    base::raise(base::Errc::unsupported, "NCCL {} cannot register memory", nccl_->version);
+  gpu_->use();
+  void* handle = nullptr;
+  ncclResult_t code = nccl_->comm_register(comm_, memory.data(), memory.size_bytes(), &handle);
+  gpu_->forget_current();
+  if (code != ncclSuccess)
+    base::raise(base::Errc::unsupported, "NCCL {} registers no buffer of {} bytes: {}",
+                nccl_->version, memory.size_bytes(), nccl_->get_error_string(code));
+  return std::make_unique<NcclRegistration>(nccl_, fellows_, gpu_, comm_, handle);
+}
+
 } // namespace ncclprobe::nvidia

@@ -49,6 +49,7 @@ public:
   void receive(backend::Place into, std::uint64_t count, model::DataType type, int peer,
                backend::Stream& stream) override;
   void check() override;
+  std::unique_ptr<backend::Registration> register_buffer(backend::Buffer& buffer) override;
   // Something failed with it elsewhere: the destructor will abort it.
   void give_up() { fellows_->broken = true; }
 

@@ -60,6 +60,14 @@ base::Error cuda_error(cudaError_t code) {
     return {base::Errc::unsupported, "this build has no code for this GPU: " + words,
             "it carries code for compute capabilities " NCCLPROBE_CUDA_ARCHITECTURES
             "; rebuild with NCCLPROBE_CUDA_ARCHS naming this GPU's"};
+  case cudaErrorStreamCaptureUnsupported:
+  case cudaErrorStreamCaptureInvalidated:
+  case cudaErrorStreamCaptureMerge:
+  case cudaErrorStreamCaptureUnmatched:
+  case cudaErrorStreamCaptureUnjoined:
+  case cudaErrorStreamCaptureIsolation:
+  case cudaErrorStreamCaptureImplicit:
+    return {base::Errc::unsupported, "this cannot be captured as a graph: " + words, ""};
   default:
     return {base::Errc::failed, words, ""};
   }

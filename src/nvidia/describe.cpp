@@ -50,14 +50,12 @@ int attribute(cudaDeviceAttr what, int index) {
 model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
   cudaDeviceProp properties{};
   NCCLPROBE_CUDA_CALL(cudaGetDeviceProperties(&properties, index));
-  std::array<char, 32> pci{};
-  NCCLPROBE_CUDA_CALL(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), index));
 
   model::Gpu gpu;
   gpu.index = index;
   gpu.name = properties.name;
   gpu.uuid = uuid_text(properties.uuid);
-  gpu.pci_bus_id = pci.data();
+  gpu.pci_bus_id = pci_bus_id(index);
   gpu.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
   gpu.memory_bytes = properties.totalGlobalMem;
   gpu.multiprocessors = properties.multiProcessorCount;

@@ -11,6 +11,30 @@
 
 namespace ncclprobe::nvidia {
 
+NvmlFuture start_nvml(const backend::Options& options) {
+  return std::async(std::launch::async, [options]() -> std::shared_ptr<const NvmlLibrary> {
+    try {
+      return std::make_shared<const NvmlLibrary>(options);
+    } catch (const base::Exception&) { // the inventory says why
+      return nullptr;
+    }
+  });
+}
+
+GpuDevice::GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl,
+                     NvmlFuture nvml)
+    : gpu_(std::move(gpu)), nccl_(std::move(nccl)), nvml_(std::move(nvml)),
+      pci_bus_id_(pci_bus_id(gpu_->index())) {}
+
+std::unique_ptr<backend::Buffer> GpuDevice::allocate_registrable(std::uint64_t bytes) {
+  return std::make_unique<GpuBuffer>(gpu_, bytes, nccl_);
+}
+
+std::optional<model::Condition> GpuDevice::read_condition() {
+  const auto& nvml = nvml_.get();
+  return nvml ? nvml->condition(pci_bus_id_) : std::nullopt;
+}
+
 std::unique_ptr<backend::Buffer> GpuDevice::allocate(std::uint64_t bytes) {
   return std::make_unique<GpuBuffer>(gpu_, bytes);
 }

@@ -4,23 +4,37 @@
 
 #include "backend/backend.h"
 #include "nvidia/gpu.h"
+#include "nvidia/nccl_library.h"
+#include "nvidia/nvml_library.h"
 
+#include <future>
 #include <memory>
+#include <string>
 
 namespace ncclprobe::nvidia {
 
+// NVML takes a while to start, so it does that beside the CUDA contexts; null where it cannot be
+// had.
+using NvmlFuture = std::shared_future<std::shared_ptr<const NvmlLibrary>>;
+NvmlFuture start_nvml(const backend::Options& options);
+
 class GpuDevice final : public backend::Device {
 public:
-  explicit GpuDevice(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+  GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml);
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
 
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override;
   std::unique_ptr<backend::Stream> open_stream(int priority) override;
   std::unique_ptr<backend::Event> create_event(backend::EventUse use) override;
+  std::unique_ptr<backend::Buffer> allocate_registrable(std::uint64_t bytes) override;
+  std::optional<model::Condition> read_condition() override;
   std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 
 private:
   std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<const NcclLibrary> nccl_;
+  NvmlFuture nvml_;
+  std::string pci_bus_id_;
 };
 
 } // namespace ncclprobe::nvidia

@@ -10,7 +10,8 @@ namespace ncclprobe::nvidia {
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) {
   count_gpus(); // says why there are none, before NCCL is looked for
-  return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options));
+  return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options),
+                                       start_nvml(options));
 }
 
 std::string build_description() {

@@ -5,6 +5,8 @@
 
 #include "nvidia/cuda_error.h"
 
+#include <array>
+
 namespace ncclprobe::nvidia {
 namespace {
 
@@ -36,6 +38,12 @@ int count_gpus() {
     throw base::Exception(cuda_error(code));
   }
   return count;
+}
+
+std::string pci_bus_id(int index) {
+  std::array<char, 32> text{};
+  NCCLPROBE_CUDA_CALL(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index));
+  return text.data();
 }
 
 void CurrentGpu::switch_to(int index) {

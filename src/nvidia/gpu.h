@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace ncclprobe::nvidia {
 
@@ -29,6 +30,9 @@ private:
 // GPUs that this process sees, at least one. Errors: unavailable, with the reason why there are
 // none.
 int count_gpus();
+
+// "0000:1B:00.0", by which NVML knows it whatever CUDA_VISIBLE_DEVICES says.
+std::string pci_bus_id(int index);
 
 // One opened GPU: what its buffers, streams and communicators share. They hold it, so it outlives
 // them.

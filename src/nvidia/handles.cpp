@@ -14,6 +14,12 @@ void StreamDeleter::operator()(cudaStream_t stream) const noexcept {
 void EventDeleter::operator()(cudaEvent_t event) const noexcept {
   log_cuda(cudaEventDestroy(event), "cudaEventDestroy");
 }
+void GraphDeleter::operator()(cudaGraph_t graph) const noexcept {
+  log_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+void GraphExecDeleter::operator()(cudaGraphExec_t graph) const noexcept {
+  log_cuda(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+}
 void DeviceMemoryDeleter::operator()(void* memory) const noexcept {
   log_cuda(cudaFree(memory), "cudaFree");
 }

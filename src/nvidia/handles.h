@@ -16,6 +16,12 @@ struct StreamDeleter {
 struct EventDeleter {
   void operator()(cudaEvent_t event) const noexcept;
 };
+struct GraphDeleter {
+  void operator()(cudaGraph_t graph) const noexcept;
+};
+struct GraphExecDeleter {
+  void operator()(cudaGraphExec_t graph) const noexcept;
+};
 struct DeviceMemoryDeleter {
   void operator()(void* memory) const noexcept;
 };
@@ -25,6 +31,8 @@ struct PinnedMemoryDeleter {
 
 using StreamHandle = std::unique_ptr<CUstream_st, StreamDeleter>;
 using EventHandle = std::unique_ptr<CUevent_st, EventDeleter>;
+using GraphHandle = std::unique_ptr<CUgraph_st, GraphDeleter>;
+using GraphExecHandle = std::unique_ptr<CUgraphExec_st, GraphExecDeleter>;
 template <typename T>
 using DeviceMemory = std::unique_ptr<T, DeviceMemoryDeleter>;
 template <typename T>

@@ -4,7 +4,7 @@
 #include "nvidia/nccl_backend.h"
 
 #include "base/clock.h"
-#include "nvidia/device.h"
+#include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
 
 #include <cstring>
@@ -34,10 +34,11 @@ ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
 
 } // namespace
 
-NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl) : nccl_(std::move(nccl)) {}
+NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml)
+    : nccl_(std::move(nccl)), nvml_(std::move(nvml)) {}
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
-  return std::make_unique<GpuDevice>(std::make_shared<Gpu>(index, current_));
+  return std::make_unique<GpuDevice>(std::make_shared<Gpu>(index, current_), nccl_, nvml_);
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
@@ -66,6 +67,12 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
         nccl_, depth_, fellows, static_cast<GpuDevice*>(local[i].device)->gpu(), comms[i],
         NcclCommunicator::Identity{local[i].rank, size}));
   return members;
+}
+
+std::unique_ptr<backend::Graph>
+NcclBackend::capture(std::span<const std::vector<backend::Stream*>> streams,
+                     const std::function<void()>& enqueue) {
+  return std::make_unique<GpuGraph>(streams, enqueue);
 }
 
 void NcclBackend::group_begin() {

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "nvidia/communicator.h"
+#include "nvidia/device.h"
 #include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
 
@@ -14,7 +15,7 @@ namespace ncclprobe::nvidia {
 // NCCL on CUDA streams. One thread drives it and all its GPUs.
 class NcclBackend final : public backend::Backend {
 public:
-  explicit NcclBackend(std::shared_ptr<const NcclLibrary> nccl);
+  NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml);
 
   std::string_view name() const override { return "nvidia"; }
   bool moves_data() const override { return true; }
@@ -24,6 +25,8 @@ public:
   std::vector<std::unique_ptr<backend::Communicator>>
   connect(const std::string& key, const std::vector<int>& ranks,
           std::span<const backend::Member> local, backend::Rendezvous& rendezvous) override;
+  std::unique_ptr<backend::Graph> capture(std::span<const std::vector<backend::Stream*>> streams,
+                                          const std::function<void()>& enqueue) override;
   void group_begin() override;
   void group_end() override;
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
@@ -33,6 +36,7 @@ private:
   void close_stale_groups();
 
   std::shared_ptr<const NcclLibrary> nccl_;
+  NvmlFuture nvml_;
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
 };

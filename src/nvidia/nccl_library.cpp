@@ -49,6 +49,10 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   all_to_all = library.optional<Unrooted>("ncclAlltoAll");
   gather = library.optional<Rooted>("ncclGather");
   scatter = library.optional<Rooted>("ncclScatter");
+  mem_alloc = library.optional<decltype(mem_alloc)>("ncclMemAlloc");
+  mem_free = library.optional<decltype(mem_free)>("ncclMemFree");
+  comm_register = library.optional<decltype(comm_register)>("ncclCommRegister");
+  comm_deregister = library.optional<decltype(comm_deregister)>("ncclCommDeregister");
 }
 
 void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, const char* file,

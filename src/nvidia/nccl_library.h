@@ -46,6 +46,16 @@ struct NcclLibrary {
   Unrooted all_to_all = nullptr;
   Rooted gather = nullptr;
   Rooted scatter = nullptr;
+  // With 2.19: memory that communicators can use without copying it first.
+  ncclResult_t (*mem_alloc)(void** memory, std::size_t bytes) = nullptr;
+  ncclResult_t (*mem_free)(void* memory) = nullptr;
+  ncclResult_t (*comm_register)(ncclComm_t, void* memory, std::size_t bytes,
+                                void** handle) = nullptr;
+  ncclResult_t (*comm_deregister)(ncclComm_t, void* handle) = nullptr;
+  bool registers_memory() const {
+    return mem_alloc != nullptr && mem_free != nullptr && comm_register != nullptr &&
+           comm_deregister != nullptr;
+  }
 };
 
 // Throws Errc::failed with the call's text, NCCL's words for the code and its last error, and

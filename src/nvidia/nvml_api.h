@@ -22,4 +22,9 @@ typedef struct {
   unsigned long long used;
 } nvmlMemory_t;
 
+typedef int nvmlClockType_t;
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
+typedef int nvmlTemperatureSensors_t;
+enum { NVML_TEMPERATURE_GPU = 0 };
+
 } // extern "C"

@@ -26,6 +26,14 @@ NvmlLibrary::NvmlLibrary(const backend::Options& options)
   library_.require(device_by_pci_, "nvmlDeviceGetHandleByPciBusId_v2", "");
   library_.require(memory_info_, "nvmlDeviceGetMemoryInfo", "");
   library_.require(nvlink_state_, "nvmlDeviceGetNvLinkState", "");
+  clock_info_ = library_.optional<decltype(clock_info_)>("nvmlDeviceGetClockInfo");
+  temperature_ = library_.optional<decltype(temperature_)>("nvmlDeviceGetTemperature");
+  power_usage_ = library_.optional<decltype(power_usage_)>("nvmlDeviceGetPowerUsage");
+  clock_reasons_ =
+      library_.optional<decltype(clock_reasons_)>("nvmlDeviceGetCurrentClocksEventReasons");
+  if (clock_reasons_ == nullptr) // its name before driver 535
+    clock_reasons_ =
+        library_.optional<decltype(clock_reasons_)>("nvmlDeviceGetCurrentClocksThrottleReasons");
   if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
     base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
                 error_string_(code));
@@ -53,6 +61,29 @@ std::optional<std::uint64_t> NvmlLibrary::free_bytes(const std::string& pci_bus_
   if (gpu == nullptr || memory_info_(gpu, &memory) != NVML_SUCCESS)
     return std::nullopt;
   return memory.free;
+}
+
+std::optional<model::Condition> NvmlLibrary::condition(const std::string& pci_bus_id) const {
+  nvmlDevice_t gpu = device(pci_bus_id);
+  if (gpu == nullptr)
+    return std::nullopt;
+  auto number = [&](auto function, auto... what) -> std::optional<std::int32_t> {
+    unsigned value = 0;
+    if (function == nullptr || function(gpu, what..., &value) != NVML_SUCCESS)
+      return std::nullopt;
+    return static_cast<std::int32_t>(value);
+  };
+  model::Condition condition;
+  condition.sm_clock_mhz = number(clock_info_, NVML_CLOCK_SM);
+  condition.memory_clock_mhz = number(clock_info_, NVML_CLOCK_MEM);
+  condition.temperature_c = number(temperature_, NVML_TEMPERATURE_GPU);
+  condition.power_mw = number(power_usage_);
+  unsigned long long bits = 0;
+  if (clock_reasons_ != nullptr && clock_reasons_(gpu, &bits) == NVML_SUCCESS)
+    condition.throttle_reasons = bits;
+  if (condition == model::Condition{})
+    return std::nullopt;
+  return condition;
 }
 
 std::optional<int> NvmlLibrary::active_nvlinks(const std::string& pci_bus_id) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/record.h"
 #include "nvidia/nvml_api.h"
 #include "nvidia/shared_library.h"
 
@@ -28,6 +29,9 @@ public:
   // Empty when NVML does not tell.
   std::optional<std::uint64_t> free_bytes(const std::string& pci_bus_id) const;
   std::optional<int> active_nvlinks(const std::string& pci_bus_id) const;
+  // Clocks, temperature, power and what slows it down, each as far as it can be read; empty if
+  // nothing can. For any thread.
+  std::optional<model::Condition> condition(const std::string& pci_bus_id) const;
 
 private:
   nvmlDevice_t device(const std::string& pci_bus_id) const; // null if NVML does not know it
@@ -42,6 +46,12 @@ private:
   nvmlReturn_t (*memory_info_)(nvmlDevice_t device, nvmlMemory_t* memory) = nullptr;
   nvmlReturn_t (*nvlink_state_)(nvmlDevice_t device, unsigned link,
                                 nvmlEnableState_t* active) = nullptr;
+  // Optional.
+  nvmlReturn_t (*clock_info_)(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) = nullptr;
+  nvmlReturn_t (*temperature_)(nvmlDevice_t device, nvmlTemperatureSensors_t sensor,
+                               unsigned* celsius) = nullptr;
+  nvmlReturn_t (*power_usage_)(nvmlDevice_t device, unsigned* milliwatts) = nullptr;
+  nvmlReturn_t (*clock_reasons_)(nvmlDevice_t device, unsigned long long* bits) = nullptr;
 };
 
 } // namespace ncclprobe::nvidia

@@ -24,6 +24,7 @@ class GpuStream final : public backend::Stream {
 public:
   GpuStream(std::shared_ptr<Gpu> gpu, int priority);
   cudaStream_t handle() const { return stream_.get(); }
+  const Gpu& gpu() const { return *gpu_; }
 
   void record(backend::Event& event) override; // of the same device
   void wait(backend::Event& event) override;   // of any device

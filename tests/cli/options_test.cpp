@@ -57,6 +57,12 @@ TEST_CASE("what is measured and how is read") {
                                     "3",
                                     "--batches",
                                     "2",
+                                    "--mode",
+                                    "latency",
+                                    "--interval",
+                                    "0.5%",
+                                    "--max-batches",
+                                    "50",
                                     "--budget",
                                     "250ms",
                                     "--cell-timeout",
@@ -78,11 +84,23 @@ TEST_CASE("what is measured and how is read") {
   CHECK(options.warmups == 1);
   CHECK(options.iterations == 3);
   CHECK(options.batches == 2);
+  CHECK(options.mode == model::TimingMode::latency);
+  CHECK(options.target_interval == 0.005);
+  CHECK(options.max_batches == 50);
   CHECK(options.budget_ns == 250'000'000);
   CHECK(options.cell_deadline_ns == 5'000'000'000);
   CHECK(options.repeats == 4);
   CHECK(options.seed == 9);
   CHECK(options.output == "x.h5");
+}
+
+TEST_CASE("a share is a percentage or a fraction, and less than all") {
+  CHECK(parse_share("1%").value() == 0.01);
+  CHECK(parse_share("0.01").value() == 0.01);
+  for (const char* text : {"", "%", "0", "-1%", "100%", "1", "1%%", "1 %", "nan", "many"}) {
+    INFO(text);
+    CHECK_FALSE(parse_share(text).has_value());
+  }
 }
 
 TEST_CASE("several --set make axes in their order, [a,b] is one value") {

@@ -55,6 +55,9 @@ root = 1
 warmups = 0
 iterations = 7
 batches = 2
+mode = "latency"
+interval = "0.3%"
+max_batches = 30
 repeat = 5
 seed = 11
 budget = "100ms"
@@ -90,6 +93,9 @@ TEST_CASE("a plan file says anything the command line can") {
   CHECK(options.ranks == 3);
   CHECK(options.seats_per_worker == 2);
   CHECK(options.warmups == 0);
+  CHECK(options.mode == model::TimingMode::latency);
+  CHECK(options.target_interval == 0.003);
+  CHECK(options.max_batches == 30);
   CHECK(options.budget_ns == 100'000'000);
   CHECK(options.startup_deadline_ns == 60'000'000'000);
   REQUIRE(options.axes.size() == 2);

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/backend.h"
+#include "nvidia/handles.h"
+#include "nvidia/stream.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace ncclprobe::nvidia {
+
+// A CUDA graph for each device, captured together, as NCCL needs it when several ranks of one
+// communicator live in a process. On each device the first stream carries the graph; the others
+// wait for it and it for them, so that the order within every stream is kept.
+class GpuGraph final : public backend::Graph {
+public:
+  GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
+           const std::function<void()>& enqueue);
+  void launch() override;
+
+private:
+  struct Part {
+    GpuStream* origin = nullptr;
+    std::vector<GpuStream*> others;
+    EventHandle fork;               // on the first stream
+    std::vector<EventHandle> joins; // on each of the others
+    GraphExecHandle graph;
+  };
+  static void fork(const Part& part);
+  static void join(const Part& part);
+
+  std::vector<Part> parts_;
+};
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/factory.h"
+#include "nvidia/gpus.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+
+TEST_CASE("a GPU tells its clocks, temperature and power, within reason") {
+  NCCLPROBE_NEEDS_GPUS(1);
+  auto backend = nvidia::make_backend({});
+  auto device = backend->open_device(0);
+
+  auto condition = device->read_condition();
+
+  if (!condition)
+    NCCLPROBE_SKIP("NVML tells nothing of this GPU");
+  if (condition->sm_clock_mhz)
+    CHECK((*condition->sm_clock_mhz >= 0 && *condition->sm_clock_mhz < 10'000));
+  if (condition->temperature_c)
+    CHECK((*condition->temperature_c > 0 && *condition->temperature_c < 120));
+  if (condition->power_mw)
+    CHECK((*condition->power_mw > 1'000 && *condition->power_mw < 3'000'000));
+}
