@@ -80,8 +80,8 @@ TEST_CASE(
     table.all_to_all = nullptr;
     table.gather = nullptr;
     table.scatter = nullptr;
-    return std::make_unique<nvidia::NcclBackend>(
-        std::make_shared<const nvidia::NcclLibrary>(table));
+    return std::make_unique<nvidia::NcclBackend>(std::make_shared<const nvidia::NcclLibrary>(table),
+                                                 nvidia::start_nvml(options));
   };
   World world(old_nccl, gpus_to_use());
 

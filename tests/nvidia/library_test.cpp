@@ -69,6 +69,7 @@ TEST_CASE("functions that came with a later NCCL are null in an earlier one") {
   CHECK(nccl.all_to_all == nullptr);
   CHECK(nccl.gather == nullptr);
   CHECK(nccl.scatter == nullptr);
+  CHECK_FALSE(nccl.registers_memory());
 }
 
 TEST_CASE("an NCCL that is too old is unsupported, with its version and path") {

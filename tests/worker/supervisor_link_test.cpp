@@ -5,6 +5,8 @@
 #include "worker/supervisor_link.h"
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <unistd.h>
 
@@ -37,10 +39,18 @@ wire::Position ask(wire::Channel& supervisor) {
   return std::get<wire::Position>((**answer).body);
 }
 
+// Of /proc/<pid>/task/<tid>/stat: "123 (name) S ...".
+bool sleeps(const std::string& state_file) {
+  std::ifstream file(state_file);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  return text.find(") S ") != std::string::npos;
+}
+
 } // namespace
 
 extern "C" __attribute__((noinline, visibility("default"))) void
-ncclprobe_test_loop(std::atomic<bool>& go_on) {
+ncclprobe_test_loop(std::atomic<bool>& entered, std::atomic<bool>& go_on) {
+  entered = true;
   while (go_on) {
   }
 }
@@ -50,14 +60,17 @@ TEST_CASE("asked where it is, a worker in an endless loop names position and fun
   lab.board.set_batch(3, 20);
   lab.board.set_launch(12);
   lab.board.set(Step::launching);
+  std::atomic<bool> entered = false;
   std::atomic<bool> go_on = true;
   wire::Position position;
 
   std::thread supervisor([&] {
+    while (!entered)
+      std::this_thread::yield();
     position = ask(*lab.supervisor);
     go_on = false;
   });
-  ncclprobe_test_loop(go_on);
+  ncclprobe_test_loop(entered, go_on);
   supervisor.join();
 
   CHECK(position.position == "launch 12 of 20 of batch 3");
@@ -71,15 +84,20 @@ TEST_CASE("asked where it is, a worker in a system call answers too") {
   REQUIRE(pipe(ends) == 0);
   wire::Position position;
 
+  std::atomic<bool> about_to_read = false;
+  std::string state_file = "/proc/self/task/" + std::to_string(gettid()) + "/stat";
   std::thread supervisor([&] {
+    while (!about_to_read || !sleeps(state_file))
+      std::this_thread::yield();
     position = ask(*lab.supervisor);
     CHECK(write(ends[1], "x", 1) == 1);
   });
   char byte = 0;
+  about_to_read = true;
   ssize_t size = read(ends[0], &byte, 1);
   supervisor.join();
 
   CHECK(size == 1); // the call was taken up again after the signal
   CHECK(position.position.empty());
-  CHECK_THAT(position.stack, ContainsSubstring("read"));
+  CHECK_THAT(position.stack, ContainsSubstring("read+"));
 }
