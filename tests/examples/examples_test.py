@@ -25,7 +25,7 @@ class Examples(ProgramTest):
         dry = self.run_program("plan", "--dry-run", "--backend", "host", "--ranks", "8",
                                "--plan", str(EXAMPLES / "nccl_sweep.toml"))
         self.assertEqual(dry.returncode, 0, dry.stderr)
-        self.assertIn("22 trials on 8 ranks", dry.stdout)  # 3 x (2 x 3 + default) + default
+        self.assertIn("40 trials on 8 ranks", dry.stdout)  # 5 x (2 x 3 + default twice)
         self.assertIn("NCCL_ALGO=Tree NCCL_PROTO=LL128", dry.stdout)
 
     def test_two_hosts_on_one_runs_on_the_cpu_too(self):
