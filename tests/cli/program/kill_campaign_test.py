@@ -81,7 +81,11 @@ class KillCampaign(ProgramTest):
         run.wait(timeout=60)
         self.wait_until(lambda: not self.processes(), 10, "no process left")
         self.assertEqual(segments() - shared_before, set())
-        self.hits[f"{what if not over else 'too late'}, {moment}, {'mpirun' if launcher else 'alone'}"] += 1
+        if over:
+            self.hits["(too late: the run was over)"] += 1
+        else:
+            self.kills += 1
+            self.hits[f"{what}, {moment}, {'mpirun' if launcher else 'alone'}"] += 1
 
         said = len(re.findall(r"^\[\d+/\d+\] .*  ok", (self.folder / "stderr").read_text(), re.MULTILINE))
         parts = pathlib.Path(str(self.run_file) + ".parts")
@@ -90,6 +94,10 @@ class KillCampaign(ProgramTest):
             self.hits["(before the run file was begun)"] += 1
             self.measure(*PLAN, launcher=launcher)  # nothing is in the way
             return
+        if any(path.suffix == ".tmp" for path in [*parts.glob("*"), *self.folder.glob("run-*")]):
+            self.hits["(left a file half written)"] += 1
+        if self.run_file.exists() and parts.exists():
+            self.hits["(left parts beside the folded file)"] += 1
         # Reading folds: in a copy, so that what is resumed lies as the kill left it.
         copy = self.folder / "copy"
         copy.mkdir()
@@ -117,12 +125,15 @@ class KillCampaign(ProgramTest):
         print(f"seed {SEED}", flush=True)
         chance = random.Random(SEED)
         self.hits = collections.Counter()
+        self.kills = 0
         began = time.monotonic()
         self.measure(*PLAN)
         self.whole_s = time.monotonic() - began
         self.trials = len({row["trial"] for row in self.report()})
         self.run_file.unlink()
-        for number in range(KILLS):
+        number = 0
+        while self.kills < KILLS and number < 2 * KILLS:
+            number += 1
             with self.subTest(number=number, seed=SEED):
                 self.one_kill(number, random.Random(chance.random()))
             for path in self.folder.glob("run-*"):
@@ -130,6 +141,7 @@ class KillCampaign(ProgramTest):
             shutil.rmtree(self.folder / "copy", ignore_errors=True)
         for what, count in sorted(self.hits.items()):
             print(f"{count:5} {what}")
+        self.assertEqual(self.kills, KILLS, "too many runs were over before they could be hit")
 
 
 if __name__ == "__main__":
