@@ -120,7 +120,8 @@ class Failures(ProgramTest):
     def test_a_stopped_worker_is_a_hang_that_costs_its_deadline(self):
         run = self.start_program(*ONE_CELL, "--budget", "1h", "--cell-timeout", "4s", "--repeat", "1",
                                  "--output", str(self.run_file))
-        worker = self.wait_until(lambda: self.processes("ncclprobe-worker"), what="a worker")[0]
+        # One alone may be the inventory.
+        worker = self.wait_until(lambda: len(found := self.processes("ncclprobe-worker")) == 2 and found, what="two workers")[0]
         time.sleep(1)
         os.kill(worker, signal.SIGSTOP)
 
