@@ -14,7 +14,7 @@
 // Why it is done this way: analysis/METHOD.md.
 namespace ncclprobe::analysis {
 
-inline constexpr double k_alpha = 0.05; // chance of any false verdict in a run
+inline constexpr double k_alpha = 0.01; // chance of any false verdict in a run
 inline constexpr std::size_t k_least_processes = 5;
 
 // Sizes that are alike for someone who tunes: latency-bound (to 64K), in between (to 4M),

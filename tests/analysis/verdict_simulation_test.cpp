@@ -95,8 +95,9 @@ int false_runs(std::uint64_t seed, const Draw& of_process, const Draw& of_cell) 
   return runs;
 }
 
-// 5% of 200 runs is 10; with that rate 18 or more happen once in a hundred (binomial).
-constexpr int k_most_false_runs = 17;
+// 1% of 200 runs is 2; with 1.4%, the worst seen in 2,000 runs, 9 or more happen once in five
+// hundred (binomial).
+constexpr int k_most_false_runs = 8;
 
 } // namespace
 
@@ -149,6 +150,6 @@ TEST_CASE("a difference of 5% is found where processes scatter by 1%") {
   }
 
   INFO("found " << found << " of " << k_runs * k_cells << ", false " << other);
-  CHECK(found > 0.8 * k_runs * k_cells);
+  CHECK(found > 0.7 * k_runs * k_cells);
   CHECK(other <= k_most_false_runs);
 }
