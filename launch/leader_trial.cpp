@@ -33,8 +33,9 @@ int weight(Trouble::Kind kind) {
   }
 }
 
+// Start-up may begin anew after each gate; before the second, the trial before may still leave.
 std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
-  std::chrono::nanoseconds sum{spec.startup_deadline_ns + 2 * spec.teardown_deadline_ns};
+  std::chrono::nanoseconds sum{3 * spec.startup_deadline_ns + 3 * spec.teardown_deadline_ns};
   for (const model::Cell& cell : spec.cells)
     sum += 2 * std::chrono::nanoseconds(cell.deadline_ns);
   return sum;
@@ -53,7 +54,8 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
 void LeaderTrial::start() {
   started_utc_ = base::utc_now();
   started_ns_ = base::monotonic_ns();
-  backstop_ = base::Deadline::after(all_deadlines(spec_) + k_backstop_slack);
+  backstop_ =
+      base::Deadline::after(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
   TrialOrder order{model::write_json(spec_)};
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     tell_(supervisor, order);
@@ -115,9 +117,9 @@ void LeaderTrial::send_stop(Haste haste) {
                           ? fast_stop_ladder()
                           : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
   reports_due_ = base::Deadline::after(total_wait(ladder) + k_report_slack);
+  // To those too that have reported: what they prepared is not to be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
-    if (!reported_.contains(supervisor))
-      tell_(supervisor, StopOrder{haste});
+    tell_(supervisor, StopOrder{haste});
 }
 
 void LeaderTrial::on_progress(int from, ProgressNote note) {
@@ -125,8 +127,13 @@ void LeaderTrial::on_progress(int from, ProgressNote note) {
   show_progress();
 }
 
+void LeaderTrial::take_the_stage() {
+  on_stage_ = true;
+  show_progress();
+}
+
 void LeaderTrial::show_progress() {
-  if (!options_.on_progress || progress_.empty())
+  if (!options_.on_progress || progress_.empty() || !on_stage_)
     return;
   auto slowest = std::min_element(progress_.begin(), progress_.end(), [](auto& a, auto& b) {
     return std::pair(a.second.cells_done, a.second.stage) <
@@ -143,11 +150,11 @@ void LeaderTrial::show_progress() {
 void LeaderTrial::on_report(int from, TrialReport report) {
   reports_[static_cast<std::size_t>(from)] = std::move(report);
   reported_.insert(from);
-  finished_ = reported_.size() == reports_.size();
+  over_ = reported_.size() == reports_.size();
 }
 
 void LeaderTrial::look_at_clock() {
-  if (finished_)
+  if (over_)
     return;
   if (backstop_.expired() && !cause_)
     on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
@@ -163,7 +170,7 @@ void LeaderTrial::look_at_clock() {
     cause_->kind = Trouble::Kind::failed;
   cause_->reason +=
       fmt::format("{}no report from supervisor{}", cause_->reason.empty() ? "" : "; ", silent);
-  finished_ = true;
+  over_ = true;
 }
 
 model::TrialRecord LeaderTrial::take_record() {

@@ -29,12 +29,17 @@ public:
   void on_trouble(Trouble trouble);
   void on_progress(int from, ProgressNote note);
   void on_report(int from, TrialReport report);
+  void on_finished(int from) { finished_.insert(from); }
   void look_at_clock();
 
-  bool over() const { return finished_; }
-  bool stopping() const { return stop_sent_; }
+  const model::TrialSpec& spec() const { return spec_; }
+  bool over() const { return over_; }
+  // All have their results and nothing went wrong: the next trial need not wait for the teardown.
+  bool only_leaving() const { return !cause_ && finished_.size() == reports_.size(); }
+  // From now on its progress is shown.
+  void take_the_stage();
   // Supervisors that never reported: nothing more can be run with them.
-  bool fleet_broken() const { return finished_ && reported_.size() < reports_.size(); }
+  bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
   bool waits_for_exchange() const { return !exchanges_.empty(); }
   // Something is due that no letter will announce.
   bool settling() const { return cause_.has_value() && !stop_sent_; }
@@ -55,10 +60,12 @@ private:
   base::Deadline backstop_ = base::Deadline::never(); // all deadlines passed, and nobody said so
   base::Deadline reports_due_ = base::Deadline::never();
   bool stop_sent_ = false;
-  bool finished_ = false;
+  bool over_ = false;
+  bool on_stage_ = false;
   std::map<std::string, wire::Exchange> exchanges_;
   std::vector<TrialReport> reports_;
   std::set<int> reported_;
+  std::set<int> finished_;
   std::map<int, ProgressNote> progress_;
   int cells_shown_ = -1;
   std::string phase_shown_;

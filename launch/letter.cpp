@@ -21,6 +21,13 @@ void unpack(Unpacker& in, TrialOrder& order) {
   order.spec = in.text();
 }
 
+void pack(Packer& out, const Prepare& next) {
+  out.text(next.spec);
+}
+void unpack(Unpacker& in, Prepare& next) {
+  next.spec = in.text();
+}
+
 void pack(Packer& out, const StopOrder& order) {
   out.number(static_cast<std::int32_t>(order.haste));
 }
@@ -30,6 +37,8 @@ void unpack(Unpacker& in, StopOrder& order) {
 
 void pack(Packer&, const Release&) {}
 void unpack(Unpacker&, Release&) {}
+void pack(Packer&, const Finished&) {}
+void unpack(Unpacker&, Finished&) {}
 
 void pack(Packer& out, const wire::Exchange& exchange) {
   out.text(exchange.key);
@@ -186,10 +195,12 @@ void unpack(Unpacker& in, WorkerReport& worker) {
 void pack(Packer& out, const TrialReport& report) {
   pack(out, report.workers);
   out.number(report.startup_ns);
+  out.number<std::uint8_t>(report.prepared ? 1 : 0);
 }
 void unpack(Unpacker& in, TrialReport& report) {
   unpack(in, report.workers);
   report.startup_ns = in.number<std::int64_t>();
+  report.prepared = in.number<std::uint8_t>() != 0;
 }
 
 template <std::size_t Index = 0>

@@ -17,6 +17,10 @@ namespace ncclprobe::launch {
 struct TrialOrder {
   std::string spec; // JSON
 };
+// The trial that will most likely be ordered next, under the letter's number.
+struct Prepare {
+  std::string spec; // JSON, to the byte what the order will say
+};
 enum class Haste { normal, fast };
 struct StopOrder {
   Haste haste = Haste::normal;
@@ -35,9 +39,10 @@ struct ProgressNote {
   std::string phase;  // of its slowest rank
   int stage = 0;      // how far that phase is
 };
+struct Finished {}; // all its ranks have their results: what is left is teardown
 
 using LetterBody = std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart,
-                                ProgressNote, Trouble, TrialReport>;
+                                ProgressNote, Trouble, TrialReport, Prepare, Finished>;
 
 struct Letter {
   int trial = 0;

@@ -26,9 +26,10 @@ StopLadder ladder_of(const SupervisorOptions& options, Haste haste) {
 } // namespace
 
 LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
-                       const SupervisorOptions& options, Tell tell_leader)
-    : spec_(std::move(spec)), options_(options), tell_leader_(std::move(tell_leader)),
-      host_of_rank_(layout.host_of_rank()), host_names_(layout.hosts) {
+                       const SupervisorOptions& options, Standing standing, Tell tell_leader)
+    : spec_(std::move(spec)), options_(options), standing_(standing),
+      tell_leader_(std::move(tell_leader)), host_of_rank_(layout.host_of_rank()),
+      host_names_(layout.hosts), prepared_by_(base::Deadline::after(options.prepare_patience)) {
   host_of_rank_.resize(static_cast<std::size_t>(spec_.ranks));
   for (const RankSeat& seat : layout.seats) {
     if (seat.supervisor != supervisor || seat.rank >= spec_.ranks)
@@ -89,9 +90,67 @@ void LocalTrial::serve(const std::vector<pollfd>& polled) {
         hear(worker, std::move(event));
   if (!stopping_) {
     look_at_deadlines();
-    tell_progress();
+    if (standing_ == Standing::ordered)
+      tell_progress();
   }
   report_if_over();
+}
+
+void LocalTrial::promote() {
+  standing_ = Standing::ordered;
+  was_prepared_ = true;
+  spawned_ns_ = base::monotonic_ns();
+  for (auto& [rank, watch] : watches_)
+    watch.go_on();
+  for (auto& [key, pending] : exchanges_)
+    if (key != wire::k_measure_key && complete(key))
+      pass_on(pending);
+}
+
+void LocalTrial::discard(Haste haste) {
+  discarded_ = true;
+  stop(haste);
+}
+
+bool LocalTrial::complete(const std::string& key) const {
+  auto found = exchanges_.find(key);
+  return found != exchanges_.end() &&
+         found->second.exchange.contributions.size() == found->second.expected;
+}
+
+bool LocalTrial::at_turn() const {
+  return complete(wire::k_turn_key);
+}
+
+bool LocalTrial::opened() const {
+  return std::all_of(watches_.begin(), watches_.end(),
+                     [](const auto& entry) { return entry.second.opened(); });
+}
+
+bool LocalTrial::at_measure_gate() const {
+  return complete(wire::k_measure_key) && !measure_gate_open_;
+}
+
+void LocalTrial::open_measure_gate() {
+  measure_gate_open_ = true;
+  if (complete(wire::k_measure_key))
+    pass_on(exchanges_.at(wire::k_measure_key));
+}
+
+bool LocalTrial::past_measure_gate() const {
+  return measure_gate_open_ || std::any_of(watches_.begin(), watches_.end(), [](const auto& entry) {
+           return entry.second.started();
+         });
+}
+
+bool LocalTrial::waits_for_exchange() const {
+  return std::any_of(exchanges_.begin(), exchanges_.end(),
+                     [](const auto& entry) { return entry.second.sent; });
+}
+
+bool LocalTrial::lost() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const Worker& worker) { return worker.handle && worker.handle->lost(); });
 }
 
 void LocalTrial::hear(Worker& worker, WorkerEvent event) {
@@ -151,6 +210,10 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
                                  [](const auto& entry) { return entry.second.started(); });
   if (startup_ns_ == 0 && all_started)
     startup_ns_ = base::monotonic_ns() - spawned_ns_;
+  bool all_done = std::all_of(watches_.begin(), watches_.end(),
+                              [](const auto& entry) { return entry.second.done(); });
+  if (all_done && !std::exchange(told_finished_, true))
+    tell_leader_(Finished{});
 }
 
 void LocalTrial::hear_exit(Worker& worker, const ExitStatus& status) {
@@ -199,15 +262,27 @@ void LocalTrial::contribute(Worker& worker, wire::Exchange exchange) {
     if (!pending.exchange.contributions.try_emplace(rank, std::move(bytes)).second)
       return break_protocol(worker,
                             fmt::format("contributed to exchange '{}' twice", exchange.key));
-  if (pending.exchange.contributions.size() == pending.expected && !pending.sent) {
-    pending.sent = true;
+  // What it waits for from here on is not its own doing, and has a limit of its own.
+  if (exchange.key == wire::k_measure_key)
+    for (RankWatch* watch : watches_of(worker))
+      watch->hold();
+  bool kept = standing_ == Standing::prepared ||
+              (exchange.key == wire::k_measure_key && !measure_gate_open_);
+  if (!kept && complete(exchange.key))
+    pass_on(pending);
+}
+
+void LocalTrial::pass_on(PendingExchange& pending) {
+  if (!std::exchange(pending.sent, true))
     tell_leader_(ExchangePart{pending.exchange});
-  }
 }
 
 void LocalTrial::deliver(const wire::Exchange& whole) {
   if (exchanges_.erase(whole.key) == 0)
     return;
+  if (whole.key == wire::k_measure_key)
+    for (auto& [rank, watch] : watches_)
+      watch.go_on();
   for (Worker& worker : workers_) {
     auto drives = [&](int rank) {
       return std::any_of(worker.seats.begin(), worker.seats.end(),
@@ -227,12 +302,21 @@ void LocalTrial::tell_trouble(Worker& worker, Trouble::Kind kind, std::string re
                               std::vector<int> ranks) {
   if (std::exchange(worker.troubled, true))
     return;
+  if (standing_ == Standing::prepared) {
+    spoilt_ = fmt::format("rank(s) {}: {}", model::format_ranks(ranks), reason);
+    return;
+  }
   const RankWatch& watch = watches_.at(ranks.front());
   tell_leader_(Trouble{kind, std::move(reason), std::move(ranks), watch.report().phase,
                        watch.current_cell(), 0});
 }
 
 void LocalTrial::look_at_deadlines() {
+  if (standing_ == Standing::prepared) {
+    if (!at_turn() && prepared_by_.expired() && spoilt_.empty())
+      spoilt_ = fmt::format("not prepared within {} ms", options_.prepare_patience.count());
+    return;
+  }
   if (timed_out_)
     return;
   Trouble trouble;
@@ -301,8 +385,11 @@ void LocalTrial::report_if_over() {
   if (!all_over || reported_)
     return;
   reported_ = true;
+  if (discarded_)
+    return;
   TrialReport report;
   report.startup_ns = startup_ns_;
+  report.prepared = was_prepared_;
   for (Worker& worker : workers_) {
     WorkerReport& one = report.workers.emplace_back();
     model::WorkerRecord& record = one.record;

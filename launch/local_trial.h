@@ -16,12 +16,31 @@ namespace ncclprobe::launch {
 
 // One supervisor's part of one trial: its workers, from spawn until their groups are gone. Tells
 // the leader what happens (exchange parts, progress, trouble, at last the report). Never waits.
+//
+// Two exchanges are gates. At k_turn_key a trial that is only prepared is kept; until promote() the
+// leader hears nothing of it. At k_measure_key every trial is kept until open_measure_gate().
 class LocalTrial {
 public:
   using Tell = std::function<void(LetterBody)>;
+  enum class Standing { ordered, prepared };
 
   LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
-             const SupervisorOptions& options, Tell tell_leader);
+             const SupervisorOptions& options, Standing standing, Tell tell_leader);
+
+  // It is its turn.
+  void promote();
+  // Only prepared: all its ranks have opened their devices and wait.
+  bool at_turn() const;
+  // Only prepared: something went wrong, and what.
+  const std::string& spoilt() const { return spoilt_; }
+  // Ends it without a word to the leader.
+  void discard(Haste haste);
+
+  bool opened() const; // all ranks are past their own devices
+  // All ranks are connected and wait for open_measure_gate().
+  bool at_measure_gate() const;
+  void open_measure_gate();
+  bool past_measure_gate() const; // or it never came to one
 
   void watch(std::vector<pollfd>& into);
   void serve(const std::vector<pollfd>& polled);
@@ -29,11 +48,12 @@ public:
   void stop(Haste haste);
 
   bool over() const { return reported_; }
+  bool lost() const; // a worker did not die
   // Something is due soon that no descriptor of ours will announce: a group's end, or everybody's
   // contributions to an exchange.
   bool ending() const;
-  bool waits_for_exchange() const { return !exchanges_.empty(); }
-  bool measuring() const; // all ranks are in cells
+  bool waits_for_exchange() const; // of others
+  bool measuring() const;          // all ranks are in cells
 
 private:
   struct Worker {
@@ -53,6 +73,8 @@ private:
   void hear_message(Worker& worker, wire::Message message);
   void hear_exit(Worker& worker, const ExitStatus& status);
   void contribute(Worker& worker, wire::Exchange exchange);
+  bool complete(const std::string& key) const;
+  void pass_on(PendingExchange& pending);
   void break_protocol(Worker& worker, const std::string& what);
   void tell_trouble(Worker& worker, Trouble::Kind kind, std::string reason, std::vector<int> ranks);
   void look_at_deadlines();
@@ -63,6 +85,7 @@ private:
 
   model::TrialSpec spec_;
   const SupervisorOptions& options_;
+  Standing standing_;
   Tell tell_leader_;
   std::vector<int> host_of_rank_;
   std::vector<std::string> host_names_;
@@ -73,6 +96,12 @@ private:
   std::int64_t startup_ns_ = 0;
   ProgressNote told_{-1, "", 0};
   base::Deadline next_progress_ = base::Deadline::after(std::chrono::nanoseconds(0));
+  base::Deadline prepared_by_;
+  std::string spoilt_;
+  bool was_prepared_ = false;
+  bool measure_gate_open_ = false;
+  bool told_finished_ = false;
+  bool discarded_ = false;
   bool timed_out_ = false;
   bool stopping_ = false;
   bool reported_ = false;

@@ -85,6 +85,14 @@ void RankWatch::on_exit() {
     report_.phase = "done";
 }
 
+void RankWatch::hold() {
+  deadline_ = base::Deadline::never();
+}
+
+void RankWatch::go_on() {
+  allow(spec_.startup_deadline_ns);
+}
+
 int RankWatch::stage() const {
   if (done_)
     return 4;

@@ -23,9 +23,12 @@ public:
   std::optional<std::string> on_evidence(model::Evidence evidence);
   std::optional<std::string> on_done();
   void on_exit(); // nothing more is expected
+  void hold();    // it waits for what is not its own doing
+  void go_on();   // no longer: it has as long for its start-up as a fresh one
 
   bool done() const { return done_; }
-  bool started() const { return started_; } // past start-up
+  bool started() const { return started_; }                                // past start-up
+  bool opened() const { return stage() >= 2 && report_.phase != "ready"; } // past its devices
   bool measuring() const { return started_ && !done_ && cells_ended() < cells_; }
   bool late() const { return deadline_.expired(); }
   std::int64_t limit_ns() const { return limit_ns_; }

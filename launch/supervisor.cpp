@@ -5,11 +5,12 @@
 
 #include "base/log.h"
 #include "launch/leader_trial.h"
-#include "launch/local_trial.h"
+#include "launch/local_trials.h"
 #include "model/json.h"
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -26,19 +27,26 @@ constexpr int k_leader = 0;
 struct Supervisor::Impl {
   Impl(Fleet& fleet_in, Layout layout_in, SupervisorOptions options_in)
       : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
-        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        local(layout, fleet.rank(), options,
+              [this](int number, LetterBody body) { tell(k_leader, number, std::move(body)); }) {
     adopt_orphans();
   }
 
-  void tell(int supervisor, LetterBody body) {
-    fleet.post(supervisor, encode(Letter{trial, std::move(body)}));
+  void tell(int supervisor, int number, LetterBody body) {
+    fleet.post(supervisor, encode(Letter{number, std::move(body)}));
   }
 
   // One turn of the event loop: letters, workers, clocks, then a wait for what comes next.
   void turn();
   bool take_letters();
   void take(int from, Letter letter);
-  void begin_local(int number, const std::string& spec);
+  void take_as_leader(int from, Letter letter);
+  LeaderTrial* find(int number);
+  void begin(const model::TrialSpec& spec);
+  void announce(const model::TrialSpec& spec);
+  void begin_ahead(std::span<const model::TrialSpec> upcoming);
+  void abandon_ahead();
   void act_on_stop_request();
   int patience_ms() const;
 
@@ -51,62 +59,59 @@ struct Supervisor::Impl {
   bool released = false;
   bool no_more_trials = false; // on the leader
   std::string why_no_more;
-  int trial = 0; // the leader's running number
-  std::optional<LocalTrial> local;
-  std::optional<LeaderTrial> leading;
+  LocalTrials local;
+
+  // The leader's.
+  int last_number = 0;                // of the trial ordered last
+  std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
+  std::optional<model::TrialSpec> announced; // to be prepared for the next number
   std::int64_t last_event_ns = base::monotonic_ns();
 };
-
-void Supervisor::Impl::begin_local(int number, const std::string& spec_json) {
-  trial = number;
-  auto spec = model::parse_json<model::TrialSpec>(spec_json);
-  if (!spec) { // builds that differ; the leader has to hear something
-    tell(k_leader, Trouble{Trouble::Kind::failed,
-                           fmt::format("supervisor {}: {}", fleet.rank(), spec.error().text()),
-                           {},
-                           "",
-                           -1,
-                           0});
-    tell(k_leader, TrialReport{});
-    return;
-  }
-  local.emplace(std::move(*spec), layout, fleet.rank(), options,
-                [this](LetterBody body) { tell(k_leader, std::move(body)); });
-}
 
 void Supervisor::Impl::take(int from, Letter letter) {
   if (std::holds_alternative<Release>(letter.body)) {
     released = true;
-    return;
+    local.discard_prepared(Haste::normal, "the run is over");
+  } else if (auto* order = std::get_if<TrialOrder>(&letter.body)) {
+    local.order(letter.trial, std::move(order->spec));
+  } else if (auto* next = std::get_if<Prepare>(&letter.body)) {
+    local.prepare(letter.trial, std::move(next->spec));
+  } else if (auto* stop = std::get_if<StopOrder>(&letter.body)) {
+    local.stop(letter.trial, stop->haste);
+  } else if (auto* whole = std::get_if<ExchangeWhole>(&letter.body)) {
+    local.deliver(letter.trial, whole->exchange);
+  } else {
+    take_as_leader(from, std::move(letter));
   }
-  if (auto* order = std::get_if<TrialOrder>(&letter.body))
-    return begin_local(letter.trial, order->spec);
-  if (auto* trouble = std::get_if<Trouble>(&letter.body);
-      trouble != nullptr && trouble->kind == Trouble::Kind::interrupted) {
+}
+
+LeaderTrial* Supervisor::Impl::find(int number) {
+  auto found = leading.find(number);
+  return found == leading.end() ? nullptr : &found->second;
+}
+
+void Supervisor::Impl::take_as_leader(int from, Letter letter) {
+  auto* trouble = std::get_if<Trouble>(&letter.body);
+  if (trouble != nullptr && trouble->kind == Trouble::Kind::interrupted) {
     no_more_trials = true;
     why_no_more = trouble->reason;
-    if (leading)
-      leading->on_trouble(std::move(*trouble));
+    for (auto& [number, one] : leading)
+      one.on_trouble(*trouble);
     return;
   }
-  if (letter.trial != trial)
+  LeaderTrial* one = find(letter.trial);
+  if (one == nullptr)
     return;
-  if (local) {
-    if (auto* stop = std::get_if<StopOrder>(&letter.body))
-      return local->stop(stop->haste);
-    if (auto* whole = std::get_if<ExchangeWhole>(&letter.body))
-      return local->deliver(whole->exchange);
-  }
-  if (!leading)
-    return;
+  if (trouble != nullptr)
+    one->on_trouble(std::move(*trouble));
   if (auto* part = std::get_if<ExchangePart>(&letter.body))
-    leading->on_exchange(std::move(part->exchange));
-  if (auto* trouble = std::get_if<Trouble>(&letter.body))
-    leading->on_trouble(std::move(*trouble));
+    one->on_exchange(std::move(part->exchange));
   if (auto* note = std::get_if<ProgressNote>(&letter.body))
-    leading->on_progress(from, std::move(*note));
+    one->on_progress(from, std::move(*note));
   if (auto* report = std::get_if<TrialReport>(&letter.body))
-    leading->on_report(from, std::move(*report));
+    one->on_report(from, std::move(*report));
+  if (std::holds_alternative<Finished>(letter.body))
+    one->on_finished(from);
 }
 
 bool Supervisor::Impl::take_letters() {
@@ -128,25 +133,28 @@ bool Supervisor::Impl::take_letters() {
 void Supervisor::Impl::act_on_stop_request() {
   if (!stop_requested || std::exchange(stop_acted_on, true))
     return;
-  tell(k_leader, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
-  if (local)
-    local->stop(Haste::fast); // at once: the launcher gives under a second
+  tell(k_leader, 0, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
+  local.stop_all(Haste::fast); // at once: the launcher gives under a second
 }
 
 // The workers' descriptors wake the loop; only letters have to be looked for. How often: as rarely
 // as costs little (a fiftieth) on top of what has been waited already.
 int Supervisor::Impl::patience_ms() const {
-  if (local && local->ending())
+  if (local.ending())
     return 1;
-  if (leading && leading->settling())
+  bool settling = false;
+  bool exchanging = local.waits_for_exchange();
+  for (const auto& [number, one] : leading) {
+    settling = settling || one.settling();
+    exchanging = exchanging || one.waits_for_exchange();
+  }
+  if (settling)
     return 2;
   if (fleet.size() == 1)
     return 50; // letters come from nobody else; deadlines are not that sharp
   auto waited_ms = static_cast<int>(
       std::min<std::int64_t>((base::monotonic_ns() - last_event_ns) / 1'000'000, 1'000'000));
-  bool exchanging =
-      (local && local->waits_for_exchange()) || (leading && leading->waits_for_exchange());
-  if (!exchanging && local && local->measuring())
+  if (!exchanging && local.measuring())
     return 20;
   return std::clamp(waited_ms / 50, 1, exchanging ? 5 : 20);
 }
@@ -155,8 +163,7 @@ void Supervisor::Impl::turn() {
   bool any = take_letters();
   act_on_stop_request();
   std::vector<pollfd> watched{{wake.get(), POLLIN, 0}};
-  if (local)
-    local->watch(watched);
+  local.watch(watched);
   int ready = ::poll(watched.data(), watched.size(), any ? 0 : patience_ms());
   if (ready > 0 || any)
     last_event_ns = base::monotonic_ns();
@@ -165,16 +172,50 @@ void Supervisor::Impl::turn() {
     (void)!::read(wake.get(), &count, sizeof count);
   }
   act_on_stop_request();
-  if (local) {
-    if (ready < 0) // interrupted by a signal: nothing is known
-      for (pollfd& entry : watched)
-        entry.revents = 0;
-    local->serve(watched);
-    if (local->over())
-      local.reset();
-  }
-  if (leading)
-    leading->look_at_clock();
+  if (ready < 0) // interrupted by a signal: nothing is known
+    for (pollfd& entry : watched)
+      entry.revents = 0;
+  local.serve(watched);
+  for (auto& [number, one] : leading)
+    one.look_at_clock();
+}
+
+void Supervisor::Impl::begin(const model::TrialSpec& spec) {
+  int number = ++last_number;
+  announced.reset();
+  auto [one, fresh] = leading.try_emplace(number, spec, layout, fleet.size(), options,
+                                          [this, number](int supervisor, LetterBody body) {
+                                            tell(supervisor, number, std::move(body));
+                                          });
+  one->second.start();
+}
+
+void Supervisor::Impl::announce(const model::TrialSpec& spec) {
+  if (announced == spec)
+    return;
+  announced = spec;
+  Prepare next{model::write_json(spec)};
+  for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
+    tell(supervisor, last_number + 1, next);
+}
+
+// The next trial need not wait until this one's processes are gone.
+void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
+  if (upcoming.empty() || announced != upcoming.front() || stop_requested || no_more_trials)
+    return;
+  begin(upcoming.front());
+  if (upcoming.size() > 1)
+    announce(upcoming[1]);
+}
+
+// What was begun ahead is not wanted any more.
+void Supervisor::Impl::abandon_ahead() {
+  for (auto& [number, one] : leading)
+    one.on_trouble({Trouble::Kind::interrupted, "not wanted any more", {}, "", -1, 0});
+  while (std::any_of(leading.begin(), leading.end(),
+                     [](const auto& entry) { return !entry.second.over(); }))
+    turn();
+  leading.clear();
 }
 
 Supervisor::Supervisor(Fleet& fleet, Layout layout, SupervisorOptions options)
@@ -182,7 +223,8 @@ Supervisor::Supervisor(Fleet& fleet, Layout layout, SupervisorOptions options)
 
 Supervisor::~Supervisor() = default;
 
-model::TrialRecord Supervisor::run(const model::TrialSpec& spec) {
+model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
+                                   std::span<const model::TrialSpec> upcoming) {
   Impl& impl = *impl_;
   impl.take_letters(); // somebody may have been interrupted meanwhile
   model::Outcome refused;
@@ -204,30 +246,42 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec) {
     record.started_utc = base::utc_now();
     return record;
   }
-  ++impl.trial;
-  impl.leading.emplace(
-      spec, impl.layout, impl.fleet.size(), impl.options,
-      [&impl](int supervisor, LetterBody body) { impl.tell(supervisor, std::move(body)); });
-  impl.leading->start();
-  while (!impl.leading->over())
+  if (!impl.options.prepare)
+    upcoming = {};
+  if (!impl.leading.empty() && impl.leading.begin()->second.spec() != spec)
+    impl.abandon_ahead();
+  if (impl.leading.empty())
+    impl.begin(spec);
+  auto present = impl.leading.begin();
+  if (!upcoming.empty())
+    impl.announce(upcoming.front());
+  present->second.take_the_stage();
+  while (!present->second.over()) {
     impl.turn();
-  if (impl.leading->fleet_broken()) {
+    if (impl.leading.size() == 1 && present->second.only_leaving())
+      impl.begin_ahead(upcoming);
+  }
+  if (present->second.fleet_broken()) {
     impl.no_more_trials = true;
     impl.why_no_more = "a supervisor no longer answers";
   }
-  model::TrialRecord record = impl.leading->take_record();
-  impl.leading.reset();
+  model::TrialRecord record = present->second.take_record();
+  impl.leading.erase(present);
   return record;
 }
 
 void Supervisor::release() {
-  for (int supervisor = 1; supervisor < impl_->fleet.size(); ++supervisor)
-    impl_->tell(supervisor, Release{});
+  Impl& impl = *impl_;
+  impl.abandon_ahead();
+  for (int supervisor = 0; supervisor < impl.fleet.size(); ++supervisor)
+    impl.tell(supervisor, 0, Release{});
+  while (!impl.released || !impl.local.idle())
+    impl.turn();
 }
 
 void Supervisor::follow() {
   Impl& impl = *impl_;
-  while (impl.local || !(impl.released || impl.stop_requested))
+  while (!impl.local.idle() || !(impl.released || impl.stop_requested))
     impl.turn();
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct SupervisorOptions {
   std::chrono::milliseconds kill_wait{
       5000}; // after SIGKILL: a worker that survives is reported as lost
   std::function<void(const TrialProgress&)> on_progress; // leader only
+  // Leader only: have the next trial's workers started while the present ones start up.
+  bool prepare = false;
+  // What a preparation may take; the present trial waits for it before it measures.
+  std::chrono::milliseconds prepare_patience{20'000};
 };
 
 // One supervisor's part in running trials. All supervisors of the fleet hold one, with the same
@@ -46,10 +51,10 @@ struct SupervisorOptions {
 // call follow(), which serves trials until released.
 //
 // Guarantees: run() returns when every worker process group of the trial is gone on every host (or
-// is reported lost). It takes at most the deadlines in the spec plus the stop ladder. A crash,
-// error or missed deadline on any rank stops all ranks at once. Results of cells that ended before
-// are kept. No worker outlives its supervisor by more than a moment (end of file on the
-// channel).
+// is reported lost). What was prepared for a trial to come is gone after release() or follow(). It
+// takes at most the deadlines in the spec plus the stop ladder. A crash, error or missed deadline
+// on any rank stops all ranks at once. Results of cells that ended before are kept. No worker
+// outlives its supervisor by more than a moment (end of file on the channel).
 class Supervisor {
 public:
   Supervisor(Fleet& fleet, Layout layout, SupervisorOptions options);
@@ -57,8 +62,11 @@ public:
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Leader only. Everything that can go wrong with the trial is in the record.
-  model::TrialRecord run(const model::TrialSpec& spec);
+  // Leader only. Everything that can go wrong with the trial is in the record. `upcoming` are the
+  // trials that will most likely be run next: the first is prepared during this one, and begins
+  // when this one has its results. A trial that was not announced, or differs, starts afresh.
+  model::TrialRecord run(const model::TrialSpec& spec,
+                         std::span<const model::TrialSpec> upcoming = {});
   // Leader only: the run is over.
   void release();
   // All but the leader.

@@ -37,7 +37,10 @@ struct WorkerReport {
 
 struct TrialReport {
   std::vector<WorkerReport> workers;
-  std::int64_t startup_ns = 0; // spawn until its last rank was ready for the first cell; 0 = never
+  // Spawn, or its turn if it was prepared, until its last rank was ready for the first cell; 0 =
+  // never.
+  std::int64_t startup_ns = 0;
+  bool prepared = false; // its workers had been started before their turn
 };
 
 // Why a trial has to end early.

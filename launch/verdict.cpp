@@ -206,6 +206,7 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
     record.outcome = model::worse(ended_by, record.outcome);
 
   for (TrialReport& report : reports) {
+    record.prepared = record.prepared || report.prepared;
     record.startup_ns = std::max(record.startup_ns, report.startup_ns);
     for (WorkerReport& worker : report.workers) {
       if (worker.lost) {

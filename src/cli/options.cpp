@@ -112,6 +112,11 @@ void declare(CLI::App& app, RunOptions& options) {
          "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
   number("--devices-per-worker", options.seats_per_worker, 1,
          "Ranks that one worker process drives (default 1)");
+  app.add_option("--prepare", options.prepare,
+                 "Start the next trial's workers during the start-up of the present ones: auto "
+                 "(default: on GPUs that allow it), on, off")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
 
   text("--collectives,-c", "NAME,...",
        "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "

@@ -184,6 +184,7 @@ private:
          [](Reader& self, const toml::node& node) {
            return self.plain_text(node, self.options_.output);
          }},
+        {"prepare", [](Reader& self, const toml::node& node) { return self.prepare(node); }},
         {"sizes", [](Reader& self, const toml::node& node) { return self.size_list(node); }},
         {"collectives",
          [](Reader& self, const toml::node& node) {
@@ -281,6 +282,14 @@ private:
       return wrong(node, parsed.error());
     if (!options_.target_interval)
       options_.target_interval = *parsed;
+    return {};
+  }
+  Result<void> prepare(const toml::node& node) const {
+    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "prepare"));
+    if (value != "auto" && value != "on" && value != "off")
+      return wrong(node, "prepare is auto, on or off");
+    if (!options_.prepare)
+      options_.prepare = value;
     return {};
   }
   Result<void> size_list(const toml::node& node) const {

@@ -45,6 +45,8 @@ std::string write_plan_file(const RunOptions& options) {
   };
   if (options.backend)
     table.insert("backend", *options.backend);
+  if (options.prepare)
+    table.insert("prepare", *options.prepare);
   if (options.output)
     table.insert("output", *options.output);
   if (options.collectives)

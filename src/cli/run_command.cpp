@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "cli/command_end.h"
 #include "cli/default_job.h"
+#include "cli/preparation.h"
 #include "cli/progress.h"
 #include "cli/resume.h"
 #include "store/run_file.h"
@@ -126,11 +127,13 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan, doub
 base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
                            const std::filesystem::path& output, const Stored& stored,
                            Progress& progress, Tally& tally) {
-  for (const model::TrialSpec& spec : plan.trials) {
-    if (stored.done.contains(spec.id))
-      continue;
+  std::vector<model::TrialSpec> missing;
+  std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
+               [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
+  for (std::size_t next = 0; next < missing.size(); ++next) {
+    const model::TrialSpec& spec = missing[next];
     progress.begin_trial(spec);
-    model::TrialRecord record = supervisor.run(spec);
+    model::TrialRecord record = supervisor.run(spec, std::span(missing).subspan(next + 1));
     if (stored.wants(record))
       NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
     tally.add(record);
@@ -230,6 +233,16 @@ int plan_and_lead(const World& world, Session& session, const RunOptions& option
   }
   bool quiet = options.verbosity == base::Verbosity::quiet;
   Progress progress(Progress::style_for(quiet, STDERR_FILENO), trials, expected_ns);
+  if (plan) {
+    Preparation preparation =
+        choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,
+                           session.layout, plan->trials);
+    how.prepare = preparation.on;
+    if (!preparation.on && options.prepare == "on")
+      spdlog::warn("--prepare on is not possible: {}", preparation.reason);
+    else
+      spdlog::debug("trials are {}prepared: {}", preparation.on ? "" : "not ", preparation.reason);
+  }
   how.on_progress = [&](const launch::TrialProgress& now) { progress.update(now); };
   launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
   if (!plan) {

@@ -112,6 +112,9 @@ struct TrialRecord {
   std::vector<WorkerRecord> workers;
   std::vector<Evidence> evidence; // by rank; companions only
   std::string started_utc;
+  // Its workers were started during the trial before and waited with their devices open. Then its
+  // times count from its turn, and its teardown runs beside the next trial's start-up.
+  bool prepared = false;
   std::int64_t startup_ns = 0; // spawn until all ranks were ready
   std::int64_t total_ns = 0;   // spawn until all workers were gone
   bool operator==(const TrialRecord&) const = default;

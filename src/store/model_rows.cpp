@@ -191,7 +191,8 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
                            .startup_ns = trial.startup_ns,
                            .total_ns = trial.total_ns,
                            .document = text(document_of(without_cells)),
-                           .purpose = spec.purpose});
+                           .purpose = spec.purpose,
+                           .prepared = static_cast<std::uint8_t>(trial.prepared)});
   add_settings(tables, spec.process.common, {.trial = trial_row});
   for (const auto& [rank, settings] : spec.process.per_rank)
     add_settings(tables, settings, {.trial = trial_row, .rank = rank});
@@ -221,6 +222,7 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
     trial.started_utc = text(row.started_utc);
     trial.startup_ns = row.startup_ns;
     trial.total_ns = row.total_ns;
+    trial.prepared = row.prepared != 0;
   }
   for (const WorkerRow& row : tables.workers)
     trials[row.trial].workers.push_back({.ranks = parse_list(text(row.ranks)),

@@ -195,6 +195,7 @@ struct TrialRow {
   std::int64_t startup_ns = 0, total_ns = 0;
   Text document;
   model::Purpose purpose = model::Purpose::measure;
+  std::uint8_t prepared = 0;
 };
 constexpr auto columns(TrialRow) {
   using R = TrialRow;
@@ -213,7 +214,10 @@ constexpr auto columns(TrialRow) {
       column("total_ns", &R::total_ns, "spawn until all workers were gone, ns"),
       column("document", &R::document, "the trial's spec without its cells"),
       column("purpose", &R::purpose,
-             "measure, or companion: untimed, its samples mean nothing (since 1.1)", 1));
+             "measure, or companion: untimed, its samples mean nothing (since 1.1)", 1),
+      column("prepared", &R::prepared,
+             "1: its workers were started before its turn, from which its times count (since 1.1)",
+             1));
 }
 
 // /settings: what was set, for a trial, a rank or a cell

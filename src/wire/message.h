@@ -21,6 +21,12 @@ namespace ncclprobe::wire {
 inline constexpr std::uint16_t k_protocol_version = 1;
 inline constexpr int k_channel_fd = 3; // in the worker
 
+// Exchanges of all ranks at which the supervisors may keep everybody waiting.
+// With its devices open: the workers of the next trial wait here until it is their turn.
+inline constexpr const char* k_turn_key = "turn";
+// Connected, nothing launched yet: passed when no other process of the run touches a device.
+inline constexpr const char* k_measure_key = "measure";
+
 // Worker -> supervisor, first frame.
 struct Hello {
   std::uint16_t protocol = k_protocol_version;

@@ -8,6 +8,8 @@
 #include "nvidia/factory.h"
 #include "worker/schedule_runner.h"
 
+#include <numeric>
+
 namespace ncclprobe::worker {
 namespace {
 
@@ -38,11 +40,20 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   for (const wire::Seat& seat : start.seats)
     seats.push_back({seat.rank, backend->open_device(seat.device)});
   tell_phase("ready", -1);
+  // All ranks meet twice before they launch anything: the supervisors let them go on only when
+  // nothing else of theirs disturbs.
+  std::vector<int> everybody(static_cast<std::size_t>(spec.ranks));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  std::map<int, std::string> present;
+  for (const wire::Seat& seat : start.seats)
+    present[seat.rank] = "";
+  link.exchange(wire::k_turn_key, everybody, present);
 
   ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link, board);
   tell_phase("communicator_init", -1);
   runner.connect_world();
   tell_phase("connected", -1);
+  link.exchange(wire::k_measure_key, everybody, present);
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);

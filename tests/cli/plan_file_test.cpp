@@ -44,6 +44,7 @@ std::string refusal(const std::string& content) {
 
 constexpr const char* k_full_plan = R"(
 backend = "host"
+prepare = "on"
 collectives = ["all_reduce", "send_recv"]
 types = ["f16"]
 ops = ["avg"]
@@ -86,6 +87,7 @@ TEST_CASE("a plan file says anything the command line can") {
   RunOptions options = read(k_full_plan);
 
   CHECK(options.backend == "host");
+  CHECK(options.prepare == "on");
   CHECK(options.collectives ==
         std::vector{model::Collective::all_reduce, model::Collective::send_recv});
   CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4096, 8192, 16384});
@@ -139,6 +141,7 @@ TEST_CASE("a written plan file reads back as the same options") {
 
   CHECK(write_plan_file(first) == write_plan_file(second));
   CHECK(second.sizes == first.sizes);
+  CHECK(second.prepare == first.prepare);
   CHECK(second.per_rank == first.per_rank);
   CHECK(second.settings == first.settings);
   CHECK(second.cell_deadline_ns == first.cell_deadline_ns);

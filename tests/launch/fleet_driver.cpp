@@ -88,6 +88,30 @@ void trial(launch::Fleet& fleet) {
   });
 }
 
+void prepared(launch::Fleet& fleet) {
+  launch::SupervisorOptions options =
+      test_launch::make_options("crash_in_cell", test_launch::own_environment());
+  options.prepare = true;
+  int ranks = 2 * fleet.size();
+  launch::Supervisor supervisor(fleet, test_launch::make_layout(ranks, fleet.size()), options);
+  if (fleet.rank() != 0)
+    return supervisor.follow();
+  std::vector<model::TrialSpec> plan;
+  for (int id = 0; id < 6; ++id) {
+    plan.push_back(test_launch::make_spec(ranks, 2));
+    plan.back().id = id;
+  }
+  plan[2].process.per_rank[ranks - 1] = {{"MISBEHAVE", "yes"}};
+  for (std::size_t next = 0; next < plan.size(); ++next) {
+    model::TrialRecord record = supervisor.run(plan[next], std::span(plan).subspan(next + 1));
+    expect(fleet, record.outcome.ok() == (next != 2), "all good but one: " + record.outcome.reason);
+    expect(fleet, record.prepared == (next != 0 && next != 3),
+           fmt::format("trial {} of {} prepared: the first and the one after the crash are not",
+                       next, plan.size()));
+  }
+  supervisor.release();
+}
+
 void crash(launch::Fleet& fleet) {
   supervise(fleet, "crash_in_cell", [&](launch::Supervisor& supervisor) {
     int ranks = 2 * fleet.size();
@@ -135,18 +159,21 @@ void rest(launch::Fleet& fleet) {
 
 launch::Supervisor* stopped_by_signal = nullptr;
 
-// Stays in a trial until the job is ended from outside; the leader writes what it recorded.
+// Stays in a trial, with the next one prepared, until the job is ended from outside; the leader
+// writes what it recorded.
 void wait(launch::Fleet& fleet, const char* result_file) {
-  launch::Supervisor supervisor(
-      fleet, test_launch::make_layout(fleet.size(), fleet.size()),
-      test_launch::make_options("wait_in_cell", test_launch::own_environment()));
+  launch::SupervisorOptions options =
+      test_launch::make_options("wait_in_cell", test_launch::own_environment());
+  options.prepare = true;
+  launch::Supervisor supervisor(fleet, test_launch::make_layout(fleet.size(), fleet.size()),
+                                options);
   stopped_by_signal = &supervisor;
   std::signal(SIGTERM, [](int) { stopped_by_signal->request_stop(); });
   model::TrialSpec spec = test_launch::make_spec(fleet.size(), 1);
   spec.cells[0].deadline_ns = 600'000'000'000;
   if (fleet.rank() != 0)
     return supervisor.follow();
-  model::TrialRecord record = supervisor.run(spec);
+  model::TrialRecord record = supervisor.run(spec, std::span(&spec, 1));
   std::ofstream(result_file) << model::to_string(record.outcome.kind) << ": "
                              << record.outcome.reason << std::flush;
   supervisor.release();
@@ -169,6 +196,8 @@ int main(int argc, char** argv) {
     mail(fleet);
   else if (scenario == "trial")
     trial(fleet);
+  else if (scenario == "prepared")
+    prepared(fleet);
   else if (scenario == "crash")
     crash(fleet);
   else if (scenario == "rest")

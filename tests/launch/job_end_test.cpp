@@ -21,11 +21,12 @@ using test_launch::wait_for_count;
 namespace {
 
 constexpr int k_supervisors = 2;
-constexpr std::size_t k_workers = 2 * k_supervisors; // each with a child of the same name
+// Of the trial and of the one that is prepared, each with a child of the same name.
+constexpr std::size_t k_workers = 4 * k_supervisors;
 constexpr int k_patience_s = 60;
 constexpr int k_end_within_s = 10;
 
-// A job that stays in a trial, with a token of its own.
+// A job that stays in a trial, with the next one prepared and a token of its own.
 class Job {
 public:
   Job() : token_(test_launch::make_token()), ends_(base::value_or_throw(wire::make_channel())) {

@@ -154,6 +154,8 @@ TEST_CASE("progress is that of the slowest supervisor, and told once") {
   };
 
   lab.leader.on_progress(0, {1, "cell", 3});
+  CHECK(seen.empty()); // the trial before is still on the stage
+  lab.leader.take_the_stage();
   lab.leader.on_progress(1, {0, "ready", 2});
   lab.leader.on_progress(0, {2, "cell", 3});
   lab.leader.on_progress(1, {2, "teardown", 4});

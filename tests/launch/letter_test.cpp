@@ -28,7 +28,9 @@ std::vector<LetterBody> one_of_each() {
           ExchangePart{exchange},
           ProgressNote{2, "cell", 3},
           Trouble{Trouble::Kind::timed_out, "why", {1, 2}, "cell", 1, 5},
-          TrialReport{{worker}, 99}};
+          TrialReport{{worker}, 99, true},
+          Prepare{"{}"},
+          Finished{}};
 }
 
 } // namespace

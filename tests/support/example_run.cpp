@@ -170,6 +170,7 @@ TrialRecord example_trial(int id) {
   trial.started_utc = "2026-03-01T12:35:00Z";
   trial.startup_ns = 3'100'000'000 + id;
   trial.total_ns = 9'000'000'000 + id;
+  trial.prepared = id > 0;
   for (int index = 0; index < 4; ++index) {
     spec.cells.push_back(example_cell(index));
     trial.cells.push_back(finished_cell(index, id));

@@ -60,8 +60,10 @@ std::map<int, std::string> Talk::meet(const std::string& key, const std::string&
 
 void Talk::init() {
   enter("ready");
+  meet(wire::k_turn_key, "");
   enter("communicator_init");
   meet("init", std::to_string(rank()));
+  meet(wire::k_measure_key, "");
 }
 
 void Talk::begin_cell(int cell) {

@@ -20,13 +20,14 @@ class Talk {
 public:
   explicit Talk(Guard guard = Guard::yes); // says hello and waits for the start
   int rank() const { return start_.seats.front().rank; }
+  int trial() const { return start_.spec.id; }
   int cells() const { return static_cast<int>(start_.spec.cells.size()); }
 
   void send(wire::Body body);
   void enter(const std::string& phase, int cell = -1);
   // Everybody of the trial meets under `key`; returns what the others brought.
   std::map<int, std::string> meet(const std::string& key, const std::string& bytes);
-  void init();               // ready, communicator_init and a first meeting
+  void init();               // ready, communicator_init, and the meetings of all ranks between
   void begin_cell(int cell); // enters and meets
   void end_cell(int cell);   // two batches on each of its ranks
   // Cells first .. last-1.

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/local_trials.h"
+
+#include "base/log.h"
+#include "model/json.h"
+
+#include <algorithm>
+
+namespace ncclprobe::launch {
+
+LocalTrials::LocalTrials(const Layout& layout, int supervisor, const SupervisorOptions& options,
+                         Tell tell_leader)
+    : layout_(layout), supervisor_(supervisor), options_(options),
+      tell_leader_(std::move(tell_leader)) {}
+
+LocalTrials::Numbered* LocalTrials::find(int trial) {
+  auto found = std::find_if(trials_.begin(), trials_.end(),
+                            [&](const Numbered& one) { return one.number == trial; });
+  return found == trials_.end() ? nullptr : &*found;
+}
+
+void LocalTrials::refuse(int trial, std::string reason) {
+  if (!reason.empty())
+    tell_leader_(trial, Trouble{Trouble::Kind::failed, std::move(reason), {}, "", -1, 0});
+  tell_leader_(trial, TrialReport{});
+}
+
+std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered,
+                                               LocalTrial::Standing standing) {
+  auto spec = model::parse_json<model::TrialSpec>(numbered.spec);
+  if (!spec) { // builds that differ; the leader has to hear something
+    if (standing == LocalTrial::Standing::ordered)
+      refuse(numbered.number, fmt::format("supervisor {}: {}", supervisor_, spec.error().text()));
+    return nullptr;
+  }
+  return std::make_unique<LocalTrial>(
+      std::move(*spec), layout_, supervisor_, options_, standing,
+      [this, trial = numbered.number](LetterBody body) { tell_leader_(trial, std::move(body)); });
+}
+
+void LocalTrials::order(int trial, std::string spec) {
+  bool ready = next_ && next_->number == trial && next_->spec == spec && next_->trial &&
+               next_->trial->spoilt().empty();
+  if (ready) {
+    trials_.push_back(std::move(*next_));
+    next_.reset();
+    trials_.back().trial->promote();
+    return;
+  }
+  discard_prepared(Haste::normal, "another trial was ordered");
+  waiting_ = {trial, std::move(spec), nullptr};
+  begin_what_may();
+}
+
+void LocalTrials::prepare(int trial, std::string spec) {
+  if (next_ && next_->number == trial && next_->spec == spec)
+    return;
+  discard_prepared(Haste::normal, "another trial is to be prepared");
+  next_ = {trial, std::move(spec), nullptr};
+}
+
+void LocalTrials::deliver(int trial, const wire::Exchange& whole) {
+  if (Numbered* found = find(trial))
+    found->trial->deliver(whole);
+}
+
+void LocalTrials::stop(int trial, Haste haste) {
+  discard_prepared(haste, "a trial was stopped");
+  if (Numbered* found = find(trial))
+    return found->trial->stop(haste);
+  if (waiting_ && waiting_->number == trial) {
+    waiting_.reset();
+    refuse(trial, "");
+  }
+}
+
+void LocalTrials::stop_all(Haste haste) {
+  discard_prepared(haste, "the run ends");
+  for (Numbered& one : trials_)
+    one.trial->stop(haste);
+  for (auto& one : discarded_)
+    one->discard(haste);
+  if (waiting_)
+    stop(waiting_->number, haste);
+}
+
+void LocalTrials::discard_prepared(Haste haste, const std::string& why) {
+  if (!next_)
+    return;
+  if (next_->trial) {
+    spdlog::debug("supervisor {}: what was prepared of trial {} is discarded: {}", supervisor_,
+                  next_->number, why);
+    next_->trial->discard(haste);
+    discarded_.push_back(std::move(next_->trial));
+  }
+  next_.reset();
+}
+
+void LocalTrials::watch(std::vector<pollfd>& into) {
+  for (Numbered& one : trials_)
+    one.trial->watch(into);
+  if (next_ && next_->trial)
+    next_->trial->watch(into);
+  for (auto& one : discarded_)
+    one->watch(into);
+}
+
+void LocalTrials::serve(const std::vector<pollfd>& polled) {
+  for (Numbered& one : trials_)
+    one.trial->serve(polled);
+  if (next_ && next_->trial)
+    next_->trial->serve(polled);
+  for (auto& one : discarded_)
+    one->serve(polled);
+  if (next_ && next_->trial && !next_->trial->spoilt().empty())
+    discard_prepared(Haste::normal, std::string(next_->trial->spoilt()));
+  drop_what_is_over();
+  begin_what_may();
+}
+
+void LocalTrials::drop_what_is_over() {
+  std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
+  std::erase_if(discarded_, [](const auto& one) { return one->over(); });
+}
+
+void LocalTrials::begin_what_may() {
+  if (waiting_ && trials_.empty() && discarded_.empty()) {
+    waiting_->trial = begin(*waiting_, LocalTrial::Standing::ordered);
+    if (waiting_->trial)
+      trials_.push_back(std::move(*waiting_));
+    waiting_.reset();
+  }
+  if (trials_.empty())
+    return;
+  LocalTrial& present = *trials_.back().trial;
+  if (next_ && !next_->trial && !waiting_ && present.opened() && !present.past_measure_gate()) {
+    next_->trial = begin(*next_, LocalTrial::Standing::prepared);
+    if (!next_->trial)
+      next_.reset();
+  }
+  bool alone = trials_.size() == 1 && discarded_.empty();
+  bool next_is_quiet = !next_ || !next_->trial || next_->trial->at_turn();
+  if (present.at_measure_gate() && alone && next_is_quiet)
+    present.open_measure_gate();
+}
+
+bool LocalTrials::ending() const {
+  return std::any_of(trials_.begin(), trials_.end(),
+                     [](const Numbered& one) { return one.trial->ending(); }) ||
+         std::any_of(discarded_.begin(), discarded_.end(),
+                     [](const auto& one) { return one->ending(); });
+}
+
+bool LocalTrials::waits_for_exchange() const {
+  return std::any_of(trials_.begin(), trials_.end(),
+                     [](const Numbered& one) { return one.trial->waits_for_exchange(); });
+}
+
+bool LocalTrials::measuring() const {
+  return !trials_.empty() && trials_.back().trial->measuring();
+}
+
+} // namespace ncclprobe::launch

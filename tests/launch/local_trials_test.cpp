@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Trials that are prepared while the one before is in its start-up.
+#include "processes.h"
+#include "trial_lab.h"
+
+#include "launch/supervisor.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+
+#include <algorithm>
+#include <fstream>
+
+using namespace ncclprobe;
+using model::OutcomeKind;
+using test_launch::make_spec;
+
+namespace {
+
+// One supervisor that prepares, on a local fleet.
+struct Lab {
+  std::string token = test_launch::make_token();
+  std::unique_ptr<launch::Fleet> fleet = launch::make_local_fleet();
+  launch::SupervisorOptions options;
+  std::optional<launch::Supervisor> supervisor;
+
+  explicit Lab(const std::string& worker, std::vector<std::string> environment = {}) {
+    environment.push_back(token);
+    options = test_launch::make_options(worker, environment);
+    options.prepare = true;
+  }
+  launch::Supervisor& begin(int ranks) {
+    return supervisor.emplace(*fleet, test_launch::make_layout(ranks), options);
+  }
+  std::size_t left() {
+    supervisor->release();
+    return test_launch::processes_with(token).size();
+  }
+};
+
+std::vector<model::TrialSpec> make_plan(int trials, int ranks) {
+  std::vector<model::TrialSpec> plan;
+  for (int id = 0; id < trials; ++id) {
+    plan.push_back(make_spec(ranks, 2));
+    plan.back().id = id;
+  }
+  return plan;
+}
+
+std::vector<model::TrialRecord> run_all(launch::Supervisor& supervisor,
+                                        const std::vector<model::TrialSpec>& plan) {
+  std::vector<model::TrialRecord> records;
+  for (std::size_t next = 0; next < plan.size(); ++next)
+    records.push_back(supervisor.run(plan[next], std::span(plan).subspan(next + 1)));
+  return records;
+}
+
+} // namespace
+
+TEST_CASE("the next trial starts up beside this one, but nothing else happens while one measures") {
+  support::ScratchFolder folder;
+  std::string diary = folder / "diary";
+  Lab lab("diary", {"DIARY=" + diary});
+  std::vector<model::TrialSpec> plan = make_plan(4, 2);
+  // Each but the last stays in its teardown until it is the next one's turn.
+  for (int id = 0; id < 3; ++id)
+    plan[static_cast<std::size_t>(id)].process.common = {
+        {"LEAVE_AFTER", "turn " + std::to_string(id + 1)}};
+
+  std::vector<model::TrialRecord> records = run_all(lab.begin(2), plan);
+
+  for (const model::TrialRecord& record : records) {
+    CHECK(record.outcome.reason == "");
+    CHECK(record.prepared == (record.spec.id > 0));
+    CHECK(record.workers.at(1).exit == "exit 0");
+    CHECK(record.startup_ns > 0);
+  }
+  std::vector<std::string> lines;
+  std::ifstream file(diary);
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(line);
+  auto first = [&](const std::string& line) {
+    return std::find(lines.begin(), lines.end(), line) - lines.begin();
+  };
+  auto last = [&](const std::string& line) {
+    return lines.rend() - std::find(lines.rbegin(), lines.rend(), line) - 1;
+  };
+  for (int id = 0; id < 3; ++id) {
+    std::string number = std::to_string(id);
+    std::string next = std::to_string(id + 1);
+    // Between the first that measures and the last that has measured there is nothing else.
+    CHECK(last("measured " + number) - first("measuring " + number) == 3);
+    CHECK(last("opened " + next) < first("measuring " + number));
+    CHECK(first("turn " + next) < first("left " + number));
+    CHECK(last("left " + number) < first("measuring " + next));
+  }
+  CHECK(lab.left() == 0);
+}
+
+TEST_CASE("after a failed trial the next one starts afresh") {
+  Lab lab("crash_in_cell");
+  std::vector<model::TrialSpec> plan = make_plan(3, 2);
+  plan[0].process.per_rank[1] = {{"MISBEHAVE", "yes"}};
+
+  std::vector<model::TrialRecord> records = run_all(lab.begin(2), plan);
+
+  CHECK(records[0].outcome.kind == OutcomeKind::crashed);
+  CHECK(records[1].outcome.ok());
+  CHECK(!records[1].prepared);
+  CHECK(records[2].outcome.ok());
+  CHECK(records[2].prepared);
+  CHECK(lab.left() == 0);
+}
+
+TEST_CASE("a preparation that hangs or dies is given up, and the trial started in the usual way") {
+  std::string worker = GENERATE("never_exchange", "exit_early");
+  Lab lab(worker);
+  lab.options.prepare_patience = std::chrono::milliseconds(200);
+  std::vector<model::TrialSpec> plan = make_plan(2, 2);
+  plan[1].process.per_rank[0] = {{"MISBEHAVE", "yes"}};
+  plan[1].startup_deadline_ns = 300'000'000;
+  launch::Supervisor& supervisor = lab.begin(2);
+
+  std::vector<model::TrialRecord> records = run_all(supervisor, plan);
+  model::TrialRecord third = supervisor.run(plan[0]);
+
+  CHECK(records[0].outcome.reason == "");
+  CHECK(!records[1].outcome.ok());
+  CHECK(!records[1].prepared);
+  CHECK(third.outcome.ok());
+  CHECK(lab.left() == 0);
+}
+
+TEST_CASE("a trial that differs from what was announced is run as it was ordered") {
+  Lab lab("good");
+  std::vector<model::TrialSpec> plan = make_plan(3, 2);
+  launch::Supervisor& supervisor = lab.begin(2);
+
+  CHECK(supervisor.run(plan[0], std::span(plan).subspan(1, 1)).outcome.ok());
+  model::TrialRecord record = supervisor.run(plan[2]);
+
+  CHECK(record.spec.id == 2);
+  CHECK(record.outcome.ok());
+  CHECK(!record.prepared);
+  CHECK(lab.left() == 0);
+}
+
+TEST_CASE("a stop ends what is prepared too") {
+  Lab lab("wait_in_cell");
+  launch::Supervisor* running = nullptr;
+  lab.options.on_progress = [&](const launch::TrialProgress& progress) {
+    if (progress.phase != "cell")
+      return;
+    // Two trials of two workers with a child each.
+    CHECK(test_launch::processes_with(lab.token).size() == 8);
+    running->request_stop();
+  };
+  running = &lab.begin(2);
+  std::vector<model::TrialSpec> plan = make_plan(2, 2);
+
+  std::vector<model::TrialRecord> records = run_all(*running, plan);
+
+  CHECK(records[0].outcome == model::Outcome{OutcomeKind::not_run, "interrupted", {}});
+  CHECK(records[1].outcome.kind == OutcomeKind::not_run);
+  CHECK(lab.left() == 0);
+}
+
+TEST_CASE("a teardown that does not end is stopped, and does not spoil the trial begun beside it") {
+  Lab lab("slow_teardown");
+  std::vector<model::TrialSpec> plan = make_plan(2, 2);
+  plan[0].process.per_rank[0] = {{"MISBEHAVE", "yes"}};
+  plan[0].teardown_deadline_ns = 300'000'000;
+
+  std::vector<model::TrialRecord> records = run_all(lab.begin(2), plan);
+
+  CHECK(records[0].outcome.kind == OutcomeKind::timed_out);
+  CHECK(records[0].cells[1].outcome.ok());
+  CHECK(records[1].outcome.ok());
+  CHECK(records[1].prepared);
+  CHECK(lab.left() == 0);
+}
