@@ -116,10 +116,11 @@ void LeaderTrial::send_stop(Haste haste) {
   StopLadder ladder = haste == Haste::fast
                           ? fast_stop_ladder()
                           : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
-  reports_due_ = base::Deadline::after(total_wait(ladder) + k_report_slack);
+  Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
+  reports_due_ = base::Deadline::after(options_.where_wait + total_wait(ladder) + k_report_slack);
   // To those too that have reported: what they prepared is not to be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
-    tell_(supervisor, StopOrder{haste});
+    tell_(supervisor, StopOrder{haste, ask});
 }
 
 void LeaderTrial::on_progress(int from, ProgressNote note) {
@@ -171,6 +172,15 @@ void LeaderTrial::look_at_clock() {
   cause_->reason +=
       fmt::format("{}no report from supervisor{}", cause_->reason.empty() ? "" : "; ", silent);
   over_ = true;
+}
+
+std::string LeaderTrial::lost_workers() const {
+  std::string words;
+  for (const TrialReport& report : reports_)
+    for (const WorkerReport& worker : report.workers)
+      if (worker.lost)
+        words += (words.empty() ? "" : "; ") + describe_lost(worker.record);
+  return words;
 }
 
 model::TrialRecord LeaderTrial::take_record() {

@@ -40,6 +40,8 @@ public:
   void take_the_stage();
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
+  // Of a trial that is over: the workers that did not die, in words; empty if there are none.
+  std::string lost_workers() const;
   bool waits_for_exchange() const { return !exchanges_.empty(); }
   // Something is due that no letter will announce.
   bool settling() const { return cause_.has_value() && !stop_sent_; }

@@ -30,9 +30,11 @@ void unpack(Unpacker& in, Prepare& next) {
 
 void pack(Packer& out, const StopOrder& order) {
   out.number(static_cast<std::int32_t>(order.haste));
+  out.number(static_cast<std::int32_t>(order.ask));
 }
 void unpack(Unpacker& in, StopOrder& order) {
   order.haste = static_cast<Haste>(in.number<std::int32_t>());
+  order.ask = static_cast<Ask>(in.number<std::int32_t>());
 }
 
 void pack(Packer&, const Release&) {}
@@ -185,11 +187,18 @@ void pack(Packer& out, const WorkerReport& worker) {
   out.text(model::write_json(worker.record));
   pack(out, worker.ranks);
   out.number<std::uint8_t>(worker.lost ? 1 : 0);
+  out.text(worker.state);
+  out.text(worker.waits_in);
+  out.text(nlohmann::json(worker.nccl_settings)
+               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 void unpack(Unpacker& in, WorkerReport& worker) {
   worker.record = base::value_or_throw(model::parse_json<model::WorkerRecord>(in.text()));
   unpack(in, worker.ranks);
   worker.lost = in.number<std::uint8_t>() != 0;
+  worker.state = in.text();
+  worker.waits_in = in.text();
+  nlohmann::json::parse(in.text()).get_to(worker.nccl_settings);
 }
 
 void pack(Packer& out, const TrialReport& report) {

@@ -22,8 +22,11 @@ struct Prepare {
   std::string spec; // JSON, to the byte what the order will say
 };
 enum class Haste { normal, fast };
+// Whether the workers are first asked where they are.
+enum class Ask { no, yes };
 struct StopOrder {
   Haste haste = Haste::normal;
+  Ask ask = Ask::no;
 };
 struct Release {};
 struct ExchangeWhole {

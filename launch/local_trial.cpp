@@ -4,6 +4,7 @@
 #include "launch/local_trial.h"
 
 #include "launch/environment.h"
+#include "launch/process_state.h"
 
 #include <algorithm>
 
@@ -46,13 +47,11 @@ LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervis
 void LocalTrial::spawn() {
   spawned_ns_ = base::monotonic_ns();
   for (Worker& worker : workers_) {
-    int first_rank = worker.seats.front().rank;
     for (const RankSeat& seat : worker.seats)
       watches_.try_emplace(seat.rank, seat.rank, spec_);
     const WorkerProgram& program = options_.program;
     auto handle = WorkerHandle::launch(
-        {program.path, program.arguments,
-         worker_environment(program.environment, spec_.process.at(first_rank)), program.affinity});
+        {program.path, program.arguments, environment_of(worker), program.affinity});
     if (!handle) {
       for (RankWatch* watch : watches_of(worker))
         watch->on_exit();
@@ -61,6 +60,11 @@ void LocalTrial::spawn() {
     }
     worker.handle.emplace(std::move(*handle));
   }
+}
+
+std::vector<std::string> LocalTrial::environment_of(const Worker& worker) const {
+  return worker_environment(options_.program.environment,
+                            spec_.process.at(worker.seats.front().rank));
 }
 
 std::vector<int> LocalTrial::ranks_of(const Worker& worker) const {
@@ -93,6 +97,13 @@ void LocalTrial::serve(const std::vector<pollfd>& polled) {
     if (standing_ == Standing::ordered)
       tell_progress();
   }
+  if (asking_until_) {
+    bool heard_all = std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+      return !worker.handle || worker.handle->ended() || worker.answered;
+    });
+    if (heard_all || asking_until_->expired())
+      end_asking();
+  }
   report_if_over();
 }
 
@@ -109,7 +120,7 @@ void LocalTrial::promote() {
 
 void LocalTrial::discard(Haste haste) {
   discarded_ = true;
-  stop(haste);
+  stop({haste, Ask::no});
 }
 
 bool LocalTrial::complete(const std::string& key) const {
@@ -154,6 +165,14 @@ bool LocalTrial::lost() const {
 }
 
 void LocalTrial::hear(Worker& worker, WorkerEvent event) {
+  if (asking_until_) { // only one thing is of interest now
+    auto* message = std::get_if<wire::Message>(&event);
+    if (message == nullptr)
+      worker.answered = true; // ended, or will not say
+    else if (auto* position = std::get_if<wire::Position>(&message->body))
+      hear_position(worker, std::move(*position));
+    return;
+  }
   if (auto* message = std::get_if<wire::Message>(&event))
     hear_message(worker, std::move(*message));
   else if (auto* error = std::get_if<base::Error>(&event))
@@ -338,8 +357,9 @@ void LocalTrial::look_at_deadlines() {
 }
 
 bool LocalTrial::ending() const {
-  return std::any_of(workers_.begin(), workers_.end(),
-                     [](const Worker& worker) { return worker.handle && worker.handle->ending(); });
+  return asking_until_ || std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+           return worker.handle && worker.handle->ending();
+         });
 }
 
 bool LocalTrial::measuring() const {
@@ -363,7 +383,38 @@ void LocalTrial::tell_progress() {
   tell_leader_(std::move(note));
 }
 
-void LocalTrial::stop(Haste haste) {
+void LocalTrial::ask_where() {
+  asking_until_ = base::Deadline::after(options_.where_wait);
+  for (const auto& [key, pending] : exchanges_)
+    for (Worker& worker : workers_)
+      if (pending.exchange.contributions.contains(worker.seats.front().rank))
+        worker.waits_in = key;
+  for (Worker& worker : workers_)
+    if (worker.handle && !worker.handle->ended())
+      worker.handle->send({-1, wire::Where{}});
+}
+
+void LocalTrial::hear_position(Worker& worker, wire::Position position) {
+  worker.answered = true;
+  worker.position = std::move(position.position);
+  worker.stack = position.stack.substr(0, k_kept_tail_bytes);
+}
+
+// All have answered, or will not. What the kernel knows is looked at before anything is killed.
+void LocalTrial::end_asking() {
+  asking_until_.reset();
+  for (Worker& worker : workers_) {
+    if (!worker.handle || worker.handle->ended())
+      continue;
+    ProcessState now = look_at_process(worker.handle->pid());
+    worker.state = now.state;
+    if (worker.stack.empty())
+      worker.stack = now.threads.substr(0, k_kept_tail_bytes);
+    worker.handle->stop(ladder_of(options_, Haste::normal));
+  }
+}
+
+void LocalTrial::stop(const StopOrder& order) {
   // What happened before our own doing counts: a peer's crash may be what the stop is about.
   if (!stopping_) {
     for (Worker& worker : workers_)
@@ -371,11 +422,24 @@ void LocalTrial::stop(Haste haste) {
         for (WorkerEvent& event : worker.handle->serve())
           hear(worker, std::move(event));
   }
-  stopping_ = true;
+  bool first = !std::exchange(stopping_, true);
+  if (first && order.ask == Ask::yes && order.haste == Haste::normal)
+    ask_where();
   exchanges_.clear();
+  if (asking_until_ && order.haste == Haste::normal)
+    return;
+  asking_until_.reset();
   for (Worker& worker : workers_)
     if (worker.handle && !worker.handle->ended())
-      worker.handle->stop(ladder_of(options_, haste));
+      worker.handle->stop(ladder_of(options_, order.haste));
+}
+
+std::vector<model::Setting> LocalTrial::nccl_settings(const Worker& worker) const {
+  std::vector<model::Setting> settings;
+  for (const std::string& entry : environment_of(worker))
+    if (entry.starts_with("NCCL_"))
+      settings.push_back({entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1)});
+  return settings;
 }
 
 void LocalTrial::report_if_over() {
@@ -411,6 +475,12 @@ void LocalTrial::report_if_over() {
     }
     record.pid = worker.handle->pid();
     one.lost = worker.handle->lost();
+    record.position = worker.position;
+    record.stack = worker.stack;
+    one.state = worker.state;
+    one.waits_in = worker.waits_in;
+    if (timed_out_ || !worker.state.empty())
+      one.nccl_settings = nccl_settings(worker);
     record.exit =
         worker.handle->exit() ? worker.handle->exit()->text() : "still alive after SIGKILL";
     if (worker.handle->stopped() && worker.handle->exit())

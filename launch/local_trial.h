@@ -45,7 +45,7 @@ public:
   void watch(std::vector<pollfd>& into);
   void serve(const std::vector<pollfd>& polled);
   void deliver(const wire::Exchange& whole);
-  void stop(Haste haste);
+  void stop(const StopOrder& order);
 
   bool over() const { return reported_; }
   bool lost() const; // a worker did not die
@@ -61,6 +61,11 @@ private:
     std::optional<WorkerHandle> handle; // none: it could not be started
     bool said_why = false;              // sent Failure: its exit is no news
     bool troubled = false;              // its trouble has been told
+    bool answered = false;              // said where it is
+    std::string position;
+    std::string stack;
+    std::string state;
+    std::string waits_in;
   };
   struct PendingExchange {
     wire::Exchange exchange;
@@ -79,7 +84,12 @@ private:
   void tell_trouble(Worker& worker, Trouble::Kind kind, std::string reason, std::vector<int> ranks);
   void look_at_deadlines();
   void tell_progress();
+  void ask_where();
+  void hear_position(Worker& worker, wire::Position position);
+  void end_asking();
   void report_if_over();
+  std::vector<std::string> environment_of(const Worker& worker) const;
+  std::vector<model::Setting> nccl_settings(const Worker& worker) const;
   std::vector<int> ranks_of(const Worker& worker) const;
   std::vector<RankWatch*> watches_of(const Worker& worker);
 
@@ -103,6 +113,7 @@ private:
   bool told_finished_ = false;
   bool discarded_ = false;
   bool timed_out_ = false;
+  std::optional<base::Deadline> asking_until_;
   bool stopping_ = false;
   bool reported_ = false;
 };

@@ -65,10 +65,10 @@ void LocalTrials::deliver(int trial, const wire::Exchange& whole) {
     found->trial->deliver(whole);
 }
 
-void LocalTrials::stop(int trial, Haste haste) {
-  discard_prepared(haste, "a trial was stopped");
+void LocalTrials::stop(int trial, const StopOrder& order) {
+  discard_prepared(order.haste, "a trial was stopped");
   if (Numbered* found = find(trial))
-    return found->trial->stop(haste);
+    return found->trial->stop(order);
   if (waiting_ && waiting_->number == trial) {
     waiting_.reset();
     refuse(trial, "");
@@ -78,11 +78,11 @@ void LocalTrials::stop(int trial, Haste haste) {
 void LocalTrials::stop_all(Haste haste) {
   discard_prepared(haste, "the run ends");
   for (Numbered& one : trials_)
-    one.trial->stop(haste);
+    one.trial->stop({haste, Ask::no});
   for (auto& one : discarded_)
     one->discard(haste);
   if (waiting_)
-    stop(waiting_->number, haste);
+    stop(waiting_->number, {haste, Ask::no});
 }
 
 void LocalTrials::discard_prepared(Haste haste, const std::string& why) {
@@ -120,6 +120,14 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
 }
 
 void LocalTrials::drop_what_is_over() {
+  for (const auto& one : discarded_)
+    if (one->over() && one->lost()) // nobody waits for its report
+      tell_leader_(0, Trouble{Trouble::Kind::interrupted,
+                              "a prepared worker outlived SIGKILL: its device counts as lost",
+                              {},
+                              "",
+                              -1,
+                              0});
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->over(); });
 }

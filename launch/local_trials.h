@@ -25,7 +25,7 @@ public:
   void order(int trial, std::string spec);
   void prepare(int trial, std::string spec);
   void deliver(int trial, const wire::Exchange& whole);
-  void stop(int trial, Haste haste);
+  void stop(int trial, const StopOrder& order);
   void stop_all(Haste haste);
   void discard_prepared(Haste haste, const std::string& why);
 

@@ -77,7 +77,7 @@ void Supervisor::Impl::take(int from, Letter letter) {
   } else if (auto* next = std::get_if<Prepare>(&letter.body)) {
     local.prepare(letter.trial, std::move(next->spec));
   } else if (auto* stop = std::get_if<StopOrder>(&letter.body)) {
-    local.stop(letter.trial, stop->haste);
+    local.stop(letter.trial, *stop);
   } else if (auto* whole = std::get_if<ExchangeWhole>(&letter.body)) {
     local.deliver(letter.trial, whole->exchange);
   } else {
@@ -261,9 +261,11 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
     if (impl.leading.size() == 1 && present->second.only_leaving())
       impl.begin_ahead(upcoming);
   }
-  if (present->second.fleet_broken()) {
+  std::string fatal = present->second.fleet_broken() ? "a supervisor no longer answers"
+                                                     : present->second.lost_workers();
+  if (!fatal.empty()) {
     impl.no_more_trials = true;
-    impl.why_no_more = "a supervisor no longer answers";
+    impl.why_no_more = std::move(fatal);
   }
   model::TrialRecord record = present->second.take_record();
   impl.leading.erase(present);
@@ -289,6 +291,10 @@ void Supervisor::request_stop() {
   impl_->stop_requested = true;
   std::uint64_t one = 1;
   (void)!::write(impl_->wake.get(), &one, sizeof one);
+}
+
+std::string Supervisor::why_stopped() const {
+  return impl_->no_more_trials ? impl_->why_no_more : impl_->stop_requested ? "interrupted" : "";
 }
 
 bool Supervisor::stopped() const {

@@ -35,10 +35,14 @@ struct TrialProgress {
 struct SupervisorOptions {
   WorkerProgram program;
   int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
-  std::chrono::milliseconds stop_wait{500}; // stop ladder: after the channel closes, before SIGTERM
-  std::chrono::milliseconds term_wait{1000}; // after SIGTERM, before SIGKILL
-  std::chrono::milliseconds kill_wait{
-      5000}; // after SIGKILL: a worker that survives is reported as lost
+  // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
+  // that a dead trial takes at the most.
+  std::chrono::milliseconds where_wait{1000}; // for hanging workers to say where they are
+  std::chrono::milliseconds stop_wait{300}; // stop ladder: after the channel closes, before SIGTERM
+  std::chrono::milliseconds term_wait{500}; // after SIGTERM, before SIGKILL
+  // After SIGKILL: a worker that survives is reported as lost, with its device, and the run ends.
+  // The driver may take its time to clean up after a dead process.
+  std::chrono::milliseconds kill_wait{10'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
   // Leader only: have the next trial's workers started while the present ones start up.
   bool prepare = false;
@@ -76,6 +80,8 @@ public:
   // No further trial will run: a stop was requested here or on another supervisor (leader only), or
   // a supervisor no longer answers.
   bool stopped() const;
+  // Leader only: why, in words; empty if it was not.
+  std::string why_stopped() const;
 
 private:
   struct Impl;

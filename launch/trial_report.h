@@ -33,6 +33,10 @@ struct WorkerReport {
   model::WorkerRecord record;
   std::vector<RankReport> ranks;
   bool lost = false; // did not die
+  // After a missed deadline only:
+  std::string state;    // as ps(1) shows it (process_state.h); empty if it had ended
+  std::string waits_in; // key of the exchange in which it waited for others
+  std::vector<model::Setting> nccl_settings; // NCCL_ variables of its environment
 };
 
 struct TrialReport {

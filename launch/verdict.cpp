@@ -4,6 +4,7 @@
 #include "launch/verdict.h"
 
 #include "base/units.h"
+#include "launch/autopsy.h"
 
 #include <algorithm>
 
@@ -19,10 +20,6 @@ void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
     for (const WorkerReport& worker : report.workers)
       for (const RankReport& rank : worker.ranks)
         visit(rank);
-}
-
-std::string name_ranks(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
 }
 
 std::string place(const Trouble& cause, const model::TrialSpec& spec) {
@@ -83,6 +80,7 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   std::string reason = name_ranks(stuck) + " " + did_not;
   if (!through.empty() && cause.cell >= 0)
     reason += " (" + name_ranks(through) + " did)";
+  reason += autopsy(cause, stuck, spec, reports);
   return {OutcomeKind::timed_out, std::move(reason), std::move(stuck)};
 }
 
@@ -135,6 +133,15 @@ model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int ce
 }
 
 } // namespace
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
+}
+
+std::string describe_lost(const model::WorkerRecord& worker) {
+  return fmt::format("{} (pid {} on {}) outlived SIGKILL: the device counts as lost",
+                     name_ranks(worker.ranks), worker.pid, worker.host);
+}
 
 std::string describe(const model::CellLabel& label) {
   return fmt::format("{} {} {}", label.workload, base::format_bytes(label.bytes),
@@ -212,12 +219,14 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
       if (worker.lost) {
         if (record.outcome.ok())
           record.outcome.kind = OutcomeKind::failed;
-        record.outcome.reason += fmt::format(
-            "{}{} (pid {} on {}) outlived SIGKILL", record.outcome.reason.empty() ? "" : "; ",
-            name_ranks(worker.record.ranks), worker.record.pid, worker.record.host);
+        record.outcome.reason +=
+            (record.outcome.reason.empty() ? "" : "; ") + describe_lost(worker.record);
       }
-      if (record.outcome.ok())
+      if (record.outcome.ok()) {
         worker.record.output_tail.clear();
+        worker.record.position.clear();
+        worker.record.stack.clear();
+      }
       record.workers.push_back(std::move(worker.record));
     }
   }

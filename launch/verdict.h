@@ -23,6 +23,12 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
 model::Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
                           const std::vector<TrialReport>& reports);
 
+// "rank 3" or "ranks 0-2,5".
+std::string name_ranks(const std::vector<int>& ranks);
+
+// A worker that did not die, and what that means.
+std::string describe_lost(const model::WorkerRecord& worker);
+
 // "all_reduce 1M f32".
 std::string describe(const model::CellLabel& label);
 

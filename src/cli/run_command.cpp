@@ -138,8 +138,11 @@ base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan&
       NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
     tally.add(record);
     progress.end_trial(record);
-    if (supervisor.stopped())
+    if (supervisor.stopped()) {
+      if (stop_signal == 0)
+        spdlog::error("the run ends here: {}", supervisor.why_stopped());
       break;
+    }
   }
   return {};
 }

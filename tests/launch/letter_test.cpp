@@ -20,9 +20,12 @@ std::vector<LetterBody> one_of_each() {
   worker.record = {{3}, "node1", 4711, "cell", 1, "signal 9 (Killed)", "last words"};
   worker.ranks = {rank};
   worker.lost = true;
+  worker.state = "D";
+  worker.waits_in = "world";
+  worker.nccl_settings = {{"NCCL_ALGO", "Ring"}};
   wire::Exchange exchange{"world", {0, 3}, {{3, std::string("\0x", 2)}}};
   return {TrialOrder{"{}"},
-          StopOrder{Haste::fast},
+          StopOrder{Haste::fast, Ask::yes},
           Release{},
           ExchangeWhole{exchange},
           ExchangePart{exchange},

@@ -89,13 +89,77 @@ TEST_CASE("a hang in a cell ends at the deadline, though it ignores SIGTERM") {
   LocalRun run = run_locally("hang_in_cell", spec);
 
   CHECK(run.record.outcome.kind == OutcomeKind::timed_out);
-  CHECK(run.record.outcome.reason ==
-        "rank 3 did not finish all_reduce 1K f32 within 300 ms (ranks 0-2 did)");
+  CHECK_THAT(run.record.outcome.reason,
+             ContainsSubstring("rank 3 did not finish all_reduce 1K f32 within 300 ms (ranks 0-2 "
+                               "did); ranks 0-3: all_reduce 1K f32; stack of rank 3: "
+                               "hang_in_cell (S)"));
   CHECK(run.record.cells[0].outcome.ok());
   CHECK(run.record.cells[1].outcome.kind == OutcomeKind::timed_out);
   CHECK(run.record.cells[2].outcome.kind == OutcomeKind::not_run);
   CHECK(run.record.workers[3].exit == "stopped: signal 9 (Killed)");
   CHECK(run.processes_left == 0);
+}
+
+TEST_CASE("a hanging worker that still listens tells where it is") {
+  model::TrialSpec spec = make_spec(3, 2, 1);
+  spec.cells[1].deadline_ns = 300'000'000;
+  spec.process.per_rank[1].push_back({"NCCL_ALGO", "Tree"});
+
+  LocalRun run = run_locally("hang_and_answer", spec);
+
+  CHECK(run.record.workers[1].position == "launch 7 of 20 of batch 2");
+  CHECK(run.record.workers[1].stack == "ncclProxy\nmain");
+  CHECK_THAT(
+      run.record.outcome.reason,
+      ContainsSubstring("rank 1: launch 7 of 20 of batch 2 of all_reduce 1K f32; stack of "
+                        "rank 1: ncclProxy < main; probable cause: NCCL_ALGO differs between "
+                        "ranks (mismatch): ranks 0,2: not set, rank 1: Tree"));
+}
+
+TEST_CASE("a stopped worker is a hang with that cause") {
+  std::string token = test_launch::make_token();
+  launch::SupervisorOptions options = test_launch::make_options("wait_in_cell", {token});
+  model::TrialSpec spec = make_spec(1, 1);
+  spec.cells[0].deadline_ns = 300'000'000;
+  options.on_progress = [&](const launch::TrialProgress& progress) {
+    for (pid_t pid : test_launch::processes_with(token))
+      if (progress.phase == "cell")
+        ::kill(pid, SIGSTOP);
+  };
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(1), options);
+
+  model::TrialRecord record = supervisor.run(spec);
+
+  CHECK_THAT(record.outcome.reason, ContainsSubstring("rank 0 was stopped by a signal (SIGSTOP)"));
+  CHECK(test_launch::processes_with(token).empty());
+}
+
+TEST_CASE("what a dead trial costs leaves the kernel three of the five seconds it may take") {
+  launch::SupervisorOptions options;
+
+  CHECK(options.where_wait + options.stop_wait + options.term_wait <= std::chrono::seconds(2));
+}
+
+TEST_CASE("a worker that survives SIGKILL ends the run, with its device lost") {
+  launch::SupervisorOptions options = test_launch::make_options("hang_in_cell", {});
+  options.kill_wait = std::chrono::milliseconds(0); // no kernel is that fast
+  model::TrialSpec spec = make_spec(2, 2, 1);
+  spec.cells[1].deadline_ns = 200'000'000;
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(2), options);
+
+  model::TrialRecord record = supervisor.run(spec);
+  model::TrialRecord next = supervisor.run(make_spec(2, 1));
+
+  CHECK(record.outcome.kind == OutcomeKind::timed_out);
+  CHECK_THAT(record.outcome.reason,
+             ContainsSubstring("outlived SIGKILL: the device counts as lost"));
+  CHECK(record.cells[0].outcome.ok());
+  CHECK(record.workers[1].exit == "still alive after SIGKILL");
+  CHECK(supervisor.stopped());
+  CHECK_THAT(supervisor.why_stopped(), ContainsSubstring("the device counts as lost"));
+  CHECK(next.outcome.kind == OutcomeKind::not_run);
 }
 
 TEST_CASE("a hanging worker's child ends with it") {
@@ -191,7 +255,8 @@ TEST_CASE("a teardown that does not end is recorded, and takes no result away") 
   LocalRun run = run_locally("slow_teardown", spec);
 
   CHECK(run.record.outcome.kind == OutcomeKind::timed_out);
-  CHECK(run.record.outcome.reason == "rank 0 did not exit within 300 ms of the last result");
+  CHECK_THAT(run.record.outcome.reason,
+             ContainsSubstring("rank 0 did not exit within 300 ms of the last result; "));
   CHECK(run.record.cells[0].outcome.ok());
   CHECK(run.record.cells[1].outcome.ok());
   CHECK(run.record.cells[1].samples.size() == 4);

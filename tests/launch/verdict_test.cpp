@@ -86,7 +86,10 @@ TEST_CASE("a missed deadline names who was stuck and who was not") {
 
   CHECK(record.cells[1].outcome.kind == OutcomeKind::timed_out);
   CHECK(record.cells[1].outcome.reason ==
-        "rank 1 did not finish all_reduce 1K f32 within 30 s (ranks 0,2,3 did)");
+        "rank 1 did not finish all_reduce 1K f32 within 30 s (ranks 0,2,3 did); ranks 0-3: "
+        "all_reduce 1K f32; probable cause: rank 1 or its connection to the others, which finished "
+        "this "
+        "operation");
 }
 
 TEST_CASE("a start-up that failed is every cell's outcome") {
@@ -105,7 +108,8 @@ TEST_CASE("a start-up that failed is every cell's outcome") {
     Trouble late{Trouble::Kind::timed_out, "", {1}, "communicator_init", -1, 500'000'000};
     model::TrialRecord record = make_record(some_spec(), late, reports);
     CHECK(record.outcome.reason ==
-          "ranks 0-3 were not ready within 500 ms (last seen in communicator_init)");
+          "ranks 0-3 were not ready within 500 ms (last seen in communicator_init); ranks 0-3: "
+          "communicator init; probable cause: unknown: see the stacks of the workers");
   }
   SECTION("because it cannot be done here") {
     Trouble skip{Trouble::Kind::skipped, "no GPU", {0}, "ready", -1, 0};
@@ -165,7 +169,8 @@ TEST_CASE("a worker that outlived SIGKILL spoils the trial and is named") {
   model::TrialRecord record = make_record(some_spec(), std::nullopt, reports);
 
   CHECK(record.outcome.kind == OutcomeKind::failed);
-  CHECK(record.outcome.reason == "rank 1 (pid 4711 on node1) outlived SIGKILL");
+  CHECK(record.outcome.reason == "rank 1 (pid 4711 on node1) outlived SIGKILL: the device counts "
+                                 "as lost");
   CHECK(record.cells[2].outcome.ok());
 }
 

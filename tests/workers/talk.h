@@ -33,6 +33,8 @@ public:
   // Cells first .. last-1.
   void run_cells(int first, int last);
   void done();
+  // Waits for the next message: whether the supervisor asks where this worker is.
+  bool is_asked_where() { return std::holds_alternative<wire::Where>(receive().body); }
   // All of it; returns the exit code.
   int behave();
 
