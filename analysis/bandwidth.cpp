@@ -25,6 +25,8 @@ std::optional<double> busbw_factor(model::Collective collective, int ranks) {
   case model::Collective::all_to_all:
   case model::Collective::gather:
   case model::Collective::scatter:
+  case model::Collective::all_to_all_v:
+  case model::Collective::hypercube:
     return (n - 1) / n;
   case model::Collective::broadcast:
   case model::Collective::reduce:

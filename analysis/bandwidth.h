@@ -12,7 +12,8 @@
 // GB = 1e9 bytes. The size S is CellLabel::bytes, which follows nccl-tests' rule per collective:
 //   all_reduce, broadcast, reduce, send_recv     count x element size
 //   all_gather, reduce_scatter, all_to_all,
-//   gather, scatter                              count x element size x ranks
+//   gather, scatter, hypercube                   count x element size x ranks
+//   all_to_all_v                                 what a rank sends in all
 // Source: nccl-tests 2.19, src/<collective>.cu, the *GetBw functions (lines given below).
 namespace ncclprobe::analysis {
 
@@ -25,6 +26,10 @@ std::optional<double> algbw_gb_per_s(std::uint64_t bytes, double time_ns);
 //   all_gather                                   (n-1)/n    all_gather.cu:39-42
 //   all_to_all                                   (n-1)/n    alltoall.cu:49-52
 //   gather, scatter                              (n-1)/n    gather.cu:39, scatter.cu:35
+//   all_to_all_v                                 (n-1)/n    alltoallv.cu:AlltoAllvGetBw
+//   hypercube                                    (n-1)/n    hypercube.cu:HyperCubeGetBw, which
+//   takes
+//     (n-1) blocks for S in its algbw and 1 for the factor: the same busbw, another algbw
 //   broadcast, reduce                            1          broadcast.cu:35, reduce.cu:37
 //   send_recv                                    1          sendrecv.cu:39-42
 // The factors describe a ring. With in-switch reduction (NVLS, SHARP) less crosses the wire, so

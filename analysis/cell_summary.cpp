@@ -190,6 +190,12 @@ std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns) {
 
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
   const model::Schedule& schedule = cell.schedule;
+  auto ranks_of = [&](int communicator) {
+    if (communicator < 0 || communicator >= static_cast<int>(schedule.communicators.size()))
+      return trial.ranks;
+    const auto& ranks = schedule.communicators[static_cast<std::size_t>(communicator)].ranks;
+    return ranks.empty() ? trial.ranks : static_cast<int>(ranks.size());
+  };
   for (int i = std::max(schedule.timed.first, 0);
        i < std::min(schedule.timed.last, static_cast<int>(schedule.operations.size())); ++i) {
     const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
@@ -200,12 +206,10 @@ int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
       communicator = send->communicator;
     else
       continue;
-    if (communicator < 0 || communicator >= static_cast<int>(schedule.communicators.size()))
-      break;
-    const auto& ranks = schedule.communicators[static_cast<std::size_t>(communicator)].ranks;
-    return ranks.empty() ? trial.ranks : static_cast<int>(ranks.size());
+    return ranks_of(communicator);
   }
-  return trial.ranks;
+  // All in one rank, and so by copies; or no communication at all.
+  return schedule.checks.empty() ? trial.ranks : ranks_of(schedule.checks.front().communicator);
 }
 
 DataState data_state(const model::CellRecord& record) {

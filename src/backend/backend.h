@@ -88,7 +88,7 @@ struct Place {
 };
 
 struct CollectiveCall {
-  model::Collective collective; // not send_recv
+  model::Collective collective; // is_one_call()
   Place send;
   Place receive;
   std::uint64_t count; // as NCCL's call of that name counts
@@ -102,6 +102,9 @@ public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Throws Errc::unsupported, with the reason, if it cannot do this. Asked before a cell starts, so
+  // that all ranks skip it together. For sends and receives send_recv stands.
+  virtual void require_support(model::Collective, model::DataType, model::ReduceOp) {}
   virtual void enqueue(const CollectiveCall&, Stream&) = 0;
   virtual void send(Place, std::uint64_t count, model::DataType, int peer, Stream&) = 0;
   virtual void receive(Place, std::uint64_t count, model::DataType, int peer, Stream&) = 0;
@@ -149,6 +152,13 @@ struct Member {
   Device* device;
 };
 
+// A member of a communicator that is being split. `member.rank` is its rank in the new one; -1: it
+// stays out, but has to take part in the call.
+struct SplitMember {
+  Communicator* parent;
+  Member member;
+};
+
 // What a backend is made from; everything is data, nobody below main reads the environment.
 struct Options {
   std::map<std::string, std::string> environment;
@@ -178,6 +188,21 @@ public:
                                          const std::function<void()>& /*enqueue*/) {
     base::raise(base::Errc::unsupported, "the {} backend cannot capture a schedule as a graph",
                 name());
+  }
+  // A communicator of some members of another, `ranks` their global ranks; called by all processes
+  // that have members of the parent, all of which are in `local`. Returns one for each of this
+  // process's members that do not stay out. A backend without a call of its own for it connects.
+  virtual std::vector<std::unique_ptr<Communicator>> split(const std::string& key,
+                                                           const std::vector<int>& ranks,
+                                                           std::span<const SplitMember> local,
+                                                           Rendezvous& rendezvous) {
+    std::vector<Member> members;
+    for (const SplitMember& one : local)
+      if (one.member.rank >= 0)
+        members.push_back(one.member);
+    if (members.empty())
+      return {};
+    return connect(key, ranks, members, rendezvous);
   }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;

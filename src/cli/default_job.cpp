@@ -53,11 +53,16 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.backend, backend);
   fill(options.collectives,
        std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
+  if (options.counts && !options.counts->empty())
+    fill(options.sizes, std::vector<std::uint64_t>{});
   fill(options.sizes, base::parse_sizes(on_cpu ? "1K:16M:x4" : "1K:256M:x4").value());
   fill(options.types, std::vector{DataType::f32});
   fill(options.ops, std::vector{ReduceOp::sum});
   fill(options.placements, std::vector{Placement::out_of_place});
-  fill(options.root, 0);
+  fill(options.roots, std::vector{0});
+  fill(options.splits, std::vector{1});
+  fill(options.streams, std::vector{1});
+  fill(options.offsets, std::vector<std::uint64_t>{0});
   fill(options.warmups, 5);
   fill(options.iterations, 20);
   fill(options.batches, 5);

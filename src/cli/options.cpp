@@ -33,6 +33,8 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --sizes 8:8G:x2 --collectives all_reduce
   ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5
+  ncclprobe run --collectives all_reduce,all_to_all_v --types bf16,f8e4m3 --counts 0,1,3,1023 --offset 0,1
+  ncclprobe run --split 1,2 --streams 2 --graph --register --sizes 1M
   ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b --set NCCL_NSOCKS_PERTHREAD=1,4
   ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
 
@@ -69,6 +71,29 @@ Result<void> parse_names(const std::string& text, std::string_view what,
     std::size_t comma = std::min(text.find(',', at), text.size());
     NCCLPROBE_TRY_ASSIGN(const T value,
                          model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
+    at = comma + 1;
+  }
+  into = std::move(values);
+  return {};
+}
+
+constexpr int k_most = 1'000'000;
+constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
+
+// A list of whole numbers, repeated ones once.
+template <typename T>
+Result<void> parse_numbers(const std::string& text, T least, T most,
+                           std::optional<std::vector<T>>& into) {
+  std::vector<T> values;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    T value{};
+    auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
+    if (error != std::errc{} || end != text.data() + comma || value < least || value > most)
+      return fail(Errc::invalid_argument, "'{}' is not a whole number from {} to {}",
+                  text.substr(at, comma - at), least, most);
     if (std::find(values.begin(), values.end(), value) == values.end())
       values.push_back(value);
     at = comma + 1;
@@ -120,7 +145,7 @@ void declare(CLI::App& app, RunOptions& options) {
 
   text("--collectives,-c", "NAME,...",
        "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "
-       "send_recv",
+       "send_recv, all_to_all_v, hypercube",
        [&](const std::string& value) {
          return parse_names(value, "collective", options.collectives);
        });
@@ -129,15 +154,35 @@ void declare(CLI::App& app, RunOptions& options) {
          NCCLPROBE_TRY_ASSIGN(options.sizes, base::parse_sizes(value));
          return {};
        });
-  text("--types,-t", "NAME,...", "f32 (default), f16, bf16, f64, i32, u8",
+  text("--types,-t", "NAME,...",
+       "f32 (default), f16, bf16, f64, i8, u8, i32, u32, i64, u64, f8e4m3, f8e5m2",
        [&](const std::string& value) { return parse_names(value, "data type", options.types); });
-  text("--ops", "NAME,...", "sum (default), max, min, avg",
+  text("--ops", "NAME,...",
+       "sum (default), prod, max, min, avg, premul_sum (doubled before it is added)",
        [&](const std::string& value) { return parse_names(value, "reduction", options.ops); });
   text("--placement", "NAME,...", "out_of_place (default), in_place",
        [&](const std::string& value) {
          return parse_names(value, "placement", options.placements);
        });
-  number("--root", options.root, 0, "Root of broadcast, reduce, gather, scatter (default 0)");
+  text("--counts", "N,...",
+       "Elements as NCCL's calls count them, never rounded; in place of --sizes, or besides them",
+       [&](const std::string& value) {
+         return parse_numbers<std::uint64_t>(value, 0, k_most_elements, options.counts);
+       });
+  text("--roots,--root", "RANK,...", "Roots of broadcast, reduce, gather, scatter (default 0)",
+       [&](const std::string& value) { return parse_numbers(value, 0, k_most, options.roots); });
+  text("--offset", "N,...", "Start buffers N elements off their alignment (default 0)",
+       [&](const std::string& value) {
+         return parse_numbers<std::uint64_t>(value, 0, k_most, options.offsets);
+       });
+  text("--split", "N,...",
+       "Split the ranks into N communicators of neighbours that work at once (default 1)",
+       [&](const std::string& value) { return parse_numbers(value, 1, k_most, options.splits); });
+  text("--streams", "N,...",
+       "N communicators on N streams at once; sizes and bandwidths are those of one (default 1)",
+       [&](const std::string& value) { return parse_numbers(value, 1, k_most, options.streams); });
+  app.add_flag("--graph", options.graph, "Capture the collective as a CUDA graph and replay that");
+  app.add_flag("--register", options.registered, "Register the buffers with NCCL");
 
   CLI::Option* sweep =
       texts("--set", "NAME=V,V",

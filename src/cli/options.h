@@ -26,7 +26,13 @@ struct RunOptions {
   std::optional<std::vector<model::DataType>> types;
   std::optional<std::vector<model::ReduceOp>> ops;
   std::optional<std::vector<model::Placement>> placements;
-  std::optional<int> root;
+  std::optional<std::vector<std::uint64_t>> counts; // alone, unless sizes are given as well
+  std::optional<std::vector<int>> roots;
+  std::optional<std::vector<int>> splits;
+  std::optional<std::vector<int>> streams;
+  std::optional<std::vector<std::uint64_t>> offsets;
+  bool graph = false;
+  bool registered = false;
   std::optional<int> warmups;
   std::optional<int> iterations;
   std::optional<int> batches;

@@ -65,6 +65,28 @@ private:
     return {};
   }
 
+  // A number, or an array of them.
+  template <typename T>
+  Result<void> numbers(const toml::node& node, std::optional<std::vector<T>>& into,
+                       std::int64_t least) const {
+    std::vector<T> values;
+    auto add = [&](const toml::node& one) -> Result<void> {
+      std::optional<T> value;
+      NCCLPROBE_TRY(number(one, value, least));
+      values.push_back(*value);
+      return {};
+    };
+    if (const toml::array* array = node.as_array()) {
+      for (const toml::node& element : *array)
+        NCCLPROBE_TRY(add(element));
+    } else {
+      NCCLPROBE_TRY(add(node));
+    }
+    if (!into)
+      into = std::move(values);
+    return {};
+  }
+
   Result<void> duration(const toml::node& node, std::optional<std::int64_t>& into) const {
     NCCLPROBE_TRY_ASSIGN(const std::string value, text(node, "a duration"));
     auto parsed = base::parse_duration_ns(value);
@@ -208,8 +230,34 @@ private:
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.seats_per_worker, 1);
          }},
+        {"counts",
+         [](Reader& self, const toml::node& node) {
+           return self.numbers(node, self.options_.counts, 0);
+         }},
+        {"roots",
+         [](Reader& self, const toml::node& node) {
+           return self.numbers(node, self.options_.roots, 0);
+         }},
         {"root", [](Reader& self,
-                    const toml::node& node) { return self.number(node, self.options_.root, 0); }},
+                    const toml::node& node) { return self.numbers(node, self.options_.roots, 0); }},
+        {"offset",
+         [](Reader& self, const toml::node& node) {
+           return self.numbers(node, self.options_.offsets, 0);
+         }},
+        {"split",
+         [](Reader& self, const toml::node& node) {
+           return self.numbers(node, self.options_.splits, 1);
+         }},
+        {"streams",
+         [](Reader& self, const toml::node& node) {
+           return self.numbers(node, self.options_.streams, 1);
+         }},
+        {"graph",
+         [](Reader& self, const toml::node& node) { return self.flag(node, self.options_.graph); }},
+        {"register",
+         [](Reader& self, const toml::node& node) {
+           return self.flag(node, self.options_.registered);
+         }},
         {"warmups",
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.warmups, 0);

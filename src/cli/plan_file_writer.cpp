@@ -39,6 +39,14 @@ std::string write_plan_file(const RunOptions& options) {
     if (value)
       table.insert(key, static_cast<std::int64_t>(*value));
   };
+  auto put_numbers = [&](const char* key, const auto& values) {
+    if (!values || values->empty())
+      return;
+    toml::array array;
+    for (auto value : *values)
+      array.push_back(static_cast<std::int64_t>(value));
+    table.insert(key, array);
+  };
   auto put_duration = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value)
       table.insert(key, duration_text(*value));
@@ -57,7 +65,7 @@ std::string write_plan_file(const RunOptions& options) {
     table.insert("ops", names_of(*options.ops));
   if (options.placements)
     table.insert("placement", names_of(*options.placements));
-  if (options.sizes) {
+  if (options.sizes && !options.sizes->empty()) {
     std::string list;
     for (std::uint64_t size : *options.sizes)
       list += (list.empty() ? "" : ",") + base::format_bytes(size);
@@ -65,7 +73,11 @@ std::string write_plan_file(const RunOptions& options) {
   }
   put("ranks", options.ranks);
   put("devices_per_worker", options.seats_per_worker);
-  put("root", options.root);
+  put_numbers("counts", options.counts);
+  put_numbers("roots", options.roots);
+  put_numbers("offset", options.offsets);
+  put_numbers("split", options.splits);
+  put_numbers("streams", options.streams);
   put("warmups", options.warmups);
   put("iterations", options.iterations);
   put("batches", options.batches);
@@ -79,6 +91,10 @@ std::string write_plan_file(const RunOptions& options) {
   put_duration("budget", options.budget_ns);
   put_duration("cell_timeout", options.cell_deadline_ns);
   put_duration("startup_timeout", options.startup_deadline_ns);
+  if (options.graph)
+    table.insert("graph", true);
+  if (options.registered)
+    table.insert("register", true);
   if (options.no_sweep)
     table.insert("no_sweep", true);
   toml::array overrides, axes, settings, rank_sets;

@@ -167,7 +167,13 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.types = *options.types;
   request.ops = *options.ops;
   request.placements = *options.placements;
-  request.root = *options.root;
+  request.counts = options.counts.value_or(std::vector<std::uint64_t>{});
+  request.roots = *options.roots;
+  request.splits = *options.splits;
+  request.streams = *options.streams;
+  request.offsets = *options.offsets;
+  request.launch = options.graph ? workload::Launch::graph : workload::Launch::direct;
+  request.memory = options.registered ? model::Memory::registered : model::Memory::plain;
   request.timing = {*options.warmups,
                     *options.iterations,
                     *options.batches,

@@ -37,6 +37,8 @@ void copy_unless_same(std::byte* to, const std::byte* from, std::size_t bytes) {
 // One rank: whatever the collective, its block goes from send to receive.
 void run_alone(const HostCollective& call) {
   copy_unless_same(call.receive, call.send, call.count * size_bytes(call.type));
+  if (reduces(call.collective))
+    finish_reduction(call.receive, call.type, call.op, call.count, 1);
 }
 
 template <typename Unit>
@@ -54,8 +56,7 @@ void all_reduce(const HostCollective& call, CollectiveLane& lane, const HostSett
   options.setOutput(reinterpret_cast<Unit*>(call.receive), call.count);
   options.setReduceFunction(reduce_function(call.type, call.op));
   gloo::allreduce(options);
-  if (call.op == model::ReduceOp::avg)
-    divide_by_ranks(call.receive, call.type, call.count, lane.mesh->size);
+  finish_reduction(call.receive, call.type, call.op, call.count, lane.mesh->size);
 }
 
 template <typename Unit>
@@ -76,8 +77,8 @@ void reduce(const HostCollective& call, CollectiveLane& lane, const HostSettings
   options.setOutput(reinterpret_cast<Unit*>(out), call.count);
   options.setReduceFunction(reduce_function(call.type, call.op));
   gloo::reduce(options);
-  if (root && call.op == model::ReduceOp::avg)
-    divide_by_ranks(out, call.type, call.count, lane.mesh->size);
+  if (root)
+    finish_reduction(out, call.type, call.op, call.count, lane.mesh->size);
 }
 
 void all_gather(const HostCollective& call, CollectiveLane& lane, std::uint32_t tag) {
@@ -180,9 +181,12 @@ void run_collective(const HostCollective& call, CollectiveLane& lane,
   case Collective::scatter:
     return scatter(call, lane, tag);
   case Collective::send_recv:
+  case Collective::all_to_all_v:
+  case Collective::hypercube:
     break;
   }
-  base::raise(base::Errc::invalid_argument, "send_recv is written as a send and a receive");
+  base::raise(base::Errc::invalid_argument, "{} is written as sends and receives",
+              to_string(call.collective));
 }
 
 } // namespace ncclprobe::host

@@ -3,8 +3,13 @@
 
 #include "host/element_functions.h"
 
+#include "host/with_type.h"
+
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace ncclprobe::host {
@@ -54,6 +59,78 @@ std::uint16_t bf16_from_float(float value) {
 
 namespace {
 
+// An 8-bit float: `mantissa` bits of it, an exponent of this bias, and the bits of the largest
+// number.
+struct Format8 {
+  int mantissa;
+  int bias;
+  std::uint8_t largest;
+};
+constexpr Format8 k_f8e4m3{3, 7, 0x7E};
+constexpr Format8 k_f8e5m2{2, 15, 0x7B};
+constexpr std::uint8_t k_f8_not_a_number = 0x7F; // in both
+
+float float_from_f8(Format8 format, std::uint8_t bits) {
+  int magnitude = bits & 0x7F;
+  int exponent = magnitude >> format.mantissa;
+  int fraction = magnitude & ((1 << format.mantissa) - 1);
+  float value = 0;
+  if (magnitude > format.largest)
+    value = magnitude == format.largest + 1 && format.mantissa == 2
+                ? std::numeric_limits<float>::infinity()
+                : std::numeric_limits<float>::quiet_NaN();
+  else if (exponent == 0)
+    value = std::ldexp(static_cast<float>(fraction), 1 - format.bias - format.mantissa);
+  else
+    value = std::ldexp(static_cast<float>(fraction + (1 << format.mantissa)),
+                       exponent - format.bias - format.mantissa);
+  return bits >= 0x80 ? -value : value;
+}
+
+std::uint8_t f8_from_float(Format8 format, float value) {
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
+  std::uint32_t offset = static_cast<std::uint32_t>(127 - format.bias) << 23;
+  std::uint32_t result = k_f8_not_a_number;
+  if (magnitude <= offset + 0x7F'FFFFU) { // subnormal: a multiple of the smallest
+    result = static_cast<std::uint32_t>(
+        std::nearbyint(std::ldexp(std::fabs(value), format.bias - 1 + format.mantissa)));
+  } else if (magnitude <= 0x7F80'0000U) {
+    int drop = 23 - format.mantissa;
+    std::uint32_t half = (1U << (drop - 1)) - 1 + ((magnitude >> drop) & 1U);
+    result = std::min<std::uint32_t>((magnitude - offset + half) >> drop, format.largest);
+  }
+  return static_cast<std::uint8_t>((bits >> 24 & 0x80U) | result);
+}
+
+template <Format8 format>
+float table_lookup(std::uint8_t bits) {
+  static const auto table = [] {
+    std::array<float, 256> values{};
+    for (unsigned i = 0; i < 256; ++i)
+      values[i] = float_from_f8(format, static_cast<std::uint8_t>(i));
+    return values;
+  }();
+  return table[bits];
+}
+
+} // namespace
+
+float float_from_f8e4m3(std::uint8_t bits) {
+  return table_lookup<k_f8e4m3>(bits);
+}
+std::uint8_t f8e4m3_from_float(float value) {
+  return f8_from_float(k_f8e4m3, value);
+}
+float float_from_f8e5m2(std::uint8_t bits) {
+  return table_lookup<k_f8e5m2>(bits);
+}
+std::uint8_t f8e5m2_from_float(float value) {
+  return f8_from_float(k_f8e5m2, value);
+}
+
+namespace {
+
 // How an element lies in memory (Stored) and what it is computed in.
 template <DataType type>
 struct Element;
@@ -71,6 +148,26 @@ template <>
 struct Element<DataType::i32> : PlainElement<std::int32_t> {};
 template <>
 struct Element<DataType::u8> : PlainElement<std::uint8_t> {};
+template <>
+struct Element<DataType::i8> : PlainElement<std::int8_t> {};
+template <>
+struct Element<DataType::u32> : PlainElement<std::uint32_t> {};
+template <>
+struct Element<DataType::i64> : PlainElement<std::int64_t> {};
+template <>
+struct Element<DataType::u64> : PlainElement<std::uint64_t> {};
+template <>
+struct Element<DataType::f8e4m3> {
+  using Stored = std::uint8_t;
+  static float load(Stored bits) { return float_from_f8e4m3(bits); }
+  static Stored store(float value) { return f8e4m3_from_float(value); }
+};
+template <>
+struct Element<DataType::f8e5m2> {
+  using Stored = std::uint8_t;
+  static float load(Stored bits) { return float_from_f8e5m2(bits); }
+  static Stored store(float value) { return f8e5m2_from_float(value); }
+};
 template <>
 struct Element<DataType::f16> {
   using Stored = std::uint16_t;
@@ -91,9 +188,11 @@ T combine(T a, T b) {
   else if constexpr (op == ReduceOp::min)
     return b < a ? b : a;
   else if constexpr (std::is_integral_v<T>) // wraps around, as on a GPU
-    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    return static_cast<T>(op == ReduceOp::prod
+                              ? static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)
+                              : static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   else
-    return a + b;
+    return op == ReduceOp::prod ? a * b : a + b;
 }
 
 template <DataType type, ReduceOp op>
@@ -107,13 +206,28 @@ void reduce_elements(void* out, const void* a, const void* b, std::size_t count)
     result[i] = E::store(combine<Value, op>(E::load(left[i]), E::load(right[i])));
 }
 
-template <DataType type>
-void divide_elements(void* data, std::size_t count, int ranks) {
+// change(Value) for each element.
+template <DataType type, typename Change>
+void change_elements(void* data, std::size_t count, Change change) {
   using E = Element<type>;
   auto* elements = static_cast<typename E::Stored*>(data);
   using Value = decltype(E::load(*elements));
   for (std::size_t i = 0; i < count; ++i)
-    elements[i] = E::store(static_cast<Value>(E::load(elements[i]) / static_cast<Value>(ranks)));
+    elements[i] = E::store(static_cast<Value>(change(E::load(elements[i]))));
+}
+
+template <DataType type>
+void finish_elements(void* data, ReduceOp op, std::size_t count, int ranks) {
+  using Value = decltype(Element<type>::load({}));
+  if (op == ReduceOp::premul_sum)
+    return change_elements<type>(data, count, [](Value value) {
+      return combine<Value, ReduceOp::prod>(value, static_cast<Value>(model::k_premul_scalar));
+    });
+  // A number of ranks may be too large for a byte.
+  using Wide = std::conditional_t<std::is_integral_v<Value> && sizeof(Value) == 1, int, Value>;
+  change_elements<type>(data, count, [ranks = static_cast<Wide>(ranks)](Value value) {
+    return static_cast<Wide>(value) / ranks;
+  });
 }
 
 template <DataType type>
@@ -123,8 +237,11 @@ ReduceFunction reduce_function_of(ReduceOp op) {
     return reduce_elements<type, ReduceOp::max>;
   case ReduceOp::min:
     return reduce_elements<type, ReduceOp::min>;
+  case ReduceOp::prod:
+    return reduce_elements<type, ReduceOp::prod>;
   case ReduceOp::sum:
   case ReduceOp::avg:
+  case ReduceOp::premul_sum:
     break;
   }
   return reduce_elements<type, ReduceOp::sum>;
@@ -133,42 +250,13 @@ ReduceFunction reduce_function_of(ReduceOp op) {
 } // namespace
 
 ReduceFunction reduce_function(DataType type, ReduceOp op) {
-  switch (type) {
-  case DataType::f32:
-    return reduce_function_of<DataType::f32>(op);
-  case DataType::f16:
-    return reduce_function_of<DataType::f16>(op);
-  case DataType::bf16:
-    return reduce_function_of<DataType::bf16>(op);
-  case DataType::f64:
-    return reduce_function_of<DataType::f64>(op);
-  case DataType::i32:
-    return reduce_function_of<DataType::i32>(op);
-  case DataType::u8:
-    break;
-  }
-  return reduce_function_of<DataType::u8>(op);
+  return with_type(type, [&]<DataType t>() { return reduce_function_of<t>(op); });
 }
 
-void divide_by_ranks(void* data, DataType type, std::size_t count, int ranks) {
-  switch (type) {
-  case DataType::f32:
-    return divide_elements<DataType::f32>(data, count, ranks);
-  case DataType::f16:
-    return divide_elements<DataType::f16>(data, count, ranks);
-  case DataType::bf16:
-    return divide_elements<DataType::bf16>(data, count, ranks);
-  case DataType::f64:
-    return divide_elements<DataType::f64>(data, count, ranks);
-  case DataType::i32:
-    return divide_elements<DataType::i32>(data, count, ranks);
-  case DataType::u8: {
-    // 256 ranks and more do not fit a u8.
-    auto* elements = static_cast<std::uint8_t*>(data);
-    for (std::size_t i = 0; i < count; ++i)
-      elements[i] = static_cast<std::uint8_t>(elements[i] / ranks);
-  }
-  }
+void finish_reduction(void* data, DataType type, ReduceOp op, std::size_t count, int ranks) {
+  if (op != ReduceOp::avg && op != ReduceOp::premul_sum)
+    return;
+  with_type(type, [&]<DataType t>() { finish_elements<t>(data, op, count, ranks); });
 }
 
 } // namespace ncclprobe::host

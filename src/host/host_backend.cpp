@@ -60,8 +60,9 @@ public:
   Connection& connection() { return *connection_; }
 
   void enqueue(const backend::CollectiveCall& call, backend::Stream& stream) override {
-    if (call.collective == Collective::send_recv)
-      base::raise(Errc::invalid_argument, "send_recv is written as a send and a receive");
+    if (!is_one_call(call.collective))
+      base::raise(Errc::invalid_argument, "{} is written as sends and receives",
+                  to_string(call.collective));
     if (has_root(call.collective) && (call.root < 0 || call.root >= size()))
       base::raise(Errc::invalid_argument, "no rank {} in a communicator of {}", call.root, size());
     auto [send, receive] = memory_of(call);

@@ -3,6 +3,8 @@
 
 #include "host/pattern_data.h"
 
+#include "host/with_type.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,8 +20,8 @@ using model::ReduceOp;
 
 namespace {
 
-// Pattern::value without sparsity and with the remainder by multiplication: the quotient estimated
-// from the reciprocal is right or one too small, since the dividend has 56 bits.
+// Pattern::value without sparsity and base, and with the remainder by multiplication: the quotient
+// estimated from the reciprocal is right or one too small, since the dividend has 56 bits.
 class DensePattern {
 public:
   explicit DensePattern(const Pattern& pattern)
@@ -63,10 +65,13 @@ void fill_as(std::byte* data, const Pattern& pattern, int rank, std::uint64_t co
   std::uint64_t start = dense.start(rank);
   std::uint64_t stride = std::max(1U, pattern.sparsity);
   std::uint64_t first = (stride - static_cast<std::uint64_t>(rank) % stride) % stride;
-  if (stride > 1)
-    std::memset(data, 0, count * sizeof(Word<type>)); // a zero in every type
+  if (stride > 1) {
+    Word<type> rest = word_of<type>(pattern.rest);
+    for (std::uint64_t i = 0; i < count; ++i)
+      std::memcpy(data + i * sizeof rest, &rest, sizeof rest);
+  }
   for (std::uint64_t i = first; i < count; i += stride) {
-    Word<type> word = word_of<type>(dense.value(start, i));
+    Word<type> word = word_of<type>(pattern.base + dense.value(start, i));
     std::memcpy(data + i * sizeof word, &word, sizeof word);
   }
 }
@@ -108,32 +113,43 @@ void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
     std::uint64_t start = dense.start(rank);
     std::uint64_t end = std::min(begin + expected.block, expected.count);
     for (std::uint64_t i = begin; i < end; ++i)
-      comparison.look_at(i, dense.value(start, expected.first_index + (i - begin)));
+      comparison.look_at(i, pattern.base + dense.value(start, expected.first_index + (i - begin)));
   }
 }
 
-// Adds up (or picks from) what all ranks contribute to `count` elements from `index` on. One rank
-// after the other, so that the inner loop holds nothing but the hash.
+// What does not change the result of an operation, whatever it is combined with.
+std::uint64_t neutral(ReduceOp op) {
+  return op == ReduceOp::min ? ~std::uint64_t{0} : op == ReduceOp::prod ? 1 : 0;
+}
+
+// Combines what all ranks contribute to `count` elements from `index` on. One rank after the other,
+// so that the inner loop holds nothing but the hash.
 constexpr std::uint64_t k_chunk = 1024;
 
-void combine_ranks(const DensePattern& dense, const Pattern& pattern, const Expectation& expected,
+template <ReduceOp op>
+void combine_ranks(const DensePattern& dense, const Pattern& pattern, int ranks,
                    std::uint64_t index, std::uint64_t count, std::uint64_t* totals) {
   std::uint64_t stride = std::max(1U, pattern.sparsity);
-  std::fill(totals, totals + count, 0);
-  for (int rank = 0; rank < expected.ranks; ++rank) {
+  std::fill(totals, totals + count, neutral(op));
+  for (int rank = 0; rank < ranks; ++rank) {
     std::uint64_t start = dense.start(rank) + index;
-    std::uint64_t first = index + static_cast<std::uint64_t>(rank); // others contribute zero
+    std::uint64_t first = index + static_cast<std::uint64_t>(rank); // others put in what is neutral
     first = (stride - first % stride) % stride;
-    if (rank == 0 || expected.op == ReduceOp::sum || expected.op == ReduceOp::avg) {
-      for (std::uint64_t i = first; i < count; i += stride)
-        totals[i] += dense.value(start, i);
-    } else if (expected.op == ReduceOp::max) {
-      for (std::uint64_t i = first; i < count; i += stride)
-        totals[i] = std::max<std::uint64_t>(totals[i], dense.value(start, i));
-    } else {
-      for (std::uint64_t i = first; i < count; i += stride)
-        totals[i] = std::min<std::uint64_t>(totals[i], dense.value(start, i));
-    }
+    for (std::uint64_t i = first; i < count; i += stride)
+      totals[i] = Expectation::combine(op, totals[i], pattern.base + dense.value(start, i));
+  }
+}
+
+auto combination(ReduceOp op) {
+  switch (op) {
+  case ReduceOp::max:
+    return combine_ranks<ReduceOp::max>;
+  case ReduceOp::min:
+    return combine_ranks<ReduceOp::min>;
+  case ReduceOp::prod:
+    return combine_ranks<ReduceOp::prod>;
+  default:
+    return combine_ranks<ReduceOp::sum>;
   }
 }
 
@@ -141,29 +157,38 @@ template <DataType type>
 void compare_reduction(Comparison<type>& comparison, const Pattern& pattern,
                        const Expectation& expected) {
   DensePattern dense(pattern);
-  auto ranks = static_cast<std::uint64_t>(expected.ranks);
-  bool averages = expected.op == ReduceOp::avg;
+  auto combine = combination(expected.op);
   std::array<std::uint64_t, k_chunk> totals;
   for (std::uint64_t begin = 0; begin < expected.count; begin += k_chunk) {
     std::uint64_t count = std::min(k_chunk, expected.count - begin);
-    combine_ranks(dense, pattern, expected, expected.first_index + begin, count, totals.data());
-    for (std::uint64_t i = 0; i < count; ++i) {
-      auto value = static_cast<double>(totals[i]);
-      if (averages)
-        value = is_float(type) ? value / static_cast<double>(ranks)
-                               : static_cast<double>(totals[i] / ranks);
-      comparison.look_at(begin + i, value);
-    }
+    combine(dense, pattern, expected.ranks, expected.first_index + begin, count, totals.data());
+    for (std::uint64_t i = 0; i < count; ++i)
+      comparison.look_at(begin + i,
+                         Expectation::finish(expected.op, type, expected.ranks, totals[i]));
+  }
+}
+
+// True if the ranks that do not contribute to an element change nothing of it, as in all patterns
+// of pattern_for(): then they can be passed over.
+bool rest_is_neutral(const Pattern& pattern, const Expectation& expected) {
+  if (pattern.sparsity <= 1)
+    return true;
+  if (!expected.reduction || pattern.sparsity > static_cast<std::uint32_t>(expected.ranks))
+    return false;
+  switch (expected.op) {
+  case ReduceOp::max:
+    return pattern.rest <= pattern.base;
+  case ReduceOp::min:
+    return pattern.rest + 1 >= pattern.base + pattern.modulus;
+  default:
+    return pattern.rest == neutral(expected.op);
   }
 }
 
 template <DataType type>
 Mismatch compare_as(const std::byte* data, const Pattern& pattern, const Expectation& expected) {
   Comparison<type> comparison(data, expected.op);
-  bool copies_sparse = pattern.sparsity > 1 && !expected.reduction;
-  bool picks_sparse =
-      pattern.sparsity > 1 && (expected.op == ReduceOp::max || expected.op == ReduceOp::min);
-  if (copies_sparse || picks_sparse) { // pattern_for() makes no such pattern; right, if slow
+  if (!rest_is_neutral(pattern, expected)) {
     for (std::uint64_t i = 0; i < expected.count; ++i)
       comparison.look_at(i, expected.value(pattern, type, i));
   } else if (expected.reduction) {
@@ -179,40 +204,13 @@ Mismatch compare_as(const std::byte* data, const Pattern& pattern, const Expecta
 void fill_pattern(void* data, DataType type, const Pattern& pattern, int rank,
                   std::uint64_t count) {
   auto* bytes = static_cast<std::byte*>(data);
-  switch (type) {
-  case DataType::f32:
-    return fill_as<DataType::f32>(bytes, pattern, rank, count);
-  case DataType::f16:
-    return fill_as<DataType::f16>(bytes, pattern, rank, count);
-  case DataType::bf16:
-    return fill_as<DataType::bf16>(bytes, pattern, rank, count);
-  case DataType::f64:
-    return fill_as<DataType::f64>(bytes, pattern, rank, count);
-  case DataType::i32:
-    return fill_as<DataType::i32>(bytes, pattern, rank, count);
-  case DataType::u8:
-    return fill_as<DataType::u8>(bytes, pattern, rank, count);
-  }
+  with_type(type, [&]<DataType t>() { fill_as<t>(bytes, pattern, rank, count); });
 }
 
 Mismatch compare_pattern(const void* data, DataType type, const Pattern& pattern,
                          const Expectation& expected) {
   const auto* bytes = static_cast<const std::byte*>(data);
-  switch (type) {
-  case DataType::f32:
-    return compare_as<DataType::f32>(bytes, pattern, expected);
-  case DataType::f16:
-    return compare_as<DataType::f16>(bytes, pattern, expected);
-  case DataType::bf16:
-    return compare_as<DataType::bf16>(bytes, pattern, expected);
-  case DataType::f64:
-    return compare_as<DataType::f64>(bytes, pattern, expected);
-  case DataType::i32:
-    return compare_as<DataType::i32>(bytes, pattern, expected);
-  case DataType::u8:
-    break;
-  }
-  return compare_as<DataType::u8>(bytes, pattern, expected);
+  return with_type(type, [&]<DataType t>() { return compare_as<t>(bytes, pattern, expected); });
 }
 
 } // namespace ncclprobe::host

@@ -84,8 +84,7 @@ void ring_reduce_scatter(Mesh& mesh, std::uint64_t slot, const HostCollective& c
       if (one.sending[parity])
         one.partial[parity]->waitSend();
   }
-  if (call.op == model::ReduceOp::avg)
-    divide_by_ranks(call.receive, call.type, call.count, n);
+  finish_reduction(call.receive, call.type, call.op, call.count, n);
 }
 
 } // namespace ncclprobe::host

@@ -7,7 +7,9 @@
 namespace ncclprobe::model {
 
 // What a group of ranks does together. send_recv is the neighbour ring of nccl-tests' sendrecv:
-// each rank sends to the next and receives from the previous.
+// each rank sends to the next and receives from the previous. all_to_all_v has blocks that grow
+// with the distance between the two ranks; hypercube is an all_gather in log2(n) exchanges of
+// pairs: both as in nccl-tests. Stored by number: append only.
 enum class Collective {
   all_reduce,
   all_gather,
@@ -18,6 +20,8 @@ enum class Collective {
   gather,
   scatter,
   send_recv,
+  all_to_all_v,
+  hypercube,
 };
 
 constexpr auto enum_names(Collective) {
@@ -32,6 +36,8 @@ constexpr auto enum_names(Collective) {
       {gather, "gather"},
       {scatter, "scatter"},
       {send_recv, "send_recv"},
+      {all_to_all_v, "all_to_all_v"},
+      {hypercube, "hypercube"},
   });
 }
 
@@ -41,6 +47,12 @@ constexpr bool reduces(Collective collective) {
          collective == Collective::reduce;
 }
 
+// False for what a schedule spells out as sends and receives (and, in hypercube, copies).
+constexpr bool is_one_call(Collective collective) {
+  return collective != Collective::send_recv && collective != Collective::all_to_all_v &&
+         collective != Collective::hypercube;
+}
+
 // True if one rank is the source or the destination.
 constexpr bool has_root(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::reduce ||
@@ -48,7 +60,8 @@ constexpr bool has_root(Collective collective) {
 }
 
 // How many blocks of `count` elements a rank's send and receive buffers hold, out of place, in a
-// communicator of n ranks (the larger side; on a gather only the root needs the receive side).
+// communicator of n ranks (the larger side; on a gather only the root needs the receive side). For
+// all_to_all_v `count` is the mean over the blocks.
 struct BlockCounts {
   int send;
   int receive;
@@ -57,11 +70,13 @@ constexpr BlockCounts block_counts(Collective collective, int n) {
   switch (collective) {
   case Collective::all_gather:
   case Collective::gather:
+  case Collective::hypercube:
     return {1, n};
   case Collective::reduce_scatter:
   case Collective::scatter:
     return {n, 1};
   case Collective::all_to_all:
+  case Collective::all_to_all_v:
     return {n, n};
   default:
     return {1, 1};

@@ -13,10 +13,13 @@
 // indexes alone and never by the library under test. Everything is constexpr, so that a CUDA kernel
 // and the CPU use the same lines (nvcc --expt-relaxed-constexpr).
 //
-// Inputs are small non-negative integers, chosen so that every partial sum is exact in the type and
-// any order of additions gives the same bits: integers and sums are compared bit for bit. Only a
-// floating-point average over a number of ranks that is no power of two rounds; there a single rank
-// contributes to each element and 2 ulp are allowed (1/n rounded, then the product rounded).
+// Inputs are small non-negative integers, chosen so that every partial result is exact in the type
+// and any order of operations gives the same bits: results are compared bit for bit. Where many
+// ranks or a narrow type leave no room for that, only some ranks contribute to each element, others
+// at other elements, and the rest put in what changes nothing (0; 1 to a product; the largest value
+// to a minimum). Only a floating-point average over a number of ranks that is no power of two
+// rounds; there a single rank contributes to each element and 2 ulp are allowed (1/n rounded, then
+// the product rounded).
 namespace ncclprobe::model {
 
 // No input, and no exact result, ever has this byte repeated as its representation.
@@ -24,23 +27,31 @@ inline constexpr std::uint8_t k_poison_byte = 0xFF;
 
 struct Pattern {
   std::uint64_t seed = 0;
-  std::uint32_t modulus = 1;  // values are in [0, modulus)
-  std::uint32_t sparsity = 1; // non-zero only where (index + rank) % sparsity == 0
+  std::uint32_t modulus = 1;  // values are in [base, base + modulus)
+  std::uint32_t sparsity = 1; // and only where (index + rank) % sparsity == 0, elsewhere `rest`
+  std::uint32_t base = 0;
+  std::uint32_t rest = 0;
 
   // The integer that `rank` contributes at `index`.
   constexpr std::uint32_t value(int rank, std::uint64_t index) const {
     if (sparsity > 1 && (index + static_cast<std::uint64_t>(rank)) % sparsity != 0)
-      return 0;
+      return rest;
     std::uint64_t x = seed + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15 + index;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9; // splitmix64's mixing, shortened
     x ^= x >> 27;
-    return static_cast<std::uint32_t>((x >> 8) % modulus);
+    return base + static_cast<std::uint32_t>((x >> 8) % modulus);
   }
 };
 
 // Largest integer up to which every integer is exact in the type and none is the poison.
 constexpr std::uint32_t exact_limit(DataType type) {
   switch (type) {
+  case DataType::f8e5m2:
+    return 8;
+  case DataType::f8e4m3:
+    return 16;
+  case DataType::i8:
+    return 127;
   case DataType::u8:
     return 254;
   case DataType::bf16:
@@ -52,15 +63,34 @@ constexpr std::uint32_t exact_limit(DataType type) {
   }
 }
 
+// Averages that cannot be checked: NCCL multiplies by 1/n in the type, and beyond 64 ranks that is
+// below the normal numbers of f8e4m3 (2^-6), soon even zero.
+constexpr bool can_check(DataType type, ReduceOp op, int ranks) {
+  return type != DataType::f8e4m3 || op != ReduceOp::avg || ranks <= 64;
+}
+
 constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataType type, ReduceOp op,
                               int ranks) {
   std::uint32_t limit = exact_limit(type);
-  bool adds = reduces(collective) && (op == ReduceOp::sum || op == ReduceOp::avg);
-  if (!adds)
+  if (!reduces(collective))
     return {seed, limit, 1};
   auto n = static_cast<std::uint32_t>(ranks);
+  std::uint32_t pairs = (n + 1) / 2; // as sparsity: at most two ranks contribute to an element
+  if (op == ReduceOp::max)
+    return {seed, limit, pairs};
+  if (op == ReduceOp::min)
+    return {seed, limit, pairs, 0, limit - 1};
+  if (op == ReduceOp::prod) {
+    std::uint32_t root = 1;
+    while ((root + 1) * (root + 1) <= limit)
+      ++root;
+    bool room_for_two = n > 1 && root >= 4;
+    return room_for_two ? Pattern{seed, root, pairs, 1, 1} : Pattern{seed, limit, n, 1, 1};
+  }
   if (op == ReduceOp::avg && is_float(type) && !std::has_single_bit(n))
     return {seed, limit, n};
+  if (op == ReduceOp::premul_sum && !is_float(type))
+    limit /= k_premul_scalar; // floats of twice the size are as exact
   if (limit / n >= 7)
     return {seed, limit / n + 1, 1};
   std::uint32_t contributors = limit / 7; // per element, so that 7 from each stay exact
@@ -84,15 +114,27 @@ struct Expectation {
       return pattern.value(first_rank + static_cast<int>(i / block), first_index + i % block);
     std::uint64_t index = first_index + i;
     std::uint64_t result = pattern.value(0, index);
-    for (int rank = 1; rank < ranks; ++rank) {
-      std::uint64_t next = pattern.value(rank, index);
-      if (op == ReduceOp::max)
-        result = next > result ? next : result;
-      else if (op == ReduceOp::min)
-        result = next < result ? next : result;
-      else
-        result += next;
+    for (int rank = 1; rank < ranks; ++rank)
+      result = combine(op, result, pattern.value(rank, index));
+    return finish(op, type, ranks, result);
+  }
+
+  // What the operation makes of the elements of two ranks, and at the end of all ranks' together.
+  static constexpr std::uint64_t combine(ReduceOp op, std::uint64_t a, std::uint64_t b) {
+    switch (op) {
+    case ReduceOp::max:
+      return a > b ? a : b;
+    case ReduceOp::min:
+      return a < b ? a : b;
+    case ReduceOp::prod:
+      return a * b;
+    default:
+      return a + b;
     }
+  }
+  static constexpr double finish(ReduceOp op, DataType type, int ranks, std::uint64_t result) {
+    if (op == ReduceOp::premul_sum)
+      result *= static_cast<std::uint64_t>(k_premul_scalar);
     if (op != ReduceOp::avg)
       return static_cast<double>(result);
     auto n = static_cast<std::uint64_t>(ranks);
@@ -101,10 +143,19 @@ struct Expectation {
   }
 };
 
+// Which block of an all_to_all_v is meant: from the rank `distance` before the receiver, out of its
+// input from element first_index on.
+struct BlockSource {
+  int distance = 0;
+  std::uint64_t first_index = 0;
+};
+
 // For rank `rank` of a communicator of `ranks`, after a collective of `count` elements (counted as
-// in NCCL's call of that name). send_recv is the ring: data comes from the previous rank.
+// in NCCL's call of that name; in an all_to_all_v the block's). send_recv is the ring: data comes
+// from the previous rank.
 constexpr Expectation expectation_for(Collective collective, ReduceOp op, int root,
-                                      std::uint64_t count, int rank, int ranks) {
+                                      std::uint64_t count, int rank, int ranks,
+                                      BlockSource source = {}) {
   auto block = count == 0 ? 1 : count;
   auto r = static_cast<std::uint64_t>(rank);
   auto n = static_cast<std::uint64_t>(ranks);
@@ -118,6 +169,7 @@ constexpr Expectation expectation_for(Collective collective, ReduceOp op, int ro
   case Collective::broadcast:
     return {false, op, ranks, root, 0, block, count};
   case Collective::all_gather:
+  case Collective::hypercube:
     return {false, op, ranks, 0, 0, block, n * count};
   case Collective::gather:
     return {false, op, ranks, 0, 0, block, rank == root ? n * count : 0};
@@ -127,6 +179,10 @@ constexpr Expectation expectation_for(Collective collective, ReduceOp op, int ro
     return {false, op, ranks, 0, r * count, block, n * count};
   case Collective::send_recv:
     return {false, op, ranks, (rank + ranks - 1) % ranks, 0, block, count};
+  case Collective::all_to_all_v:
+    return {
+        false, op,   ranks, (rank + ranks - source.distance % ranks) % ranks, source.first_index,
+        block, count};
   }
   return {};
 }
@@ -138,9 +194,25 @@ constexpr std::uint64_t encode(DataType type, double value) {
     std::uint64_t half = (std::uint64_t{1} << (drop - 1)) - 1 + ((bits >> drop) & 1);
     return (bits + half) >> drop;
   };
+  // A float with an exponent of this bias and a mantissa of so many bits.
+  auto narrow = [&](int mantissa, int bias) -> std::uint64_t {
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+    if (bits >> 52 > static_cast<std::uint64_t>(1023 - bias))
+      return round_off(bits - (static_cast<std::uint64_t>(1023 - bias) << 52), 52 - mantissa);
+    // Subnormal: a multiple of the smallest.
+    double units =
+        value * static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(bias - 1 + mantissa));
+    auto whole = static_cast<std::uint64_t>(units);
+    double rest = units - static_cast<double>(whole);
+    return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1) ? 1 : 0);
+  };
   switch (type) {
+  case DataType::i8:
   case DataType::u8:
   case DataType::i32:
+  case DataType::u32:
+  case DataType::i64:
+  case DataType::u64:
     return static_cast<std::uint64_t>(value);
   case DataType::f64:
     return std::bit_cast<std::uint64_t>(value);
@@ -148,16 +220,12 @@ constexpr std::uint64_t encode(DataType type, double value) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   case DataType::bf16:
     return round_off(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 16);
-  case DataType::f16: {
-    if (value < 6.103515625e-05) { // subnormal: a multiple of 2^-24
-      double units = value * 16777216.0;
-      auto whole = static_cast<std::uint64_t>(units);
-      double rest = units - static_cast<double>(whole);
-      return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1) ? 1 : 0);
-    }
-    std::uint64_t bits = std::bit_cast<std::uint64_t>(value) - (std::uint64_t{1023 - 15} << 52);
-    return round_off(bits, 42);
-  }
+  case DataType::f16:
+    return narrow(10, 15);
+  case DataType::f8e4m3:
+    return narrow(3, 7);
+  case DataType::f8e5m2:
+    return narrow(2, 15);
   }
   return 0;
 }

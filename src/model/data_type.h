@@ -8,32 +8,63 @@
 
 namespace ncclprobe::model {
 
-enum class DataType { f32, f16, bf16, f64, i32, u8 };
+// f8e4m3 and f8e5m2: 8 bits with that many of exponent and mantissa. Stored by number: append only.
+enum class DataType { f32, f16, bf16, f64, i32, u8, i8, u32, i64, u64, f8e4m3, f8e5m2 };
 
 constexpr auto enum_names(DataType) {
   using enum DataType;
-  return std::to_array<std::pair<DataType, std::string_view>>(
-      {{f32, "f32"}, {f16, "f16"}, {bf16, "bf16"}, {f64, "f64"}, {i32, "i32"}, {u8, "u8"}});
+  return std::to_array<std::pair<DataType, std::string_view>>({{f32, "f32"},
+                                                               {f16, "f16"},
+                                                               {bf16, "bf16"},
+                                                               {f64, "f64"},
+                                                               {i32, "i32"},
+                                                               {u8, "u8"},
+                                                               {i8, "i8"},
+                                                               {u32, "u32"},
+                                                               {i64, "i64"},
+                                                               {u64, "u64"},
+                                                               {f8e4m3, "f8e4m3"},
+                                                               {f8e5m2, "f8e5m2"}});
 }
 
 constexpr std::size_t size_bytes(DataType type) {
   switch (type) {
   case DataType::u8:
+  case DataType::i8:
+  case DataType::f8e4m3:
+  case DataType::f8e5m2:
     return 1;
   case DataType::f16:
   case DataType::bf16:
     return 2;
   case DataType::f32:
   case DataType::i32:
+  case DataType::u32:
     return 4;
   case DataType::f64:
+  case DataType::i64:
+  case DataType::u64:
     return 8;
   }
   return 0;
 }
 
 constexpr bool is_float(DataType type) {
-  return type != DataType::i32 && type != DataType::u8;
+  switch (type) {
+  case DataType::i8:
+  case DataType::u8:
+  case DataType::i32:
+  case DataType::u32:
+  case DataType::i64:
+  case DataType::u64:
+    return false;
+  default:
+    return true;
+  }
+}
+
+constexpr bool is_f8(DataType type) {
+  return type == DataType::f8e4m3 || type == DataType::f8e5m2;
 }
 
 } // namespace ncclprobe::model

@@ -119,7 +119,8 @@ CODEC(static, WaitEventOp, stream, event)
 CODEC(static, MarkerOp, stream, label)
 CODEC(static, Region, first, last)
 CODEC(static, Fill, communicator, slice, count, type, op, collective, root)
-CODEC(static, DataCheck, collective, communicator, slice, count, type, op, root)
+GROWN_CODEC(static, DataCheck, (collective, communicator, slice, count, type, op, root),
+            (distance, first_index))
 
 static void to_json(json& out, const GroupBeginOp&) {
   out = json::object();

@@ -6,13 +6,21 @@
 
 namespace ncclprobe::model {
 
-// avg divides the sum by the number of ranks; integers truncate, as in NCCL.
-enum class ReduceOp { sum, max, min, avg };
+// avg divides the sum by the number of ranks; integers truncate, as in NCCL. premul_sum adds up
+// what each rank has multiplied by k_premul_scalar. Stored by number: append only.
+enum class ReduceOp { sum, max, min, avg, prod, premul_sum };
+
+// A power of two, so that products are exact in every floating-point type.
+inline constexpr int k_premul_scalar = 2;
 
 constexpr auto enum_names(ReduceOp) {
   using enum ReduceOp;
-  return std::to_array<std::pair<ReduceOp, std::string_view>>(
-      {{sum, "sum"}, {max, "max"}, {min, "min"}, {avg, "avg"}});
+  return std::to_array<std::pair<ReduceOp, std::string_view>>({{sum, "sum"},
+                                                               {max, "max"},
+                                                               {min, "min"},
+                                                               {avg, "avg"},
+                                                               {prod, "prod"},
+                                                               {premul_sum, "premul_sum"}});
 }
 
 } // namespace ncclprobe::model

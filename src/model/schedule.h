@@ -79,7 +79,7 @@ struct Peer {
 };
 
 struct CollectiveOp {
-  Collective collective = Collective::all_reduce; // send_recv is written as SendOp + RecvOp
+  Collective collective = Collective::all_reduce; // is_one_call(); others are sends and receives
   int communicator = 0;
   int stream = 0;
   Slice send;
@@ -195,10 +195,12 @@ struct DataCheck {
   Collective collective = Collective::all_reduce;
   int communicator = 0;
   Slice slice;
-  std::uint64_t count = 0; // as in CollectiveOp
+  std::uint64_t count = 0; // as in CollectiveOp; of an all_to_all_v the block's
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
+  int distance = 0; // all_to_all_v, one check a block: it comes from the rank so many before,
+  std::uint64_t first_index = 0; // from this element of its input on
   bool operator==(const DataCheck&) const = default;
 };
 

@@ -13,6 +13,13 @@
 namespace ncclprobe::nvidia {
 namespace {
 
+// Numbers that older headers lack, or hide without the CUDA type. Source: nccl.h of 2.28.
+constexpr int k_bfloat16 = 9;
+constexpr int k_float8e4m3 = 10;
+constexpr int k_float8e5m2 = 11;
+constexpr int k_first_version_with_f8 = 22400;
+constexpr int k_first_gpu_that_reduces_f8 = 9; // compute capability
+
 ncclDataType_t nccl_type(model::DataType type) {
   using enum model::DataType;
   switch (type) {
@@ -21,14 +28,25 @@ ncclDataType_t nccl_type(model::DataType type) {
   case f16:
     return ncclFloat16;
   case bf16:
-    return static_cast<ncclDataType_t>(
-        9); // ncclBfloat16; some headers hide it without bf16 in CUDA
+    return static_cast<ncclDataType_t>(k_bfloat16);
   case f64:
     return ncclFloat64;
   case i32:
     return ncclInt32;
   case u8:
     return ncclUint8;
+  case i8:
+    return ncclInt8;
+  case u32:
+    return ncclUint32;
+  case i64:
+    return ncclInt64;
+  case u64:
+    return ncclUint64;
+  case f8e4m3:
+    return static_cast<ncclDataType_t>(k_float8e4m3);
+  case f8e5m2:
+    return static_cast<ncclDataType_t>(k_float8e5m2);
   }
   base::raise(base::Errc::unsupported, "NCCL has no type {}", model::to_string(type));
 }
@@ -44,6 +62,10 @@ ncclRedOp_t nccl_op(model::ReduceOp op) {
     return ncclMin;
   case avg:
     return ncclAvg;
+  case prod:
+    return ncclProd;
+  case premul_sum:
+    break;
   }
   base::raise(base::Errc::unsupported, "NCCL has no operation {}", model::to_string(op));
 }
@@ -72,6 +94,9 @@ NcclCommunicator::~NcclCommunicator() {
   if (depth_->open > 0)
     return;
   bool orderly = !fellows_->broken && std::uncaught_exceptions() == 0;
+  if (orderly && nccl_->red_op_destroy != nullptr)
+    for (const auto& [type, op] : premul_sums_)
+      (void)nccl_->red_op_destroy(op, comm_);
   ncclResult_t code = orderly ? nccl_->comm_destroy(comm_) : nccl_->comm_abort(comm_);
   gpu_->forget_current();
   if (code == ncclSuccess)
@@ -96,6 +121,35 @@ void NcclCommunicator::watch(Call call) {
   }
 }
 
+void NcclCommunicator::require_support(model::Collective collective, model::DataType type,
+                                       model::ReduceOp op) {
+  bool reduces = model::reduces(collective);
+  if (model::is_f8(type) && nccl_->version_code < k_first_version_with_f8)
+    base::raise(base::Errc::unsupported, "NCCL {} has no {}: it came with 2.24", nccl_->version,
+                model::to_string(type));
+  if (model::is_f8(type) && reduces &&
+      gpu_->compute_capability_major() < k_first_gpu_that_reduces_f8)
+    base::raise(base::Errc::unsupported,
+                "NCCL reduces {} only on GPUs of compute capability 9.0 and above",
+                model::to_string(type));
+  if (reduces && op == model::ReduceOp::premul_sum && nccl_->red_op_create_premul_sum == nullptr)
+    base::raise(base::Errc::unsupported, "NCCL {} has no premultiplied sum: it came with 2.11",
+                nccl_->version);
+}
+
+ncclRedOp_t NcclCommunicator::op_of(model::ReduceOp op, model::DataType type) {
+  if (op != model::ReduceOp::premul_sum)
+    return nccl_op(op);
+  auto found = premul_sums_.find(type);
+  if (found != premul_sums_.end())
+    return found->second;
+  std::uint64_t scalar = model::encode(type, model::k_premul_scalar); // its low bytes come first
+  ncclRedOp_t made = ncclSum;
+  NCCLPROBE_NCCL_CALL(*nccl_, red_op_create_premul_sum(&made, &scalar, nccl_type(type),
+                                                       ncclScalarHostImmediate, comm_));
+  return premul_sums_.emplace(type, made).first->second;
+}
+
 void NcclCommunicator::enqueue(const backend::CollectiveCall& call, backend::Stream& stream) {
   watch([&] { enqueue_collective(call, stream); });
 }
@@ -107,26 +161,27 @@ void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
   const std::byte* from = address(call.send);
   std::byte* to = address(call.receive);
   cudaStream_t stream = handle_of(on);
+  require_support(call.collective, call.type, call.op);
   ncclDataType_t type = nccl_type(call.type);
   gpu_->use();
   switch (call.collective) {
   case all_reduce:
-    NCCLPROBE_NCCL_CALL(nccl,
-                        all_reduce(from, to, call.count, type, nccl_op(call.op), comm_, stream));
+    NCCLPROBE_NCCL_CALL(
+        nccl, all_reduce(from, to, call.count, type, op_of(call.op, call.type), comm_, stream));
     return;
   case all_gather:
     NCCLPROBE_NCCL_CALL(nccl, all_gather(from, to, call.count, type, comm_, stream));
     return;
   case reduce_scatter:
     NCCLPROBE_NCCL_CALL(
-        nccl, reduce_scatter(from, to, call.count, type, nccl_op(call.op), comm_, stream));
+        nccl, reduce_scatter(from, to, call.count, type, op_of(call.op, call.type), comm_, stream));
     return;
   case broadcast:
     NCCLPROBE_NCCL_CALL(nccl, broadcast(from, to, call.count, type, call.root, comm_, stream));
     return;
   case reduce:
-    NCCLPROBE_NCCL_CALL(
-        nccl, reduce(from, to, call.count, type, nccl_op(call.op), call.root, comm_, stream));
+    NCCLPROBE_NCCL_CALL(nccl, reduce(from, to, call.count, type, op_of(call.op, call.type),
+                                     call.root, comm_, stream));
     return;
   case all_to_all:
     this->all_to_all(from, to, call, stream);
@@ -138,6 +193,8 @@ void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
     this->scatter(from, to, call, stream);
     return;
   case send_recv:
+  case all_to_all_v:
+  case hypercube:
     break;
   }
   base::raise(base::Errc::invalid_argument, "{} is enqueued as sends and receives",
@@ -210,6 +267,7 @@ void NcclCommunicator::exchange_blocks(const std::byte* from, Peers receivers, s
 void NcclCommunicator::send(backend::Place from, std::uint64_t count, model::DataType type,
                             int peer, backend::Stream& stream) {
   watch([&] {
+    require_support(model::Collective::send_recv, type, model::ReduceOp::sum);
     gpu_->use();
     NCCLPROBE_NCCL_CALL(
         *nccl_, send(address(from), count, nccl_type(type), peer, comm_, handle_of(stream)));
@@ -219,6 +277,7 @@ void NcclCommunicator::send(backend::Place from, std::uint64_t count, model::Dat
 void NcclCommunicator::receive(backend::Place into, std::uint64_t count, model::DataType type,
                                int peer, backend::Stream& stream) {
   watch([&] {
+    require_support(model::Collective::send_recv, type, model::ReduceOp::sum);
     gpu_->use();
     NCCLPROBE_NCCL_CALL(
         *nccl_, recv(address(into), count, nccl_type(type), peer, comm_, handle_of(stream)));

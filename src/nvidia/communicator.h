@@ -7,6 +7,7 @@
 #include "nvidia/meeting.h"
 #include "nvidia/nccl_library.h"
 
+#include <map>
 #include <memory>
 
 namespace ncclprobe::nvidia {
@@ -43,6 +44,8 @@ public:
   int rank() const override { return identity_.rank; }
   int size() const override { return identity_.size; }
   // In place as in NCCL's documentation; an in-place all-to-all does not exist there (unsupported).
+  void require_support(model::Collective collective, model::DataType type,
+                       model::ReduceOp op) override;
   void enqueue(const backend::CollectiveCall& call, backend::Stream& stream) override;
   void send(backend::Place from, std::uint64_t count, model::DataType type, int peer,
             backend::Stream& stream) override;
@@ -64,6 +67,8 @@ private:
 
   template <typename Call>
   void watch(Call call);
+  // Premultiplied sums are operations of a communicator and type, made on first use.
+  ncclRedOp_t op_of(model::ReduceOp op, model::DataType type);
   void enqueue_collective(const backend::CollectiveCall& call, backend::Stream& on);
   void all_to_all(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
                   cudaStream_t stream);
@@ -81,6 +86,7 @@ private:
   std::shared_ptr<Gpu> gpu_;
   Identity identity_;
   Meeting meeting_;
+  std::map<model::DataType, ncclRedOp_t> premul_sums_;
   ncclComm_t comm_; // last: nothing before it can fail once we own it
 };
 

@@ -57,6 +57,8 @@ Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
   check_exists(index);
   use();
   create_context();
+  NCCLPROBE_CUDA_CALL(
+      cudaDeviceGetAttribute(&compute_capability_major_, cudaDevAttrComputeCapabilityMajor, index));
   NCCLPROBE_CUDA_CALL(load_kernels());
   side_stream_ = make_stream(0);
   compare_result_.reset(static_cast<CompareResult*>(allocate_device_memory(sizeof(CompareResult))));

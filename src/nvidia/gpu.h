@@ -45,6 +45,7 @@ public:
   Gpu& operator=(const Gpu&) = delete;
 
   int index() const { return index_; }
+  int compute_capability_major() const { return compute_capability_major_; }
   // Makes it current: before every call that works on "the current device".
   void use() const { current_->set(index_); }
   void forget_current() const { current_->forget(); }
@@ -60,6 +61,7 @@ public:
 
 private:
   int index_;
+  int compute_capability_major_ = 0;
   std::shared_ptr<CurrentGpu> current_;
   StreamHandle side_stream_;
   DeviceMemory<CompareResult> compare_result_;

@@ -4,9 +4,11 @@
 #include "nvidia/nccl_backend.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ncclprobe::nvidia {
@@ -60,12 +62,50 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
   group.end();
   current_->forget();
 
+  std::vector<Made> made;
+  for (std::size_t i = 0; i < local.size(); ++i)
+    made.push_back({comms[i], &local[i]});
+  return own(made, size);
+}
+
+std::vector<std::unique_ptr<backend::Communicator>>
+NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
+                   std::span<const backend::SplitMember> local, backend::Rendezvous& rendezvous) {
+  if (nccl_->comm_split == nullptr) {
+    spdlog::warn("NCCL {} cannot split a communicator (2.18 and later can): {} is made on its own",
+                 nccl_->version, key);
+    return Backend::split(key, ranks, local, rendezvous);
+  }
+  close_stale_groups();
+  constexpr int k_inside = 0;
+  constexpr int k_outside = -1; // NCCL_SPLIT_NOCOLOR
+  std::vector<ncclComm_t> comms(local.size(), nullptr);
+  // As in connect(), what a failure leaves behind is left to the end of the process.
+  NcclGroup group(*nccl_);
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    const backend::Member& member = local[i].member;
+    auto* parent = static_cast<NcclCommunicator*>(local[i].parent);
+    parent->gpu().use();
+    NCCLPROBE_NCCL_CALL(*nccl_, comm_split(parent->handle(), member.rank < 0 ? k_outside : k_inside,
+                                           std::max(member.rank, 0), &comms[i], nullptr));
+  }
+  group.end();
+  current_->forget();
+  std::vector<Made> made;
+  for (std::size_t i = 0; i < local.size(); ++i)
+    if (local[i].member.rank >= 0)
+      made.push_back({comms[i], &local[i].member});
+  return own(made, static_cast<int>(ranks.size()));
+}
+
+std::vector<std::unique_ptr<backend::Communicator>> NcclBackend::own(const std::vector<Made>& made,
+                                                                     int size) {
   auto fellows = std::make_shared<Fellowship>();
   std::vector<std::unique_ptr<backend::Communicator>> members;
-  for (std::size_t i = 0; i < local.size(); ++i)
+  for (const Made& one : made)
     members.push_back(std::make_unique<NcclCommunicator>(
-        nccl_, depth_, fellows, static_cast<GpuDevice*>(local[i].device)->gpu(), comms[i],
-        NcclCommunicator::Identity{local[i].rank, size}));
+        nccl_, depth_, fellows, static_cast<GpuDevice*>(one.member->device)->gpu(), one.comm,
+        NcclCommunicator::Identity{one.member->rank, size}));
   return members;
 }
 

@@ -25,6 +25,10 @@ public:
   std::vector<std::unique_ptr<backend::Communicator>>
   connect(const std::string& key, const std::vector<int>& ranks,
           std::span<const backend::Member> local, backend::Rendezvous& rendezvous) override;
+  // Collective over the parent. Needs 2.18; with an older one it is made like any other.
+  std::vector<std::unique_ptr<backend::Communicator>>
+  split(const std::string& key, const std::vector<int>& ranks,
+        std::span<const backend::SplitMember> local, backend::Rendezvous& rendezvous) override;
   std::unique_ptr<backend::Graph> capture(std::span<const std::vector<backend::Stream*>> streams,
                                           const std::function<void()>& enqueue) override;
   void group_begin() override;
@@ -33,6 +37,11 @@ public:
   std::int64_t now_ns() override;
 
 private:
+  struct Made {
+    ncclComm_t comm;
+    const backend::Member* member;
+  };
+  std::vector<std::unique_ptr<backend::Communicator>> own(const std::vector<Made>& made, int size);
   void close_stale_groups();
 
   std::shared_ptr<const NcclLibrary> nccl_;

@@ -24,6 +24,7 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   int code = 0;
   if (get_version(&code) != ncclSuccess)
     base::raise(base::Errc::unsupported, "{} does not tell its NCCL version", library.path());
+  version_code = code;
   version = version_text(code);
   if (code < k_oldest_version)
     base::raise(base::Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed",
@@ -46,6 +47,10 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   library.require(recv, "ncclRecv", version);
 
   get_last_error = library.optional<decltype(get_last_error)>("ncclGetLastError");
+  red_op_create_premul_sum =
+      library.optional<decltype(red_op_create_premul_sum)>("ncclRedOpCreatePreMulSum");
+  red_op_destroy = library.optional<decltype(red_op_destroy)>("ncclRedOpDestroy");
+  comm_split = library.optional<decltype(comm_split)>("ncclCommSplit");
   all_to_all = library.optional<Unrooted>("ncclAlltoAll");
   gather = library.optional<Rooted>("ncclGather");
   scatter = library.optional<Rooted>("ncclScatter");

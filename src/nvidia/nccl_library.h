@@ -18,7 +18,8 @@ struct NcclLibrary {
   explicit NcclLibrary(const backend::Options& options);
 
   SharedLibrary library;
-  std::string version; // "2.28.9"
+  std::string version;  // "2.28.9"
+  int version_code = 0; // 22809
 
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
@@ -37,12 +38,16 @@ struct NcclLibrary {
   decltype(&ncclSend) send = nullptr;
   decltype(&ncclRecv) recv = nullptr;
 
-  // Optional. All-to-all, gather and scatter came with 2.28.
+  // Optional. Premultiplied sums came with 2.11, splitting with 2.18, all-to-all, gather and
+  // scatter with 2.28.
   using Unrooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
                                     ncclDataType_t, ncclComm_t, cudaStream_t);
   using Rooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
                                   ncclDataType_t, int root, ncclComm_t, cudaStream_t);
   const char* (*get_last_error)(ncclComm_t) = nullptr;
+  decltype(&ncclRedOpCreatePreMulSum) red_op_create_premul_sum = nullptr;
+  decltype(&ncclRedOpDestroy) red_op_destroy = nullptr;
+  decltype(&ncclCommSplit) comm_split = nullptr;
   Unrooted all_to_all = nullptr;
   Rooted gather = nullptr;
   Rooted scatter = nullptr;

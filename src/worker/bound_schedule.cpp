@@ -99,6 +99,7 @@ void BoundSchedule::bind(const Operation& operation) {
     bind_communication(
         operation, *op,
         [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
+          member.require_support(op->collective, op->type, op->op);
           backend::CollectiveCall call{op->collective,
                                        place(seat, op->send, member.rank()),
                                        place(seat, op->receive, member.rank()),
@@ -112,6 +113,7 @@ void BoundSchedule::bind(const Operation& operation) {
     bind_communication(
         operation, *send,
         [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
+          member.require_support(Collective::send_recv, send->type, ReduceOp::sum);
           backend::Place from = place(seat, send->from, member.rank());
           int peer = send->to.resolve(member.rank(), member.size());
           std::uint64_t count = send->count.at(member.rank());
@@ -123,6 +125,7 @@ void BoundSchedule::bind(const Operation& operation) {
     bind_communication(
         operation, *receive,
         [&](std::size_t seat, backend::Communicator& member, backend::Stream& on) -> Step {
+          member.require_support(Collective::send_recv, receive->type, ReduceOp::sum);
           backend::Place into = place(seat, receive->into, member.rank());
           int peer = receive->from.resolve(member.rank(), member.size());
           std::uint64_t count = receive->count.at(member.rank());

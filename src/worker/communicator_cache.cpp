@@ -13,35 +13,68 @@ CommunicatorCache::CommunicatorCache(backend::Backend& backend, const std::vecto
                                      int world_size, backend::Rendezvous& rendezvous)
     : backend_(backend), seats_(seats), world_size_(world_size), rendezvous_(rendezvous) {}
 
-LocalCommunicator& CommunicatorCache::connected(const std::vector<int>& ranks) {
-  auto found = by_ranks_.find(ranks);
-  if (found != by_ranks_.end())
+// Its rank is -1 if it is none of these.
+backend::Member CommunicatorCache::member(std::size_t seat, const std::vector<int>& ranks) const {
+  auto at = std::find(ranks.begin(), ranks.end(), seats_[seat].rank);
+  int rank = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
+  return {seats_[seat].rank, rank, seats_[seat].device};
+}
+
+LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalCommunicator* parent) {
+  auto found = all_.find(key);
+  if (found != all_.end())
     return found->second;
   LocalCommunicator local;
-  local.ranks = ranks;
+  local.ranks = key.ranks;
   std::vector<backend::Member> members;
   for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
-    auto at = std::find(ranks.begin(), ranks.end(), seats_[seat].rank);
-    if (at == ranks.end())
+    backend::Member one = member(seat, key.ranks);
+    if (one.rank < 0)
       continue;
-    members.push_back(
-        {seats_[seat].rank, static_cast<int>(at - ranks.begin()), seats_[seat].device});
+    members.push_back(one);
     local.seats.push_back(seat);
   }
-  std::string key = fmt::format("communicator {}", by_ranks_.size());
-  if (!members.empty())
-    local.members = backend_.connect(key, ranks, members, rendezvous_);
-  return by_ranks_.emplace(ranks, std::move(local)).first->second;
+  std::string name = fmt::format("communicator {}", all_.size());
+  if (parent != nullptr) {
+    std::vector<backend::SplitMember> of_parent;
+    for (std::size_t i = 0; i < parent->seats.size(); ++i)
+      of_parent.push_back({parent->members[i].get(), member(parent->seats[i], key.ranks)});
+    if (!of_parent.empty())
+      local.members = backend_.split(name, key.ranks, of_parent, rendezvous_);
+  } else if (!members.empty()) {
+    local.members = backend_.connect(name, key.ranks, members, rendezvous_);
+  }
+  return all_.emplace(key, std::move(local)).first->second;
+}
+
+CommunicatorKey CommunicatorCache::key_of(const model::Schedule& schedule, int index) const {
+  auto without_ordinal = [&](int which) {
+    const auto& declared = schedule.communicators[static_cast<std::size_t>(which)];
+    CommunicatorKey key{workload::members_of(declared, world_size_), {}, 0};
+    if (declared.parent >= 0)
+      key.parent = workload::members_of(
+          schedule.communicators[static_cast<std::size_t>(declared.parent)], world_size_);
+    return key;
+  };
+  CommunicatorKey key = without_ordinal(index);
+  int ordinal = 0;
+  for (int earlier = 0; earlier < index; ++earlier)
+    ordinal += without_ordinal(earlier) == key ? 1 : 0;
+  key.ordinal = ordinal;
+  return key;
 }
 
 LocalCommunicator& CommunicatorCache::world() {
-  return connected(workload::members_of({}, world_size_));
+  return made({workload::members_of({}, world_size_), {}, 0}, nullptr);
 }
 
 std::vector<LocalCommunicator*> CommunicatorCache::of(const model::Schedule& schedule) {
   std::vector<LocalCommunicator*> locals;
-  for (const model::CommunicatorDecl& declared : schedule.communicators)
-    locals.push_back(&connected(workload::members_of(declared, world_size_)));
+  for (std::size_t i = 0; i < schedule.communicators.size(); ++i) {
+    int parent = schedule.communicators[i].parent;
+    locals.push_back(&made(key_of(schedule, static_cast<int>(i)),
+                           parent < 0 ? nullptr : locals.at(static_cast<std::size_t>(parent))));
+  }
   return locals;
 }
 

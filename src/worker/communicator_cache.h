@@ -18,6 +18,14 @@ struct LocalCommunicator {
   std::vector<std::unique_ptr<backend::Communicator>> members; // one per entry of `seats`
 };
 
+// How a communicator is made. Cells share those that are made in the same way.
+struct CommunicatorKey {
+  std::vector<int> ranks;  // global, in order
+  std::vector<int> parent; // ranks of what it is split off; empty: made on its own
+  int ordinal = 0;         // of those in a schedule that are the same otherwise
+  auto operator<=>(const CommunicatorKey&) const = default;
+};
+
 // The communicators of a trial: each is made once, when first asked for, by all its ranks, and
 // shared by all cells.
 class CommunicatorCache {
@@ -34,13 +42,15 @@ public:
   double agree_on_largest(double value);
 
 private:
-  LocalCommunicator& connected(const std::vector<int>& ranks);
+  LocalCommunicator& made(const CommunicatorKey& key, LocalCommunicator* parent);
+  CommunicatorKey key_of(const model::Schedule& schedule, int index) const;
+  backend::Member member(std::size_t seat, const std::vector<int>& ranks) const;
 
   backend::Backend& backend_;
   const std::vector<SeatState>& seats_;
   int world_size_;
   backend::Rendezvous& rendezvous_;
-  std::map<std::vector<int>, LocalCommunicator> by_ranks_; // global ranks
+  std::map<CommunicatorKey, LocalCommunicator> all_;
 };
 
 } // namespace ncclprobe::worker

@@ -95,13 +95,19 @@ CellData::CellData(const Schedule& schedule, const std::vector<SeatState>& seats
     : schedule_(schedule), seats_(seats), communicators_(communicators), seed_(seed),
       flow_(data_flow(schedule)) {}
 
+// Communicators have data of their own, so that what strays from one to another is seen.
+std::uint64_t CellData::seed_of(int communicator) const {
+  return seed_ + 0xD1B54A32D192ED03 * static_cast<std::uint64_t>(communicator);
+}
+
 void CellData::fill(const SeatBuffers& buffers) const {
   for (int index = 0; index < static_cast<int>(schedule_.buffers.size()); ++index)
     poison(buffers, index);
   for (const Fill& fill : schedule_.fills) {
     const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(fill.communicator)];
     auto size = static_cast<int>(local.ranks.size());
-    Pattern pattern = pattern_for(seed_, fill.collective, fill.type, fill.op, size);
+    Pattern pattern =
+        pattern_for(seed_of(fill.communicator), fill.collective, fill.type, fill.op, size);
     bool only_root =
         fill.collective == Collective::broadcast || fill.collective == Collective::scatter;
     for (std::size_t i = 0; i < local.seats.size(); ++i) {
@@ -132,12 +138,13 @@ std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
   for (const model::DataCheck& one : schedule_.checks) {
     const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(one.communicator)];
     auto size = static_cast<int>(local.ranks.size());
-    Pattern pattern = pattern_for(seed_, one.collective, one.type, one.op, size);
+    Pattern pattern =
+        pattern_for(seed_of(one.communicator), one.collective, one.type, one.op, size);
     for (std::size_t i = 0; i < local.seats.size(); ++i) {
       std::size_t seat = local.seats[i];
       int rank = local.members[i]->rank();
-      Expectation expected =
-          expectation_for(one.collective, one.op, one.root, one.count, rank, size);
+      Expectation expected = expectation_for(one.collective, one.op, one.root, one.count, rank,
+                                             size, {one.distance, one.first_index});
       backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(one.slice.buffer)];
       backend::Mismatch found = buffer.compare(one.slice.offset(rank), one.type, pattern, expected);
       findings[seat].elements += found.elements;

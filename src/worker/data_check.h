@@ -62,6 +62,7 @@ public:
   std::vector<Finding> compare(const SeatBuffers& buffers) const;
 
 private:
+  std::uint64_t seed_of(int communicator) const;
   void poison(const SeatBuffers& buffers, int index) const;
 
   const model::Schedule& schedule_;

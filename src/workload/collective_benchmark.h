@@ -5,8 +5,11 @@
 #include "model/trial.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace ncclprobe::workload {
+
+enum class Launch { direct, graph };
 
 struct CollectiveRequest {
   model::Collective collective = model::Collective::all_reduce;
@@ -16,18 +19,33 @@ struct CollectiveRequest {
   model::Placement placement = model::Placement::out_of_place;
   int root = 0;
   int ranks = 1;
+
+  std::optional<std::uint64_t> count; // in place of bytes: elements as NCCL's call counts them
+  std::uint64_t offset = 0;           // elements that the data starts off the buffers' alignment
+  int split = 1;   // > 1: so many communicators of neighbouring ranks, split off the world
+  int streams = 1; // > 1: so many communicators over the same ranks, each on a stream of its own
+  Launch launch = Launch::direct; // graph: captured once as a CUDA graph and replayed
+  model::Memory memory = model::Memory::plain;
 };
 
-// One cell that measures one collective on all ranks: one world communicator, one stream.
+// One cell that measures one collective. All communicators (one, unless there is a split or there
+// are several streams) run it at once, each on data of its own; S, root and what follows from them
+// are those of one communicator.
 //
 // S is the buffer of one rank for all_reduce, broadcast, reduce and send_recv, and the total over
-// the ranks (the larger of a rank's two buffers) for all_gather, reduce_scatter, all_to_all, gather
-// and scatter. As in nccl-tests, S is rounded down to whole elements, and a rank's block to a
-// multiple of 16 bytes where one fits; label.bytes holds the S that results. Source:
-// nccl-tests 2.19, *GetCollByteCount in src/*.cu.
+// the ranks (the larger of a rank's two buffers) for all_gather, reduce_scatter, all_to_all,
+// all_to_all_v, gather, scatter and hypercube. As in nccl-tests, S is rounded down to whole
+// elements, and a rank's block to a multiple of 16 bytes where one fits; label.bytes holds the S
+// that results. A count is never rounded. Source: nccl-tests 2.19, *GetCollByteCount in src/*.cu.
 //
-// Errors: unsupported for all_to_all and send_recv in place (NCCL has no such call);
-// invalid_argument for a root outside the ranks.
+// all_to_all_v has nccl-tests' generated pattern: a block is proportional to the distance between
+// the ranks (alltoallv.cu, AlltoAllvGetPeerBytesDistanceWeighted with spread 1), nothing for the
+// rank itself. A rank's blocks lie one after the other in the order of that distance. Its count is
+// the mean over the ranks.
+//
+// Errors: unsupported for what NCCL has no call for in place, a hypercube of a number of ranks that
+// is no power of two, ranks that do not split evenly, a root beyond the ranks of a split, averages
+// that cannot be checked; invalid_argument for a root outside the ranks.
 base::Result<model::Cell> make_collective_cell(const CollectiveRequest& request,
                                                const model::Timing& timing);
 

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace ncclprobe::workload {
 namespace {
@@ -30,41 +31,67 @@ void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name
     plan.pinned.push_back(pinned);
 }
 
+// Every combination that is asked for, those that make no sense included.
+std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
+  std::vector<CollectiveRequest> all{{}};
+  all.front().ranks = request.ranks;
+  all.front().launch = request.launch;
+  all.front().memory = request.memory;
+  auto vary = [&](const auto& values, auto set) {
+    std::vector<CollectiveRequest> longer;
+    for (const CollectiveRequest& one : all)
+      for (const auto& value : values) {
+        longer.push_back(one);
+        set(longer.back(), value);
+      }
+    all = std::move(longer);
+  };
+  std::vector<std::pair<std::uint64_t, std::optional<std::uint64_t>>> amounts; // bytes or a count
+  for (std::uint64_t bytes : request.sizes)
+    amounts.push_back({bytes, std::nullopt});
+  for (std::uint64_t count : request.counts)
+    amounts.push_back({0, count});
+  vary(request.collectives, [](auto& one, Collective value) { one.collective = value; });
+  vary(request.types, [](auto& one, DataType value) { one.type = value; });
+  vary(request.ops, [](auto& one, ReduceOp value) { one.op = value; });
+  vary(request.roots, [](auto& one, int value) { one.root = value; });
+  vary(request.splits, [](auto& one, int value) { one.split = value; });
+  vary(request.streams, [](auto& one, int value) { one.streams = value; });
+  vary(request.offsets, [](auto& one, std::uint64_t value) { one.offset = value; });
+  vary(request.placements, [](auto& one, Placement value) { one.placement = value; });
+  vary(amounts, [](auto& one, const auto& value) { std::tie(one.bytes, one.count) = value; });
+  for (CollectiveRequest& one : all) { // what plays no part is always the same
+    if (!reduces(one.collective))
+      one.op = ReduceOp::sum;
+    if (!has_root(one.collective))
+      one.root = 0;
+  }
+  return all;
+}
+
 Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
   std::vector<Cell> cells;
   std::set<std::string> left_out;
-  for (Collective collective : request.collectives)
-    for (DataType type : request.types)
-      for (ReduceOp op : request.ops) {
-        if (!reduces(collective) && op != request.ops.front())
-          continue; // the operation plays no part
-        for (Placement placement : request.placements)
-          for (std::uint64_t bytes : request.sizes) {
-            CollectiveRequest one{collective, bytes,        type,         op,
-                                  placement,  request.root, request.ranks};
-            auto cell = make_collective_cell(one, request.timing);
-            if (!cell && cell.error().code == Errc::unsupported) {
-              left_out.insert(cell.error().message);
-              continue;
-            }
-            if (!cell)
-              return fail(cell.error());
-            if (bytes > 0 && cell->label.bytes == 0) {
-              left_out.insert(fmt::format("{} of {}: less than one {} a rank",
-                                          to_string(collective), base::format_bytes(bytes),
-                                          to_string(type)));
-              continue;
-            }
-            if (!reduces(collective))
-              cell->label.op = ReduceOp::sum;
-            auto same = [&](const Cell& other) { return other.label == cell->label; };
-            if (std::any_of(cells.begin(), cells.end(), same))
-              continue; // two sizes rounded to one
-            cell->deadline_ns = request.cell_deadline_ns;
-            NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
-            cells.push_back(std::move(*cell));
-          }
-      }
+  for (const CollectiveRequest& one : collective_requests(request)) {
+    auto cell = make_collective_cell(one, request.timing);
+    if (!cell && cell.error().code == Errc::unsupported) {
+      left_out.insert(cell.error().message);
+      continue;
+    }
+    if (!cell)
+      return fail(cell.error());
+    if (one.bytes > 0 && cell->label.bytes == 0) {
+      left_out.insert(fmt::format("{} of {}: less than one {} a rank", to_string(one.collective),
+                                  base::format_bytes(one.bytes), to_string(one.type)));
+      continue;
+    }
+    auto same = [&](const Cell& other) { return other.label == cell->label; };
+    if (std::any_of(cells.begin(), cells.end(), same))
+      continue; // two sizes rounded to one, or what sets them apart plays no part
+    cell->deadline_ns = request.cell_deadline_ns;
+    NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
+    cells.push_back(std::move(*cell));
+  }
   plan.notes.insert(plan.notes.end(), left_out.begin(), left_out.end());
   if (cells.empty())
     return fail(Errc::invalid_argument, "there is nothing to measure");

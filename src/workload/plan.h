@@ -22,11 +22,17 @@ struct PlanRequest {
   std::string backend;
   int ranks = 1;
   std::vector<model::Collective> collectives;
-  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> sizes;  // bytes
+  std::vector<std::uint64_t> counts; // elements, as NCCL's calls count them; besides the sizes
   std::vector<model::DataType> types{model::DataType::f32};
   std::vector<model::ReduceOp> ops{model::ReduceOp::sum};
   std::vector<model::Placement> placements{model::Placement::out_of_place};
-  int root = 0;
+  std::vector<int> roots{0};
+  std::vector<int> splits{1}; // as in CollectiveRequest, from here on
+  std::vector<int> streams{1};
+  std::vector<std::uint64_t> offsets{0};
+  Launch launch = Launch::direct;
+  model::Memory memory = model::Memory::plain;
   model::Timing timing;
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;

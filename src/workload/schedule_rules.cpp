@@ -3,6 +3,8 @@
 
 #include "workload/schedule_rules.h"
 
+#include "model/data_pattern.h"
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -65,7 +67,24 @@ private:
       if (repeats || sorted.front() < 0 || sorted.back() >= world_)
         return fail(Errc::invalid_argument, "communicator {} has a rank twice or outside 0..{}", i,
                     world_ - 1);
+      NCCLPROBE_TRY(check_parent(static_cast<int>(i)));
     }
+    return {};
+  }
+
+  Result<void> check_parent(int index) {
+    int parent = schedule_.communicators[static_cast<std::size_t>(index)].parent;
+    if (parent < 0)
+      return {};
+    if (parent >= index)
+      return fail(Errc::invalid_argument, "communicator {} is split off {}, which is not before it",
+                  index, parent);
+    const auto& of_parent = members_[static_cast<std::size_t>(parent)];
+    for (int rank : members_[static_cast<std::size_t>(index)])
+      if (std::find(of_parent.begin(), of_parent.end(), rank) == of_parent.end())
+        return fail(Errc::invalid_argument,
+                    "communicator {} is split off {}, which does not have rank {}", index, parent,
+                    rank);
     return {};
   }
 
@@ -96,8 +115,8 @@ private:
   Result<void> check(const CollectiveOp& op, const std::vector<int>& ranks) {
     NCCLPROBE_TRY(check_stream(op.stream));
     NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(op.communicator));
-    if (op.collective == Collective::send_recv)
-      return wrong("writes send_recv as one collective");
+    if (!is_one_call(op.collective))
+      return wrong("writes {} as one collective", to_string(op.collective));
     int n = static_cast<int>(members->size());
     if (has_root(op.collective) && (op.root < 0 || op.root >= n))
       return wrong("has root {} of {} ranks", op.root, n);
@@ -255,8 +274,16 @@ private:
         NCCLPROBE_TRY(check_slice(fill.slice, static_cast<int>(rank), (*members)[rank],
                                   fill.count * size_bytes(fill.type)));
     }
-    for (const DataCheck& one : schedule_.checks)
-      NCCLPROBE_TRY(communicator(one.communicator));
+    for (const DataCheck& one : schedule_.checks) {
+      NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(one.communicator));
+      int n = static_cast<int>(members->size());
+      for (int rank = 0; rank < n; ++rank) {
+        auto expected = expectation_for(one.collective, one.op, one.root, one.count, rank, n,
+                                        {one.distance, one.first_index});
+        NCCLPROBE_TRY(check_slice(one.slice, rank, (*members)[static_cast<std::size_t>(rank)],
+                                  expected.count * size_bytes(one.type)));
+      }
+    }
     return {};
   }
 

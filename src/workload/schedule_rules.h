@@ -10,7 +10,8 @@ namespace ncclprobe::workload {
 // Looks for what would hang or corrupt at run time: indexes that name nothing, ranks outside the
 // world or the communicator, slices past the end of their buffer, unbalanced groups, regions out of
 // range or cutting a group, a send without its receive (count and type, pairwise in order), a rank
-// excluded from a collective of its communicator. Errors: invalid_argument, naming the operation.
+// excluded from a collective of its communicator, a communicator split off one that lacks its ranks
+// or comes later. Errors: invalid_argument, naming the operation.
 base::Result<void> check_schedule(const model::Schedule& schedule, int world_size);
 
 // Global ranks of a communicator, in its order.

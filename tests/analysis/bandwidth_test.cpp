@@ -28,6 +28,8 @@ TEST_CASE("busbw factors are those of nccl-tests at 8 ranks") {
   CHECK(*busbw_factor(Collective::broadcast, 8) == 1.0);
   CHECK(*busbw_factor(Collective::reduce, 8) == 1.0);
   CHECK(*busbw_factor(Collective::send_recv, 8) == 1.0);
+  CHECK(*busbw_factor(Collective::all_to_all_v, 8) == 0.875);
+  CHECK(*busbw_factor(Collective::hypercube, 8) == 0.875);
 }
 
 TEST_CASE("busbw factors of a single rank follow the same formulas") {

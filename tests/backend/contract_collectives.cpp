@@ -24,10 +24,22 @@ void run_and_check(World& world, const Case& one) {
     run.require_right();
 }
 
+bool supports(World& world, Collective collective, DataType type, ReduceOp op) {
+  try {
+    world.communicator(0).require_support(collective, type, op);
+    return true;
+  } catch (const base::Exception& error) {
+    CHECK(error.error().code == base::Errc::unsupported);
+    return false;
+  }
+}
+
 void run_all_cases(World& world, Collective collective) {
   for (const auto& [type, type_name] : enum_names(DataType{}))
     for (const auto& [op, op_name] : enum_names(ReduceOp{})) {
       if (!model::reduces(collective) && op != ReduceOp::sum)
+        continue;
+      if (!model::can_check(type, op, world.ranks()) || !supports(world, collective, type, op))
         continue;
       for (const auto& [placement, placement_name] : enum_names(Placement{})) {
         if (collective == Collective::all_to_all && placement == Placement::in_place)
@@ -192,6 +204,82 @@ TEST_CASE("a communicator of some ranks works beside the world's") {
               ->compare(0, DataType::i32, pattern, expected)
               .wrong == 0);
   }
+}
+
+// Splits the world into its even and its odd ranks, the latter in reversed order.
+struct Halves {
+  explicit Halves(World& world) {
+    for (int rank = 0; rank < world.ranks(); rank += 2)
+      even_ranks.push_back(rank);
+    for (int rank = 1; rank < world.ranks(); rank += 2)
+      odd_ranks.insert(odd_ranks.begin(), rank);
+    even = world.split("even", even_ranks);
+    odd = world.split("odd", odd_ranks);
+  }
+  std::vector<int> even_ranks;
+  std::vector<int> odd_ranks;
+  std::vector<std::unique_ptr<backend::Communicator>> even; // by world rank
+  std::vector<std::unique_ptr<backend::Communicator>> odd;
+};
+
+TEST_CASE("communicators split off the world are its ranks in the order asked for, and no others") {
+  NCCLPROBE_CONTRACT(subject, 4);
+  World world(subject, 4);
+
+  Halves halves(world);
+
+  REQUIRE(halves.even.size() == 2);
+  REQUIRE(halves.odd.size() == 2);
+  CHECK(halves.even[0]->rank() == 0);
+  CHECK(halves.even[1]->rank() == 1);
+  CHECK(halves.odd[0]->rank() == 1); // of world rank 1
+  CHECK(halves.odd[1]->rank() == 0);
+  CHECK(halves.odd[0]->size() == 2);
+}
+
+TEST_CASE("split communicators work at once, each on its own data, and the world works after") {
+  NCCLPROBE_CONTRACT(subject, 4);
+  World world(subject, 4);
+  Halves halves(world);
+  constexpr std::uint64_t k_count = 1007;
+  std::vector<std::unique_ptr<backend::Buffer>> buffers;
+  auto pattern_of = [](int half) {
+    return model::pattern_for(k_contract_seed + static_cast<unsigned>(half), Collective::all_reduce,
+                              DataType::i64, ReduceOp::sum, 2);
+  };
+  auto communicator = [&](int rank) -> backend::Communicator& {
+    auto& half = rank % 2 == 0 ? halves.even : halves.odd;
+    return *half[static_cast<std::size_t>(rank / 2)];
+  };
+  for (int rank = 0; rank < 4; ++rank) {
+    buffers.push_back(world.device(rank).allocate(k_count * 8));
+    buffers.back()->fill(0, DataType::i64, pattern_of(rank % 2), communicator(rank).rank(),
+                         k_count);
+  }
+
+  world.on_all_ranks([&](int rank) {
+    backend::Buffer& buffer = *buffers[static_cast<std::size_t>(rank)];
+    communicator(rank).enqueue({Collective::all_reduce,
+                                {buffer, 0},
+                                {buffer, 0},
+                                k_count,
+                                DataType::i64,
+                                ReduceOp::sum,
+                                0},
+                               world.stream(rank));
+  });
+  world.wait();
+
+  if (world.backend().moves_data())
+    for (int rank = 0; rank < 4; ++rank) {
+      auto expected =
+          model::expectation_for(Collective::all_reduce, ReduceOp::sum, 0, k_count, 0, 2);
+      INFO("rank " << rank);
+      CHECK(buffers[static_cast<std::size_t>(rank)]
+                ->compare(0, DataType::i64, pattern_of(rank % 2), expected)
+                .wrong == 0);
+    }
+  run_and_check(world, {});
 }
 
 TEST_CASE("a buffer may be empty") {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 
@@ -48,6 +49,17 @@ std::vector<std::unique_ptr<backend::Communicator>> World::connect(const std::st
   for (std::size_t i = 0; i < ranks.size(); ++i)
     members.push_back({ranks[i], static_cast<int>(i), &device(ranks[i])});
   return backend_->connect(key, ranks, members, rendezvous_);
+}
+
+std::vector<std::unique_ptr<backend::Communicator>> World::split(const std::string& key,
+                                                                 const std::vector<int>& ranks) {
+  std::vector<backend::SplitMember> members;
+  for (int rank = 0; rank < this->ranks(); ++rank) {
+    auto at = std::find(ranks.begin(), ranks.end(), rank);
+    int own = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
+    members.push_back({&communicator(rank), {rank, own, &device(rank)}});
+  }
+  return backend_->split(key, ranks, members, rendezvous_);
 }
 
 void World::wait() {

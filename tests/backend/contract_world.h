@@ -27,6 +27,10 @@ public:
   std::vector<std::unique_ptr<backend::Communicator>> connect(const std::string& key,
                                                               const std::vector<int>& ranks);
 
+  // One split off the world.
+  std::vector<std::unique_ptr<backend::Communicator>> split(const std::string& key,
+                                                            const std::vector<int>& ranks);
+
   // act(rank) for all ranks within one group: a single thread drives them all.
   template <typename Act>
   void on_all_ranks(Act act) {

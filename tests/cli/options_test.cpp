@@ -80,7 +80,7 @@ TEST_CASE("what is measured and how is read") {
   CHECK(options.types == std::vector{model::DataType::f16, model::DataType::bf16});
   CHECK(options.ops == std::vector{model::ReduceOp::max});
   CHECK(options.placements->size() == 2);
-  CHECK(options.root == 1);
+  CHECK(options.roots == std::vector{1});
   CHECK(options.warmups == 1);
   CHECK(options.iterations == 3);
   CHECK(options.batches == 2);
@@ -101,6 +101,25 @@ TEST_CASE("a share is a percentage or a fraction, and less than all") {
     INFO(text);
     CHECK_FALSE(parse_share(text).has_value());
   }
+}
+
+TEST_CASE("variants of a measurement are read: counts, roots, offsets, splits, streams, graph") {
+  RunOptions options =
+      run_options({"--counts", "0,1,3,1023,3", "--roots", "0,3", "--offset", "0,4", "--split",
+                   "1,2", "--streams", "2", "--graph", "--register", "--types", "u64,f8e4m3",
+                   "--ops", "prod,premul_sum", "-c", "all_to_all_v,hypercube"});
+
+  CHECK(options.counts == std::vector<std::uint64_t>{0, 1, 3, 1023});
+  CHECK(options.roots == std::vector{0, 3});
+  CHECK(options.offsets == std::vector<std::uint64_t>{0, 4});
+  CHECK(options.splits == std::vector{1, 2});
+  CHECK(options.streams == std::vector{2});
+  CHECK(options.graph);
+  CHECK(options.registered);
+  CHECK(options.types == std::vector{model::DataType::u64, model::DataType::f8e4m3});
+  CHECK(options.ops == std::vector{model::ReduceOp::prod, model::ReduceOp::premul_sum});
+  CHECK(options.collectives ==
+        std::vector{model::Collective::all_to_all_v, model::Collective::hypercube});
 }
 
 TEST_CASE("several --set make axes in their order, [a,b] is one value") {
@@ -126,6 +145,11 @@ TEST_CASE("mistakes leave with the usage code") {
   CHECK(exit_code({"--sizes", "64Q"}) == base::k_exit_usage);
   CHECK(exit_code({"--collectives", "allreduce"}) == base::k_exit_usage);
   CHECK(exit_code({"--ranks", "0"}) == base::k_exit_usage);
+  CHECK(exit_code({"--counts", "1K"}) == base::k_exit_usage);
+  CHECK(exit_code({"--counts", "1,,2"}) == base::k_exit_usage);
+  CHECK(exit_code({"--roots", "-1"}) == base::k_exit_usage);
+  CHECK(exit_code({"--split", "0"}) == base::k_exit_usage);
+  CHECK(exit_code({"--streams", "2000000"}) == base::k_exit_usage);
   CHECK(exit_code({"--set", "NCCL_ALGO"}) == base::k_exit_usage);
   CHECK(exit_code({"--rank-set", "3-1:A=b"}) == base::k_exit_usage);
   CHECK(exit_code({"--no-such-option"}) == base::k_exit_usage);

@@ -52,7 +52,13 @@ placement = ["in_place"]
 sizes = "1K,4K:16K:x2"
 ranks = 3
 devices_per_worker = 2
-root = 1
+counts = [0, 1, 1023]
+roots = [0, 2]
+offset = 3
+split = [1, 3]
+streams = [1, 2]
+graph = true
+register = true
 warmups = 0
 iterations = 7
 batches = 2
@@ -92,6 +98,13 @@ TEST_CASE("a plan file says anything the command line can") {
         std::vector{model::Collective::all_reduce, model::Collective::send_recv});
   CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4096, 8192, 16384});
   CHECK(options.ops == std::vector{model::ReduceOp::avg});
+  CHECK(options.counts == std::vector<std::uint64_t>{0, 1, 1023});
+  CHECK(options.roots == std::vector{0, 2});
+  CHECK(options.offsets == std::vector<std::uint64_t>{3});
+  CHECK(options.splits == std::vector{1, 3});
+  CHECK(options.streams == std::vector{1, 2});
+  CHECK(options.graph);
+  CHECK(options.registered);
   CHECK(options.ranks == 3);
   CHECK(options.seats_per_worker == 2);
   CHECK(options.warmups == 0);
@@ -146,11 +159,30 @@ TEST_CASE("a written plan file reads back as the same options") {
   CHECK(second.settings == first.settings);
   CHECK(second.cell_deadline_ns == first.cell_deadline_ns);
   CHECK(second.overrides == first.overrides);
+  CHECK(second.counts == first.counts);
+  CHECK(second.roots == first.roots);
+  CHECK(second.offsets == first.offsets);
+  CHECK(second.splits == first.splits);
+  CHECK(second.streams == first.streams);
+  CHECK(second.graph);
+  CHECK(second.registered);
+}
+
+TEST_CASE("a single root may be written as a number, and counts need no sizes") {
+  RunOptions options = read("root = 2\ncounts = 5\n");
+
+  CHECK(options.roots == std::vector{2});
+  CHECK(options.counts == std::vector<std::uint64_t>{5});
+  options.sizes = std::vector<std::uint64_t>{}; // as the default job leaves them then
+  CHECK_FALSE(read(write_plan_file(options)).sizes.has_value());
 }
 
 TEST_CASE("mistakes name file, line and what is wrong") {
   CHECK_THAT(refusal("\n\niterations = \"many\"\n"),
              ContainsSubstring(".toml:3: expected a whole number from 1"));
+  CHECK_THAT(refusal("counts = [1, -1]\n"),
+             ContainsSubstring(":1: expected a whole number from 0"));
+  CHECK_THAT(refusal("split = [0]\n"), ContainsSubstring("expected a whole number from 1"));
   CHECK_THAT(refusal("sizes = \"64Q\"\n"), ContainsSubstring(":1:") && ContainsSubstring("64Q"));
   CHECK_THAT(refusal("iteration = 3\n"), ContainsSubstring("'iteration' is not a key"));
   CHECK_THAT(refusal("ranks = \n"), ContainsSubstring(":1:"));

@@ -99,15 +99,70 @@ TEST_CASE("an average is a sum divided by the number of ranks, integers towards 
   std::vector<float> floats{1};
   std::vector<std::uint16_t> halves{0x4200}; // 3
 
-  divide_by_ranks(integers.data(), DataType::i32, 2, 2);
-  divide_by_ranks(bytes.data(), DataType::u8, 1, 300);
-  divide_by_ranks(floats.data(), DataType::f32, 1, 3);
-  divide_by_ranks(halves.data(), DataType::f16, 1, 2);
+  finish_reduction(integers.data(), DataType::i32, ReduceOp::avg, 2, 2);
+  finish_reduction(bytes.data(), DataType::u8, ReduceOp::avg, 1, 300);
+  finish_reduction(floats.data(), DataType::f32, ReduceOp::avg, 1, 3);
+  finish_reduction(halves.data(), DataType::f16, ReduceOp::avg, 1, 2);
 
   CHECK(integers == std::vector<std::int32_t>{-3, 5});
   CHECK(bytes == std::vector<std::uint8_t>{0});
   CHECK(floats == std::vector<float>{1.0F / 3.0F});
   CHECK(halves == std::vector<std::uint16_t>{0x3E00}); // 1.5
+}
+
+TEST_CASE("products multiply, integers wrapping around, and a premultiplied sum is doubled") {
+  CHECK(reduce<std::uint16_t>(DataType::f16, ReduceOp::prod, {0x4200}, {0xC000}) ==
+        std::vector<std::uint16_t>{0xC600});
+  CHECK(reduce<std::int8_t>(DataType::i8, ReduceOp::prod, {-16, 100}, {7, 3}) ==
+        std::vector<std::int8_t>{-112, 44});
+  CHECK(reduce<std::uint64_t>(DataType::u64, ReduceOp::prod, {std::uint64_t{1} << 40},
+                              {std::uint64_t{1} << 23}) ==
+        std::vector<std::uint64_t>{std::uint64_t{1} << 63});
+  std::vector<std::int64_t> sums =
+      reduce<std::int64_t>(DataType::i64, ReduceOp::premul_sum, {-4}, {1});
+  std::vector<std::uint8_t> narrow{0x38, 0x7B}; // 1 and 57344, the largest
+
+  finish_reduction(sums.data(), DataType::i64, ReduceOp::premul_sum, 1, 5);
+  finish_reduction(narrow.data(), DataType::f8e4m3, ReduceOp::premul_sum, 1, 5);
+  finish_reduction(narrow.data() + 1, DataType::f8e5m2, ReduceOp::premul_sum, 1, 5);
+
+  CHECK(sums == std::vector<std::int64_t>{-6});
+  CHECK(narrow == std::vector<std::uint8_t>{0x40, 0x7B});
+}
+
+// Straight from the OCP specification: largest, smallest, and what is not a number.
+TEST_CASE("8-bit floats are those of the OCP specification") {
+  CHECK(float_from_f8e4m3(0x7E) == 448.0F);
+  CHECK(float_from_f8e4m3(0x08) == std::ldexp(1.0F, -6));
+  CHECK(float_from_f8e4m3(0x01) == std::ldexp(1.0F, -9));
+  CHECK(float_from_f8e4m3(0xB8) == -1.0F);
+  CHECK(std::isnan(float_from_f8e4m3(0xFF)));
+  CHECK(float_from_f8e5m2(0x7B) == 57344.0F);
+  CHECK(float_from_f8e5m2(0x04) == std::ldexp(1.0F, -14));
+  CHECK(float_from_f8e5m2(0x01) == std::ldexp(1.0F, -16));
+  CHECK(float_from_f8e5m2(0xFC) == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(float_from_f8e5m2(0xFF)));
+}
+
+TEST_CASE("every 8-bit float is written back, and between two the nearer or the even one") {
+  auto check = [](auto load, auto store, unsigned largest) {
+    for (unsigned bits = 0; bits <= largest; ++bits) {
+      auto low = static_cast<std::uint8_t>(bits);
+      auto high = static_cast<std::uint8_t>(bits + 1);
+      REQUIRE(store(load(low)) == low);
+      REQUIRE(store(-load(low)) == (low | 0x80));
+      if (bits == largest)
+        break;
+      float middle = (load(low) + load(high)) / 2;
+      REQUIRE(store(middle) == (bits % 2 == 0 ? low : high));
+      REQUIRE(store(std::nextafter(middle, 0.0F)) == low);
+      REQUIRE(store(std::nextafter(middle, 1e9F)) == high);
+    }
+    CHECK(store(1e30F) == largest);
+    CHECK(std::isnan(load(store(std::numeric_limits<float>::quiet_NaN()))));
+  };
+  check(float_from_f8e4m3, f8e4m3_from_float, 0x7E);
+  check(float_from_f8e5m2, f8e5m2_from_float, 0x7B);
 }
 
 } // namespace

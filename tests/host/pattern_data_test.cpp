@@ -35,7 +35,7 @@ TEST_CASE("fill writes what the pattern says, for every modulus and sparsity") {
        {1U, 2U, 7U, 8U, 255U, 256U, 2049U, 5592406U, (1U << 24) - 1, 1U << 24})
     for (std::uint32_t sparsity : {1U, 2U, 3U, 7U})
       for (int rank : {0, 1, 6, 63}) {
-        Pattern pattern{0xFEDCBA9876543210, modulus, sparsity};
+        Pattern pattern{0xFEDCBA9876543210, modulus, sparsity, sparsity - 1, modulus / 2};
         std::vector<std::byte> filled(k_count * 8);
 
         fill_pattern(filled.data(), DataType::f64, pattern, rank, k_count);
@@ -55,7 +55,8 @@ TEST_CASE("compare accepts what the oracle expects, and nothing next to it") {
         for (int ranks : {1, 2, 3, 8, 40}) {
           Pattern pattern = model::pattern_for(5, collective, type, op, ranks);
           int rank = ranks - 1;
-          Expectation expected = model::expectation_for(collective, op, rank, k_count, rank, ranks);
+          Expectation expected =
+              model::expectation_for(collective, op, rank, k_count, rank, ranks, {2, 1000});
           auto data = encode_all(type, expected.count,
                                  [&](std::uint64_t i) { return expected.value(pattern, type, i); });
 
@@ -71,6 +72,19 @@ TEST_CASE("compare accepts what the oracle expects, and nothing next to it") {
           REQUIRE(wrong.wrong == 1);
           REQUIRE(wrong.first == expected.count - 2);
         }
+}
+
+TEST_CASE("compare follows the oracle where ranks that stand aside change the result") {
+  for (const auto& [op, name] : enum_names(ReduceOp{})) {
+    Pattern pattern{9, 6, 3, 2, 1}; // a rest that is neutral to a product only
+    Expectation expected{true, op, 4, 0, 5, 60, 60};
+    auto data = encode_all(DataType::f64, expected.count, [&](std::uint64_t i) {
+      return expected.value(pattern, DataType::f64, i);
+    });
+
+    INFO(name);
+    CHECK(compare_pattern(data.data(), DataType::f64, pattern, expected).wrong == 0);
+  }
 }
 
 TEST_CASE("compare forgives a rounded average two units in the last place, not three") {

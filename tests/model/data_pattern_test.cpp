@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -17,10 +18,24 @@ namespace {
 
 // What a non-negative element with these bits is worth, by the definition of its type.
 double decode(DataType type, std::uint64_t bits) {
+  auto narrow = [bits](int mantissa, int bias) {
+    int exponent = static_cast<int>(bits >> mantissa);
+    auto fraction = static_cast<double>(bits & ((1U << mantissa) - 1));
+    double whole = exponent == 0 ? fraction : fraction + (1 << mantissa);
+    return std::ldexp(whole, std::max(exponent, 1) - bias - mantissa);
+  };
   switch (type) {
+  case DataType::i8:
   case DataType::u8:
   case DataType::i32:
+  case DataType::u32:
+  case DataType::i64:
+  case DataType::u64:
     return static_cast<double>(bits);
+  case DataType::f8e4m3:
+    return narrow(3, 7);
+  case DataType::f8e5m2:
+    return narrow(2, 15);
   case DataType::f32:
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   case DataType::f64:
@@ -30,15 +45,24 @@ double decode(DataType type, std::uint64_t bits) {
   case DataType::f16:
     break;
   }
-  int exponent = static_cast<int>(bits >> 10);
-  auto fraction = static_cast<double>(bits & 1023);
-  return exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return narrow(10, 15);
 }
 
-// The 16-bit float next to a value, by bisection over all of them; halfway, the even one.
-std::uint64_t nearest_16_bit(DataType type, double value) {
+bool is_narrow(DataType type) {
+  return is_float(type) && size_bytes(type) < 4;
+}
+
+std::uint64_t largest_narrow(DataType type) {
+  return type == DataType::f16      ? 0x7BFF
+         : type == DataType::bf16   ? 0x7F7F
+         : type == DataType::f8e4m3 ? 0x7E
+                                    : 0x7B;
+}
+
+// The narrow float next to a value, by bisection over all of them; halfway, the even one.
+std::uint64_t nearest_narrow(DataType type, double value) {
   std::uint64_t low = 0;
-  std::uint64_t high = type == DataType::f16 ? 0x7BFF : 0x7F7F;
+  std::uint64_t high = largest_narrow(type);
   while (high - low > 1) {
     std::uint64_t middle = (low + high) / 2;
     (decode(type, middle) <= value ? low : high) = middle;
@@ -52,17 +76,27 @@ std::uint64_t nearest_16_bit(DataType type, double value) {
 
 // A value rounded to the type.
 double rounded(DataType type, double value) {
-  if (type == DataType::f16 || type == DataType::bf16)
-    return decode(type, nearest_16_bit(type, value));
+  if (is_narrow(type))
+    return decode(type, nearest_narrow(type, value));
   return type == DataType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
+std::vector<int> rank_counts() {
+  std::vector<int> counts(64);
+  std::iota(counts.begin(), counts.end(), 1);
+  counts.insert(counts.end(), {65, 100, 127, 128, 255, 256, 300, 511, 512, 1000, 1023, 1024});
+  return counts;
+}
+
+// All types, operations and numbers of ranks that can be checked.
 template <typename Check>
 void for_each_pattern(Check check) {
   for (const auto& [type, type_name] : enum_names(DataType{}))
-    for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg})
-      for (int ranks = 2; ranks <= 64; ++ranks) {
-        INFO(type_name << " " << to_string(op) << " ranks " << ranks);
+    for (const auto& [op, op_name] : enum_names(ReduceOp{}))
+      for (int ranks : rank_counts()) {
+        if (!can_check(type, op, ranks))
+          continue;
+        INFO(type_name << " " << op_name << " ranks " << ranks);
         check(type, op, ranks, pattern_for(77, Collective::all_reduce, type, op, ranks));
       }
 }
@@ -88,40 +122,161 @@ TEST_CASE("the limit of the narrow types is the largest there is") {
   CHECK(decode(DataType::bf16, encode(DataType::bf16, 257)) != 257);
   CHECK(decode(DataType::f16, encode(DataType::f16, 2049)) != 2049);
   CHECK(decode(DataType::f32, encode(DataType::f32, (1 << 24) + 1)) != (1 << 24) + 1);
+  CHECK(decode(DataType::f8e4m3, encode(DataType::f8e4m3, 17)) != 17);
+  CHECK(decode(DataType::f8e5m2, encode(DataType::f8e5m2, 9)) != 9);
   CHECK(encode(DataType::u8, 255) == k_poison_byte);
+  CHECK(encode(DataType::i8, 127) == 0x7F); // the largest; the poison is -1
 }
 
-TEST_CASE("no partial sum of 2 to 64 ranks is inexact, in any order of additions") {
-  for_each_pattern([](DataType type, ReduceOp, int ranks, const Pattern& pattern) {
-    // All contributions are non-negative, so every partial sum is at most the whole.
-    std::uint64_t contributors =
-        (static_cast<std::uint64_t>(ranks) + pattern.sparsity - 1) / pattern.sparsity;
-    REQUIRE(contributors * (pattern.modulus - 1) <= exact_limit(type));
-    for (std::uint64_t index = 0; index < 200; ++index) {
-      std::uint64_t whole = 0;
+// One step of a reduction as a GPU does it: in the type, rounded or wrapped around after each step.
+double step(DataType type, ReduceOp op, double a, double b) {
+  double result = op == ReduceOp::max    ? std::max(a, b)
+                  : op == ReduceOp::min  ? std::min(a, b)
+                  : op == ReduceOp::prod ? a * b
+                                         : a + b;
+  if (is_float(type))
+    return rounded(type, result);
+  bool is_signed = type == DataType::i8 || type == DataType::i32 || type == DataType::i64;
+  double range = std::ldexp(1.0, static_cast<int>(8 * size_bytes(type)) - (is_signed ? 1 : 0));
+  return std::fmod(result, range);
+}
+
+// The same with the steps that an operation has before and after.
+double reduced_in_order(DataType type, ReduceOp op, const std::vector<double>& inputs) {
+  auto n = static_cast<double>(inputs.size());
+  bool multiplies_by_fraction = op == ReduceOp::avg && is_float(type);
+  double factor = op == ReduceOp::premul_sum ? 2
+                  : multiplies_by_fraction   ? rounded(type, 1 / n)
+                                             : 1;
+  auto scaled = [&](double input) {
+    return factor == 1 ? input : step(type, ReduceOp::prod, input, factor);
+  };
+  double result = scaled(inputs.front());
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    result = step(type, op, result, scaled(inputs[i]));
+  return op == ReduceOp::avg && !is_float(type) ? std::floor(result / n) : result;
+}
+
+double reduced_as_tree(DataType type, ReduceOp op, std::vector<double> inputs) {
+  auto n = static_cast<double>(inputs.size());
+  double factor = op == ReduceOp::premul_sum              ? 2
+                  : op == ReduceOp::avg && is_float(type) ? rounded(type, 1 / n)
+                                                          : 1;
+  if (factor != 1)
+    for (double& input : inputs)
+      input = step(type, ReduceOp::prod, input, factor);
+  while (inputs.size() > 1) {
+    std::size_t half = (inputs.size() + 1) / 2;
+    for (std::size_t i = 0; i + half < inputs.size(); ++i)
+      inputs[i] = step(type, op, inputs[i], inputs[i + half]);
+    inputs.resize(half);
+  }
+  return op == ReduceOp::avg && !is_float(type) ? std::floor(inputs.front() / n) : inputs.front();
+}
+
+TEST_CASE("what ranks make of the inputs step by step in the type, in any order, is expected") {
+  for_each_pattern([](DataType type, ReduceOp op, int ranks, const Pattern& pattern) {
+    Expectation expected = expectation_for(Collective::all_reduce, op, 0, 60, 0, ranks);
+    bool exact = op != ReduceOp::avg || !is_float(type);
+    std::uint64_t indexes = ranks <= 9 ? 60 : 3;
+    for (std::uint64_t i = 0; i < indexes; ++i) {
+      std::vector<double> inputs;
       for (int rank = 0; rank < ranks; ++rank)
-        whole += pattern.value(rank, index);
-      REQUIRE(whole <= exact_limit(type));
-      REQUIRE(decode(type, encode(type, static_cast<double>(whole))) == static_cast<double>(whole));
+        inputs.push_back(pattern.value(rank, i));
+      std::vector<double> backwards(inputs.rbegin(), inputs.rend());
+      double wanted = expected.value(pattern, type, i);
+      for (double result :
+           {reduced_in_order(type, op, inputs), reduced_in_order(type, op, backwards),
+            reduced_as_tree(type, op, inputs)}) {
+        if (exact)
+          REQUIRE(result == wanted);
+        REQUIRE(matches(type, op, encode(type, result), wanted));
+      }
+    }
+  });
+}
+
+TEST_CASE("no input and no result is the poison, and every input is exact in its type") {
+  for_each_pattern([](DataType type, ReduceOp op, int ranks, const Pattern& pattern) {
+    std::uint64_t poison = ~std::uint64_t{0} >> (64 - 8 * size_bytes(type));
+    Expectation expected = expectation_for(Collective::all_reduce, op, 0, 8, 0, ranks);
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      for (int rank = 0; rank < std::min(ranks, 20); ++rank) {
+        std::uint64_t bits = encode(type, pattern.value(rank, i));
+        REQUIRE(bits != poison);
+        REQUIRE(decode(type, bits) == pattern.value(rank, i));
+      }
+      double result = expected.value(pattern, type, i);
+      REQUIRE(encode(type, result) != poison);
+      REQUIRE_FALSE(matches(type, op, poison, result));
     }
   });
 }
 
 TEST_CASE("inputs differ between ranks and between elements") {
-  for_each_pattern([](DataType, ReduceOp, int ranks, const Pattern& pattern) {
-    REQUIRE(pattern.modulus >= 8);
+  for_each_pattern([](DataType type, ReduceOp op, int ranks, const Pattern& pattern) {
+    std::uint32_t least = op == ReduceOp::prod ? 4 : 8;
+    REQUIRE(pattern.modulus >= (type == DataType::i8 && op == ReduceOp::prod ? 11 : least));
     std::set<std::vector<std::uint32_t>> rows;
-    std::uint64_t nonzero = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < std::min(ranks, 64); ++rank) {
       std::vector<std::uint32_t> row;
-      for (std::uint64_t index = 0; index < 1000; ++index)
+      for (std::uint64_t index = 0; index < 3 * static_cast<std::uint64_t>(ranks) + 60; ++index)
         row.push_back(pattern.value(rank, index));
-      nonzero += static_cast<std::uint64_t>(1000 - std::count(row.begin(), row.end(), 0U));
       rows.insert(std::move(row));
     }
-    REQUIRE(rows.size() == static_cast<std::size_t>(ranks));
-    REQUIRE(nonzero >= 700); // of 1000 elements at least that many have a rank that contributes
+    REQUIRE(rows.size() == static_cast<std::size_t>(std::min(ranks, 64)));
   });
+}
+
+// As many wrong elements as the result of `faulty` inputs has against the oracle.
+template <typename Input>
+int wrong_elements(DataType type, ReduceOp op, int ranks, const Pattern& pattern, Input input) {
+  Expectation expected = expectation_for(Collective::all_reduce, op, 0, 4096, 0, ranks);
+  int wrong = 0;
+  for (std::uint64_t i = 0; i < 4096; ++i) {
+    std::vector<double> inputs;
+    for (int rank = 0; rank < ranks; ++rank)
+      inputs.push_back(input(rank, i));
+    double result = reduced_in_order(type, op, inputs);
+    wrong += matches(type, op, encode(type, result), expected.value(pattern, type, i)) ? 0 : 1;
+  }
+  return wrong;
+}
+
+TEST_CASE("faults show in every type and operation: shifted data, a stale or silent rank") {
+  for (const auto& [type, type_name] : enum_names(DataType{}))
+    for (const auto& [op, op_name] : enum_names(ReduceOp{}))
+      for (int ranks : {2, 3, 4, 8}) {
+        Pattern pattern = pattern_for(77, Collective::all_reduce, type, op, ranks);
+        Pattern before = pattern_for(78, Collective::all_reduce, type, op, ranks);
+        auto right = [&](int rank, std::uint64_t i) { return pattern.value(rank, i); };
+        auto shifted = [&](int rank, std::uint64_t i) { return pattern.value(rank, i + 1); };
+        auto stale = [&](int rank, std::uint64_t i) {
+          return rank == ranks - 1 ? before.value(rank, i) : pattern.value(rank, i);
+        };
+        auto doubled = [&](int rank, std::uint64_t i) {
+          return pattern.value(rank == ranks - 1 ? 0 : rank, i);
+        };
+
+        INFO(type_name << " " << op_name << " ranks " << ranks);
+        CHECK(wrong_elements(type, op, ranks, pattern, right) == 0);
+        CHECK(wrong_elements(type, op, ranks, pattern, shifted) > 100);
+        CHECK(wrong_elements(type, op, ranks, pattern, stale) > 100);
+        CHECK(wrong_elements(type, op, ranks, pattern, doubled) > 100);
+      }
+}
+
+TEST_CASE("blocks of different ranks differ in every type, also when they are short") {
+  for (const auto& [type, name] : enum_names(DataType{})) {
+    Pattern pattern = pattern_for(77, Collective::all_gather, type, ReduceOp::sum, 8);
+    for (int rank = 1; rank < 8; ++rank) {
+      int same = 0;
+      for (std::uint64_t i = 0; i < 1000; ++i)
+        same += pattern.value(0, i) == pattern.value(rank, i) ? 1 : 0;
+      INFO(name << " ranks 0 and " << rank);
+      CHECK(same < 200);
+    }
+  }
 }
 
 TEST_CASE("where averages round, each element comes from one rank") {
@@ -136,32 +291,24 @@ TEST_CASE("where averages round, each element comes from one rank") {
   }
 }
 
-TEST_CASE("f16 is encoded to nearest even, subnormals included") {
-  for (std::uint64_t bits = 0; bits < 0x7BFF; ++bits) {
-    double low = decode(DataType::f16, bits);
-    double high = decode(DataType::f16, bits + 1);
-    for (double value :
-         {low, low + (high - low) * 0.25, (low + high) / 2, low + (high - low) * 0.75}) {
-      INFO("between " << bits << " and the next: " << value);
-      REQUIRE(encode(DataType::f16, value) == nearest_16_bit(DataType::f16, value));
-    }
-  }
-}
-
-TEST_CASE("bf16 is encoded to nearest even") {
-  for (std::uint64_t bits = 0x0080; bits < 0x7F00; bits += 7) {
-    double low = decode(DataType::bf16, bits);
-    double high = decode(DataType::bf16, bits + 1);
-    for (double value :
-         {low, low + (high - low) * 0.25, (low + high) / 2, low + (high - low) * 0.75}) {
-      INFO("between " << bits << " and the next: " << value);
-      REQUIRE(encode(DataType::bf16, value) == nearest_16_bit(DataType::bf16, value));
+TEST_CASE("narrow floats are encoded to nearest even, subnormals included") {
+  for (DataType type : {DataType::f16, DataType::bf16, DataType::f8e4m3, DataType::f8e5m2}) {
+    std::uint64_t first = type == DataType::bf16 ? 0x80 : 0; // bf16: by way of f32's normal numbers
+    for (std::uint64_t bits = first; bits < largest_narrow(type); ++bits) {
+      double low = decode(type, bits);
+      double high = decode(type, bits + 1);
+      for (double value :
+           {low, low + (high - low) * 0.25, (low + high) / 2, low + (high - low) * 0.75}) {
+        if (encode(type, value) != nearest_narrow(type, value))
+          FAIL(to_string(type) << " between " << bits << " and the next: " << value);
+      }
     }
   }
 }
 
 TEST_CASE("averages by division and by multiplication with 1/n are both within the tolerance") {
-  for (DataType type : {DataType::f32, DataType::f64, DataType::f16, DataType::bf16})
+  for (DataType type : {DataType::f32, DataType::f64, DataType::f16, DataType::bf16,
+                        DataType::f8e4m3, DataType::f8e5m2})
     for (int ranks = 2; ranks <= 64; ++ranks) {
       Pattern pattern = pattern_for(3, Collective::all_reduce, type, ReduceOp::avg, ranks);
       Expectation expected =
@@ -208,9 +355,13 @@ std::vector<std::vector<double>> play(Collective collective, DataType type, Redu
         result = std::max(result, in(rank, i));
       else if (op == ReduceOp::min)
         result = std::min(result, in(rank, i));
+      else if (op == ReduceOp::prod)
+        result *= in(rank, i);
       else
         result += in(rank, i);
     }
+    if (op == ReduceOp::premul_sum)
+      return 2 * result;
     if (op != ReduceOp::avg)
       return result;
     return is_float(type) ? result / ranks : std::floor(result / ranks);
@@ -244,6 +395,7 @@ std::vector<std::vector<double>> play(Collective collective, DataType type, Redu
         break;
       [[fallthrough]];
     case Collective::all_gather:
+    case Collective::hypercube:
       for (std::uint64_t source = 0; source < n; ++source)
         block_from(source, 0);
       break;
@@ -256,6 +408,9 @@ std::vector<std::vector<double>> play(Collective collective, DataType type, Redu
       break;
     case Collective::send_recv:
       block_from(rank == 0 ? n - 1 : rank - 1, 0);
+      break;
+    case Collective::all_to_all_v: // the block from two ranks before, which lay at 100 there
+      block_from((rank + 2 * n - 2) % n, 100);
       break;
     }
   }
@@ -272,7 +427,8 @@ TEST_CASE("what is expected of each rank is what the collective's definition giv
             Pattern pattern = pattern_for(13, collective, type, op, ranks);
             auto outputs = play(collective, type, op, root, count, ranks, pattern);
             for (int rank = 0; rank < ranks; ++rank) {
-              Expectation expected = expectation_for(collective, op, root, count, rank, ranks);
+              Expectation expected =
+                  expectation_for(collective, op, root, count, rank, ranks, {2, 100});
               std::vector<double> values;
               for (std::uint64_t i = 0; i < expected.count; ++i)
                 values.push_back(expected.value(pattern, type, i));

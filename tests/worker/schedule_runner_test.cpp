@@ -226,3 +226,50 @@ TEST_CASE("the synthetic backend gives exact times and checks nothing") {
   CHECK(results[0].check.kind == CheckResult::Kind::unchecked);
   CHECK_THAT(results[0].check.why_unchecked, ContainsSubstring("synthetic"));
 }
+
+TEST_CASE("every collective runs at odd counts, off alignment, split and on several streams") {
+  for (int ranks : {1, 2, 3, 4}) {
+    LocalRun run(ranks);
+    for (const auto& [collective, name] : enum_names(Collective{}))
+      for (int split : {1, 2})
+        for (int streams : {1, 2})
+          for (std::uint64_t count : {0, 1, 3, 1023}) {
+            workload::CollectiveRequest request;
+            request.collective = collective;
+            request.ranks = ranks;
+            request.count = count;
+            request.split = split;
+            request.streams = streams;
+            request.offset = count % 2;
+            auto cell = workload::make_collective_cell(request, {});
+            if (!cell)
+              continue; // what cannot be is tested where cells are made
+            cell->timing = {1, 1, 1, 0};
+
+            auto results = run.run(*cell);
+
+            std::uint64_t elements = 0;
+            for (const worker::CellResult& result : results) {
+              INFO(name << " on " << ranks << " " << cell->label.variant << " count " << count
+                        << ": " << result.outcome.reason);
+              REQUIRE(result.outcome.ok());
+              elements += result.check.elements;
+            }
+            CHECK((elements > 0) == (cell->label.bytes > 0));
+          }
+  }
+}
+
+TEST_CASE("data that strays from one communicator to another is seen") {
+  workload::CollectiveRequest request;
+  request.bytes = 4096;
+  request.ranks = 2;
+  request.streams = 2;
+  Cell cell = quick(workload::make_collective_cell(request, {}).value());
+  CHECK(LocalRun(2).run(cell)[0].outcome.ok());
+  auto& operations = cell.schedule.operations;
+  auto& second = std::get<CollectiveOp>(operations[1].what);
+  second.send = std::get<CollectiveOp>(operations[0].what).send;
+
+  CHECK(LocalRun(2).run(cell)[0].outcome.kind == OutcomeKind::wrong_data);
+}

@@ -189,3 +189,25 @@ TEST_CASE("an axis is NAME=value,value with [a,b] as one value") {
   CHECK_FALSE(workload::parse_axis("A B=Ring").has_value());
   CHECK_FALSE(workload::parse_axis("X=[a,b").has_value());
 }
+
+TEST_CASE("variants multiply, and what plays no part is not measured twice") {
+  workload::PlanRequest variants = request();
+  variants.axes.clear();
+  variants.collectives = {Collective::all_reduce, Collective::broadcast};
+  variants.sizes = {1024};
+  variants.counts = {0, 3, 256}; // 256 floats are 1024 bytes
+  variants.roots = {0, 2};
+  variants.splits = {1, 2};
+  variants.streams = {1, 2};
+  variants.offsets = {0, 1};
+  variants.ops = {ReduceOp::sum, ReduceOp::prod};
+
+  auto plan = make_plan(variants);
+
+  REQUIRE(plan.has_value());
+  // 2 streams x 2 offsets x 3 sizes; all_reduce: 2 operations x 2 splits; broadcast: 2 roots, of
+  // which the second is in the unsplit communicator only.
+  CHECK(plan->trials.front().cells.size() == 12 * (2 * 2 + 2 + 1));
+  REQUIRE(plan->notes.size() == 1);
+  CHECK_THAT(plan->notes.front(), ContainsSubstring("root 2 is not in a communicator of 2"));
+}

@@ -127,3 +127,20 @@ TEST_CASE("a communicator names ranks of the world, each once") {
   schedule.communicators[1].ranks = {1};
   CHECK(refusal(schedule).empty());
 }
+
+TEST_CASE("a communicator is split off one that is declared before it and has its ranks") {
+  Schedule schedule = valid();
+  schedule.communicators.push_back({"half", {1}, 0});
+  CHECK(refusal(schedule).empty());
+  schedule.communicators.push_back({"other half", {0}, 1});
+  CHECK_THAT(refusal(schedule), ContainsSubstring("split off 1, which does not have rank 0"));
+  schedule.communicators.back().parent = 2;
+  CHECK_THAT(refusal(schedule), ContainsSubstring("is not before it"));
+}
+
+TEST_CASE("what is to be checked lies within its buffer") {
+  Schedule schedule = valid();
+  schedule.checks = {{Collective::all_reduce, 0, {0, 4}, 16}};
+
+  CHECK_THAT(refusal(schedule), ContainsSubstring("reaches byte 68"));
+}

@@ -86,6 +86,8 @@ std::int64_t synthetic_cost_ns(const SyntheticSettings& settings, model::Collect
   case Collective::all_to_all:
   case Collective::gather:
   case Collective::scatter:
+  case Collective::all_to_all_v:
+  case Collective::hypercube:
     bytes = message * steps;
     break;
   case Collective::broadcast:

@@ -53,6 +53,7 @@ inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
 //   all_to_all, gather, scatter  launch +  (n-1) alpha +  (n-1)m / B
 //   broadcast, reduce            launch +  (n-1) alpha +        m / B
 //   send_recv                    launch +        alpha +        m / B
+// all_to_all_v and hypercube are made of sends and receives, each of which costs a send_recv.
 // Integers only, rounded down: the same on every machine.
 std::int64_t synthetic_cost_ns(const SyntheticSettings&, model::Collective, std::uint64_t count,
                                model::DataType, int ranks);

@@ -92,8 +92,9 @@ public:
 
   void enqueue(const CollectiveCall& call, Stream& stream) override {
     fail_if_asked();
-    if (call.collective == model::Collective::send_recv)
-      base::raise(Errc::invalid_argument, "send_recv is written as a send and a receive");
+    if (!is_one_call(call.collective))
+      base::raise(Errc::invalid_argument, "{} is written as sends and receives",
+                  to_string(call.collective));
     if (call.collective == model::Collective::all_to_all &&
         &call.send.buffer == &call.receive.buffer && call.send.offset == call.receive.offset)
       base::raise(Errc::unsupported, "all_to_all cannot work in place");
