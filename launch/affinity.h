@@ -3,9 +3,13 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/types.h>
 #include <vector>
 
 namespace ncclprobe::launch {
+
+// The most that Linux is built for.
+inline constexpr int k_most_cpus = 8192;
 
 // Which CPUs a child may use. mpirun binds its ranks (with two ranks, each to one core), and a
 // child inherits that.
@@ -14,10 +18,14 @@ enum class Affinity {
   whole_host, // all that the container or batch system allows
 };
 
-// Gives the calling thread that affinity for the life of this object: what it spawns keeps it.
+// CPUs that a process (0: the calling thread) may run on; empty if it is gone.
+std::vector<int> affinity_of(pid_t pid);
+
+// Gives the calling thread that affinity for the life of this object: what it spawns keeps it. Of
+// these CPUs only those in `preferred`, unless that would leave none.
 class AffinityScope {
 public:
-  explicit AffinityScope(Affinity affinity);
+  AffinityScope(Affinity affinity, const std::vector<int>& preferred);
   AffinityScope(const AffinityScope&) = delete;
   AffinityScope& operator=(const AffinityScope&) = delete;
   ~AffinityScope();

@@ -253,6 +253,8 @@ base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
   // A supervisor must not map libcuda: a wedged GPU would take the run with it. Open MPI and the
   // plugins of its hwloc would load it.
   InitSetting cuda("OMPI_MCA_opal_cuda_support", "0");
+  InitSetting components("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero");
+  InitSetting accelerator("OMPI_MCA_accelerator", "null"); // Open MPI 5
   InitSetting plugins(
       "HWLOC_PLUGINS_BLACKLIST",
       "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,hwloc_levelzero.so");

@@ -3,26 +3,21 @@
 
 #include "launch/local_trial.h"
 
+#include "launch/cpu_list.h"
 #include "launch/environment.h"
-#include "launch/process_state.h"
 
 #include <algorithm>
+#include <ctime>
 
 namespace ncclprobe::launch {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t k_kept_tail_bytes = 8 * 1024;
+constexpr std::size_t k_searched_bytes = 8 * 1024; // of output, for last words
 constexpr int k_lines_in_reason = 3;
 // Progress is for people, and a letter may land in somebody's measurement.
 constexpr auto k_progress_interval = 250ms;
-
-StopLadder ladder_of(const SupervisorOptions& options, Haste haste) {
-  return haste == Haste::fast
-             ? fast_stop_ladder()
-             : stop_ladder(options.stop_wait, options.term_wait, options.kill_wait);
-}
 
 } // namespace
 
@@ -46,12 +41,17 @@ LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervis
 
 void LocalTrial::spawn() {
   spawned_ns_ = base::monotonic_ns();
+  spawned_at_s_ = std::time(nullptr);
   for (Worker& worker : workers_) {
     for (const RankSeat& seat : worker.seats)
       watches_.try_emplace(seat.rank, seat.rank, spec_);
     const WorkerProgram& program = options_.program;
-    auto handle = WorkerHandle::launch(
-        {program.path, program.arguments, environment_of(worker), program.affinity});
+    std::vector<int> cpus;
+    for (const RankSeat& seat : worker.seats)
+      if (auto found = options_.cpus_of_rank.find(seat.rank); found != options_.cpus_of_rank.end())
+        cpus.insert(cpus.end(), found->second.begin(), found->second.end());
+    auto handle = WorkerHandle::launch({program.path, program.arguments, environment_of(worker),
+                                        program.affinity, std::move(cpus)});
     if (!handle) {
       for (RankWatch* watch : watches_of(worker))
         watch->on_exit();
@@ -59,6 +59,7 @@ void LocalTrial::spawn() {
       continue;
     }
     worker.handle.emplace(std::move(*handle));
+    worker.cpus = allowed_cpus(worker.handle->pid());
   }
 }
 
@@ -164,6 +165,21 @@ bool LocalTrial::lost() const {
                      [](const Worker& worker) { return worker.handle && worker.handle->lost(); });
 }
 
+bool LocalTrial::untidy() const {
+  return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+    return worker.handle && (worker.handle->stopped() || !worker.handle->exit() ||
+                             worker.handle->exit()->how == ExitStatus::How::signalled);
+  });
+}
+
+std::vector<pid_t> LocalTrial::pids() const {
+  std::vector<pid_t> pids;
+  for (const Worker& worker : workers_)
+    if (worker.handle && !worker.handle->ended())
+      pids.push_back(worker.handle->pid());
+  return pids;
+}
+
 void LocalTrial::hear(Worker& worker, WorkerEvent event) {
   if (asking_until_) { // only one thing is of interest now
     auto* message = std::get_if<wire::Message>(&event);
@@ -241,8 +257,7 @@ void LocalTrial::hear_exit(Worker& worker, const ExitStatus& status) {
   bool clean = status.how == ExitStatus::How::exited && status.value == 0;
   if (!(done && clean) && !worker.said_why) {
     std::string reason = "ended with " + status.text();
-    std::string words =
-        last_lines(worker.handle->output_tail(k_kept_tail_bytes), k_lines_in_reason);
+    std::string words = last_lines(worker.handle->output_tail(k_searched_bytes), k_lines_in_reason);
     if (!words.empty())
       reason += ", its last words: " + words;
     tell_trouble(worker,
@@ -381,113 +396,6 @@ void LocalTrial::tell_progress() {
   told_ = note;
   next_progress_ = base::Deadline::after(k_progress_interval);
   tell_leader_(std::move(note));
-}
-
-void LocalTrial::ask_where() {
-  asking_until_ = base::Deadline::after(options_.where_wait);
-  for (const auto& [key, pending] : exchanges_)
-    for (Worker& worker : workers_)
-      if (pending.exchange.contributions.contains(worker.seats.front().rank))
-        worker.waits_in = key;
-  for (Worker& worker : workers_)
-    if (worker.handle && !worker.handle->ended())
-      worker.handle->send({-1, wire::Where{}});
-}
-
-void LocalTrial::hear_position(Worker& worker, wire::Position position) {
-  worker.answered = true;
-  worker.position = std::move(position.position);
-  worker.stack = position.stack.substr(0, k_kept_tail_bytes);
-}
-
-// All have answered, or will not. What the kernel knows is looked at before anything is killed.
-void LocalTrial::end_asking() {
-  asking_until_.reset();
-  for (Worker& worker : workers_) {
-    if (!worker.handle || worker.handle->ended())
-      continue;
-    ProcessState now = look_at_process(worker.handle->pid());
-    worker.state = now.state;
-    if (worker.stack.empty())
-      worker.stack = now.threads.substr(0, k_kept_tail_bytes);
-    worker.handle->stop(ladder_of(options_, Haste::normal));
-  }
-}
-
-void LocalTrial::stop(const StopOrder& order) {
-  // What happened before our own doing counts: a peer's crash may be what the stop is about.
-  if (!stopping_) {
-    for (Worker& worker : workers_)
-      if (worker.handle)
-        for (WorkerEvent& event : worker.handle->serve())
-          hear(worker, std::move(event));
-  }
-  bool first = !std::exchange(stopping_, true);
-  if (first && order.ask == Ask::yes && order.haste == Haste::normal)
-    ask_where();
-  exchanges_.clear();
-  if (asking_until_ && order.haste == Haste::normal)
-    return;
-  asking_until_.reset();
-  for (Worker& worker : workers_)
-    if (worker.handle && !worker.handle->ended())
-      worker.handle->stop(ladder_of(options_, order.haste));
-}
-
-std::vector<model::Setting> LocalTrial::nccl_settings(const Worker& worker) const {
-  std::vector<model::Setting> settings;
-  for (const std::string& entry : environment_of(worker))
-    if (entry.starts_with("NCCL_"))
-      settings.push_back({entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1)});
-  return settings;
-}
-
-void LocalTrial::report_if_over() {
-  bool all_over = std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-    return !worker.handle || worker.handle->over();
-  });
-  if (!all_over || reported_)
-    return;
-  reported_ = true;
-  if (discarded_)
-    return;
-  TrialReport report;
-  report.startup_ns = startup_ns_;
-  report.prepared = was_prepared_;
-  for (Worker& worker : workers_) {
-    WorkerReport& one = report.workers.emplace_back();
-    model::WorkerRecord& record = one.record;
-    record.ranks = ranks_of(worker);
-    auto host = static_cast<std::size_t>(worker.seats.front().host);
-    if (host < host_names_.size())
-      record.host = host_names_[host];
-    std::vector<RankWatch*> watches = watches_of(worker);
-    auto slowest = std::min_element(watches.begin(), watches.end(), [](RankWatch* a, RankWatch* b) {
-      return a->stage() < b->stage();
-    });
-    record.last_phase = (*slowest)->report().phase;
-    record.last_cell = (*slowest)->report().cell;
-    for (RankWatch* watch : watches)
-      one.ranks.push_back(watch->report());
-    if (!worker.handle) {
-      record.exit = "not started";
-      continue;
-    }
-    record.pid = worker.handle->pid();
-    one.lost = worker.handle->lost();
-    record.position = worker.position;
-    record.stack = worker.stack;
-    one.state = worker.state;
-    one.waits_in = worker.waits_in;
-    if (timed_out_ || !worker.state.empty())
-      one.nccl_settings = nccl_settings(worker);
-    record.exit =
-        worker.handle->exit() ? worker.handle->exit()->text() : "still alive after SIGKILL";
-    if (worker.handle->stopped() && worker.handle->exit())
-      record.exit = "stopped: " + record.exit;
-    record.output_tail = worker.handle->output_tail(k_kept_tail_bytes);
-  }
-  tell_leader_(std::move(report));
 }
 
 } // namespace ncclprobe::launch

@@ -49,6 +49,10 @@ public:
 
   bool over() const { return reported_; }
   bool lost() const; // a worker did not die
+  // A worker was killed or died, and could not clean up after itself.
+  bool untidy() const;
+  std::vector<pid_t> pids() const;
+  std::int64_t spawned_at_s() const { return spawned_at_s_; } // seconds since 1970
   // Something is due soon that no descriptor of ours will announce: a group's end, or everybody's
   // contributions to an exchange.
   bool ending() const;
@@ -59,6 +63,7 @@ private:
   struct Worker {
     std::vector<RankSeat> seats;
     std::optional<WorkerHandle> handle; // none: it could not be started
+    std::string cpus;                   // it may run on
     bool said_why = false;              // sent Failure: its exit is no news
     bool troubled = false;              // its trouble has been told
     bool answered = false;              // said where it is
@@ -103,6 +108,7 @@ private:
   std::map<int, RankWatch> watches_; // by global rank
   std::map<std::string, PendingExchange> exchanges_;
   std::int64_t spawned_ns_ = 0;
+  std::int64_t spawned_at_s_ = 0;
   std::int64_t startup_ns_ = 0;
   ProgressNote told_{-1, "", 0};
   base::Deadline next_progress_ = base::Deadline::after(std::chrono::nanoseconds(0));

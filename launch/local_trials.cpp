@@ -67,8 +67,11 @@ void LocalTrials::deliver(int trial, const wire::Exchange& whole) {
 
 void LocalTrials::stop(int trial, const StopOrder& order) {
   discard_prepared(order.haste, "a trial was stopped");
-  if (Numbered* found = find(trial))
+  if (Numbered* found = find(trial)) {
+    for (pid_t worker : found->trial->pids())
+      shared_memory_.note(worker);
     return found->trial->stop(order);
+  }
   if (waiting_ && waiting_->number == trial) {
     waiting_.reset();
     refuse(trial, "");
@@ -120,6 +123,9 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
 }
 
 void LocalTrials::drop_what_is_over() {
+  for (const Numbered& one : trials_)
+    if (one.trial->over() && one.trial->untidy())
+      shared_memory_.look(one.trial->spawned_at_s());
   for (const auto& one : discarded_)
     if (one->over() && one->lost()) // nobody waits for its report
       tell_leader_(0, Trouble{Trouble::Kind::interrupted,

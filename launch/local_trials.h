@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/local_trial.h"
+#include "launch/shared_memory_sweep.h"
 
 #include <memory>
 
@@ -32,6 +33,8 @@ public:
   void watch(std::vector<pollfd>& into);
   void serve(const std::vector<pollfd>& polled);
 
+  // No trial will come any more, and idle().
+  void clean_up() { shared_memory_.last_look(); }
   bool idle() const { return trials_.empty() && !next_ && !waiting_ && discarded_.empty(); }
   bool ending() const; // something is due that no descriptor will announce
   bool waits_for_exchange() const;
@@ -58,6 +61,7 @@ private:
   std::optional<Numbered> waiting_; // ordered, and to begin when all others are gone
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
+  SharedMemorySweep shared_memory_;
 };
 
 } // namespace ncclprobe::launch

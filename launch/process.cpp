@@ -108,7 +108,7 @@ base::Result<Process> Process::spawn(const Command& command, base::Fd channel) {
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> environment = command.environment;
   pid_t pid = -1;
-  AffinityScope affinity(command.affinity);
+  AffinityScope affinity(command.affinity, command.preferred_cpus);
   int error = posix_spawn(&pid, command.program.c_str(), &plan.actions, &plan.attributes,
                           pointers(arguments).data(), pointers(environment).data());
   if (error != 0)

@@ -20,6 +20,7 @@ struct Command {
   std::vector<std::string> arguments;   // after argv[0]
   std::vector<std::string> environment; // complete, "NAME=value"
   Affinity affinity = Affinity::inherited;
+  std::vector<int> preferred_cpus; // of those; empty: all
 };
 
 struct ExitStatus {

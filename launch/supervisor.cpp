@@ -279,12 +279,14 @@ void Supervisor::release() {
     impl.tell(supervisor, 0, Release{});
   while (!impl.released || !impl.local.idle())
     impl.turn();
+  impl.local.clean_up();
 }
 
 void Supervisor::follow() {
   Impl& impl = *impl_;
   while (!impl.local.idle() || !(impl.released || impl.stop_requested))
     impl.turn();
+  impl.local.clean_up();
 }
 
 void Supervisor::request_stop() {

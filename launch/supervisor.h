@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,8 @@ struct TrialProgress {
 
 struct SupervisorOptions {
   WorkerProgram program;
+  // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed.
+  std::map<int, std::vector<int>> cpus_of_rank;
   int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
   // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
   // that a dead trial takes at the most.

@@ -269,6 +269,7 @@ int run_command(const World& world, RunOptions options) {
   fill_defaults(options, session.backend.name, session.hosts);
   launch::SupervisorOptions how;
   how.program = session.worker;
+  how.cpus_of_rank = session.cpus_of_rank;
   how.seats_per_worker = *options.seats_per_worker;
   try {
     return leader ? plan_and_lead(world, session, options, std::move(how))

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
+#include "launch/cpu_list.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -20,10 +21,26 @@ constexpr std::chrono::seconds k_inventory_patience{120}; // a cold driver can t
 
 // `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
 // threads: only a binding that the user asked for is handed on.
+bool bound_by_user(const World& world) {
+  auto policy = world.environment_by_name.find("OMPI_MCA_hwloc_base_binding_policy");
+  return policy != world.environment_by_name.end() && policy->second != "none";
+}
+
 launch::Affinity affinity_of_workers(const World& world) {
   bool bound = world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch");
-  bool asked_for = world.environment_by_name.contains("OMPI_MCA_hwloc_base_binding_policy");
-  return bound && !asked_for ? launch::Affinity::whole_host : launch::Affinity::inherited;
+  return bound && !bound_by_user(world) ? launch::Affinity::whole_host
+                                        : launch::Affinity::inherited;
+}
+
+std::map<int, std::vector<int>> cpus_near_gpus(const Session& session) {
+  std::map<int, std::vector<int>> cpus_of_rank;
+  for (const launch::RankSeat& seat : session.layout.seats) {
+    const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
+    if (seat.supervisor == session.fleet->rank())
+      cpus_of_rank[seat.rank] =
+          launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
+  }
+  return cpus_of_rank;
 }
 
 launch::SupervisorReport report_of_this_host(const World& world) {
@@ -132,6 +149,8 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
     ranks = 1;
   NCCLPROBE_TRY_ASSIGN(session.layout, launch::make_layout(session.reports, session.hosts,
                                                            session.backend.name, ranks));
+  if (session.backend.name == "nvidia" && !bound_by_user(world))
+    session.cpus_of_rank = cpus_near_gpus(session);
   return {};
 }
 

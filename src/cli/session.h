@@ -35,6 +35,7 @@ struct Session {
   launch::BackendChoice backend;
   launch::Layout layout;
   launch::WorkerProgram worker;
+  std::map<int, std::vector<int>> cpus_of_rank; // near its GPU, of this supervisor's ranks
 };
 
 // Joins the fleet (MPI only if a launcher started us), reads the plan into `options`, takes

@@ -88,6 +88,16 @@ void trial(launch::Fleet& fleet) {
   });
 }
 
+// MPI leaves sockets without close-on-exec.
+void descriptors(launch::Fleet& fleet) {
+  supervise(fleet, "describe_self", [&](launch::Supervisor& supervisor) {
+    std::string reason = supervisor.run(test_launch::make_spec(2 * fleet.size(), 1)).outcome.reason;
+    // Descriptor 4 is the listing itself.
+    expect(fleet, reason.find(": descriptors 0 1 2 3 4;") != std::string::npos,
+           "no other descriptors in workers: " + reason);
+  });
+}
+
 void prepared(launch::Fleet& fleet) {
   launch::SupervisorOptions options =
       test_launch::make_options("crash_in_cell", test_launch::own_environment());
@@ -196,6 +206,8 @@ int main(int argc, char** argv) {
     mail(fleet);
   else if (scenario == "trial")
     trial(fleet);
+  else if (scenario == "descriptors")
+    descriptors(fleet);
   else if (scenario == "prepared")
     prepared(fleet);
   else if (scenario == "crash")

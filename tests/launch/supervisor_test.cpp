@@ -5,6 +5,7 @@
 #include "trial_lab.h"
 
 #include "base/clock.h"
+#include "launch/cpu_list.h"
 #include "launch/supervisor.h"
 #include "support/catch.h"
 
@@ -36,6 +37,7 @@ TEST_CASE("a good trial of four workers is recorded whole") {
     CHECK(worker.last_cell == 2);
     CHECK(worker.host == "node1");
     CHECK(worker.pid > 0);
+    CHECK(worker.cpus == launch::allowed_cpus(::getpid()));
   }
   CHECK(run.record.startup_ns > 0);
   CHECK(run.record.total_ns >= run.record.startup_ns);

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/shared_memory_sweep.h"
+
+#include "base/log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ncclprobe::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_number(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+// Files under `folder`/nccl-* that a process has mapped or open. Nothing if that may not be read.
+std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::path& folder) {
+  std::set<std::string> used;
+  std::string start = (folder / "nccl-").string();
+  errno = 0;
+  std::ifstream maps(process / "maps");
+  if (!maps && errno == EACCES)
+    return std::nullopt;
+  for (std::string line; std::getline(maps, line);)
+    if (std::size_t at = line.find(start); at != std::string::npos)
+      used.insert(line.substr(at, line.find(' ', at) - at));
+  std::error_code error;
+  for (fs::directory_iterator fd(process / "fd", error), end; !error && fd != end;
+       fd.increment(error)) {
+    std::error_code gone;
+    std::string target = fs::read_symlink(fd->path(), gone).string();
+    if (target.starts_with(start))
+      used.insert(target);
+  }
+  if (error == std::errc::permission_denied)
+    return std::nullopt;
+  return used;
+}
+
+struct Use {
+  std::set<std::string> used;
+  bool by_all_seen = true; // no process of this user may not be looked at
+};
+
+Use used_by_anybody(const fs::path& folder) {
+  Use all;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    struct stat status {};
+    if (!is_number(entry->path().filename()) || ::stat(entry->path().c_str(), &status) != 0 ||
+        status.st_uid != ::geteuid())
+      continue;
+    auto used = used_by(entry->path(), folder);
+    if (used)
+      all.used.merge(*used);
+    else if (entry->path().filename() != "1") // a container's init may be of another kind
+      all.by_all_seen = false;
+  }
+  return all;
+}
+
+} // namespace
+
+void SharedMemorySweep::note(pid_t worker) {
+  if (auto used = used_by(fs::path("/proc") / std::to_string(worker), folder_))
+    known_.merge(*used);
+}
+
+void SharedMemorySweep::look(std::int64_t since_s) {
+  remove_unused();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    struct stat status {};
+    if (entry->path().filename().string().starts_with("nccl-") &&
+        ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == ::geteuid() && status.st_ctim.tv_sec >= since_s)
+      suspect_.insert(entry->path());
+  }
+}
+
+void SharedMemorySweep::last_look() {
+  remove_unused();
+}
+
+void SharedMemorySweep::remove_unused() {
+  if (known_.empty() && suspect_.empty())
+    return;
+  Use now = used_by_anybody(folder_);
+  std::set<std::string> candidates;
+  candidates.merge(known_); // whose other users are our workers, which we see
+  if (now.by_all_seen)
+    candidates.merge(suspect_);
+  suspect_.clear();
+  known_.clear();
+  for (const std::string& path : candidates) {
+    struct stat status {};
+    if (now.used.contains(path) || ::lstat(path.c_str(), &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
+      continue;
+    if (::unlink(path.c_str()) == 0)
+      spdlog::debug("removed {}, which a worker left", path);
+  }
+}
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trial_lab.h"
+
+#include "launch/shared_memory_sweep.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace ncclprobe;
+using launch::SharedMemorySweep;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path make_file(const fs::path& path) {
+  std::ofstream(path) << std::string(4096, 'x');
+  return path;
+}
+
+// A process that has a file mapped, until it is killed.
+class User {
+public:
+  explicit User(const fs::path& path) {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      int file = ::open(path.c_str(), O_RDWR);
+      ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+      ::close(file);
+      ::close(ready[0]);
+      ::close(ready[1]);
+      while (true)
+        ::pause();
+    }
+    ::close(ready[1]);
+    char byte = 0;
+    (void)!::read(ready[0], &byte, 1); // end of file: it is mapped
+    ::close(ready[0]);
+  }
+  ~User() { end(); }
+  void end() {
+    if (pid_ <= 0)
+      return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  pid_t pid() const { return pid_; }
+
+private:
+  pid_t pid_ = -1;
+};
+
+} // namespace
+
+TEST_CASE("what a killed worker had mapped is removed, once nobody uses it") {
+  support::ScratchFolder folder;
+  fs::path file = make_file(folder / "nccl-abc");
+  SharedMemorySweep sweep(folder.path());
+  User worker(file);
+  sweep.note(worker.pid());
+
+  worker.end();
+  sweep.look(std::time(nullptr));
+
+  CHECK(!fs::exists(file));
+}
+
+TEST_CASE("what somebody uses stays, whoever had it mapped before") {
+  support::ScratchFolder folder;
+  fs::path file = make_file(folder / "nccl-abc");
+  SharedMemorySweep sweep(folder.path());
+  User worker(file);
+  User other(file);
+  sweep.note(worker.pid());
+
+  worker.end();
+  sweep.look(0);
+  sweep.last_look();
+
+  CHECK(fs::exists(file));
+}
+
+TEST_CASE(
+    "a file that no worker was seen with goes at the second look, if it came since the spawn") {
+  support::ScratchFolder folder;
+  fs::path file = make_file(folder / "nccl-abc");
+  fs::path stranger = make_file(folder / "other-abc");
+  SharedMemorySweep sweep(folder.path());
+
+  sweep.look(std::time(nullptr) + 60);
+  sweep.last_look();
+  CHECK(fs::exists(file)); // it was there before
+  sweep.look(0);
+  CHECK(fs::exists(file));
+  sweep.last_look();
+
+  CHECK(!fs::exists(file));
+  CHECK(fs::exists(stranger));
+}
+
+TEST_CASE("the shared memory of a worker that is killed is gone after the run") {
+  std::string how = GENERATE("crash", "hang");
+  std::string name = "/dev/shm/nccl-" + std::to_string(::getpid()) + how;
+  launch::SupervisorOptions options =
+      test_launch::make_options("leave_shared_memory", {"SEGMENT=" + name});
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(2), options);
+  model::TrialSpec spec = test_launch::make_spec(2, 1, 1, how);
+  spec.cells[0].deadline_ns = 300'000'000;
+
+  model::TrialRecord record = supervisor.run(spec);
+  supervisor.release();
+
+  CHECK(!record.outcome.ok());
+  CHECK_THAT(record.workers.at(1).output_tail, ContainsSubstring("made " + name));
+  CHECK(!fs::exists(name));
+}
