@@ -64,8 +64,10 @@ void LocalTrial::spawn() {
 }
 
 std::vector<std::string> LocalTrial::environment_of(const Worker& worker) const {
-  return worker_environment(options_.program.environment,
-                            spec_.process.at(worker.seats.front().rank));
+  std::vector<model::Setting> settings = spec_.instruments; // what is under test goes before them
+  const std::vector<model::Setting> under_test = spec_.process.at(worker.seats.front().rank);
+  settings.insert(settings.end(), under_test.begin(), under_test.end());
+  return worker_environment(options_.program.environment, settings);
 }
 
 std::vector<int> LocalTrial::ranks_of(const Worker& worker) const {

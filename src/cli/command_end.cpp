@@ -44,6 +44,12 @@ int show(const std::string& text, int exit_code) {
 }
 
 void Tally::add(const model::TrialRecord& trial) {
+  // A companion measures nothing; what it cannot show is in the report. But wrong data is wrong.
+  if (trial.spec.purpose == model::Purpose::companion) {
+    for (const model::CellRecord& cell : trial.cells)
+      wrong_ += cell.outcome.kind == model::OutcomeKind::wrong_data ? 1 : 0;
+    return;
+  }
   bool cells_say_it = false;
   for (const model::CellRecord& cell : trial.cells) {
     if (cell.outcome.ok()) {

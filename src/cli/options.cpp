@@ -208,6 +208,13 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only")
       ->excludes(sweep);
 
+  text("--proof", "auto|on|off",
+       "Show what each setting did, from an extra untimed trial of each (default: on GPUs)",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(options.proof,
+                              model::parse_enum<workload::Proof>(value, "choice for --proof"));
+         return {};
+       });
   number("--repeat", options.repeats, 1,
          "Fresh-process trials per setting, twice as many of the default (default 5; fewer give no "
          "verdicts)");

@@ -47,6 +47,7 @@ struct RunOptions {
   std::optional<std::string> output;
   std::optional<int> seats_per_worker;
   std::optional<std::string> prepare; // auto, on, off
+  std::optional<workload::Proof> proof;
   std::vector<workload::Axis> axes;
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
   std::map<int, std::vector<model::Setting>> per_rank;

@@ -10,6 +10,8 @@
 #include "cli/default_job.h"
 #include "cli/plan_file.h"
 
+#include <algorithm>
+
 namespace ncclprobe::cli {
 namespace {
 
@@ -23,9 +25,15 @@ std::string describe(const workload::Plan& plan) {
     total_ns += expected_ns;
     table.add_row({std::to_string(trial.id), std::to_string(trial.replicate),
                    std::to_string(trial.cells.size()), base::format_duration(expected_ns),
-                   trial.name});
+                   trial.name + (trial.purpose == model::Purpose::companion
+                                     ? " (companion: shows what the setting did)"
+                                     : "")});
   }
-  const model::TrialSpec& first = plan.trials.front();
+  // Some settings rule cells out.
+  const model::TrialSpec& first =
+      *std::max_element(plan.trials.begin(), plan.trials.end(), [](const auto& a, const auto& b) {
+        return a.cells.size() < b.cells.size();
+      });
   out += fmt::format(
       "{} trials on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers "
       "a rank\n\n{}",
@@ -44,6 +52,8 @@ std::string describe(const workload::Plan& plan) {
                        pinned.name, pinned.value, pinned.name);
   for (const std::string& note : plan.notes)
     out += fmt::format("left out: {}\n", note);
+  for (const std::string& warning : plan.warnings)
+    out += fmt::format("note: {}\n", warning);
   return out;
 }
 

@@ -125,6 +125,17 @@ private:
     return {};
   }
 
+  template <typename T>
+  Result<void> name(const toml::node& node, const char* what, std::optional<T>& into) const {
+    NCCLPROBE_TRY_ASSIGN(const std::string word, text(node, what));
+    auto value = model::parse_enum<T>(word, what);
+    if (!value)
+      return wrong(node, value.error());
+    if (!into)
+      into = *value;
+    return {};
+  }
+
   Result<std::vector<model::Setting>> settings(const toml::node* node,
                                                const toml::node& around) const {
     const toml::table* table = node ? node->as_table() : nullptr;
@@ -229,6 +240,10 @@ private:
         {"devices_per_worker",
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.seats_per_worker, 1);
+         }},
+        {"proof",
+         [](Reader& self, const toml::node& node) {
+           return self.name(node, "choice for proof", self.options_.proof);
          }},
         {"counts",
          [](Reader& self, const toml::node& node) {

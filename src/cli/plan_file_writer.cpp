@@ -71,6 +71,8 @@ std::string write_plan_file(const RunOptions& options) {
       list += (list.empty() ? "" : ",") + base::format_bytes(size);
     table.insert("sizes", list);
   }
+  if (options.proof)
+    table.insert("proof", std::string(model::to_string(*options.proof)));
   put("ranks", options.ranks);
   put("devices_per_worker", options.seats_per_worker);
   put_numbers("counts", options.counts);

@@ -120,6 +120,8 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan, doub
         pinned.name, pinned.value, pinned.name);
   for (const std::string& note : plan.notes)
     spdlog::info("left out: {}", note);
+  for (const std::string& warning : plan.warnings)
+    spdlog::warn("{}", warning);
 }
 
 // Runs the trials that are not stored yet and stores each as it ends. Returns the first error of

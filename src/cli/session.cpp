@@ -10,6 +10,7 @@
 #include "launch/cpu_list.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unistd.h>
 
 namespace ncclprobe::cli {
@@ -176,6 +177,28 @@ Result<void> open_local_session(const World& world, RunOptions& options, Session
   return agree(world, options, session);
 }
 
+namespace {
+
+workload::Machine machine_of(const Session& session) {
+  std::map<int, int> ranks_of_host;
+  for (const launch::RankSeat& seat : session.layout.seats)
+    ++ranks_of_host[seat.host];
+  workload::Machine machine;
+  machine.nodes = static_cast<int>(ranks_of_host.size());
+  for (const auto& [host, ranks] : ranks_of_host)
+    machine.ranks_per_node = std::max(machine.ranks_per_node, ranks);
+  // Switches are not looked for: linked GPUs count as capable, and nothing is left out because of
+  // them.
+  for (const model::Host& host : session.hosts)
+    for (const model::Gpu& gpu : host.gpus) {
+      bool able = gpu.nvlinks.value_or(1) > 0 && std::atof(gpu.compute_capability.c_str()) >= 9.0;
+      machine.nvls = machine.nvls.value_or(false) || able;
+    }
+  return machine;
+}
+
+} // namespace
+
 workload::PlanRequest make_request(const RunOptions& options, const Session& session,
                                    const World& world) {
   workload::PlanRequest request;
@@ -210,6 +233,8 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.seed = *options.seed;
   request.environment = world.environment_by_name;
   request.overrides = options.overrides;
+  request.machine = machine_of(session);
+  request.proof = options.proof.value_or(workload::Proof::automatic);
   return request;
 }
 

@@ -94,6 +94,11 @@ constexpr auto enum_names(Purpose) {
       {{Purpose::measure, "measure"}, {Purpose::companion, "companion"}});
 }
 
+// NCCL_DEBUG_FILE of companions: an anonymous file that the worker opens for itself, under this
+// number, so that nothing is left behind whatever happens to it.
+inline constexpr int k_companion_log_fd = 100;
+inline constexpr const char* k_companion_log_path = "/proc/self/fd/100";
+
 struct TrialSpec {
   int id = 0; // position in the plan's order, from 0
   Purpose purpose = Purpose::measure;
@@ -105,7 +110,8 @@ struct TrialSpec {
   int ranks = 0;
   std::uint64_t seed = 0; // data patterns and the synthetic backend
   ProcessSettings process;
-  std::vector<Setting> libraries; // "nccl" -> path: which shared library to load
+  std::vector<Setting> instruments; // environment too, but to look on: not what is under test
+  std::vector<Setting> libraries;   // "nccl" -> path: which shared library to load
   std::vector<Cell> cells;
   std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell
   std::int64_t teardown_deadline_ns = 30'000'000'000;

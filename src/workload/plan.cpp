@@ -4,6 +4,7 @@
 #include "workload/plan.h"
 
 #include "base/units.h"
+#include "workload/pruning.h"
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
@@ -154,13 +155,40 @@ Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& req
   return kept;
 }
 
+// NCCL_HOSTID makes nodes of what is one host.
+Machine machine_under(const PlanRequest& request,
+                      const std::map<int, std::vector<Setting>>& per_rank) {
+  Machine machine = request.machine;
+  for (const auto& [rank, settings] : per_rank)
+    for (const Setting& one : settings)
+      if (one.name == "NCCL_HOSTID") {
+        machine.nodes = 0;
+        machine.ranks_per_node = 0;
+      }
+  return machine;
+}
+
 } // namespace
 
 Result<Plan> make_plan(const PlanRequest& request) {
   Plan plan;
   NCCLPROBE_TRY_ASSIGN(const std::vector<Cell> cells, make_cells(request, plan));
-  NCCLPROBE_TRY_ASSIGN(const auto settings, make_settings(request, plan));
+  NCCLPROBE_TRY_ASSIGN(auto settings, make_settings(request, plan));
   NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
+  Pruner pruner(request.backend, request.ranks, machine_under(request, per_rank),
+                request.environment);
+  std::erase_if(settings, [&](const auto& combination) { return !pruner.keeps(combination); });
+  std::map<std::string, std::vector<Cell>> cells_by_label{
+      {label_of({}), pruner.possible({}, cells)}};
+  std::erase_if(settings, [&](const auto& combination) {
+    auto& possible = cells_by_label[label_of(combination)];
+    possible = pruner.possible(combination, cells);
+    return possible.empty();
+  });
+  plan.notes.insert(plan.notes.end(), pruner.left_out().begin(), pruner.left_out().end());
+  plan.warnings = pruner.warnings();
+  if (cells_by_label[label_of({})].empty())
+    return fail(Errc::invalid_argument, "there is nothing to measure: {}", plan.notes.back());
 
   auto add_trial = [&](const std::vector<Setting>& combination, int replicate) {
     TrialSpec trial;
@@ -172,7 +200,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
     trial.seed = request.seed;
     trial.process = {combination, per_rank};
     trial.libraries = request.libraries;
-    trial.cells = cells;
+    trial.cells = cells_by_label.at(trial.name);
     trial.startup_deadline_ns = request.startup_deadline_ns;
     plan.trials.push_back(std::move(trial));
   };
@@ -194,6 +222,15 @@ Result<Plan> make_plan(const PlanRequest& request) {
     for (const Entry& entry : block)
       add_trial(entry.settings,
                 entry.settings.empty() && two_arms ? 2 * replicate + entry.arm : replicate);
+  }
+  if (wants_companions(request.proof, request.backend)) {
+    settings.insert(settings.begin(), std::vector<Setting>{});
+    for (const auto& combination : settings) {
+      add_trial(combination, 0);
+      make_companion(plan.trials.back(), request.environment);
+    }
+    auto lost = lost_to(request.environment);
+    plan.warnings.insert(plan.warnings.end(), lost.begin(), lost.end());
   }
   return plan;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "workload/collective_benchmark.h"
+#include "workload/companions.h"
+#include "workload/nccl_selection.h"
 
 #include <cstdint>
 #include <map>
@@ -46,22 +48,25 @@ struct PlanRequest {
 
   std::map<std::string, std::string> environment; // the launching one: what is set there is pinned
   std::vector<std::string> overrides;             // names that may be swept all the same
+  Machine machine;
+  Proof proof = Proof::automatic;
 };
 
 struct Plan {
   std::vector<model::TrialSpec> trials; // in the order they run
   std::vector<model::Setting> pinned;   // asked for, set in the environment, left alone
   std::vector<std::string> notes;       // what was left out, and why; one line each
+  std::vector<std::string> warnings;    // what is measured, but will not do what it says
 };
 
 // The trials, in `repeats` random blocks. A block holds every distinct setting once and the default
 // (no settings) twice, in an order drawn from the seed: what changes with time meets all settings
 // alike. The two defaults of block b are replicates 2b and 2b+1: the even and the odd ones are the
 // two arms of the A/A comparison, which shows how far equal settings differ in this run. Without
-// settings a block is the default once. Every trial runs all cells in the same order.
-// Deterministic: same request, same
-// plan. Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank
-// outside).
+// settings a block is the default once. Every trial runs its cells in the same order; cells and
+// settings that NCCL cannot carry out are left out (pruning.h). Behind them all, the companions of
+// all settings, if any are wanted (companions.h). Deterministic: same request, same plan. Errors:
+// invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank outside).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
