@@ -210,6 +210,9 @@ public:
   // returns before all have called. Serves as the barrier and to agree on counts.
   virtual double max_over_ranks(std::span<Communicator* const> local, double value) = 0;
   virtual std::int64_t now_ns() = 0; // the clock that samples are taken from
+  // Lines in the manner of NCCL's log: which settings it read ("X set by environment to 1.") and
+  // what it chose ("AllReduce: 1024 Bytes -> Algo ring"). For a library that logs by itself: none.
+  virtual std::vector<std::string> words() const { return {}; }
 };
 
 } // namespace ncclprobe::backend

@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <functional>
 #include <future>
+#include <set>
 
 namespace ncclprobe::host {
 
@@ -49,11 +50,14 @@ void run_together(const std::vector<std::function<void()>>& works) {
     std::rethrow_exception(problem);
 }
 
+// What all_reduces of which size were carried out with.
+using AllReduceChoices = std::set<std::pair<std::uint64_t, AllReduceAlgorithm>>;
+
 class HostCommunicator : public backend::Communicator {
 public:
   HostCommunicator(std::shared_ptr<Connection> connection, const HostSettings& settings,
-                   TransferGroup& group)
-      : connection_(std::move(connection)), settings_(settings), group_(group) {}
+                   TransferGroup& group, AllReduceChoices& choices)
+      : connection_(std::move(connection)), settings_(settings), group_(group), choices_(choices) {}
 
   int rank() const override { return connection_->rank(); }
   int size() const override { return connection_->size(); }
@@ -72,6 +76,10 @@ public:
     std::size_t lane = connection_->lane_of(on.id());
     if (call.count == 0)
       return;
+    if (call.collective == Collective::all_reduce && size() > 1) {
+      std::uint64_t bytes = call.count * size_bytes(call.type);
+      choices_.insert({bytes, settings_.all_reduce_algorithm(size(), bytes)});
+    }
     HostCollective collective{call.collective, send.get(), receive.get(), call.count,
                               call.type,       call.op,    call.root};
     on.push([connection = connection_, settings = settings_, lane, collective, send = send,
@@ -124,6 +132,7 @@ private:
   std::shared_ptr<Connection> connection_;
   const HostSettings& settings_;
   TransferGroup& group_;
+  AllReduceChoices& choices_;
 };
 
 class HostDevice : public backend::Device {
@@ -177,7 +186,8 @@ public:
     }
     std::vector<std::unique_ptr<backend::Communicator>> communicators;
     for (auto& connection : connections)
-      communicators.push_back(std::make_unique<HostCommunicator>(connection, settings_, group_));
+      communicators.push_back(
+          std::make_unique<HostCommunicator>(connection, settings_, group_, choices_));
     return communicators;
   }
 
@@ -200,6 +210,17 @@ public:
 
   std::int64_t now_ns() override { return base::monotonic_ns(); }
 
+  std::vector<std::string> words() const override {
+    std::vector<std::string> lines;
+    for (const auto& [name, value] : options_.environment)
+      if (HostSettings::reads(name))
+        lines.push_back(fmt::format("{} set by environment to {}", name, value));
+    for (const auto& [bytes, algorithm] : choices_)
+      lines.push_back(
+          fmt::format("AllReduce: {} Bytes -> Algo {}", bytes, model::to_string(algorithm)));
+    return lines;
+  }
+
 private:
   // Listens and moves bytes for one rank, in a thread of Gloo's.
   std::shared_ptr<gloo::transport::Device> network_of(int global_rank) {
@@ -221,6 +242,7 @@ private:
   HostSettings settings_;
   std::map<int, std::shared_ptr<gloo::transport::Device>> networks_;
   TransferGroup group_;
+  AllReduceChoices choices_;
   std::uint64_t streams_ = 0;
 };
 

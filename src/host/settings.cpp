@@ -36,6 +36,11 @@ HostSettings HostSettings::parse(const std::map<std::string, std::string>& envir
   return settings;
 }
 
+bool HostSettings::reads(std::string_view name) {
+  return name == "NCCLPROBE_GLOO_ALGORITHM" || name == "NCCLPROBE_GLOO_CHUNK_BYTES" ||
+         name == "GLOO_SOCKET_IFNAME";
+}
+
 AllReduceAlgorithm HostSettings::all_reduce_algorithm(int ranks, std::uint64_t bytes) const {
   switch (algorithm) {
   case AlgorithmChoice::ring:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace ncclprobe::host {
 
@@ -38,6 +39,8 @@ struct HostSettings {
 
   // Throws base::Exception (invalid_argument) naming the variable and what is legal.
   static HostSettings parse(const std::map<std::string, std::string>& environment);
+
+  static bool reads(std::string_view name);
 
   // Which algorithm an all_reduce of that size takes.
   AllReduceAlgorithm all_reduce_algorithm(int ranks, std::uint64_t bytes) const;

@@ -6,6 +6,7 @@
 #include "backend/synthetic/synthetic_backend.h"
 #include "host/host_backend.h"
 #include "nvidia/factory.h"
+#include "worker/evidence.h"
 #include "worker/schedule_runner.h"
 
 #include <numeric>
@@ -33,6 +34,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
       link.send({seat.rank, wire::Phase{name, cell}});
   };
   const model::TrialSpec& spec = start.spec;
+  EvidenceCollector evidence(spec, environment);
   backend::Options options{environment, spec.libraries, start.host_of_rank,
                            spec.seed,   spec.id,        spec.replicate};
   std::unique_ptr<backend::Backend> backend = make_backend(spec.backend, options);
@@ -57,6 +59,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);
+    evidence.enter_cell(cell);
     std::vector<CellResult> results = runner.run(spec.cells[static_cast<std::size_t>(cell)]);
     for (std::size_t seat = 0; seat < results.size(); ++seat)
       link.send(
@@ -65,6 +68,12 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
                          std::move(results[seat].samples), std::move(results[seat].conditions)}});
   }
   last_cell = -1;
+  evidence.enter_cell(-1);
+  std::vector<int> ranks;
+  for (const wire::Seat& seat : start.seats)
+    ranks.push_back(seat.rank);
+  for (model::Evidence& one : evidence.collect(ranks, spec.ranks, backend->words()))
+    link.send({one.rank, wire::Evidence{std::move(one)}});
   for (const wire::Seat& seat : start.seats)
     link.send({seat.rank, wire::Done{}});
   tell_phase("teardown", -1);

@@ -18,7 +18,8 @@ LIBRARIES = {
     "hdf5": (r"libhdf5", r"H5[A-Z]+\w*$"),
     "gloo": (r"libgloo", r"_ZN?K?4gloo"),
     "cuda": (r"libcuda|libnvidia", r"(__)?cuda[A-Z]|cu[A-Z][a-z]+"),
-    "nccl": (r"libnccl", r"p?nccl[A-Z]"),
+    # ncclProfiler_v4 and so on are what a plugin offers to NCCL, not what NCCL has.
+    "nccl": (r"libnccl", r"p?nccl(?!Profiler_v\d+$)[A-Z]"),
     "cupti": (r"libcupti", r"cupti[A-Z]"),
     "cublas": (r"libcublas", r"cublas[A-Z]"),
 }
@@ -35,6 +36,10 @@ EXPECTED = {
     "ncclprobe": ("mpi", "hdf5"),
     "ncclprobe-worker": ("gloo",),
     "ncclprobe-report": ("hdf5",),
+}
+# What NCCL must find in a program by name.
+EXPORTED = {
+    "ncclprobe-worker": tuple(f"ncclProfiler_v{version}" for version in (4, 5, 6, 7)),
 }
 
 
@@ -79,7 +84,13 @@ def traces(library, objects, names):
         name for name in names if re.match(symbol_pattern, name))
 
 
-def check(program, forbidden, expected):
+def exported(program):
+    """Symbols that dlsym() finds in the program."""
+    return {line.split()[-1].split("@")[0]
+            for line in output_of("nm", "-D", "--defined-only", program).splitlines() if line.strip()}
+
+
+def check(program, forbidden, expected, to_export=()):
     objects, names = shared_objects(program), symbols(program)
     for library in forbidden:
         found = traces(library, objects, names)
@@ -88,6 +99,8 @@ def check(program, forbidden, expected):
     for library in expected:
         if not traces(library, objects, names):
             yield f"no trace of {library}, which it is built with"
+    for name in sorted(set(to_export) - exported(program)):
+        yield f"does not export {name}"
 
 
 def main(folder):
@@ -97,7 +110,8 @@ def main(folder):
         if not program.exists():
             complaints.append(f"{program}: not built")
             continue
-        complaints += [f"{name}: {reason}" for reason in check(program, forbidden, EXPECTED[name])]
+        complaints += [f"{name}: {reason}" for reason in check(program, forbidden, EXPECTED[name],
+                                                               EXPORTED.get(name, ()))]
     print("\n".join(complaints) or "link sets are as designed")
     return 1 if complaints else 0
 

@@ -201,6 +201,12 @@ class Linkage(Tree):
         program = self.build("int main(void) { return 0; }")
         self.assertIn("no trace of gloo", next(linkage.check(program, (), ("gloo",))))
 
+    def test_tells_a_plugin_interface_from_nccl(self):
+        program = self.build("int ncclProfiler_v5; int main(void) { return ncclProfiler_v5; }", "-O0")
+        self.assertEqual([], list(linkage.check(program, ("nccl",), ())))
+        self.assertIn("does not export ncclProfiler_v5",
+                      next(linkage.check(program, (), (), ("ncclProfiler_v5",))))
+
     def test_does_not_pass_without_programs(self):
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(linkage.main(self.root), 1)

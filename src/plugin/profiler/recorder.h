@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+// What the profiler interfaces write down. NCCL calls them on its own threads, in the middle of its
+// work: no memory is asked for, no lock is taken, and what does not fit is counted. The state is
+// one for the process, because NCCL finds the plugin by name.
+namespace ncclprobe::plugin {
+
+// A name of NCCL's, cut if need be.
+template <std::size_t Size>
+struct Word {
+  std::array<char, Size> letters{};
+  void set(const char* text) {
+    std::size_t i = 0;
+    for (; text != nullptr && text[i] != '\0' && i + 1 < Size; ++i)
+      letters[i] = text[i];
+    letters[i] = '\0';
+  }
+  std::string_view text() const { return letters.data(); }
+};
+
+// One collective, send or receive as NCCL launched it.
+struct Record {
+  Word<24> function;
+  Word<20> data_type;
+  Word<20> algorithm; // empty for sends and receives
+  Word<12> protocol;
+  std::uint64_t count = 0;
+  std::uint64_t communicator = 0; // equal on all of its ranks
+  std::int32_t communicator_size = 0;
+  std::int32_t rank = 0; // in the communicator
+  std::int32_t peer = -1;
+  std::int32_t channels = 0;
+  std::int32_t cell = -1;
+};
+
+// Until this is called NCCL is told to go on without a profiler.
+void start_recording();
+// What is recorded from now on belongs to this cell; -1: to none.
+void enter_cell(int cell);
+
+std::vector<Record> recorded();
+std::uint64_t not_recorded(); // for want of room
+// Version of the interface that NCCL uses; 0 if it has not come.
+int interface_version();
+
+// --- for the interfaces ---
+
+// A communicator's context, or null if there are too many or nobody records.
+void* open_context(int version, std::uint64_t communicator, int size, int rank);
+// A free record of that communicator and the current cell, or null.
+Record* begin_record(void* context);
+// From now on recorded() shows it.
+void end_record(Record* record);
+
+} // namespace ncclprobe::plugin
