@@ -5,6 +5,7 @@
 
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/proof_section.h"
 #include "analysis/report/verdict_section.h"
 #include "model/json.h"
 
@@ -287,6 +288,8 @@ std::string render_json_report(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials)
     if (Json problem = problem_json(trial, run); !problem.is_null())
       out["problems"].push_back(std::move(problem));
+  if (Json proof = proof_json(run); !proof.empty())
+    out["proof"] = std::move(proof);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

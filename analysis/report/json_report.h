@@ -21,6 +21,9 @@ inline constexpr int k_json_report_version = 1;
 //             processes they come from, with every batch or, in latency mode, launch
 //   problems  one for each trial that did not go well: outcome, cells, workers with their last
 //   output
+//   proof     one for each setting, if the run had companion trials: what its variables did, on
+//   which
+//             line of the log that rests, and what each cell used on each rank
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
 // bytes replaced. Ends with a newline.
 std::string render_json_report(const model::Run& run);

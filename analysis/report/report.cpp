@@ -7,6 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/problems.h"
+#include "analysis/report/proof_section.h"
 #include "analysis/report/result_tables.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/verdict_section.h"
@@ -35,6 +36,8 @@ std::string render_table_report(const model::Run& run) {
   if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
+  if (std::string proof = render_proof(run); !proof.empty())
+    out += "\n" + proof;
   if (std::string problems = render_problems(run); !problems.empty())
     out += "\n" + problems;
   out += render_outlook(run, results);

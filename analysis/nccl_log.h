@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What NCCL's log (NCCL_DEBUG=INFO) says of settings and of what it chose. Line formats: NCCL 2.27
+// to 2.30, misc/param.cc, enqueue.cc, plugin/*.cc.
+namespace ncclprobe::analysis {
+
+// "NCCL_X set by environment to N."
+struct SettingLine {
+  std::string name;
+  std::string value;
+  std::string line; // without host, process and device
+};
+
+// "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3}"
+struct ChoiceLine {
+  std::string function;
+  std::uint64_t bytes = 0;
+  std::string algorithm;
+  std::string protocol; // empty if not told
+  int channels = 0;     // 0 if not told
+};
+
+struct NcclLog {
+  std::vector<SettingLine> settings; // first reading of each name
+  std::vector<ChoiceLine> choices;
+  std::vector<std::string> interventions; // configuration files, plugins, communicator configs
+  std::vector<std::string> warnings;      // NCCL WARN
+  int nodes = 0;                          // 0: not told
+  bool used_network = false;              // some connection goes over it
+  bool has_words = false;                 // there is a log at all
+
+  const SettingLine* setting(std::string_view name) const;
+};
+
+NcclLog read_nccl_log(std::string_view log);
+
+} // namespace ncclprobe::analysis
