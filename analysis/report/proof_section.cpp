@@ -120,7 +120,7 @@ std::string render_variable(const VariableProof& proof, int ranks) {
     text += ": " + printable(proof.reason);
   if (!proof.line.empty())
     text += " [" + printable(proof.line) + "]";
-  return paragraph("  ", text, 4);
+  return paragraph("  ", text, 2);
 }
 
 std::string render_setting(const SettingProof& proof, const SettingProof* base, int ranks) {
@@ -166,11 +166,13 @@ std::string render_proof(const model::Run& run) {
                                 synthetic_mark(run));
   for (const SettingProof& proof : proofs)
     out += "\n" + render_setting(proof, by_default, static_cast<int>(run.header.ranks.size()));
-  bool any_unknown = std::any_of(proofs.begin(), proofs.end(), [](const SettingProof& proof) {
-    return std::any_of(proof.cells.begin(), proof.cells.end(),
-                       [](const CellProof& cell) { return cell.by_rank.empty(); });
+  // Where a companion showed anything at all.
+  bool traceless = std::any_of(proofs.begin(), proofs.end(), [](const SettingProof& proof) {
+    auto unknown = [](const CellProof& cell) { return cell.by_rank.empty(); };
+    return std::any_of(proof.cells.begin(), proof.cells.end(), unknown) &&
+           !std::all_of(proof.cells.begin(), proof.cells.end(), unknown);
   });
-  if (any_unknown && run.header.backend == "nvidia")
+  if (traceless && run.header.backend == "nvidia")
     out += "\n" + paragraph("",
                             "not known: NCCL does not log sends and receives, and without the "
                             "profiler interface they leave no trace.",

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/nccl_log.h"
+#include "base/atomic_file.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using analysis::read_nccl_log;
+
+TEST_CASE("settings, choices and surroundings are read off a log of NCCL 2.28.3") {
+  // Lines of a real log of rank 0 on 8 GPUs, most left out.
+  auto text = base::read_file(NCCLPROBE_SOURCE_DIR "/tests/analysis/data/nccl-2.28.3-excerpt.log");
+  REQUIRE(text.has_value());
+
+  analysis::NcclLog log = read_nccl_log(*text);
+
+  CHECK(log.nodes == 1);
+  CHECK(log.has_words);
+  CHECK_FALSE(log.used_network);
+  CHECK(log.warnings.empty());
+  REQUIRE(log.setting("NCCL_NVLS_ENABLE") != nullptr);
+  CHECK(log.setting("NCCL_NVLS_ENABLE")->value == "0");
+  CHECK(log.setting("NCCL_NVLS_ENABLE")->line == "NCCL_NVLS_ENABLE set by environment to 0.");
+  CHECK(log.setting("NCCL_TOPO_DUMP_FILE")->value == "topo.xml");
+  CHECK(log.setting("NCCL_ALGO") == nullptr);
+  REQUIRE(log.choices.size() >= 3);
+  CHECK(log.choices[0].function == "AllReduce");
+  CHECK(log.choices[0].bytes == 1024);
+  CHECK(log.choices[0].algorithm == "RING");
+  CHECK(log.choices[0].protocol == "LL");
+  CHECK(log.choices[0].channels == 1);
+  CHECK(log.choices[1].channels == 24);
+  // Plugins that were looked for and not found are not in the way; a configuration is.
+  CHECK(log.interventions == std::vector<std::string>{"Comm config nvlinkCentricSched set to 1"});
+}
+
+TEST_CASE("plugins, configuration files, warnings and the network are seen") {
+  analysis::NcclLog log =
+      read_nccl_log("ncclprobe: configuration file /etc/nccl.conf sets NCCL_MAX_CTAS\n"
+                    "h:1:1 [0] NCCL INFO TUNER/Plugin: Using tuner plugin example\n"
+                    "h:1:1 [0] NCCL INFO TUNER/Plugin: Using tuner plugin example\n"
+                    "h:1:1 [0] NCCL INFO ENV/Plugin: Using ncclEnvDefault (v1), the default\n"
+                    "\n"
+                    "h:1:1 [0] graph/tuning.cc:1 NCCL WARN something\n"
+                    "h:1:1 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [receive] via NET/Socket/0\n"
+                    "h:1:1 [0] NCCL INFO AllReduce: x Bytes -> Algo RING\n");
+  CHECK(log.interventions.size() == 2);
+  CHECK(log.warnings == std::vector<std::string>{"something"});
+  CHECK(log.used_network);
+  CHECK(log.choices.empty());
+}
+
+TEST_CASE("an empty log has no words, nor has one with our own alone") {
+  CHECK_FALSE(read_nccl_log("").has_words);
+  CHECK_FALSE(read_nccl_log("ncclprobe: there is no log\n").has_words);
+}

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/proof_runs.h"
+#include "analysis/report/proof_section.h"
+#include "analysis/report/report.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+TEST_CASE("what the settings did reads as agreed") {
+  support::check_golden("report-proof.txt", render_proof(proof_run()));
+  support::check_golden("report-proof.json", proof_json(proof_run()).dump(2) + "\n");
+}
+
+TEST_CASE("a run without companions says nothing of proofs") {
+  CHECK(render_proof(make_gpu_run(2)).empty());
+  CHECK(render_report(make_gpu_run(2), Format::json).find("\"proof\"") == std::string::npos);
+}
+
+TEST_CASE("a companion that failed is told once, and is no failed measurement") {
+  std::string report = render_report(proof_run(), Format::table);
+  CHECK_THAT(report, ContainsSubstring("Its companion trial 3 crashed: rank 1"));
+  CHECK(report.find("Problems in") == std::string::npos);
+}
