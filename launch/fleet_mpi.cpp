@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launch/fleet.h"
+#include "launch/mpi_segment.h"
 
 #include <climits>
 #include <mpi.h>
@@ -76,6 +77,7 @@ public:
     NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
     NCCLPROBE_MPI(MPI_Comm_rank(world_, &rank_));
     NCCLPROBE_MPI(MPI_Comm_size(world_, &size_));
+    hide_segment();
   }
   ~MpiFleet() override;
 
@@ -100,6 +102,7 @@ private:
     Mail mail;
     MPI_Request request = MPI_REQUEST_NULL;
   };
+  void hide_segment();
   void move_sends_on();
   void begin_receive();
 
@@ -109,7 +112,19 @@ private:
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of mails
   std::deque<Mail> own_;
+  std::optional<MpiSegment> segment_;
 };
+
+void MpiFleet::hide_segment() {
+  MPI_Comm host = MPI_COMM_NULL;
+  NCCLPROBE_MPI(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  int rank_on_host = 0;
+  NCCLPROBE_MPI(MPI_Comm_rank(host, &rank_on_host));
+  NCCLPROBE_MPI(MPI_Barrier(host)); // all have mapped it
+  segment_.emplace(rank_on_host);
+  segment_->remove_name();
+  MPI_Comm_free(&host);
+}
 
 // Test-then-sleep up to here, because MPI_Finalize spins until the last rank has come.
 MpiFleet::~MpiFleet() {
@@ -123,6 +138,7 @@ MpiFleet::~MpiFleet() {
     NCCLPROBE_MPI(MPI_Ibarrier(world_, &barrier));
     finish(barrier);
     MPI_Comm_free(&world_);
+    segment_->restore_name();
     MPI_Finalize();
   } catch (const base::Exception& error) {
     spdlog::error("leaving MPI: {}", error.what());

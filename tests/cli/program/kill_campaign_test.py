@@ -26,7 +26,7 @@ PLAN = ["--backend", "host", "--sizes", "1K,64K", "--collectives", "all_reduce",
 
 def segments():
     """What would be ours in shared memory."""
-    return {name for name in os.listdir("/dev/shm") if name.startswith(("nccl-", "ncclprobe"))}
+    return {name for name in os.listdir("/dev/shm") if name.startswith(("nccl-", "ncclprobe", "vader_segment."))}
 
 
 class KillCampaign(ProgramTest):
