@@ -136,13 +136,27 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
   }
 }
 
+// What the host needs to enqueue one launch, by an untimed one.
+std::int64_t CellRun::time_enqueueing() {
+  BoundSchedule& main = *parts_.main.bound;
+  main.launch_before();
+  main.wait();
+  std::int64_t start_ns = parts_.backend.now_ns();
+  main.launch(parts_.cell.schedule.timed);
+  std::int64_t enqueued_ns = parts_.backend.now_ns() - start_ns;
+  main.wait();
+  main.launch_after();
+  main.wait();
+  return enqueued_ns;
+}
+
 void CellRun::time_launches(const Effort& effort, CheckMethod method) {
   limits_ = limits_for(parts_.cell.timing, effort);
   vote_every_ = effort.iterations;
   times_ns_.resize(parts_.seats.size());
   start_ns_ = parts_.backend.now_ns();
   BoundSchedule& main = *parts_.main.bound;
-  LaunchTimer timer(main, parts_.seats);
+  LaunchTimer timer(main, parts_.seats, time_enqueueing());
   for (int launch = 0;; ++launch) {
     parts_.board.set_batch(launch + 1, 1);
     if (method == CheckMethod::every_launch) {

@@ -6,9 +6,20 @@
 #include <algorithm>
 
 namespace ncclprobe::worker {
+namespace {
 
-LaunchTimer::LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats)
-    : seats_(seats), lanes_(seats.size()) {
+// Enqueueing takes now this long, now that; a hold that ends too early would let it into the time.
+constexpr std::int64_t k_holds_per_enqueue = 3;
+constexpr std::int64_t k_shortest_hold_ns = 20'000;
+constexpr std::int64_t k_longest_hold_ns = 2'000'000; // the host waited for something else
+
+} // namespace
+
+LaunchTimer::LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats,
+                         std::int64_t enqueue_ns)
+    : seats_(seats), lanes_(seats.size()),
+      hold_ns_(static_cast<std::uint64_t>(
+          std::clamp(k_holds_per_enqueue * enqueue_ns, k_shortest_hold_ns, k_longest_hold_ns))) {
   for (std::size_t seat = 0; seat < seats.size(); ++seat)
     for (backend::Stream* stream : schedule.timed_streams(seat))
       lanes_[seat].push_back({stream, seats[seat].device->create_event(backend::EventUse::time),
@@ -17,8 +28,10 @@ LaunchTimer::LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatSt
 
 void LaunchTimer::begin() {
   for (auto& of_seat : lanes_)
-    for (Lane& lane : of_seat)
+    for (Lane& lane : of_seat) {
+      lane.stream->spin(hold_ns_);
       lane.stream->record(*lane.begin);
+    }
 }
 
 void LaunchTimer::end() {

@@ -11,11 +11,13 @@
 namespace ncclprobe::worker {
 
 // Times one launch on the device: from the first to the last moment that any stream of the rank is
-// between its two events. The streams are idle before, so this is what an application sees that
-// launches into an idle stream: the launch itself is part of it.
+// between its two events. Before the first event each stream is kept busy for a moment, in which
+// the host enqueues the launch: so the time is the operation's own, without the host's share.
 class LaunchTimer {
 public:
-  LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats);
+  // `enqueue_ns`: what the host needs to enqueue the launch.
+  LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats,
+              std::int64_t enqueue_ns);
 
   void begin();
   void end();
@@ -30,6 +32,7 @@ private:
   };
   const std::vector<SeatState>& seats_;
   std::vector<std::vector<Lane>> lanes_; // by seat
+  std::uint64_t hold_ns_;
 };
 
 } // namespace ncclprobe::worker
