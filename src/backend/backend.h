@@ -206,6 +206,10 @@ public:
   }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
+  // What is enqueued after this begins at about the same time on all ranks of the communicator,
+  // whenever their hosts call. One stream for each local member, null for one that has nothing to
+  // align but is needed. A backend whose ranks leave max_over_ranks() together has nothing to do.
+  virtual void align(std::span<Communicator* const>, std::span<Stream* const>) {}
   // Largest `value` over all ranks of the communicator whose local members are given; nobody
   // returns before all have called. Serves as the barrier and to agree on counts.
   virtual double max_over_ranks(std::span<Communicator* const> local, double value) = 0;

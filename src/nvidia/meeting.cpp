@@ -28,6 +28,31 @@ void wait_for(NcclCommunicator& member) {
   }
 }
 
+// In round k each member hears from the one 2^k before it. `after` is what it does with what it
+// heard.
+template <typename StreamOf, typename After>
+void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
+                    StreamOf stream_of, After after) {
+  int size = local.front()->size();
+  for (int distance = 1; distance < size; distance *= 2) {
+    NcclGroup group(nccl);
+    for (std::size_t i = 0; i < local.size(); ++i) {
+      NcclCommunicator& member = *local[i];
+      Meeting& own = member.meeting();
+      member.gpu().use();
+      int next = (member.rank() + distance) % size;
+      int previous = (member.rank() - distance + size) % size;
+      NCCLPROBE_NCCL_CALL(nccl,
+                          send(own.largest(), 1, ncclFloat64, next, member.handle(), stream_of(i)));
+      NCCLPROBE_NCCL_CALL(
+          nccl, recv(own.received(), 1, ncclFloat64, previous, member.handle(), stream_of(i)));
+    }
+    group.end();
+    for (NcclCommunicator* member : local)
+      after(*member);
+  }
+}
+
 } // namespace
 
 Meeting::Meeting(const Gpu& gpu) {
@@ -47,26 +72,13 @@ double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, d
     NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(own.largest(), own.host(), sizeof(double),
                                         cudaMemcpyHostToDevice, own.stream()));
   }
-  int size = local.front()->size();
-  for (int distance = 1; distance < size; distance *= 2) {
-    NcclGroup group(nccl);
-    for (NcclCommunicator* member : local) {
-      Meeting& own = member->meeting();
-      member->gpu().use();
-      int next = (member->rank() + distance) % size;
-      int previous = (member->rank() - distance + size) % size;
-      NCCLPROBE_NCCL_CALL(
-          nccl, send(own.largest(), 1, ncclFloat64, next, member->handle(), own.stream()));
-      NCCLPROBE_NCCL_CALL(
-          nccl, recv(own.received(), 1, ncclFloat64, previous, member->handle(), own.stream()));
-    }
-    group.end();
-    for (NcclCommunicator* member : local) {
-      Meeting& own = member->meeting();
-      member->gpu().use();
-      NCCLPROBE_CUDA_CALL(enqueue_take_larger(own.largest(), own.received(), own.stream()));
-    }
-  }
+  enqueue_rounds(
+      nccl, local, [&](std::size_t i) { return local[i]->meeting().stream(); },
+      [](NcclCommunicator& member) {
+        Meeting& own = member.meeting();
+        member.gpu().use();
+        NCCLPROBE_CUDA_CALL(enqueue_take_larger(own.largest(), own.received(), own.stream()));
+      });
   for (NcclCommunicator* member : local) {
     Meeting& own = member->meeting();
     member->gpu().use();
@@ -76,6 +88,18 @@ double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, d
   for (NcclCommunicator* member : local)
     wait_for(*member);
   return *local.front()->meeting().host();
+}
+
+void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
+           std::span<const cudaStream_t> streams) {
+  if (local.empty())
+    return;
+  enqueue_rounds(
+      nccl, local,
+      [&](std::size_t i) {
+        return streams[i] != nullptr ? streams[i] : local[i]->meeting().stream();
+      },
+      [](NcclCommunicator&) {});
 }
 
 } // namespace ncclprobe::nvidia

@@ -36,4 +36,10 @@ private:
 // would not.
 double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value);
 
+// The same rounds on a stream of each member (null: its meeting's own), enqueued and not waited
+// for: what follows on the streams begins once every rank has come that far. Within the time of a
+// small message, where hosts that leave a meeting differ by tens of microseconds.
+void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
+           std::span<const cudaStream_t> streams);
+
 } // namespace ncclprobe::nvidia

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
+#include "nvidia/stream.h"
 
 #include <algorithm>
 #include <cstring>
@@ -136,11 +137,28 @@ void NcclBackend::close_stale_groups() {
   }
 }
 
-double NcclBackend::max_over_ranks(std::span<backend::Communicator* const> local, double value) {
-  close_stale_groups();
+namespace {
+
+std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* const> local) {
   std::vector<NcclCommunicator*> members;
   for (backend::Communicator* member : local)
     members.push_back(static_cast<NcclCommunicator*>(member));
+  return members;
+}
+
+} // namespace
+
+void NcclBackend::align(std::span<backend::Communicator* const> local,
+                        std::span<backend::Stream* const> streams) {
+  std::vector<cudaStream_t> handles;
+  for (backend::Stream* stream : streams)
+    handles.push_back(stream == nullptr ? nullptr : static_cast<GpuStream*>(stream)->handle());
+  nvidia::align(*nccl_, nccl_members(local), handles);
+}
+
+double NcclBackend::max_over_ranks(std::span<backend::Communicator* const> local, double value) {
+  close_stale_groups();
+  std::vector<NcclCommunicator*> members = nccl_members(local);
   try {
     return meet(*nccl_, members, value);
   } catch (...) {

@@ -33,6 +33,8 @@ public:
                                           const std::function<void()>& enqueue) override;
   void group_begin() override;
   void group_end() override;
+  void align(std::span<backend::Communicator* const> local,
+             std::span<backend::Stream* const> streams) override;
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
   std::int64_t now_ns() override;
 

@@ -136,18 +136,18 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
   }
 }
 
-// What the host needs to enqueue one launch, by an untimed one.
-std::int64_t CellRun::time_enqueueing() {
+void CellRun::time_launch(LaunchTimer& timer) {
   BoundSchedule& main = *parts_.main.bound;
   main.launch_before();
   main.wait();
-  std::int64_t start_ns = parts_.backend.now_ns();
+  meet(); // all ranks start together, on inputs that are all written
+  parts_.board.set(Step::launching);
+  parts_.board.set_launch(1);
+  timer.begin();
   main.launch(parts_.cell.schedule.timed);
-  std::int64_t enqueued_ns = parts_.backend.now_ns() - start_ns;
+  timer.end();
+  parts_.board.set(Step::waiting);
   main.wait();
-  main.launch_after();
-  main.wait();
-  return enqueued_ns;
 }
 
 void CellRun::time_launches(const Effort& effort, CheckMethod method) {
@@ -156,7 +156,10 @@ void CellRun::time_launches(const Effort& effort, CheckMethod method) {
   times_ns_.resize(parts_.seats.size());
   start_ns_ = parts_.backend.now_ns();
   BoundSchedule& main = *parts_.main.bound;
-  LaunchTimer timer(main, parts_.seats, time_enqueueing());
+  LaunchTimer timer(parts_.backend, parts_.communicators, main, parts_.seats);
+  time_launch(timer);
+  main.launch_after();
+  main.wait();
   for (int launch = 0;; ++launch) {
     parts_.board.set_batch(launch + 1, 1);
     if (method == CheckMethod::every_launch) {
@@ -164,16 +167,7 @@ void CellRun::time_launches(const Effort& effort, CheckMethod method) {
       parts_.data.flow().repeatable ? parts_.data.poison_results(parts_.main.buffers)
                                     : parts_.data.fill(parts_.main.buffers);
     }
-    main.launch_before();
-    main.wait();
-    meet(); // all ranks start together, on inputs that are all written
-    parts_.board.set(Step::launching);
-    parts_.board.set_launch(1);
-    timer.begin();
-    main.launch(parts_.cell.schedule.timed);
-    timer.end();
-    parts_.board.set(Step::waiting);
-    main.wait();
+    time_launch(timer);
     for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat)
       note(seat, launch, 1, timer.elapsed_ns(seat));
     main.launch_after();

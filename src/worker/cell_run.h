@@ -66,7 +66,7 @@ private:
   std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
   void time_batch(int batch, int iterations, BoundSchedule& last);
   std::vector<bool> check_separately(int batch);
-  std::int64_t time_enqueueing();
+  void time_launch(LaunchTimer& timer);
   void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
 
   CellParts parts_;

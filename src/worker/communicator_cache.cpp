@@ -78,11 +78,19 @@ std::vector<LocalCommunicator*> CommunicatorCache::of(const model::Schedule& sch
   return locals;
 }
 
-double CommunicatorCache::agree_on_largest(double value) {
+std::vector<backend::Communicator*> CommunicatorCache::world_members() {
   std::vector<backend::Communicator*> members;
   for (auto& member : world().members)
     members.push_back(member.get());
-  return backend_.max_over_ranks(members, value);
+  return members;
+}
+
+void CommunicatorCache::align(std::span<backend::Stream* const> streams) {
+  backend_.align(world_members(), streams);
+}
+
+double CommunicatorCache::agree_on_largest(double value) {
+  return backend_.max_over_ranks(world_members(), value);
 }
 
 } // namespace ncclprobe::worker

@@ -38,10 +38,14 @@ public:
   // In the order of schedule.communicators.
   std::vector<LocalCommunicator*> of(const model::Schedule& schedule);
 
+  // What is enqueued after this begins at about the same time on all ranks of the trial. A stream
+  // for each seat, null for one that has nothing to align.
+  void align(std::span<backend::Stream* const> streams);
   // Largest value over all ranks of the trial; nobody returns before all have called.
   double agree_on_largest(double value);
 
 private:
+  std::vector<backend::Communicator*> world_members();
   LocalCommunicator& made(const CommunicatorKey& key, LocalCommunicator* parent);
   CommunicatorKey key_of(const model::Schedule& schedule, int index) const;
   backend::Member member(std::size_t seat, const std::vector<int>& ranks) const;

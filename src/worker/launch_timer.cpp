@@ -9,35 +9,51 @@ namespace ncclprobe::worker {
 namespace {
 
 // Enqueueing takes now this long, now that; a hold that ends too early would let it into the time.
-constexpr std::int64_t k_holds_per_enqueue = 3;
+constexpr std::int64_t k_holds_per_enqueueing = 2;
 constexpr std::int64_t k_shortest_hold_ns = 20'000;
-constexpr std::int64_t k_longest_hold_ns = 2'000'000; // the host waited for something else
+constexpr std::int64_t k_longest_hold_ns = 2'000'000; // then the host waited for something else
 
 } // namespace
 
-LaunchTimer::LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats,
-                         std::int64_t enqueue_ns)
-    : seats_(seats), lanes_(seats.size()),
-      hold_ns_(static_cast<std::uint64_t>(
-          std::clamp(k_holds_per_enqueue * enqueue_ns, k_shortest_hold_ns, k_longest_hold_ns))) {
-  for (std::size_t seat = 0; seat < seats.size(); ++seat)
+LaunchTimer::LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
+                         const BoundSchedule& schedule, const std::vector<SeatState>& seats)
+    : backend_(backend), communicators_(communicators), seats_(seats), lanes_(seats.size()),
+      aligned_(seats.size()), first_streams_(seats.size()), hold_ns_(k_shortest_hold_ns) {
+  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
+    backend::Device& device = *seats[seat].device;
     for (backend::Stream* stream : schedule.timed_streams(seat))
-      lanes_[seat].push_back({stream, seats[seat].device->create_event(backend::EventUse::time),
-                              seats[seat].device->create_event(backend::EventUse::time)});
+      lanes_[seat].push_back({stream, device.create_event(backend::EventUse::time),
+                              device.create_event(backend::EventUse::time)});
+    if (!lanes_[seat].empty())
+      first_streams_[seat] = lanes_[seat].front().stream;
+    if (lanes_[seat].size() > 1)
+      aligned_[seat] = device.create_event(backend::EventUse::order);
+  }
 }
 
 void LaunchTimer::begin() {
-  for (auto& of_seat : lanes_)
-    for (Lane& lane : of_seat) {
-      lane.stream->spin(hold_ns_);
+  begun_ns_ = backend_.now_ns();
+  for (backend::Stream* stream : first_streams_)
+    if (stream != nullptr)
+      stream->spin(static_cast<std::uint64_t>(hold_ns_));
+  communicators_.align(first_streams_);
+  for (std::size_t seat = 0; seat < lanes_.size(); ++seat) {
+    if (aligned_[seat])
+      first_streams_[seat]->record(*aligned_[seat]);
+    for (Lane& lane : lanes_[seat]) {
+      if (lane.stream != first_streams_[seat])
+        lane.stream->wait(*aligned_[seat]);
       lane.stream->record(*lane.begin);
     }
+  }
 }
 
 void LaunchTimer::end() {
   for (auto& of_seat : lanes_)
     for (Lane& lane : of_seat)
       lane.stream->record(*lane.end);
+  std::int64_t enqueueing_ns = backend_.now_ns() - begun_ns_;
+  hold_ns_ = std::clamp(k_holds_per_enqueueing * enqueueing_ns, hold_ns_, k_longest_hold_ns);
 }
 
 std::int64_t LaunchTimer::elapsed_ns(std::size_t seat) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/bound_schedule.h"
+#include "worker/communicator_cache.h"
 
 #include <cstdint>
 #include <memory>
@@ -11,14 +12,18 @@
 namespace ncclprobe::worker {
 
 // Times one launch on the device: from the first to the last moment that any stream of the rank is
-// between its two events. Before the first event each stream is kept busy for a moment, in which
-// the host enqueues the launch: so the time is the operation's own, without the host's share.
+// between its two events.
+//
+// Two things are kept out of it. The host's enqueueing: the streams are busy while it enqueues. And
+// waiting for ranks that start later: the ranks meet on the device, just before the first event.
 class LaunchTimer {
 public:
-  // `enqueue_ns`: what the host needs to enqueue the launch.
-  LaunchTimer(const BoundSchedule& schedule, const std::vector<SeatState>& seats,
-              std::int64_t enqueue_ns);
+  // All outlive the object.
+  LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
+              const BoundSchedule& schedule, const std::vector<SeatState>& seats);
 
+  // Around the enqueueing of one launch, on all ranks. The first launch shows how long enqueueing
+  // takes here, so it is for warming up.
   void begin();
   void end();
   // When the streams are idle again. 0 for a seat that the timed region gives no work.
@@ -30,9 +35,14 @@ private:
     std::unique_ptr<backend::Event> begin;
     std::unique_ptr<backend::Event> end;
   };
+  backend::Backend& backend_;
+  CommunicatorCache& communicators_;
   const std::vector<SeatState>& seats_;
-  std::vector<std::vector<Lane>> lanes_; // by seat
-  std::uint64_t hold_ns_;
+  std::vector<std::vector<Lane>> lanes_;                 // by seat
+  std::vector<std::unique_ptr<backend::Event>> aligned_; // by seat, where there are several lanes
+  std::vector<backend::Stream*> first_streams_;          // by seat, or null
+  std::int64_t hold_ns_;
+  std::int64_t begun_ns_ = 0;
 };
 
 } // namespace ncclprobe::worker
