@@ -193,6 +193,9 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
              "--shm-size).";
     return speak;
   case OutcomeKind::timed_out:
+    if (trial.outcome.reason.find("probable cause: ") != std::string::npos &&
+        trial.outcome.reason.find("probable cause: unknown") == std::string::npos)
+      return speak; // the cause has been named
     if (!came_equally_far(trial))
       return "Ranks that did not come as far as the others are where to look. " + speak;
     return fmt::format("All ranks came equally far: what they did hangs, or {} is too short. {}",

@@ -72,6 +72,21 @@ TEST_CASE("functions that came with a later NCCL are null in an earlier one") {
   CHECK_FALSE(nccl.registers_memory());
 }
 
+TEST_CASE("an error names the function as NCCL does") {
+  nvidia::NcclLibrary nccl(with_library("nccl", FAKE_NCCL_2_18));
+  auto words_for = [&](const char* call) -> std::string {
+    try {
+      nvidia::raise_nccl(nccl, ncclInvalidUsage, call, "here.cpp", 7);
+    } catch (const base::Exception& error) {
+      return error.what();
+    }
+  };
+
+  CHECK_THAT(words_for("comm_init_rank(&comm)"),
+             ContainsSubstring("ncclCommInitRank(&comm) failed"));
+  CHECK_THAT(words_for("some work (ncclSend)"), ContainsSubstring(" some work (ncclSend) failed"));
+}
+
 TEST_CASE("an NCCL that is too old is unsupported, with its version and path") {
   base::Error error = error_of<nvidia::NcclLibrary>(with_library("nccl", FAKE_NCCL_2_7));
 
