@@ -52,6 +52,25 @@ class Run(ProgramTest):
                 self.assertEqual("split=2 streams=2 offset=1" in variants, ranks in (2, 4))
                 self.assertEqual("hypercube" in {row["workload"] for row in rows}, ranks != 3)
 
+    def test_companions_show_what_each_setting_did_and_are_no_measurements(self):
+        for launcher in ((), mpirun(2)):
+            with self.subTest(launcher=launcher):
+                self.run_file = self.folder / f"run-{len(launcher)}.h5"
+                self.measure("--backend", "host", *SMALL, "--proof", "on", "--repeat", "1",
+                             "--set", "NCCLPROBE_GLOO_ALGORITHM=ring", "--rank-set", "1:NCCL_NOT_OURS=1", launcher=launcher)
+
+                # The default twice and the setting once; two sizes each.
+                self.assertEqual(len(self.report()), 6)
+                proofs = {proof["setting"]: proof for proof in self.report("json")["proof"]}
+                self.assertEqual(set(proofs), {"default", "NCCLPROBE_GLOO_ALGORITHM=ring"})
+                ring = proofs["NCCLPROBE_GLOO_ALGORITHM=ring"]
+                effects = {one["name"]: (one["effect"], one["ranks"]) for one in ring["variables"]}
+                self.assertEqual(effects, {"NCCLPROBE_GLOO_ALGORITHM": ("took effect", [0, 1]),
+                                           "NCCL_NOT_OURS": ("ignored", [1])})
+                used = {rank["used"][0]["algorithm"] for cell in ring["cells"] for rank in cell["ranks"]}
+                self.assertEqual(used, {"ring"})
+                self.assertFalse(ring["changed_nothing"])
+
     def test_a_sweep_measures_the_default_and_each_setting_in_fresh_processes(self):
         self.measure("--backend", "host", *SMALL, "--set", "NCCLPROBE_GLOO_ALGORITHM=ring,bcube", "--repeat", "2")
 
