@@ -160,7 +160,7 @@ TEST_CASE("mistakes leave with the usage code") {
   CHECK(exit_code({"--seed", "18446744073709551615"}) == base::k_exit_usage);
 }
 
-TEST_CASE("--resume takes what the run goes on with from the file, and nothing else") {
+TEST_CASE("what --resume goes on with is taken from the file, and nothing else") {
   auto command = parse({"--resume", "run.h5", "--retry-failed", "--force", "--quiet"});
   const RunOptions& options = std::get<RunCommand>(command).options;
   CHECK(options.resume_file == "run.h5");
