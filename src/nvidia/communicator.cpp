@@ -132,6 +132,11 @@ void NcclCommunicator::require_support(model::Collective collective, model::Data
     base::raise(base::Errc::unsupported,
                 "NCCL reduces {} only on GPUs of compute capability 9.0 and above",
                 model::to_string(type));
+  bool scales = op == model::ReduceOp::avg || op == model::ReduceOp::premul_sum;
+  if (reduces && scales && model::is_f8(type) &&
+      size() == 1) // its one-rank kernel has no such case
+    base::raise(base::Errc::unsupported, "NCCL cannot do {} of {} in a communicator of one rank",
+                model::to_string(op), model::to_string(type));
   if (reduces && op == model::ReduceOp::premul_sum && nccl_->red_op_create_premul_sum == nullptr)
     base::raise(base::Errc::unsupported, "NCCL {} has no premultiplied sum: it came with 2.11",
                 nccl_->version);

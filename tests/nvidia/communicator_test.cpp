@@ -133,7 +133,7 @@ TEST_CASE(
     FAIL("a broadcast from rank 1000 was enqueued");
   } catch (const base::Exception& error) {
     CHECK(error.error().code == base::Errc::failed);
-    CHECK_THAT(error.what(), ContainsSubstring("broadcast(") &&
+    CHECK_THAT(error.what(), ContainsSubstring("ncclBroadcast(") &&
                                  ContainsSubstring("invalid argument") &&
                                  ContainsSubstring("communicator.cpp"));
   }
