@@ -15,7 +15,7 @@ inline constexpr int k_most_cpus = 8192;
 // child inherits that.
 enum class Affinity {
   inherited,
-  whole_host, // all that the container or batch system allows
+  before_binding, // what mpirun itself may use, and the container or batch system allows
 };
 
 // CPUs that a process (0: the calling thread) may run on; empty if it is gone.

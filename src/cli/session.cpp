@@ -29,7 +29,7 @@ bool bound_by_user(const World& world) {
 
 launch::Affinity affinity_of_workers(const World& world) {
   bool bound = world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch");
-  return bound && !bound_by_user(world) ? launch::Affinity::whole_host
+  return bound && !bound_by_user(world) ? launch::Affinity::before_binding
                                         : launch::Affinity::inherited;
 }
 
