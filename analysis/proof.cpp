@@ -90,6 +90,20 @@ std::vector<Use> from_log(const NcclLog& log, const Calls& calls) {
   return uses;
 }
 
+// The log does not tell cells apart: another cell of the trial, with another operation, type or
+// memory, may have made calls that look the same in it.
+bool shares_calls(const TrialRecord& trial, int index, const Calls& calls, int rank) {
+  for (int other = 0; other < static_cast<int>(trial.spec.cells.size()); ++other) {
+    if (other == index)
+      continue;
+    Calls others = calls_of(trial.spec.cells[static_cast<std::size_t>(other)], rank);
+    if (std::any_of(calls.collectives.begin(), calls.collectives.end(),
+                    [&](const auto& call) { return others.collectives.contains(call); }))
+      return true;
+  }
+  return false;
+}
+
 std::string in_words(const std::vector<Use>& uses) {
   std::string text;
   for (const Use& use : uses)
@@ -105,10 +119,17 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
     Calls calls = calls_of(cell, evidence.rank);
     std::vector<Use> seen = from_profiler(evidence, index, calls);
     std::vector<Use> logged = from_log(logs.at(evidence.rank), calls);
-    if (!seen.empty() && !logged.empty() && seen != logged)
+    bool shared = shares_calls(trial, index, calls, evidence.rank);
+    bool agree = shared ? std::includes(logged.begin(), logged.end(), seen.begin(), seen.end())
+                        : seen == logged;
+    if (!seen.empty() && !logged.empty() && !agree)
       proof.disagreement = fmt::format("rank {}: the log says {}, the profiler {}", evidence.rank,
                                        in_words(logged), in_words(seen));
-    if (seen.empty())
+    if (seen.empty() && shared && logged.size() > 1)
+      proof.unclear = fmt::format("rank {}: the log says {}, and not which of several cells that "
+                                  "look the same in it used what",
+                                  evidence.rank, in_words(logged));
+    else if (seen.empty())
       seen = std::move(logged);
     if (!seen.empty())
       proof.by_rank[evidence.rank] = std::move(seen);

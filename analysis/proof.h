@@ -57,6 +57,7 @@ struct CellProof {
   std::map<int, std::vector<Use>> by_rank; // no entry: not known for that rank
   std::optional<bool> as_default;          // absent: not known of both
   std::string disagreement;                // between rank 0's log and its profiler
+  std::string unclear;                     // why what stands in the log is not known of this cell
 };
 
 struct SettingProof {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -32,8 +31,7 @@ constexpr std::array k_config_of_variable{
 };
 
 bool reads_integer(const Variable* variable) {
-  return variable != nullptr &&
-         (variable->kind == ValueKind::integer || variable->kind == ValueKind::boolean);
+  return variable != nullptr && workload::reads_integer(*variable);
 }
 
 bool same_value(const Variable* variable, const std::string& asked, const std::string& told) {
@@ -60,13 +58,10 @@ std::string plugin_line(const NcclLog& log, std::string_view kind) {
   return "";
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  std::string plain; // NCCL's log says NVLS_TREE for NVLSTree
-  for (char c : a)
-    if (c != '_')
-      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::equal(plain.begin(), plain.end(), b.begin(), b.end(),
-                    [](char x, unsigned char y) { return x == std::tolower(y); });
+// NCCL's log says NVLS_TREE for NVLSTree.
+bool is_logged_as(std::string_view word, std::string logged) {
+  std::erase(logged, '_');
+  return workload::same_word(word, logged);
 }
 
 // What the log says of a value that stands in it.
@@ -85,6 +80,16 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
       !log.used_network) {
     proof.effect = Effect::path_not_taken;
     proof.reason = "NCCL read it, but no connection of this run goes over a network";
+    return;
+  }
+  if (variable != nullptr &&
+      workload::is_outside(*variable, workload::read_integer(read.value).value)) {
+    proof.reason = "read, but outside what NCCL documents";
+    if (std::string line = config_line(proof.setting.name, log); !line.empty()) {
+      proof.effect = Effect::overridden;
+      proof.reason += "; the communicator's configuration sets it";
+      proof.line = line;
+    }
     return;
   }
   proof.effect = Effect::took_effect;
@@ -190,7 +195,7 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
         continue;
       looked = true;
       if (std::any_of(allowed->begin(), allowed->end(),
-                      [&](std::string_view one) { return same_word(taken, one); }))
+                      [&](std::string_view one) { return is_logged_as(one, taken); }))
         continue;
       std::string plugin = plugin_line(log, "TUNER/Plugin");
       proof.effect = Effect::overridden;

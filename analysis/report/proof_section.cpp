@@ -142,12 +142,12 @@ std::string render_setting(const SettingProof& proof, const SettingProof* base, 
     out += paragraph("  ",
                      "Every cell used the same algorithm, protocol and channels as by default.", 2);
   for (const CellProof& cell : proof.cells)
-    if (!cell.disagreement.empty())
-      out +=
-          paragraph("  ",
-                    fmt::format("{} {}: {}", form_of(cell.label),
-                                base::format_bytes(cell.label.bytes), printable(cell.disagreement)),
-                    2);
+    for (const std::string* words : {&cell.disagreement, &cell.unclear})
+      if (!words->empty())
+        out += paragraph("  ",
+                         fmt::format("{} {}: {}", form_of(cell.label),
+                                     base::format_bytes(cell.label.bytes), printable(*words)),
+                         2);
   for (const std::string& note : proof.notes)
     out += paragraph("  Note:", printable(note), 8);
   return out;
@@ -169,7 +169,8 @@ std::string render_proof(const model::Run& run) {
   // Where a companion showed anything at all.
   bool traceless = std::any_of(proofs.begin(), proofs.end(), [](const SettingProof& proof) {
     auto unknown = [](const CellProof& cell) { return cell.by_rank.empty(); };
-    return std::any_of(proof.cells.begin(), proof.cells.end(), unknown) &&
+    auto silent = [&](const CellProof& cell) { return unknown(cell) && cell.unclear.empty(); };
+    return std::any_of(proof.cells.begin(), proof.cells.end(), silent) &&
            !std::all_of(proof.cells.begin(), proof.cells.end(), unknown);
   });
   if (traceless && run.header.backend == "nvidia")
@@ -212,6 +213,7 @@ Json proof_json(const model::Run& run) {
                        {"variant", cell.label.variant},
                        {"as_default", cell.as_default ? Json(*cell.as_default) : Json(nullptr)},
                        {"disagreement", cell.disagreement},
+                       {"unclear", cell.unclear},
                        {"ranks", std::move(ranks)}});
     }
     all.push_back({{"setting", proof.setting},

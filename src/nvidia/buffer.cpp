@@ -34,9 +34,12 @@ GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
   }
   gpu_->forget_current();
   memory_ = {static_cast<std::byte*>(memory), [nccl, own = gpu_](std::byte* old) {
-               own->use();
-               if (nccl->mem_free(old) != ncclSuccess)
-                 spdlog::warn("ncclMemFree failed");
+               try {
+                 own->use();
+                 if (nccl->mem_free(old) != ncclSuccess)
+                   spdlog::warn("ncclMemFree failed");
+               } catch (...) { // the process is about to end anyway
+               }
              }};
 }
 

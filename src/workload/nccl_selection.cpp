@@ -25,12 +25,6 @@ constexpr std::array k_protocols{"LL"sv, "LL128"sv, "Simple"sv};
 constexpr std::array k_functions{"Broadcast"sv, "Reduce"sv, "AllGather"sv, "ReduceScatter"sv,
                                  "AllReduce"sv};
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
 // Parts of `text` between separators; empty ones are skipped, as strtok does.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -133,6 +127,12 @@ std::string against(std::string_view algorithm, std::string_view function,
 }
 
 } // namespace
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
 
 std::optional<std::string_view> nccl_function(model::Collective collective) {
   using enum model::Collective;

@@ -28,6 +28,9 @@ using Variables = std::map<std::string, std::string>; // environment of a trial,
 // receives and what is made of them.
 std::optional<std::string_view> nccl_function(model::Collective collective);
 
+// Words as NCCL compares them: case plays no part.
+bool same_word(std::string_view a, std::string_view b);
+
 // Words that `value` of NCCL_ALGO leaves to a function, in NCCL's order: "Ring,Tree", "^NVLS",
 // "ring;allreduce:tree,nvls". Case plays no part. Errors: invalid_argument, where NCCL would end
 // with ncclInvalidUsage.

@@ -101,4 +101,13 @@ IntegerReading read_integer(std::string_view text) {
   return {value, end != copy.c_str() && *end == '\0'};
 }
 
+bool reads_integer(const Variable& variable) {
+  return variable.kind == ValueKind::boolean || variable.kind == ValueKind::integer;
+}
+
+bool is_outside(const Variable& variable, std::int64_t value) {
+  return variable.kind == ValueKind::integer &&
+         (value < variable.range.least || value > variable.range.most);
+}
+
 } // namespace ncclprobe::workload

@@ -75,5 +75,9 @@ struct IntegerReading {
   bool whole = false; // the text is a number and nothing else
 };
 IntegerReading read_integer(std::string_view text);
+// True for a variable whose text is read that way, whatever it says.
+bool reads_integer(const Variable& variable);
+// True for an integer that NCCL does not document for the variable.
+bool is_outside(const Variable& variable, std::int64_t value);
 
 } // namespace ncclprobe::workload

@@ -20,10 +20,6 @@ void add_once(std::vector<std::string>& lines, std::string line) {
     lines.push_back(std::move(line));
 }
 
-bool reads_integer(const Variable& variable) {
-  return variable.kind == ValueKind::boolean || variable.kind == ValueKind::integer;
-}
-
 std::optional<std::int64_t> number(const Variables& variables, const std::string& name) {
   auto found = variables.find(name);
   if (found == variables.end() || found->second.empty())
@@ -111,8 +107,7 @@ void Pruner::warn_of(const Setting& setting, const Variables& variables) {
   if (setting.value.empty())
     add_once(warnings_, fmt::format("{} is empty: NCCL takes it as not set", setting.name));
   std::int64_t value = read_integer(setting.value).value;
-  if (variable->kind == ValueKind::integer && !setting.value.empty() &&
-      (value < variable->range.least || value > variable->range.most))
+  if (!setting.value.empty() && is_outside(*variable, value))
     add_once(warnings_, fmt::format("{}={} is outside of what NCCL documents; it will take the "
                                     "nearest legal value or ignore it",
                                     setting.name, setting.value));

@@ -91,3 +91,33 @@ TEST_CASE("rank 0's log is the second source, and the two are compared") {
   CHECK(proof.cells[0].by_rank.at(0) == std::vector<Use>{{"TREE", "LL", 4}});
   CHECK(proof.cells[0].disagreement.empty());
 }
+
+TEST_CASE("cells that look the same in the log are not called a disagreement") {
+  model::Run run = proof_run();
+  model::TrialRecord& trial = run.trials[0];
+  model::Cell other = trial.spec.cells[0];
+  other.label.op = model::ReduceOp::max;
+  trial.spec.cells.push_back(other);
+  model::Evidence& evidence = trial.evidence[0];
+  evidence.choices.push_back(
+      {2, "AllReduce", "ncclFloat32", evidence.choices[0].count, "TREE", "LL", 4, -1});
+  for (std::string algorithm : {"RING", "TREE"})
+    evidence.log += fmt::format("h:1:1 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo {} proto LL "
+                                "channel{{Lo..Hi}}={{0..3}}\n",
+                                algorithm);
+
+  auto both = setting_proofs(run).front();
+  CHECK(both.cells[0].disagreement.empty());
+  CHECK(both.cells[2].disagreement.empty());
+  CHECK(both.cells[0].by_rank.at(0) == std::vector<Use>{{"RING", "LL", 4}});
+  CHECK(both.cells[2].by_rank.at(0) == std::vector<Use>{{"TREE", "LL", 4}});
+
+  evidence.choices.back().algorithm = "NVLS"; // which the log does not have at all
+  CHECK_THAT(setting_proofs(run).front().cells[2].disagreement,
+             ContainsSubstring("the profiler NVLS LL 4 channels"));
+
+  evidence.choices.clear();
+  auto log_alone = setting_proofs(run).front();
+  CHECK_FALSE(log_alone.cells[0].by_rank.contains(0));
+  CHECK_THAT(log_alone.cells[0].unclear, ContainsSubstring("RING LL 4 channels, TREE LL"));
+}

@@ -44,6 +44,20 @@ TEST_CASE("another value than asked for was overridden") {
   CHECK(config.line == "Comm config nvlinkCentricSched set to 1");
 }
 
+TEST_CASE("a value that NCCL read but does not document is not said to have taken effect") {
+  VariableProof proof =
+      prove({"NCCL_MAX_CTAS", "4096"}, info("NCCL_MAX_CTAS set by environment to 4096."));
+  CHECK(proof.effect == Effect::not_known);
+  CHECK(proof.reason == "read, but outside what NCCL documents");
+  CHECK(proof.line == "NCCL_MAX_CTAS set by environment to 4096.");
+
+  VariableProof config =
+      prove({"NCCL_MAX_CTAS", "4096"}, info("NCCL_MAX_CTAS set by environment to 4096.") +
+                                           info("Comm config maxCTAs set to 8"));
+  CHECK(config.effect == Effect::overridden);
+  CHECK(config.line == "Comm config maxCTAs set to 8");
+}
+
 TEST_CASE("text where NCCL expects a number is called so") {
   VariableProof proof =
       prove({"NCCL_P2P_DISABLE", "yes"}, info("NCCL_P2P_DISABLE set by environment to 0."));
