@@ -25,6 +25,9 @@ namespace ncclprobe::backend {
 class Event {
 public:
   virtual ~Event() = default;
+  // Whether its stream has come to the latest record(). Never where nobody needs to ask, because
+  // enqueueing takes no time worth mentioning.
+  virtual bool reached() { return false; }
 };
 
 // What an event is for. Only those for timing may be given to Device::elapsed_ns().

@@ -31,6 +31,7 @@ struct CheckResult {
   std::string why_unchecked;
   std::uint64_t launches = 0; // whose results were looked at
   std::string method;         // which ones: "last launch of every batch", "every launch", ...
+                              // and what else the reader of the samples has to know
   bool operator==(const CheckResult&) const = default;
 };
 

@@ -52,7 +52,8 @@ struct Timing {
   int warmups = 5;            // untimed runs of the timed region
   int iterations = 20;        // per batch
   int batches = 5;            // the fewest, if there is a target_interval
-  std::int64_t budget_ns = 0; // > 0: iterations, then batches, are cut until the estimate fits
+  std::int64_t budget_ns = 0; // > 0: iterations, then batches, are cut until the estimate fits;
+                              // and the timed part ends at the first look at the clock after it
   // > 0: go on after `batches` until the 95% confidence interval of the median over batches is
   // within this share of it on every rank (0.01 = +-1%), or until max_batches or budget_ns.
   double target_interval = 0;

@@ -18,11 +18,25 @@
 #include <cstring>
 
 namespace ncclprobe::nvidia {
+namespace {
+
+// The answer of a query.
+bool done(cudaError_t code, const char* call) {
+  if (code != cudaSuccess && code != cudaErrorNotReady)
+    raise_cuda(code, call, __FILE__, __LINE__);
+  return code == cudaSuccess;
+}
+
+} // namespace
 
 GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use) : gpu_(std::move(gpu)) {
   gpu_->use();
   // Events that take the time cost the stream more.
   event_ = make_event(use == backend::EventUse::time ? cudaEventDefault : cudaEventDisableTiming);
+}
+
+bool GpuEvent::reached() {
+  return done(cudaEventQuery(handle()), "cudaEventQuery");
 }
 
 GpuStream::GpuStream(std::shared_ptr<Gpu> gpu, int priority) : gpu_(std::move(gpu)) {
@@ -79,12 +93,7 @@ void GpuStream::mark([[maybe_unused]] std::string_view label) {
 }
 
 bool GpuStream::idle() {
-  cudaError_t code = cudaStreamQuery(handle());
-  if (code == cudaSuccess)
-    return true;
-  if (code == cudaErrorNotReady)
-    return false;
-  raise_cuda(code, "cudaStreamQuery", __FILE__, __LINE__);
+  return done(cudaStreamQuery(handle()), "cudaStreamQuery");
 }
 
 } // namespace ncclprobe::nvidia

@@ -13,6 +13,7 @@ class GpuEvent final : public backend::Event {
 public:
   GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use);
   cudaEvent_t handle() const { return event_.get(); }
+  bool reached() override;
 
 private:
   std::shared_ptr<Gpu> gpu_;

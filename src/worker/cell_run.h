@@ -66,7 +66,8 @@ private:
   std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
   void time_batch(int batch, int iterations, BoundSchedule& last);
   std::vector<bool> check_separately(int batch);
-  void time_launch(LaunchTimer& timer);
+  void poison_or_fill();
+  bool time_launch(LaunchTimer& timer, int tries_before);
   void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
 
   CellParts parts_;

@@ -8,17 +8,26 @@
 namespace ncclprobe::worker {
 namespace {
 
-// Enqueueing takes now this long, now that; a hold that ends too early would let it into the time.
 constexpr std::int64_t k_holds_per_enqueueing = 2;
 constexpr std::int64_t k_shortest_hold_ns = 20'000;
 constexpr std::int64_t k_longest_hold_ns = 2'000'000; // then the host waited for something else
 
 } // namespace
 
+void Hold::add_enqueueing(std::int64_t duration_ns) {
+  recent_ns_[next_++ % recent_ns_.size()] = duration_ns;
+}
+
+std::int64_t Hold::duration_ns(int tries_before) const {
+  std::int64_t longest = *std::max_element(recent_ns_.begin(), recent_ns_.end());
+  return std::clamp(k_holds_per_enqueueing * longest, k_shortest_hold_ns, k_longest_hold_ns)
+         << tries_before;
+}
+
 LaunchTimer::LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
                          const BoundSchedule& schedule, const std::vector<SeatState>& seats)
     : backend_(backend), communicators_(communicators), seats_(seats), lanes_(seats.size()),
-      aligned_(seats.size()), first_streams_(seats.size()), hold_ns_(k_shortest_hold_ns) {
+      aligned_(seats.size()), first_streams_(seats.size()) {
   for (std::size_t seat = 0; seat < seats.size(); ++seat) {
     backend::Device& device = *seats[seat].device;
     for (backend::Stream* stream : schedule.timed_streams(seat))
@@ -31,11 +40,11 @@ LaunchTimer::LaunchTimer(backend::Backend& backend, CommunicatorCache& communica
   }
 }
 
-void LaunchTimer::begin() {
+void LaunchTimer::begin(int tries_before) {
   begun_ns_ = backend_.now_ns();
   for (backend::Stream* stream : first_streams_)
     if (stream != nullptr)
-      stream->spin(static_cast<std::uint64_t>(hold_ns_));
+      stream->spin(static_cast<std::uint64_t>(hold_.duration_ns(tries_before)));
   communicators_.align(first_streams_);
   for (std::size_t seat = 0; seat < lanes_.size(); ++seat) {
     if (aligned_[seat])
@@ -48,12 +57,16 @@ void LaunchTimer::begin() {
   }
 }
 
-void LaunchTimer::end() {
+bool LaunchTimer::end() {
+  bool held = true;
+  for (auto& of_seat : lanes_)
+    for (Lane& lane : of_seat)
+      held = !lane.begin->reached() && held;
   for (auto& of_seat : lanes_)
     for (Lane& lane : of_seat)
       lane.stream->record(*lane.end);
-  std::int64_t enqueueing_ns = backend_.now_ns() - begun_ns_;
-  hold_ns_ = std::clamp(k_holds_per_enqueueing * enqueueing_ns, hold_ns_, k_longest_hold_ns);
+  hold_.add_enqueueing(backend_.now_ns() - begun_ns_);
+  return held;
 }
 
 std::int64_t LaunchTimer::elapsed_ns(std::size_t seat) const {

@@ -5,11 +5,25 @@
 #include "worker/bound_schedule.h"
 #include "worker/communicator_cache.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace ncclprobe::worker {
+
+// How long to keep the streams busy while a launch is enqueued: well beyond the longest of the last
+// enqueueings, because they take now this long, now that.
+class Hold {
+public:
+  void add_enqueueing(std::int64_t duration_ns);
+  // Twice as long at each further try.
+  std::int64_t duration_ns(int tries_before) const;
+
+private:
+  std::array<std::int64_t, 16> recent_ns_ = {};
+  std::size_t next_ = 0;
+};
 
 // Times one launch on the device: from the first to the last moment that any stream of the rank is
 // between its two events.
@@ -24,8 +38,10 @@ public:
 
   // Around the enqueueing of one launch, on all ranks. The first launch shows how long enqueueing
   // takes here, so it is for warming up.
-  void begin();
-  void end();
+  void begin(int tries_before = 0);
+  // True if the streams were busy all the while. Else the time has some of the host's in it, on all
+  // ranks, because the others wait for this one.
+  bool end();
   // When the streams are idle again. 0 for a seat that the timed region gives no work.
   std::int64_t elapsed_ns(std::size_t seat) const;
 
@@ -41,7 +57,7 @@ private:
   std::vector<std::vector<Lane>> lanes_;                 // by seat
   std::vector<std::unique_ptr<backend::Event>> aligned_; // by seat, where there are several lanes
   std::vector<backend::Stream*> first_streams_;          // by seat, or null
-  std::int64_t hold_ns_;
+  Hold hold_;
   std::int64_t begun_ns_ = 0;
 };
 

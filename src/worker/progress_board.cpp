@@ -7,28 +7,35 @@
 
 namespace ncclprobe::worker {
 
-std::string ProgressBoard::text() const {
+std::string ProgressBoard::where() const {
   int batch = batch_.load(std::memory_order_relaxed);
   int launch = launch_.load(std::memory_order_relaxed);
-  std::string where = batch == 0 ? fmt::format("warm-up run {}", launch)
-                                 : fmt::format("launch {} of {} of batch {}", launch,
-                                               launches_.load(std::memory_order_relaxed), batch);
+  if (batch == 0)
+    return fmt::format("warm-up run {}", launch);
+  if (batch == k_no_batch && launch == 0)
+    return "the untimed launch before the first";
+  std::string text =
+      fmt::format("launch {} of {}", launch, launches_.load(std::memory_order_relaxed));
+  return batch == k_no_batch ? text : fmt::format("{} of batch {}", text, batch);
+}
+
+std::string ProgressBoard::text() const {
   switch (step_.load(std::memory_order_relaxed)) {
   case Step::outside:
     break;
   case Step::preparing:
     return "preparing the cell";
   case Step::filling:
-    return "writing the inputs, after " + where;
+    return "writing the inputs, after " + where();
   case Step::warming_up:
   case Step::launching:
-    return where;
+    return where();
   case Step::meeting:
-    return "meeting the other ranks, after " + where;
+    return "meeting the other ranks, after " + where();
   case Step::waiting:
-    return "waiting for " + where;
+    return "waiting for " + where();
   case Step::comparing:
-    return "comparing the data of " + where;
+    return "comparing the data of " + where();
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 namespace ncclprobe::worker {
@@ -24,20 +25,25 @@ public:
 
   void set(Step step) { step_.store(step, std::memory_order_relaxed); }
   // Counted from 1; batch 0 is the time before the first.
-  void set_batch(int batch, int launches) {
+  void set_batch(int batch, std::int64_t launches) {
     batch_.store(batch, std::memory_order_relaxed);
     launches_.store(launches, std::memory_order_relaxed);
     launch_.store(0, std::memory_order_relaxed);
   }
+  // Instead of batches. Launch 0 is the one before those that count.
+  void set_single_launches(std::int64_t launches) { set_batch(k_no_batch, launches); }
   void set_launch(int launch) { launch_.store(launch, std::memory_order_relaxed); }
 
-  // "launch 12 of 20 of batch 3", "waiting for launch 20 of 20 of batch 3"; empty outside cells.
+  // "launch 12 of 20 of batch 3", "waiting for launch 37 of 100"; empty outside cells.
   std::string text() const;
 
 private:
+  static constexpr int k_no_batch = -1;
+  std::string where() const;
+
   std::atomic<Step> step_ = Step::outside;
   std::atomic<int> batch_ = 0;
-  std::atomic<int> launches_ = 0;
+  std::atomic<std::int64_t> launches_ = 0;
   std::atomic<int> launch_ = 0;
 };
 

@@ -74,24 +74,24 @@ std::optional<MedianInterval> median_interval(std::vector<double> values) {
 
 Limits limits_for(const model::Timing& timing, const Effort& effort) {
   bool latency = timing.mode == model::TimingMode::latency;
-  int per_batch = latency ? effort.iterations : 1;
+  std::int64_t per_batch = latency ? effort.iterations : 1;
   Limits limits;
   limits.least = effort.batches * per_batch;
   limits.most = limits.least;
   limits.target_interval = timing.target_interval;
+  limits.budget_ns = timing.budget_ns;
   if (timing.target_interval > 0)
     limits.most = std::max(effort.batches, timing.max_batches) * per_batch;
-  // Without an interval the effort of a batch was cut to the budget beforehand. In latency mode the
-  // meetings between launches come on top of that estimate.
-  if (timing.target_interval > 0 || latency)
-    limits.budget_ns = timing.budget_ns;
   return limits;
 }
 
+bool is_out_of_time(const Limits& limits, std::int64_t spent_ns) {
+  return limits.budget_ns > 0 && spent_ns > limits.budget_ns;
+}
+
 Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns) {
-  auto n = static_cast<int>(samples.size());
-  bool late = limits.budget_ns > 0 && spent_ns > limits.budget_ns;
-  if (late && n >= std::min(k_least_batches, limits.least))
+  auto n = static_cast<std::int64_t>(samples.size());
+  if (is_out_of_time(limits, spent_ns))
     return Vote::out_of_time;
   if (n < limits.least)
     return Vote::more;

@@ -19,8 +19,8 @@ struct Effort {
 };
 
 // The timing as asked for, cut to its budget: first iterations (not below 1), then batches (not
-// below k_least_batches, so that a spread can be told). `iteration_ns` is the time of one
-// iteration, agreed on by all ranks.
+// below k_least_batches, so that a spread can be told if the estimate was too high). `iteration_ns`
+// is the time of one iteration, agreed on by all ranks.
 inline constexpr int k_least_batches = 3;
 Effort plan_effort(const model::Timing& timing, double iteration_ns);
 
@@ -44,14 +44,16 @@ enum class Vote { enough, more, out_of_time, wrong_data };
 
 // How long to go on. `least` and `most` are numbers of samples.
 struct Limits {
-  int least = 1;
-  int most = 1;
+  std::int64_t least = 1;
+  std::int64_t most = 1;
   double target_interval = 0;
   std::int64_t budget_ns = 0; // 0: no limit
 };
 Limits limits_for(const model::Timing& timing, const Effort& effort);
 
-// From the samples so far, and the time since the first of them began.
+// From the samples so far, of which there is one at least, and the time since the first of them
+// began. A budget that is spent ends the cell, whatever else is wanted.
 Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns);
+bool is_out_of_time(const Limits& limits, std::int64_t spent_ns);
 
 } // namespace ncclprobe::worker

@@ -24,6 +24,13 @@ TEST_CASE("the board says where the runner is, in words") {
   board.set(Step::comparing);
   CHECK(board.text() == "comparing the data of launch 12 of 20 of batch 3");
 
+  board.set_single_launches(100);
+  board.set(Step::waiting);
+  CHECK(board.text() == "waiting for the untimed launch before the first");
+  board.set_launch(37);
+  board.set(Step::launching);
+  CHECK(board.text() == "launch 37 of 100");
+
   board.set(Step::outside);
   CHECK(board.text().empty());
 }

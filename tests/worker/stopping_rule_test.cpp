@@ -64,7 +64,7 @@ TEST_CASE("fewer than 6 values tell no interval, and order does not matter") {
 TEST_CASE("without an interval the cell ends with its batches") {
   worker::Limits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
 
-  CHECK(worker::vote(limits, count_up(4), 1'000'000) == worker::Vote::more); // cut beforehand
+  CHECK(worker::vote(limits, count_up(4), 1000) == worker::Vote::more);
   CHECK(worker::vote(limits, count_up(5), 0) == worker::Vote::enough);
 }
 
@@ -81,7 +81,23 @@ TEST_CASE("with an interval the cell ends when it is narrow, the count is used u
   CHECK(worker::vote(limits, count_up(10), 0) == worker::Vote::enough);
   limits.budget_ns = 1000;
   CHECK(worker::vote(limits, count_up(9), 1001) == worker::Vote::out_of_time);
-  CHECK(worker::vote(limits, count_up(2), 1001) == worker::Vote::more); // no spread yet
+}
+
+TEST_CASE("a budget that is spent ends the cell, with whatever it has") {
+  worker::Limits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
+
+  CHECK(worker::vote(limits, count_up(1), 1001) == worker::Vote::out_of_time);
+  CHECK(worker::is_out_of_time(limits, 1001));
+  CHECK_FALSE(worker::is_out_of_time(limits, 1000));
+  limits.budget_ns = 0;
+  CHECK_FALSE(worker::is_out_of_time(limits, 1'000'000));
+}
+
+TEST_CASE("more launches than an int holds are counted") {
+  model::Timing timing{5, 1'000'000, 5000, 0};
+  timing.mode = model::TimingMode::latency;
+
+  CHECK(worker::limits_for(timing, {1'000'000, 5000}).most == 5'000'000'000);
 }
 
 TEST_CASE("both sides of the interval must be near the median") {
