@@ -23,7 +23,8 @@ struct RatioTest {
   double log_standard_error = 0;
 };
 
-// Nothing if a sample has fewer than two values or one that is not above zero.
+// No standard error is taken to be below 1e-4. Nothing if a sample has fewer than two values or one
+// that is not above zero.
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence);
 
