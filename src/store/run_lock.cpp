@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ncclprobe::store {
@@ -64,6 +65,14 @@ tl::unexpected<Error> held(const std::filesystem::path& parts, const std::string
                     fmt::format("{} is being written by {}", parts.string(),
                                 holder.empty() ? "another process" : holder),
                     std::move(hint)});
+}
+
+// Whoever folded meanwhile has removed what was opened; a lock on that keeps nobody out.
+bool is_at(const base::Fd& file, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat there {};
+  return ::fstat(file.get(), &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
 } // namespace
@@ -131,6 +140,8 @@ base::Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall
       return RunLock();
     return held(parts, holder.value_or(""), "wait until it has ended");
   }
+  if (!is_at(file, path))
+    return take(parts, lock_call);
   std::string name = name_of(::getpid());
   if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), name.data(), name.size(), 0) < 0)
     return fail(Errc::io, "cannot write {}: {}", path.string(), std::strerror(errno));

@@ -10,6 +10,8 @@
 #include "support/scratch_folder.h"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 using namespace ncclprobe;
@@ -96,6 +98,29 @@ TEST_CASE("without locks in the file system, a file keeps others out until its p
                    ContainsSubstring("no locks"));
   REQUIRE(file_left);
   REQUIRE(taken);
+}
+
+namespace {
+std::filesystem::path removed_before_lock;
+int lock_after_removal(int fd, int operation) {
+  std::filesystem::remove(std::exchange(removed_before_lock, {}));
+  return ::flock(fd, operation);
+}
+} // namespace
+
+TEST_CASE("a lock on a file that was removed meanwhile is taken anew, on the file that is there") {
+  support::ScratchFolder folder;
+  removed_before_lock = folder / store::k_lock_name;
+  auto lock = store::RunLock::take(folder.path(), lock_after_removal);
+  support::ChildProcess other([&](int to_parent) {
+    std::filesystem::path there = folder / store::k_lock_name;
+    int fd = ::open(there.c_str(), O_RDWR | O_CLOEXEC);
+    bool kept_out = fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    support::say(to_parent, kept_out ? 'y' : 'n');
+  });
+
+  CHECK(lock);
+  CHECK(other.hear() == 'y');
 }
 
 TEST_CASE(
