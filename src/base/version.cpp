@@ -57,4 +57,9 @@ std::string build_id() {
   return id;
 }
 
+std::string version_and_build() {
+  std::string id = build_id();
+  return fmt::format("{}{}", version(), id.empty() ? "" : " build " + id);
+}
+
 } // namespace ncclprobe::base

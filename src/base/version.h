@@ -14,4 +14,7 @@ std::string_view version();
 // the linker made none.
 std::string build_id();
 
+// "0.1.0 build 0123456789ab".
+std::string version_and_build();
+
 } // namespace ncclprobe::base

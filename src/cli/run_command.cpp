@@ -90,7 +90,7 @@ model::RunHeader make_header(const World& world, const Session& session, const R
   model::RunHeader header;
   header.run_id = random_uuid();
   header.started_utc = base::utc_now();
-  header.ncclprobe_version = base::version();
+  header.ncclprobe_version = base::version_and_build();
   header.mpi_version = session.fleet->description();
   header.argv = world.arguments;
   header.seed = *options.seed;

@@ -50,7 +50,7 @@ launch::SupervisorReport report_of_this_host(const World& world) {
   gethostname(name, sizeof name - 1);
   report.hostname = name;
   report.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or(report.hostname);
-  report.version = base::version();
+  report.version = base::version_and_build();
   report.arguments.assign(world.arguments.begin() + 1, world.arguments.end());
   return report;
 }

@@ -51,9 +51,8 @@ model::Host take_inventory(const backend::Options& options, Gpus gpus) {
   host.cpus_allowed = allowed_cpus();
   host.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  host.worker_version = fmt::format("ncclprobe-worker {}{}, nvidia backend: {}", base::version(),
-                                    base::build_id().empty() ? "" : " build " + base::build_id(),
-                                    nvidia::build_description());
+  host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}",
+                                    base::version_and_build(), nvidia::build_description());
   host::describe(host);
   if (gpus == Gpus::look)
     nvidia::describe(host, options);
