@@ -44,6 +44,15 @@ std::string kernel_frames(const fs::path& task) {
 
 } // namespace
 
+bool is_stuck_in_kernel(pid_t pid) {
+  std::error_code error;
+  fs::path tasks = fs::path("/proc") / std::to_string(pid) / "task";
+  for (fs::directory_iterator task(tasks, error), end; !error && task != end; task.increment(error))
+    if (state_in(content(task->path() / "stat")) == "D")
+      return true;
+  return false;
+}
+
 ProcessState look_at_process(pid_t pid) {
   fs::path folder = "/proc/" + std::to_string(pid);
   ProcessState result;

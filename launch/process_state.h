@@ -19,4 +19,8 @@ struct ProcessState {
 
 ProcessState look_at_process(pid_t pid);
 
+// A thread of it is in state D. It may hold the lock on the process's memory map, and whoever reads
+// /proc/<pid>/maps then waits as long as it does.
+bool is_stuck_in_kernel(pid_t pid);
+
 } // namespace ncclprobe::launch

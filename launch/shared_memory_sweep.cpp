@@ -4,6 +4,7 @@
 #include "launch/shared_memory_sweep.h"
 
 #include "base/log.h"
+#include "launch/process_state.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,6 +24,7 @@ bool is_number(const std::string& name) {
 }
 
 // Files under `folder`/nccl-* that a process has mapped or open. Nothing if that may not be read.
+// Not for a process that is stuck in the kernel: we might wait with it.
 std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::path& folder) {
   std::set<std::string> used;
   std::string start = (folder / "nccl-").string();
@@ -49,6 +51,7 @@ std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::
 struct Use {
   std::set<std::string> used;
   bool by_all_seen = true; // no process of this user may not be looked at
+  bool by_stuck = false;   // perhaps: a process of this user is stuck in the kernel
 };
 
 Use used_by_anybody(const fs::path& folder) {
@@ -60,6 +63,10 @@ Use used_by_anybody(const fs::path& folder) {
     if (!is_number(entry->path().filename()) || ::stat(entry->path().c_str(), &status) != 0 ||
         status.st_uid != ::geteuid())
       continue;
+    if (is_stuck_in_kernel(std::stoi(entry->path().filename()))) {
+      all.by_stuck = true;
+      continue;
+    }
     auto used = used_by(entry->path(), folder);
     if (used)
       all.used.merge(*used);
@@ -72,6 +79,8 @@ Use used_by_anybody(const fs::path& folder) {
 } // namespace
 
 void SharedMemorySweep::note(pid_t worker) {
+  if (is_stuck_in_kernel(worker))
+    return;
   if (auto used = used_by(fs::path("/proc") / std::to_string(worker), folder_))
     known_.merge(*used);
 }
@@ -97,6 +106,8 @@ void SharedMemorySweep::remove_unused() {
   if (known_.empty() && suspect_.empty())
     return;
   Use now = used_by_anybody(folder_);
+  if (now.by_stuck) // it may use any of them: the next look decides
+    return;
   std::set<std::string> candidates;
   candidates.merge(known_); // whose other users are our workers, which we see
   if (now.by_all_seen)

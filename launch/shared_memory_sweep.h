@@ -16,6 +16,7 @@ namespace ncclprobe::launch {
 // was seen to use before it was killed is known to be its. Of other files (a worker that crashed
 // was not looked at) only those since its spawn, and only if a second look finds them still unused:
 // a job in another container, whose processes we do not see, keeps its files for a moment only.
+// While a process of ours is stuck in the kernel nothing goes: it may not be asked what it uses.
 class SharedMemorySweep {
 public:
   explicit SharedMemorySweep(std::filesystem::path folder = "/dev/shm")

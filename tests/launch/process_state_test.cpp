@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/clock.h"
 #include "launch/process_state.h"
 #include "support/catch.h"
 
@@ -25,6 +26,27 @@ TEST_CASE("a stopped process is seen as one, with its threads by name") {
   CHECK_THAT(state.threads, ContainsSubstring("test_supervise (T)"));
   ::kill(child, SIGKILL);
   ::waitpid(child, &status, 0);
+}
+
+TEST_CASE("a process is stuck in the kernel while one of its threads is, and only then") {
+  CHECK(!launch::is_stuck_in_kernel(::getpid()));
+  pid_t parent = ::fork();
+  if (parent == 0) {
+    ::setpgid(0, 0);
+    if (::vfork() == 0) // the parent waits in state D
+      for (;;)
+        ::pause();
+    ::_exit(0);
+  }
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
+  bool stuck = false;
+  while (!stuck && !patience.expired())
+    stuck = launch::is_stuck_in_kernel(parent);
+  ::kill(-parent, SIGKILL);
+  int status = 0;
+  ::waitpid(parent, &status, 0);
+
+  CHECK(stuck);
 }
 
 TEST_CASE("a process that is gone has no state") {
