@@ -28,7 +28,10 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe report run.h5 --format csv
 
 Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
-  4 nothing measured, 5 wrong data, 6 launch does not fit the machine, 7 results not written, 130 interrupted)";
+  4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that --resume goes on with,
+  7 results not written, 130 interrupted
+
+`ncclprobe run --help` lists the options.)";
 
 constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --sizes 8:8G:x2 --collectives all_reduce
