@@ -29,7 +29,7 @@ int weight(Trouble::Kind kind) {
   case Trouble::Kind::exited:
     return 1;
   default:
-    return 2; // nothing that a peer's end could have caused
+    return 2; // nothing that a peer's end could have caused; an interruption ends peers
   }
 }
 
@@ -96,7 +96,6 @@ void LeaderTrial::on_trouble(Trouble trouble) {
   } else if (settled_.expired()) {
     return; // a consequence of the stop
   } else if (weight(trouble.kind) > weight(cause_->kind) &&
-             trouble.kind != Trouble::Kind::interrupted &&
              trouble.kind != Trouble::Kind::timed_out) {
     cause_ = std::move(trouble);
   } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {

@@ -36,6 +36,8 @@ public:
   bool over() const { return over_; }
   // All have their results and nothing went wrong: the next trial need not wait for the teardown.
   bool only_leaving() const { return !cause_ && finished_.size() == reports_.size(); }
+  // Something went wrong, or it was interrupted.
+  bool troubled() const { return cause_.has_value(); }
   // From now on its progress is shown.
   void take_the_stage();
   // Supervisors that never reported: nothing more can be run with them.

@@ -47,8 +47,10 @@ struct Finished {}; // all its ranks have their results: what is left is teardow
 using LetterBody = std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart,
                                 ProgressNote, Trouble, TrialReport, Prepare, Finished>;
 
+constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
+
 struct Letter {
-  int trial = 0;
+  int trial = k_whole_run;
   LetterBody body;
 };
 

@@ -5,6 +5,7 @@
 
 #include "launch/cpu_list.h"
 #include "launch/environment.h"
+#include "launch/verdict.h"
 
 #include <algorithm>
 #include <ctime>
@@ -162,15 +163,18 @@ bool LocalTrial::waits_for_exchange() const {
                      [](const auto& entry) { return entry.second.sent; });
 }
 
-bool LocalTrial::lost() const {
-  return std::any_of(workers_.begin(), workers_.end(),
-                     [](const Worker& worker) { return worker.handle && worker.handle->lost(); });
+std::string LocalTrial::lost_workers() const {
+  std::string words;
+  for (const Worker& worker : workers_)
+    if (worker.handle && worker.handle->lost())
+      words += (words.empty() ? "" : "; ") + describe_lost(who_is(worker));
+  return words;
 }
 
 bool LocalTrial::untidy() const {
   return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-    return worker.handle && (worker.handle->stopped() || !worker.handle->exit() ||
-                             worker.handle->exit()->how == ExitStatus::How::signalled);
+    return worker.handle &&
+           (worker.handle->stopped() || !worker.handle->exit() || !worker.handle->exit()->clean());
   });
 }
 
@@ -256,8 +260,7 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
 void LocalTrial::hear_exit(Worker& worker, const ExitStatus& status) {
   std::vector<RankWatch*> watches = watches_of(worker);
   bool done = std::all_of(watches.begin(), watches.end(), [](RankWatch* w) { return w->done(); });
-  bool clean = status.how == ExitStatus::How::exited && status.value == 0;
-  if (!(done && clean) && !worker.said_why) {
+  if (!(done && status.clean()) && !worker.said_why) {
     std::string reason = "ended with " + status.text();
     std::string words = last_lines(worker.handle->output_tail(k_searched_bytes), k_lines_in_reason);
     if (!words.empty())

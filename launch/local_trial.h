@@ -48,8 +48,9 @@ public:
   void stop(const StopOrder& order);
 
   bool over() const { return reported_; }
-  bool lost() const; // a worker did not die
-  // A worker was killed or died, and could not clean up after itself.
+  std::string lost_workers() const; // that did not die, in words; empty if there are none
+  // A worker was killed, or ended otherwise than with exit 0: it may not have cleaned up after
+  // itself.
   bool untidy() const;
   std::vector<pid_t> pids() const;
   std::int64_t spawned_at_s() const { return spawned_at_s_; } // seconds since 1970
@@ -96,6 +97,7 @@ private:
   std::vector<std::string> environment_of(const Worker& worker) const;
   std::vector<model::Setting> nccl_settings(const Worker& worker) const;
   std::vector<int> ranks_of(const Worker& worker) const;
+  model::WorkerRecord who_is(const Worker& worker) const; // ranks, host and process
   std::vector<RankWatch*> watches_of(const Worker& worker);
 
   model::TrialSpec spec_;

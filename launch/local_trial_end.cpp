@@ -81,6 +81,17 @@ std::vector<model::Setting> LocalTrial::nccl_settings(const Worker& worker) cons
   return settings;
 }
 
+model::WorkerRecord LocalTrial::who_is(const Worker& worker) const {
+  model::WorkerRecord record;
+  record.ranks = ranks_of(worker);
+  auto host = static_cast<std::size_t>(worker.seats.front().host);
+  if (host < host_names_.size())
+    record.host = host_names_[host];
+  if (worker.handle)
+    record.pid = worker.handle->pid();
+  return record;
+}
+
 void LocalTrial::report_if_over() {
   bool all_over = std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
     return !worker.handle || worker.handle->over();
@@ -88,7 +99,7 @@ void LocalTrial::report_if_over() {
   if (!all_over || reported_)
     return;
   reported_ = true;
-  if (discarded_)
+  if (discarded_ || standing_ == Standing::prepared) // the leader knows nothing of it
     return;
   TrialReport report;
   report.startup_ns = startup_ns_;
@@ -96,10 +107,7 @@ void LocalTrial::report_if_over() {
   for (Worker& worker : workers_) {
     WorkerReport& one = report.workers.emplace_back();
     model::WorkerRecord& record = one.record;
-    record.ranks = ranks_of(worker);
-    auto host = static_cast<std::size_t>(worker.seats.front().host);
-    if (host < host_names_.size())
-      record.host = host_names_[host];
+    record = who_is(worker);
     std::vector<RankWatch*> watches = watches_of(worker);
     auto slowest = std::min_element(watches.begin(), watches.end(), [](RankWatch* a, RankWatch* b) {
       return a->stage() < b->stage();
@@ -112,7 +120,6 @@ void LocalTrial::report_if_over() {
       record.exit = "not started";
       continue;
     }
-    record.pid = worker.handle->pid();
     one.lost = worker.handle->lost();
     record.cpus = worker.cpus;
     record.position = worker.position;

@@ -40,8 +40,10 @@ std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered,
 }
 
 void LocalTrials::order(int trial, std::string spec) {
+  if (closed_)
+    return refuse(trial, "");
   bool ready = next_ && next_->number == trial && next_->spec == spec && next_->trial &&
-               next_->trial->spoilt().empty();
+               next_->trial->spoilt().empty() && !next_->trial->over();
   if (ready) {
     trials_.push_back(std::move(*next_));
     next_.reset();
@@ -54,7 +56,7 @@ void LocalTrials::order(int trial, std::string spec) {
 }
 
 void LocalTrials::prepare(int trial, std::string spec) {
-  if (next_ && next_->number == trial && next_->spec == spec)
+  if (closed_ || (next_ && next_->number == trial && next_->spec == spec))
     return;
   discard_prepared(Haste::normal, "another trial is to be prepared");
   next_ = {trial, std::move(spec), nullptr};
@@ -69,7 +71,7 @@ void LocalTrials::stop(int trial, const StopOrder& order) {
   discard_prepared(order.haste, "a trial was stopped");
   if (Numbered* found = find(trial)) {
     for (pid_t worker : found->trial->pids())
-      shared_memory_.note(worker);
+      shared_memory_.note(worker); // before the stop: an ending process has nothing mapped
     return found->trial->stop(order);
   }
   if (waiting_ && waiting_->number == trial) {
@@ -79,6 +81,7 @@ void LocalTrials::stop(int trial, const StopOrder& order) {
 }
 
 void LocalTrials::stop_all(Haste haste) {
+  closed_ = true;
   discard_prepared(haste, "the run ends");
   for (Numbered& one : trials_)
     one.trial->stop({haste, Ask::no});
@@ -127,13 +130,9 @@ void LocalTrials::drop_what_is_over() {
     if (one.trial->over() && one.trial->untidy())
       shared_memory_.look(one.trial->spawned_at_s());
   for (const auto& one : discarded_)
-    if (one->over() && one->lost()) // nobody waits for its report
-      tell_leader_(0, Trouble{Trouble::Kind::interrupted,
-                              "a prepared worker outlived SIGKILL: its device counts as lost",
-                              {},
-                              "",
-                              -1,
-                              0});
+    if (std::string lost = one->over() ? one->lost_workers() : ""; !lost.empty())
+      tell_leader_(k_whole_run, // nobody waits for its report
+                   Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->over(); });
 }

@@ -27,6 +27,7 @@ public:
   void prepare(int trial, std::string spec);
   void deliver(int trial, const wire::Exchange& whole);
   void stop(int trial, const StopOrder& order);
+  // The run ends here: what is ordered from now on is refused.
   void stop_all(Haste haste);
   void discard_prepared(Haste haste, const std::string& why);
 
@@ -61,6 +62,7 @@ private:
   std::optional<Numbered> waiting_; // ordered, and to begin when all others are gone
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
+  bool closed_ = false;
   SharedMemorySweep shared_memory_;
 };
 

@@ -25,7 +25,8 @@ struct Command {
 
 struct ExitStatus {
   enum class How { exited, signalled } how = How::exited;
-  int value = 0;            // exit code or signal number
+  int value = 0; // exit code or signal number
+  bool clean() const { return how == How::exited && value == 0; }
   std::string text() const; // "exit 0", "signal 9 (Killed)"
 };
 

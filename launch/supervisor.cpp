@@ -21,6 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int k_leader = 0;
+// What a follower that was asked to stop gives the leader to release it.
+constexpr auto k_leader_patience = 5s;
 
 } // namespace
 
@@ -47,6 +49,7 @@ struct Supervisor::Impl {
   void announce(const model::TrialSpec& spec);
   void begin_ahead(std::span<const model::TrialSpec> upcoming);
   void abandon_ahead();
+  void note_losses(const LeaderTrial& ended);
   void act_on_stop_request();
   int patience_ms() const;
 
@@ -58,6 +61,7 @@ struct Supervisor::Impl {
   bool stop_acted_on = false;
   bool released = false;
   bool no_more_trials = false; // on the leader
+  bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
 
@@ -92,11 +96,12 @@ LeaderTrial* Supervisor::Impl::find(int number) {
 
 void Supervisor::Impl::take_as_leader(int from, Letter letter) {
   auto* trouble = std::get_if<Trouble>(&letter.body);
-  if (trouble != nullptr && trouble->kind == Trouble::Kind::interrupted) {
+  if (trouble != nullptr && letter.trial == k_whole_run) {
     no_more_trials = true;
     why_no_more = trouble->reason;
+    interrupted_elsewhere = trouble->kind == Trouble::Kind::interrupted;
     for (auto& [number, one] : leading)
-      one.on_trouble(*trouble);
+      one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
     return;
   }
   LeaderTrial* one = find(letter.trial);
@@ -133,7 +138,7 @@ bool Supervisor::Impl::take_letters() {
 void Supervisor::Impl::act_on_stop_request() {
   if (!stop_requested || std::exchange(stop_acted_on, true))
     return;
-  tell(k_leader, 0, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
+  tell(k_leader, k_whole_run, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
   local.stop_all(Haste::fast); // at once: the launcher gives under a second
 }
 
@@ -215,7 +220,18 @@ void Supervisor::Impl::abandon_ahead() {
   while (std::any_of(leading.begin(), leading.end(),
                      [](const auto& entry) { return !entry.second.over(); }))
     turn();
+  for (const auto& [number, one] : leading)
+    note_losses(one);
   leading.clear();
+}
+
+void Supervisor::Impl::note_losses(const LeaderTrial& ended) {
+  std::string fatal =
+      ended.fleet_broken() ? "a supervisor no longer answers" : ended.lost_workers();
+  if (fatal.empty())
+    return;
+  no_more_trials = true;
+  why_no_more = std::move(fatal);
 }
 
 Supervisor::Supervisor(Fleet& fleet, Layout layout, SupervisorOptions options)
@@ -261,14 +277,14 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
     if (impl.leading.size() == 1 && present->second.only_leaving())
       impl.begin_ahead(upcoming);
   }
-  std::string fatal = present->second.fleet_broken() ? "a supervisor no longer answers"
-                                                     : present->second.lost_workers();
-  if (!fatal.empty()) {
-    impl.no_more_trials = true;
-    impl.why_no_more = std::move(fatal);
-  }
+  impl.note_losses(present->second);
+  bool troubled = present->second.troubled();
   model::TrialRecord record = present->second.take_record();
   impl.leading.erase(present);
+  // It failed in its teardown: what was begun beside it is not to be trusted, and has measured
+  // nothing yet.
+  if (troubled)
+    impl.abandon_ahead();
   return record;
 }
 
@@ -284,8 +300,14 @@ void Supervisor::release() {
 
 void Supervisor::follow() {
   Impl& impl = *impl_;
-  while (!impl.local.idle() || !(impl.released || impl.stop_requested))
+  // The leader may have ordered a trial before it hears of the stop, and waits for an answer.
+  base::Deadline released_by = base::Deadline::never();
+  bool stopping = false;
+  while (!impl.local.idle() || !(impl.released || released_by.expired())) {
     impl.turn();
+    if (impl.stop_requested && !std::exchange(stopping, true))
+      released_by = base::Deadline::after(k_leader_patience);
+  }
   impl.local.clean_up();
 }
 
@@ -297,6 +319,10 @@ void Supervisor::request_stop() {
 
 std::string Supervisor::why_stopped() const {
   return impl_->no_more_trials ? impl_->why_no_more : impl_->stop_requested ? "interrupted" : "";
+}
+
+bool Supervisor::interrupted() const {
+  return impl_->stop_requested || impl_->interrupted_elsewhere;
 }
 
 bool Supervisor::stopped() const {

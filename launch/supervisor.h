@@ -83,6 +83,8 @@ public:
   // No further trial will run: a stop was requested here or on another supervisor (leader only), or
   // a supervisor no longer answers.
   bool stopped() const;
+  // Leader only: it was stopped by a request, here or on another supervisor.
+  bool interrupted() const;
   // Leader only: why, in words; empty if it was not.
   std::string why_stopped() const;
 

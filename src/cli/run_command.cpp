@@ -124,14 +124,29 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan, doub
     spdlog::warn("{}", warning);
 }
 
+// How far the plan got.
+enum class Ending {
+  whole,
+  interrupted, // by a signal, here or on another supervisor, before the plan was done
+  broken,      // a worker or a supervisor is lost: nothing more can be run
+};
+
+Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
+  if (stop_signal == 0 && supervisor.stopped() && !supervisor.interrupted())
+    return Ending::broken;
+  return stop_signal != 0 || (supervisor.stopped() && !all_done) ? Ending::interrupted
+                                                                 : Ending::whole;
+}
+
 // Runs the trials that are not stored yet and stores each as it ends. Returns the first error of
 // storing.
-base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
-                           const std::filesystem::path& output, const Stored& stored,
-                           Progress& progress, Tally& tally) {
+base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
+                             const std::filesystem::path& output, const Stored& stored,
+                             Progress& progress, Tally& tally) {
   std::vector<model::TrialSpec> missing;
   std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
                [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
+  bool all_done = true;
   for (std::size_t next = 0; next < missing.size(); ++next) {
     const model::TrialSpec& spec = missing[next];
     progress.begin_trial(spec);
@@ -141,12 +156,13 @@ base::Result<void> measure(launch::Supervisor& supervisor, const workload::Plan&
     tally.add(record);
     progress.end_trial(record);
     if (supervisor.stopped()) {
+      all_done = next + 1 == missing.size() && standing_of(record) != Standing::missing;
       if (stop_signal == 0)
         spdlog::error("the run ends here: {}", supervisor.why_stopped());
       break;
     }
   }
-  return {};
+  return ending_of(supervisor, all_done);
 }
 
 base::Result<std::string> fold_and_report(const std::filesystem::path& output) {
@@ -157,13 +173,13 @@ base::Result<std::string> fold_and_report(const std::filesystem::path& output) {
   return analysis::render_report(run, analysis::Format::table);
 }
 
-int finish(const std::filesystem::path& output, const base::Result<void>& stored,
+int finish(const std::filesystem::path& output, const base::Result<Ending>& ending,
            const Tally& tally) {
-  if (!stored) {
+  if (!ending) {
     spdlog::error("{}; the trials stored before are in {}: once it can be written again, "
                   "`ncclprobe --resume {}` goes on",
-                  stored.error().text(), store::parts_folder(output).string(), output.string());
-    return exit_code_of(stored.error());
+                  ending.error().text(), store::parts_folder(output).string(), output.string());
+    return exit_code_of(ending.error());
   }
   if (stop_signal == SIGTERM) { // under mpirun less than a second is left: folding can wait
     spdlog::warn("stopped by a signal; `ncclprobe report {0}` shows the trials that were "
@@ -174,10 +190,14 @@ int finish(const std::filesystem::path& output, const base::Result<void>& stored
   auto report = fold_and_report(output);
   if (!report)
     return give_up(report.error());
-  if (stop_signal != 0)
+  int exit_code = tally.exit_code();
+  if (*ending == Ending::interrupted) {
     spdlog::warn("stopped; `ncclprobe --resume {}` goes on", output.string());
-  return show(fmt::format("{}\nrun file: {}\n", *report, output.string()),
-              stop_signal != 0 ? static_cast<int>(base::k_exit_interrupted) : tally.exit_code());
+    exit_code = base::k_exit_interrupted;
+  } else if (*ending == Ending::broken) {
+    exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
+  }
+  return show(fmt::format("{}\nrun file: {}\n", *report, output.string()), exit_code);
 }
 
 // Makes the run file, or goes on with one. What is stored in it.
@@ -213,9 +233,9 @@ int lead(const World& world, Session& session, const RunOptions& options,
     return give_up(begun.error());
   }
   Tally tally = begun->tally;
-  auto stored = measure(supervisor, plan, output, *begun, progress, tally);
+  auto ending = measure(supervisor, plan, output, *begun, progress, tally);
   supervisor.release();
-  return finish(output, stored, tally);
+  return finish(output, ending, tally);
 }
 
 int follow(Session& session, launch::SupervisorOptions how) {

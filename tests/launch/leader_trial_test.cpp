@@ -146,6 +146,26 @@ TEST_CASE("an interruption stops all in haste") {
   CHECK(lab.outcome_after_reports().kind == OutcomeKind::not_run);
 }
 
+TEST_CASE("an error that an interruption caused does not hide it, a crash before it does") {
+  const Trouble interruption{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0};
+  Lab lab;
+  SECTION("what its end causes elsewhere") {
+    lab.leader.on_trouble(
+        trouble(GENERATE(Trouble::Kind::skipped, Trouble::Kind::failed, Trouble::Kind::exited), 0,
+                "connection closed"));
+    lab.leader.on_trouble(interruption);
+
+    CHECK(std::get<StopOrder>(lab.told.back().second).haste == Haste::fast);
+    CHECK(lab.outcome_after_reports().kind == OutcomeKind::not_run);
+  }
+  SECTION("what it cannot have caused") {
+    lab.leader.on_trouble(trouble(Trouble::Kind::signalled, 3, "signal 11"));
+    lab.leader.on_trouble(interruption);
+
+    CHECK(lab.outcome_after_reports().kind == OutcomeKind::crashed);
+  }
+}
+
 TEST_CASE("progress is that of the slowest supervisor, and told once") {
   std::vector<std::pair<int, std::string>> seen;
   Lab lab;

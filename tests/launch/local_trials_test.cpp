@@ -5,7 +5,9 @@
 #include "processes.h"
 #include "trial_lab.h"
 
+#include "launch/local_trials.h"
 #include "launch/supervisor.h"
+#include "model/json.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 
@@ -166,7 +168,7 @@ TEST_CASE("a stop ends what is prepared too") {
   CHECK(lab.left() == 0);
 }
 
-TEST_CASE("a teardown that does not end is stopped, and does not spoil the trial begun beside it") {
+TEST_CASE("a teardown that does not end is stopped, and the trial begun beside it starts anew") {
   Lab lab("slow_teardown");
   std::vector<model::TrialSpec> plan = make_plan(2, 2);
   plan[0].process.per_rank[0] = {{"MISBEHAVE", "yes"}};
@@ -177,6 +179,56 @@ TEST_CASE("a teardown that does not end is stopped, and does not spoil the trial
   CHECK(records[0].outcome.kind == OutcomeKind::timed_out);
   CHECK(records[0].cells[1].outcome.ok());
   CHECK(records[1].outcome.ok());
-  CHECK(records[1].prepared);
+  CHECK(!records[1].prepared);
   CHECK(lab.left() == 0);
+}
+
+TEST_CASE(
+    "of a preparation that dies the leader hears nothing, and orders after a stop are refused") {
+  std::string token = test_launch::make_token();
+  launch::SupervisorOptions options = test_launch::make_options("exit_early", {token});
+  launch::Layout layout = test_launch::make_layout(1);
+  std::vector<launch::Letter> told;
+  launch::LocalTrials trials(layout, 0, options, [&](int trial, launch::LetterBody body) {
+    told.push_back({trial, std::move(body)});
+  });
+  auto turn = [&] {
+    std::vector<pollfd> watched;
+    trials.watch(watched);
+    ::poll(watched.data(), watched.size(), 1);
+    trials.serve(watched);
+  };
+  auto reports_of = [&](int trial) {
+    return std::ranges::count_if(told, [&](const launch::Letter& letter) {
+      return letter.trial == trial && std::holds_alternative<launch::TrialReport>(letter.body);
+    });
+  };
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
+  auto part_of = [&](int trial) {
+    auto found = std::ranges::find_if(told, [&](const launch::Letter& letter) {
+      return letter.trial == trial && std::holds_alternative<launch::ExchangePart>(letter.body);
+    });
+    return found == told.end() ? nullptr : std::get_if<launch::ExchangePart>(&found->body);
+  };
+
+  trials.order(1, model::write_json(make_spec(1, 1)));
+  trials.prepare(2, model::write_json(make_spec(1, 1, 0)));
+  while (part_of(1) == nullptr && !patience.expired())
+    turn();
+  REQUIRE(part_of(1) != nullptr);
+  trials.deliver(1, part_of(1)->exchange); // past its turn; its next exchange is not answered
+  base::Deadline dead_by = base::Deadline::after(std::chrono::milliseconds(500));
+  while (!dead_by.expired())
+    turn();
+  CHECK(reports_of(2) == 0);
+
+  trials.stop_all(launch::Haste::fast);
+  trials.order(3, model::write_json(make_spec(1, 1)));
+  while (!trials.idle() && !patience.expired())
+    turn();
+
+  CHECK(reports_of(1) == 1);
+  CHECK(reports_of(2) == 0);
+  CHECK(reports_of(3) == 1); // refused: the run is over
+  CHECK(test_launch::processes_with(token).empty());
 }

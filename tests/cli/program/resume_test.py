@@ -4,6 +4,7 @@
 """A run that was stopped goes on: what is missing is run, and nothing else."""
 
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -73,6 +74,23 @@ class Resume(ProgramTest):
                 self.assertEqual({trial: after[trial] for trial in before}, before)
                 self.assertIn(str(self.run_file), done.stdout)
                 self.assertEqual(self.processes(), [])
+
+    def test_a_run_whose_follower_was_stopped_is_unfinished_and_not_failed(self):
+        for parts in (1, 2, 3):
+            with self.subTest(parts=parts):
+                self.run_file = self.folder / f"run-{parts}.h5"
+                run = self.start_program(*SWEEP, "--output", str(self.run_file), launcher=mpirun(2))
+                self.wait_for_parts(parts)
+                follower = next(pid for pid in self.processes("ncclprobe")
+                                if b"OMPI_COMM_WORLD_RANK=1" in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+                os.kill(follower, signal.SIGTERM)
+                self.assertEqual(run.wait(timeout=10), 130)  # soon: nobody waits for a supervisor that has left
+
+                self.wait_until(lambda: not self.processes(), 10, "no process left")
+                self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", (self.folder / "stderr").read_text())
+                self.assertLessEqual({row["outcome"] for row in self.report()}, {"ok", "not_run"})
+                self.resume(launcher=mpirun(2))
+                self.assertEqual({row["outcome"] for row in self.report()}, {"ok"})
 
     def test_a_stopped_run_says_how_it_goes_on(self):
         self.stop(signal.SIGINT, (), "run.h5")
