@@ -3,6 +3,8 @@
 
 #include "analysis/inference.h"
 
+#include "base/order_statistics.h"
+
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -71,18 +73,10 @@ double detectable_ratio(const RatioTest& test, double alpha) {
 
 std::optional<Interval> median_interval(std::vector<double> values, double confidence) {
   std::sort(values.begin(), values.end());
-  auto n = static_cast<double>(values.size());
-  double tail = 0; // chance that fewer than k + 1 values lie below the true median
-  std::optional<Interval> interval;
-  for (std::size_t k = 0; k < values.size() / 2; ++k) {
-    auto chosen = static_cast<double>(k);
-    tail += std::exp(std::lgamma(n + 1) - std::lgamma(chosen + 1) - std::lgamma(n - chosen + 1) -
-                     n * std::log(2.0));
-    if (2 * tail > 1 - confidence)
-      break;
-    interval = {values[k], values[values.size() - 1 - k]};
-  }
-  return interval;
+  auto left_out = base::left_out_of_median_interval(values.size(), confidence);
+  if (!left_out)
+    return std::nullopt;
+  return Interval{values[*left_out], values[values.size() - 1 - *left_out]};
 }
 
 std::vector<double> holm_adjusted(const std::vector<double>& p_values) {

@@ -3,8 +3,9 @@
 
 #include "worker/stopping_rule.h"
 
+#include "base/order_statistics.h"
+
 #include <algorithm>
-#include <cmath>
 
 namespace ncclprobe::worker {
 
@@ -35,21 +36,6 @@ namespace {
 
 constexpr double k_confidence = 0.95;
 
-// How many values may be left out at each end: the largest j - 1 with P(B < j) * 2 <= 1 - 0.95 for
-// a binomial B of n trials with probability 1/2; -1 if there is none.
-int left_out(int n) {
-  double below = 0; // P(B < j)
-  int j = 0;
-  while (j <= n / 2) {
-    below += std::exp(std::lgamma(n + 1) - std::lgamma(j + 1) - std::lgamma(n - j + 1) -
-                      n * std::log(2.0));
-    if (2 * below > 1 - k_confidence)
-      break;
-    ++j;
-  }
-  return j - 1;
-}
-
 bool precise(const Limits& limits, const std::vector<double>& samples) {
   auto interval = median_interval(samples);
   if (!interval)
@@ -62,14 +48,13 @@ bool precise(const Limits& limits, const std::vector<double>& samples) {
 } // namespace
 
 std::optional<MedianInterval> median_interval(std::vector<double> values) {
-  int outside = left_out(static_cast<int>(values.size()));
-  if (outside < 0)
+  auto left_out = base::left_out_of_median_interval(values.size(), k_confidence);
+  if (!left_out)
     return std::nullopt;
   std::sort(values.begin(), values.end());
   std::size_t n = values.size();
-  auto skipped = static_cast<std::size_t>(outside);
-  return MedianInterval{values[skipped], (values[(n - 1) / 2] + values[n / 2]) / 2,
-                        values[n - 1 - skipped]};
+  return MedianInterval{values[*left_out], (values[(n - 1) / 2] + values[n / 2]) / 2,
+                        values[n - 1 - *left_out]};
 }
 
 Limits limits_for(const model::Timing& timing, const Effort& effort) {

@@ -28,9 +28,7 @@ Effort plan_effort(const model::Timing& timing, double iteration_ns);
 // most.
 int remaining_warmups(const model::Timing& timing, double iteration_ns);
 
-// 95% confidence interval of the median that assumes no distribution, only independence: the order
-// statistics number j and n + 1 - j of n, j as large as the binomial distribution allows (Le
-// Boudec, Performance Evaluation, theorem 2.1; Hoefler and Belli, rule 6). None below 6 values.
+// 95% confidence interval of the median (base/order_statistics.h). None below 6 values.
 struct MedianInterval {
   double low = 0;
   double median = 0;
