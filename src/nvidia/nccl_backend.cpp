@@ -35,6 +35,13 @@ ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
   return id;
 }
 
+std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* const> local) {
+  std::vector<NcclCommunicator*> members;
+  for (backend::Communicator* member : local)
+    members.push_back(static_cast<NcclCommunicator*>(member));
+  return members;
+}
+
 } // namespace
 
 NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml)
@@ -136,17 +143,6 @@ void NcclBackend::close_stale_groups() {
     (void)nccl_->group_end();
   }
 }
-
-namespace {
-
-std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* const> local) {
-  std::vector<NcclCommunicator*> members;
-  for (backend::Communicator* member : local)
-    members.push_back(static_cast<NcclCommunicator*>(member));
-  return members;
-}
-
-} // namespace
 
 void NcclBackend::align(std::span<backend::Communicator* const> local,
                         std::span<backend::Stream* const> streams) {

@@ -18,6 +18,22 @@ std::string version_text(int code) {
 
 constexpr int k_oldest_version = 21000;
 
+// "comm_init_rank(&comms[i], size)" -> "ncclCommInitRank(&comms[i], size)": people know NCCL's
+// names. What is no call of the table stays as it is.
+std::string nccl_name(std::string_view call) {
+  std::string_view member = call.substr(0, call.find('('));
+  if (member.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string_view::npos)
+    return std::string(call);
+  std::string name = "nccl";
+  bool starts_word = true;
+  for (char c : member) {
+    if (c != '_')
+      name += starts_word ? static_cast<char>(std::toupper(c)) : c;
+    starts_word = c == '_';
+  }
+  return name.append(call.substr(member.size()));
+}
+
 } // namespace
 
 NcclLibrary::NcclLibrary(const backend::Options& options)
@@ -61,26 +77,6 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   comm_register = library.optional<decltype(comm_register)>("ncclCommRegister");
   comm_deregister = library.optional<decltype(comm_deregister)>("ncclCommDeregister");
 }
-
-namespace {
-
-// "comm_init_rank(&comms[i], size)" -> "ncclCommInitRank(&comms[i], size)": people know NCCL's
-// names. What is no call of the table stays as it is.
-std::string nccl_name(std::string_view call) {
-  std::string_view member = call.substr(0, call.find('('));
-  if (member.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string_view::npos)
-    return std::string(call);
-  std::string name = "nccl";
-  bool starts_word = true;
-  for (char c : member) {
-    if (c != '_')
-      name += starts_word ? static_cast<char>(std::toupper(c)) : c;
-    starts_word = c == '_';
-  }
-  return name.append(call.substr(member.size()));
-}
-
-} // namespace
 
 void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, const char* file,
                 int line) {

@@ -23,14 +23,6 @@ void limit_files_to(rlim_t bytes) {
     ::_exit(4);
 }
 
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 } // namespace
 
 TEST_CASE("a disk that fills up is an error, and the trials stored before are intact") {
@@ -50,7 +42,7 @@ TEST_CASE("a disk that fills up is an error, and the trials stored before are in
   REQUIRE(writer.hear() == 'y');
   REQUIRE(writer.hear() == 'y');
   REQUIRE(writer.hear() == '\0');
-  REQUIRE(names_in(store::parts_folder(file)) ==
+  REQUIRE(support::names_in(store::parts_folder(file)) ==
           std::vector<std::string>{"header.h5", "lock", "trial-000000.h5"});
   REQUIRE(store::write_part(file, run.trials[2])); // there is room again
   run.trials.erase(run.trials.begin() + 1);
@@ -74,7 +66,7 @@ TEST_CASE("a fold that finds the disk full leaves the parts") {
 
   REQUIRE(writer.hear() == 'y');
   REQUIRE(writer.hear() == '\0');
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"run.h5.parts"});
+  REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"run.h5.parts"});
   REQUIRE(store::fold(file)->trials == 3);
   bool equal = *store::read_run(file) == run;
   REQUIRE(equal);
@@ -91,5 +83,5 @@ TEST_CASE("a run does not begin on a full disk, and leaves no trace") {
 
   REQUIRE(writer.hear() == 'y');
   REQUIRE(writer.hear() == '\0');
-  REQUIRE(names_in(folder.path()).empty());
+  REQUIRE(support::names_in(folder.path()).empty());
 }

@@ -30,14 +30,6 @@ bool reads_as(const std::filesystem::path& file, const model::Run& run) {
   return store::read_run(file).value() == run; // not REQUIRE(a == b): Catch would print both
 }
 
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 } // namespace
 
 TEST_CASE(
@@ -58,7 +50,7 @@ TEST_CASE(
   REQUIRE(before_fold);
   REQUIRE(report->trials == 1);
   REQUIRE(reads_as(file, run));
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"run.h5"});
+  REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"run.h5"});
 }
 
 TEST_CASE("trials that were missing join those of the run file") {
@@ -122,7 +114,7 @@ TEST_CASE("a run that was resumed and did nothing leaves the file as it was") {
 
   REQUIRE(std::filesystem::last_write_time(file) == written);
   REQUIRE(reads_as(file, run));
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"run.h5"});
+  REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"run.h5"});
 }
 
 TEST_CASE("what is no run cannot be resumed, and nothing is left behind") {
@@ -130,5 +122,5 @@ TEST_CASE("what is no run cannot be resumed, and nothing is left behind") {
   auto file = folder / "run.h5";
 
   REQUIRE(store::resume_run(file).error().code == base::Errc::not_found);
-  REQUIRE(names_in(folder.path()).empty());
+  REQUIRE(support::names_in(folder.path()).empty());
 }
