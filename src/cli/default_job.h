@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/options.h"
+#include "cli/run_options.h"
 #include "model/inventory.h"
 
 namespace ncclprobe::cli {

@@ -4,19 +4,13 @@
 #include "cli/options.h"
 
 #include "base/exit_code.h"
-#include "base/units.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace ncclprobe::cli {
 namespace {
-
-using base::Errc;
-using base::fail;
-using base::Result;
 
 constexpr const char* k_footer = R"(Examples:
   ncclprobe                                  all GPUs of this node (2 CPU ranks without one), about 2 minutes
@@ -33,332 +27,12 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 
 `ncclprobe run --help` lists the options.)";
 
-constexpr const char* k_run_footer = R"(Examples:
-  ncclprobe run --sizes 8:8G:x2 --collectives all_reduce
-  ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5
-  ncclprobe run --collectives all_reduce,all_to_all_v --types bf16,f8e4m3 --counts 0,1,3,1023 --offset 0,1
-  ncclprobe run --split 1,2 --streams 2 --graph --register --sizes 1M
-  ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b --set NCCL_NSOCKS_PERTHREAD=1,4
-  ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
-
-A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
---override names it.
-
---resume run.h5 reads everything else from the run file and runs the trials that are missing: those that were never
-started, and those that were stopped before all their cells had ended. These are run again whole, and replace what is
-stored of them. Trials that came to an end are not run again, whatever their outcome; with --retry-failed those are
-that failed, timed out or crashed. The report and the exit code are those of the whole run. Another machine, program,
-library or environment is refused (exit code 6), with a list of what differs.)";
-
-constexpr const char* k_plan_footer = R"(Examples:
-  ncclprobe plan --dry-run                   the trials of the default job, and about how long they take
-  ncclprobe plan --set NCCL_PROTO=LL,Simple > sweep.toml
-  ncclprobe run --plan sweep.toml)";
-
-// Turns a parser of ours into a CLI11 callback: its error becomes CLI11's, with the option's name.
-template <typename Parse>
-auto checked(std::string option, Parse parse) {
-  return [option, parse](const std::string& text) {
-    Result<void> parsed = parse(text);
-    if (!parsed)
-      throw CLI::ValidationError(option, parsed.error().text());
-  };
-}
-
-template <typename T>
-Result<void> parse_names(const std::string& text, std::string_view what,
-                         std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    NCCLPROBE_TRY_ASSIGN(const T value,
-                         model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
-  return {};
-}
-
-constexpr int k_most = 1'000'000;
-constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
-
-// A list of whole numbers, repeated ones once.
-template <typename T>
-Result<void> parse_numbers(const std::string& text, T least, T most,
-                           std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    T value{};
-    auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
-    if (error != std::errc{} || end != text.data() + comma || value < least || value > most)
-      return fail(Errc::invalid_argument, "'{}' is not a whole number from {} to {}",
-                  text.substr(at, comma - at), least, most);
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
-  return {};
-}
-
-// Options of `run` and `plan`: the same, declared once.
-void declare(CLI::App& app, RunOptions& options) {
-  auto text = [&](const char* name, const char* value, const char* help, auto parse) {
-    return app.add_option_function<std::string>(name, checked(name, parse), help)->type_name(value);
-  };
-  auto texts = [&](const char* name, const char* value, const char* help,
-                   auto parse) { // may be repeated
-    auto parse_all = [name, parse](const std::vector<std::string>& all) {
-      for (const std::string& one : all)
-        checked(name, parse)(one);
-    };
-    return app.add_option_function<std::vector<std::string>>(name, parse_all, help)
-        ->type_name(value)
-        ->allow_extra_args(false);
-  };
-  auto number = [&](const char* name, auto& into, int least, const char* help) {
-    return app.add_option(name, into, help)->type_name("N")->check(CLI::Range(least, 1'000'000));
-  };
-  auto duration = [&](const char* name, std::optional<std::int64_t>& into, const char* help) {
-    text(name, "TIME", help, [&into](const std::string& value) -> Result<void> {
-      NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(value));
-      return {};
-    });
-  };
-
-  app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")
-      ->type_name("FILE");
-  app.add_option("--backend", options.backend,
-                 "auto (default), nvidia, host (Gloo on the CPU), synthetic")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"auto", "nvidia", "host", "synthetic"}));
-  number("--ranks", options.ranks, 1,
-         "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
-  number("--devices-per-worker", options.seats_per_worker, 1,
-         "Ranks that one worker process drives (default 1)");
-  app.add_option("--prepare", options.prepare,
-                 "Start the next trial's workers during the start-up of the present ones: auto "
-                 "(default: on GPUs that allow it), on, off")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "on", "off"}));
-
-  text("--collectives,-c", "NAME,...",
-       "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "
-       "send_recv, all_to_all_v, hypercube",
-       [&](const std::string& value) {
-         return parse_names(value, "collective", options.collectives);
-       });
-  text("--sizes,-s", "SIZES", "Message sizes: 8:8G:x2, 1M:64M:+1M, or a list 1K,1M",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(options.sizes, base::parse_sizes(value));
-         return {};
-       });
-  text("--types,-t", "NAME,...",
-       "f32 (default), f16, bf16, f64, i8, u8, i32, u32, i64, u64, f8e4m3, f8e5m2",
-       [&](const std::string& value) { return parse_names(value, "data type", options.types); });
-  text("--ops", "NAME,...",
-       "sum (default), prod, max, min, avg, premul_sum (doubled before it is added)",
-       [&](const std::string& value) { return parse_names(value, "reduction", options.ops); });
-  text("--placement", "NAME,...", "out_of_place (default), in_place",
-       [&](const std::string& value) {
-         return parse_names(value, "placement", options.placements);
-       });
-  text("--counts", "N,...",
-       "Elements as NCCL's calls count them, never rounded; in place of --sizes, or besides them",
-       [&](const std::string& value) {
-         return parse_numbers<std::uint64_t>(value, 0, k_most_elements, options.counts);
-       });
-  text("--roots,--root", "RANK,...", "Roots of broadcast, reduce, gather, scatter (default 0)",
-       [&](const std::string& value) { return parse_numbers(value, 0, k_most, options.roots); });
-  text("--offset", "N,...", "Start buffers N elements off their alignment (default 0)",
-       [&](const std::string& value) {
-         return parse_numbers<std::uint64_t>(value, 0, k_most, options.offsets);
-       });
-  text("--split", "N,...",
-       "Split the ranks into N communicators of neighbours that work at once (default 1)",
-       [&](const std::string& value) { return parse_numbers(value, 1, k_most, options.splits); });
-  text("--streams", "N,...",
-       "N communicators on N streams at once; sizes and bandwidths are those of one (default 1)",
-       [&](const std::string& value) { return parse_numbers(value, 1, k_most, options.streams); });
-  app.add_flag("--graph", options.graph, "Capture the collective as a CUDA graph and replay that");
-  app.add_flag("--register", options.registered, "Register the buffers with NCCL");
-
-  CLI::Option* sweep =
-      texts("--set", "NAME=V,V",
-            "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
-            [&](const std::string& value) -> Result<void> {
-              NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
-              options.axes.push_back(std::move(axis));
-              return {};
-            });
-  texts("--rank-set", "RANKS:NAME=V",
-        "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
-        [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
-  texts("--library", "NAME=PATH", "Load this shared library: nccl, nvml, cupti, cublaslt",
-        [&](const std::string& value) -> Result<void> {
-          NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
-          NCCLPROBE_TRY(check_library_name(library.name));
-          options.libraries.push_back(std::move(library));
-          return {};
-        });
-  app.add_option("--override", options.overrides,
-                 "Sweep this variable although the environment sets it")
-      ->type_name("NAME");
-  app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only")
-      ->excludes(sweep);
-
-  text("--proof", "auto|on|off",
-       "Show what each setting did, from an extra untimed trial of each (default: on GPUs)",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(options.proof,
-                              model::parse_enum<workload::Proof>(value, "choice for --proof"));
-         return {};
-       });
-  number("--repeat", options.repeats, 1,
-         "Fresh-process trials per setting, twice as many of the default (default 5; fewer give no "
-         "verdicts)");
-  number("--warmups,-w", options.warmups, 0, "Untimed runs before timing (default 5)");
-  number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
-  number("--batches", options.batches, 1, "Timed batches per cell (default 5)");
-  text("--mode", "NAME",
-       "batch (default): launches back to back; latency: one at a time, each timed on the device",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(options.mode,
-                              model::parse_enum<model::TimingMode>(value, "timing mode"));
-         return {};
-       });
-  text("--interval", "SHARE",
-       "Go on after --batches until the 95% interval of the median is within +-SHARE (1%) of it",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(options.target_interval, parse_share(value));
-         return {};
-       });
-  number("--max-batches", options.max_batches, 1, "The end of --interval (default 100)");
-  duration("--budget", options.budget_ns, "Time box per cell: cuts iterations, then batches");
-  duration("--cell-timeout", options.cell_deadline_ns,
-           "A cell that takes longer is a hang (default 30s)");
-  duration("--startup-timeout", options.startup_deadline_ns,
-           "From spawn to the first cell (default 180s)");
-  text("--seed", "N", "Order of trials and data patterns (default: random, recorded)",
-       [&](const std::string& value) -> Result<void> {
-         std::int64_t seed = 0; // signed, as in plan files
-         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seed);
-         if (error != std::errc{} || end != value.data() + value.size() || seed < 0)
-           return fail(Errc::invalid_argument, "'{}' is not a whole number from 0 to 2^63 - 1",
-                       value);
-         options.seed = static_cast<std::uint64_t>(seed);
-         return {};
-       });
-  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")
-      ->type_name("FILE");
-  app.add_flag_callback(
-      "--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
-  app.add_flag_callback(
-      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
-}
-
-// Options of `run` alone.
-void declare_resume(CLI::App& run, RunOptions& options) {
-  CLI::Option* resume = run.add_option("--resume", options.resume_file,
-                                       "Go on with this run; the file says everything else")
-                            ->type_name("RUN.h5");
-  run.add_flag("--retry-failed", options.retry_failed,
-               "With --resume: run trials again that failed, timed out or crashed")
-      ->needs(resume);
-  run.add_flag("--force", options.force,
-               "With --resume: go on under other conditions; the file and its report say so")
-      ->needs(resume);
-}
-
-// Two plans cannot both be meant. Throws CLI11's error.
-void check_alone(const CLI::App& run, const RunOptions& options) {
-  if (options.resume_file.empty())
-    return;
-  constexpr std::array k_company{"--resume",  "--retry-failed", "--force", "--quiet",
-                                 "--verbose", "--output",       "--help"};
-  for (const CLI::Option* option : run.get_options())
-    if (option->count() > 0 &&
-        std::ranges::none_of(k_company, [&](const char* name) { return option->check_name(name); }))
-      throw CLI::ValidationError(
-          "--resume",
-          fmt::format("{} cannot be changed: the run goes on as it was begun", option->get_name()));
-  if (options.output && *options.output != options.resume_file)
-    throw CLI::ValidationError("--resume",
-                               fmt::format("the run goes on in {} itself, not in {}: leave out "
-                                           "--output, or copy the file and resume the copy",
-                                           options.resume_file, *options.output));
-}
-
 bool is_word_of_ours(const std::string& word) {
   constexpr std::array k_words{"run", "plan", "report", "--help", "-h", "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
 } // namespace
-
-Result<void> check_library_name(const std::string& name) {
-  constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt"};
-  if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())
-    return {};
-  return fail(base::Error{Errc::invalid_argument,
-                          fmt::format("'{}' is not a library that is loaded by name", name),
-                          "known: nccl, nvml, cupti, cublaslt"});
-}
-
-Result<double> parse_share(const std::string& text) {
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  double share = rest == "%" ? value / 100 : value;
-  if (error != std::errc{} || !(rest.empty() || rest == "%") || !(share > 0 && share < 1))
-    return fail(Errc::invalid_argument, "'{}' is not a share such as 1% or 0.01", text);
-  return share;
-}
-
-Result<model::Setting> parse_setting(const std::string& text) {
-  std::size_t equals = text.find('=');
-  if (equals == std::string::npos || !workload::is_variable_name(text.substr(0, equals)))
-    return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
-  return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
-}
-
-Result<void> add_rank_setting(const std::string& text,
-                              std::map<int, std::vector<model::Setting>>& per_rank) {
-  auto refuse = [&] {
-    return fail(base::Error{Errc::invalid_argument,
-                            fmt::format("'{}' is not RANKS:NAME=VALUE", text),
-                            "for example 0-3:NCCL_HOSTID=a or 5:NCCL_ALGO=Tree"});
-  };
-  std::size_t colon = text.find(':');
-  if (colon == 0 || colon == std::string::npos)
-    return refuse();
-  int first = 0;
-  int last = 0;
-  const char* end = text.data() + colon;
-  auto [after, error] = std::from_chars(text.data(), end, first);
-  if (error != std::errc{})
-    return refuse();
-  last = first;
-  if (after != end) {
-    if (*after != '-')
-      return refuse();
-    auto [finish, range_error] = std::from_chars(after + 1, end, last);
-    if (range_error != std::errc{} || finish != end)
-      return refuse();
-  }
-  if (first < 0 || last < first || last > 1'000'000)
-    return refuse();
-  auto setting = parse_setting(text.substr(colon + 1));
-  if (!setting)
-    return refuse();
-  for (int rank = first; rank <= last; ++rank)
-    per_rank[rank].push_back(*setting);
-  return {};
-}
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
@@ -379,14 +53,11 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   RunOptions options;
   bool dry_run = false;
   CLI::App* run = app.add_subcommand("run", "Measure, store and report");
-  declare(*run, options);
-  declare_resume(*run, options);
-  run->footer(k_run_footer);
+  declare_run_options(*run, options);
   CLI::App* plan = app.add_subcommand(
       "plan", "Print the plan as a plan file, or with --dry-run the trials it means");
-  declare(*plan, options);
+  declare_plan_options(*plan, options);
   plan->add_flag("--dry-run", dry_run, "Print the trials and the expected time");
-  plan->footer(k_plan_footer);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
@@ -394,7 +65,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   std::reverse(words.begin(), words.end()); // CLI11 takes them last first
   try {
     app.parse(words);
-    check_alone(*run, options);
+    check_resumed_alone(*run, options);
   } catch (const CLI::ParseError& error) {
     return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/options.h"
 #include "cli/session.h"
 
 namespace ncclprobe::cli {

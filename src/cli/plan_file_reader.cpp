@@ -3,6 +3,7 @@
 
 #include "base/atomic_file.h"
 #include "base/units.h"
+#include "cli/option_values.h"
 #include "cli/plan_file.h"
 
 #include <toml++/toml.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/command_end.h"
-#include "cli/options.h"
+#include "cli/run_options.h"
 #include "model/run.h"
 #include "workload/plan.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/exit_code.h"
+#include "cli/option_values.h"
 #include "cli/options.h"
 #include "support/catch.h"
 

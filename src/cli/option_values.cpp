@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/option_values.h"
+
+#include "workload/plan.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace ncclprobe::cli {
+
+using base::Errc;
+using base::fail;
+using base::Result;
+
+Result<void> check_library_name(const std::string& name) {
+  constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt"};
+  if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())
+    return {};
+  return fail(base::Error{Errc::invalid_argument,
+                          fmt::format("'{}' is not a library that is loaded by name", name),
+                          "known: nccl, nvml, cupti, cublaslt"});
+}
+
+Result<double> parse_share(const std::string& text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  double share = rest == "%" ? value / 100 : value;
+  if (error != std::errc{} || !(rest.empty() || rest == "%") || !(share > 0 && share < 1))
+    return fail(Errc::invalid_argument, "'{}' is not a share such as 1% or 0.01", text);
+  return share;
+}
+
+Result<model::Setting> parse_setting(const std::string& text) {
+  std::size_t equals = text.find('=');
+  if (equals == std::string::npos || !workload::is_variable_name(text.substr(0, equals)))
+    return fail(Errc::invalid_argument, "'{}' is not NAME=VALUE", text);
+  return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<void> add_rank_setting(const std::string& text,
+                              std::map<int, std::vector<model::Setting>>& per_rank) {
+  auto refuse = [&] {
+    return fail(base::Error{Errc::invalid_argument,
+                            fmt::format("'{}' is not RANKS:NAME=VALUE", text),
+                            "for example 0-3:NCCL_HOSTID=a or 5:NCCL_ALGO=Tree"});
+  };
+  std::size_t colon = text.find(':');
+  if (colon == 0 || colon == std::string::npos)
+    return refuse();
+  int first = 0;
+  int last = 0;
+  const char* end = text.data() + colon;
+  auto [after, error] = std::from_chars(text.data(), end, first);
+  if (error != std::errc{})
+    return refuse();
+  last = first;
+  if (after != end) {
+    if (*after != '-')
+      return refuse();
+    auto [finish, range_error] = std::from_chars(after + 1, end, last);
+    if (range_error != std::errc{} || finish != end)
+      return refuse();
+  }
+  if (first < 0 || last < first || last > 1'000'000)
+    return refuse();
+  auto setting = parse_setting(text.substr(colon + 1));
+  if (!setting)
+    return refuse();
+  for (int rank = first; rank <= last; ++rank)
+    per_rank[rank].push_back(*setting);
+  return {};
+}
+
+} // namespace ncclprobe::cli

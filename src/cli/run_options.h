@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "base/log.h"
+#include "model/trial.h"
+#include "workload/plan.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ncclprobe::cli {
+
+// What the command line and a plan file can say. Unset means "not said": a value from the command
+// line wins over the plan file's, and that over the default job's.
+struct RunOptions {
+  std::optional<std::string> backend;
+  std::optional<int> ranks;
+  std::optional<std::vector<model::Collective>> collectives;
+  std::optional<std::vector<std::uint64_t>> sizes;
+  std::optional<std::vector<model::DataType>> types;
+  std::optional<std::vector<model::ReduceOp>> ops;
+  std::optional<std::vector<model::Placement>> placements;
+  std::optional<std::vector<std::uint64_t>> counts; // alone, unless sizes are given as well
+  std::optional<std::vector<int>> roots;
+  std::optional<std::vector<int>> splits;
+  std::optional<std::vector<int>> streams;
+  std::optional<std::vector<std::uint64_t>> offsets;
+  bool graph = false;
+  bool registered = false;
+  std::optional<int> warmups;
+  std::optional<int> iterations;
+  std::optional<int> batches;
+  std::optional<model::TimingMode> mode;
+  std::optional<double> target_interval;
+  std::optional<int> max_batches;
+  std::optional<std::int64_t> budget_ns;
+  std::optional<std::int64_t> cell_deadline_ns;
+  std::optional<std::int64_t> startup_deadline_ns;
+  std::optional<int> repeats;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> output;
+  std::optional<int> seats_per_worker;
+  std::optional<std::string> prepare; // auto, on, off
+  std::optional<workload::Proof> proof;
+  std::vector<workload::Axis> axes;
+  std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
+  std::map<int, std::vector<model::Setting>> per_rank;
+  std::vector<model::Setting> libraries;
+  std::vector<std::string> overrides;
+  bool no_sweep = false; // the default settings alone
+  std::string plan_file;
+  std::string resume_file;   // go on with this run; it says all but the next two
+  bool retry_failed = false; // with resume_file: also run again what failed
+  bool force = false;        // with resume_file: although machine or environment differ
+  base::Verbosity verbosity = base::Verbosity::normal;
+};
+
+// Declare the options of `run` and of `plan`, with their examples. `app` fills `options` when it
+// parses.
+void declare_run_options(CLI::App& app, RunOptions& options);
+void declare_plan_options(CLI::App& app, RunOptions& options);
+
+// After parsing: two plans cannot both be meant. Throws CLI11's error.
+void check_resumed_alone(const CLI::App& run, const RunOptions& options);
+
+} // namespace ncclprobe::cli
