@@ -21,7 +21,7 @@ if [ -z "$program" ]; then
   exit 0
 fi
 
-mapfile -t files < <(find src launch analysis tests examples -type f \
+mapfile -t files < <(find src launch analysis topology tests examples -type f \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 if [ "${1:-}" = --fix ]; then
   "$program" -i "${files[@]}"

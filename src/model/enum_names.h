@@ -2,23 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <string_view>
-#include <utility>
+#include "base/enum_names.h"
 
 namespace ncclprobe::model {
 
-// Every enumeration of the model has one table of names, used by the command line, JSON, HDF5 and
-// the report alike: `enum_names(T)` returns an array of {value, name}, found by argument-dependent
-// lookup. Order in the table is the order people see. (parse_enum.h reads names; it is apart so
-// that this header needs nothing but the standard library and CUDA kernels can use the
-// enumerations.)
-template <typename T>
-std::string_view to_string(T value) {
-  for (const auto& [candidate, name] : enum_names(T{}))
-    if (candidate == value)
-      return name;
-  return "?";
-}
+// Found by argument-dependent lookup for the enumerations of the model.
+using base::to_string;
 
 } // namespace ncclprobe::model

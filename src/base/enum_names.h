@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace ncclprobe::base {
+
+// Every enumeration that people or files see has one table of names, used by the command line,
+// JSON, HDF5 and the report alike: `enum_names(T)` returns an array of {value, name}, found by
+// argument-dependent lookup. Order in the table is the order people see. (parse_enum.h reads names;
+// it is apart so that this header needs nothing but the standard library and CUDA kernels can use
+// the enumerations.)
+template <typename T>
+std::string_view to_string(T value) {
+  for (const auto& [candidate, name] : enum_names(T{}))
+    if (candidate == value)
+      return name;
+  return "?";
+}
+
+} // namespace ncclprobe::base

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/enum_names.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace ncclprobe::topology {
+
+// Found by argument-dependent lookup for the enumerations of this folder.
+using base::to_string;
+
+// Who said it.
+enum class Source {
+  none, // nobody: the value is absent
+  nvml,
+  cuda,
+  sysfs,
+  hwloc,
+  nccl,       // a topology or graph that NCCL wrote
+  nvidia_smi, // text that nvidia-smi printed
+  derived,    // follows from other facts
+  user,
+  synthetic, // made up, for tests and examples
+};
+
+constexpr auto enum_names(Source) {
+  using E = std::pair<Source, std::string_view>;
+  return std::array{E{Source::none, "none"},
+                    E{Source::nvml, "nvml"},
+                    E{Source::cuda, "cuda"},
+                    E{Source::sysfs, "sysfs"},
+                    E{Source::hwloc, "hwloc"},
+                    E{Source::nccl, "nccl"},
+                    E{Source::nvidia_smi, "nvidia_smi"},
+                    E{Source::derived, "derived"},
+                    E{Source::user, "user"},
+                    E{Source::synthetic, "synthetic"}};
+}
+
+// A value and who said it. Absent means unknown: not zero, not "no".
+template <typename T>
+struct Fact {
+  std::optional<T> value;
+  Source source = Source::none;
+
+  Fact() = default;
+  Fact(T known, Source who) : value(std::move(known)), source(who) {}
+  // Unknown stays unknown, whoever was asked.
+  Fact(std::optional<T> maybe, Source who)
+      : value(std::move(maybe)), source(value ? who : Source::none) {}
+
+  explicit operator bool() const { return value.has_value(); }
+  const T& operator*() const { return *value; }
+  T& operator*() { return *value; }
+  const T* operator->() const { return &*value; }
+  T* operator->() { return &*value; }
+  T value_or(T other) const { return value ? *value : std::move(other); }
+  // Takes the other's value if this one is unknown.
+  void fill_from(const Fact& other) {
+    if (!value)
+      *this = other;
+  }
+  bool operator==(const Fact&) const = default;
+};
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/machine_json.h"
+
+#include "base/json_optional.h"
+#include "base/parse_enum.h"
+#include "topology/validate.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace ncclprobe::topology {
+
+using nlohmann::json;
+
+// The field lists below are the format. A field that is missing keeps its default: unknown.
+#define CODEC(linkage, Type, ...)                                                                  \
+  linkage void to_json(json& nlohmann_json_j, const Type& nlohmann_json_t){                        \
+      NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))} linkage void       \
+  from_json(const json& nlohmann_json_j, Type& nlohmann_json_t) {                                  \
+    const Type nlohmann_json_default_obj{};                                                        \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, __VA_ARGS__))        \
+  }
+
+// linkage of a codec that machine_json.h declares
+#define EXPORTED
+
+#define ENUM_CODEC(Type, what)                                                                     \
+  static void to_json(json& out, Type value) {                                                     \
+    out = std::string(to_string(value));                                                           \
+  }                                                                                                \
+  static void from_json(const json& in, Type& value) {                                             \
+    value = base::value_or_throw(base::parse_enum<Type>(in.get_ref<const std::string&>(), what));  \
+  }
+
+ENUM_CODEC(Source, "source of a fact")
+ENUM_CODEC(RemoteKind, "kind of NVLink's other end")
+ENUM_CODEC(NicKind, "kind of network")
+ENUM_CODEC(PciKind, "kind of PCI device")
+ENUM_CODEC(PciDetail, "detail of a PCI tree")
+ENUM_CODEC(PciOrigin, "origin of a PCI device")
+ENUM_CODEC(P2pStatus, "P2P status")
+ENUM_CODEC(DeviceKind, "kind of device")
+
+template <typename T>
+void to_json(json& out, const Fact<T>& fact) {
+  if (fact)
+    out = {{"value", *fact}, {"source", fact.source}};
+  else
+    out = nullptr;
+}
+
+template <typename T>
+void from_json(const json& in, Fact<T>& fact) {
+  if (in.is_null()) {
+    fact = {};
+    return;
+  }
+  fact = Fact<T>(in.at("value").get<T>(), in.at("source").get<Source>());
+}
+
+static void to_json(json& out, const Path& path) {
+  out = path.label();
+}
+
+static void from_json(const json& in, Path& path) {
+  const auto& label = in.get_ref<const std::string&>();
+  auto parsed = parse_path_label(label);
+  if (!parsed)
+    base::raise(base::Errc::invalid_argument, "'{}' is not a path label", label);
+  path = *parsed;
+}
+
+CODEC(static, NvLink, number, version, active, gb_per_s, remote, remote_bus_id, remote_number)
+CODEC(static, Fabric, state, status, cluster_uuid, clique, health)
+CODEC(static, PcieLink, generation_now, generation_gpu_max, generation_slot_max, width_now,
+      width_gpu_max, width_slot_max)
+CODEC(EXPORTED, Gpu, index, bus_id, name, uuid, compute_capability, multiprocessors, memory_bytes,
+      ecc_now, ecc_pending, mig_now, mig_pending, persistence, sm_clock_mhz, sm_clock_max_mhz,
+      memory_clock_mhz, memory_clock_max_mhz, power_limit_w, power_limit_max_w, pcie, numa_node,
+      cpu_affinity, nvlinks, fabric, gpudirect, rank)
+CODEC(static, Nic, index, name, bus_id, port, kind, up, gbit_per_s, numa_node, gpudirect, guid,
+      latency_us, most_connections)
+CODEC(static, PciDevice, bus_id, parent, kind, origin, name, pci_class, vendor, device,
+      subsystem_vendor, subsystem_device, gt_per_s, width, gt_per_s_max, width_max, numa_node,
+      host_bridge)
+CODEC(static, NumaNode, index, cpus, memory_bytes, distances)
+CODEC(static, Cpu, architecture, vendor, family, model, name, sockets)
+CODEC(static, P2pCapability, from, to, read, write, atomics, nvlink, can_access)
+CODEC(static, DeviceRef, kind, index)
+CODEC(static, StatedPath, a, b, path, source)
+CODEC(EXPORTED, Host, name, id, driver_version, cuda_driver_version, virtual_machine, cpu, numa,
+      pci, pci_detail, gpus, nics, p2p, stated_paths)
+CODEC(EXPORTED, Machine, hosts)
+
+static constexpr const char* k_version_key = "ncclprobe_topology";
+static constexpr int k_version = 1;
+
+std::string write_machine_json(const Machine& machine) {
+  nlohmann::ordered_json document;
+  document[k_version_key] = k_version;
+  document["hosts"] = json(machine).at("hosts");
+  // Names from devices and files may hold bytes that are no UTF-8.
+  return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+base::Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
+  try {
+    json document = json::parse(text);
+    if (!document.is_object() || !document.contains(k_version_key))
+      return base::fail(base::Errc::invalid_argument,
+                        "{}: this JSON is not a topology: it has no \"{}\"", name, k_version_key);
+    if (document.at(k_version_key) != k_version)
+      return base::fail(base::Errc::invalid_argument,
+                        "{}: topology format {}; this program reads {}", name,
+                        document.at(k_version_key).dump(), k_version);
+    auto machine = document.get<Machine>();
+    NCCLPROBE_TRY(validate(machine, name));
+    return machine;
+  } catch (const json::parse_error& error) {
+    auto line =
+        std::count(text.begin(),
+                   text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size())),
+                   '\n') +
+        1;
+    return base::fail(base::Errc::invalid_argument, "{}:{}: {}", name, line, error.what());
+  } catch (const json::exception& error) {
+    return base::fail(base::Errc::invalid_argument, "{}: {}", name, error.what());
+  } catch (const base::Exception& error) {
+    return base::fail(base::Errc::invalid_argument, "{}: {}", name, error.error().text());
+  }
+}
+
+} // namespace ncclprobe::topology
