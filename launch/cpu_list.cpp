@@ -3,12 +3,11 @@
 
 #include "launch/cpu_list.h"
 
+#include "base/number_list.h"
 #include "launch/affinity.h"
-#include "model/outcome.h"
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <fstream>
 
 namespace ncclprobe::launch {
@@ -23,30 +22,6 @@ std::string first_line(const std::filesystem::path& path) {
 
 } // namespace
 
-std::vector<int> parse_cpu_list(std::string_view text) {
-  std::vector<int> cpus;
-  const char* at = text.data();
-  const char* end = text.data() + text.size();
-  while (at != end) {
-    int first = 0;
-    auto [after, error] = std::from_chars(at, end, first);
-    int last = first;
-    if (error == std::errc{} && after != end && *after == '-') {
-      auto range = std::from_chars(after + 1, end, last);
-      after = range.ptr;
-      error = range.ec;
-    }
-    bool at_comma = after != end && *after == ',';
-    if (error != std::errc{} || first < 0 || last < first || last >= k_most_cpus ||
-        (after != end && !at_comma))
-      return {};
-    for (int cpu = first; cpu <= last; ++cpu)
-      cpus.push_back(cpu);
-    at = at_comma ? after + 1 : after;
-  }
-  return cpus;
-}
-
 std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::path& sysfs) {
   // sysfs has four digits for the domain and small letters.
   std::size_t colon = bus_id.find(':');
@@ -59,11 +34,11 @@ std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::pat
   std::string node = first_line(device / "numa_node");
   if (node.empty() || node.front() == '-') // -1: the firmware does not say
     return {};
-  return parse_cpu_list(first_line(device / "local_cpulist"));
+  return base::parse_number_list(first_line(device / "local_cpulist"));
 }
 
 std::string allowed_cpus(pid_t pid) {
-  return model::format_ranks(affinity_of(pid));
+  return base::format_number_list(affinity_of(pid));
 }
 
 } // namespace ncclprobe::launch

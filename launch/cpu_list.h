@@ -4,15 +4,10 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
-// CPUs as the kernel lists them: "0-15,32-47".
 namespace ncclprobe::launch {
-
-// Empty if it cannot be read.
-std::vector<int> parse_cpu_list(std::string_view text);
 
 // The CPUs of the NUMA node that a PCI device belongs to. Empty if that is not known. `bus_id` as
 // CUDA and NVML write it, "00000000:1B:00.0".

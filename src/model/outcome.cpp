@@ -3,6 +3,8 @@
 
 #include "model/outcome.h"
 
+#include "base/number_list.h"
+
 #include <algorithm>
 
 namespace ncclprobe::model {
@@ -21,18 +23,7 @@ Outcome worse(Outcome a, const Outcome& b) {
 }
 
 std::string format_ranks(std::vector<int> ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
-      ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[i]);
-    if (last > i)
-      text += fmt::format("{}{}", last > i + 1 ? "-" : ",", ranks[last]);
-    i = last + 1;
-  }
-  return text;
+  return base::format_number_list(std::move(ranks));
 }
 
 } // namespace ncclprobe::model

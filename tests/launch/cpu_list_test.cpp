@@ -11,7 +11,6 @@
 
 using namespace ncclprobe;
 using launch::cpus_near;
-using launch::parse_cpu_list;
 
 namespace {
 
@@ -28,13 +27,6 @@ struct Machine {
 };
 
 } // namespace
-
-TEST_CASE("lists of CPUs are read as the kernel writes them") {
-  CHECK(parse_cpu_list("0-2,8,10-11") == std::vector<int>{0, 1, 2, 8, 10, 11});
-  CHECK(parse_cpu_list("").empty());
-  for (const char* nonsense : {"x", "1-", "3-1", "1;2", "0-99999999", "-1"})
-    CHECK(parse_cpu_list(nonsense).empty());
-}
 
 TEST_CASE("a GPU's CPUs are those of its NUMA node, however its bus id is written") {
   Machine machine("1", "4-7");

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Numbers as the kernel lists CPUs and as people list ranks: "0-15,32-47".
+namespace ncclprobe::base {
+
+// The most CPUs that Linux is built for: no list holds a greater number.
+inline constexpr int k_most_in_list = 8192;
+
+// In the order given; empty if it is no such list.
+std::vector<int> parse_number_list(std::string_view text);
+
+// Ascending; two neighbours stay apart, "4,5".
+std::string format_number_list(std::vector<int> numbers);
+
+} // namespace ncclprobe::base

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one whose
+// links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that has only
+// what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked directly and
+// the driver tells no rates.
+#include "nvidia/nvml_api.h"
+
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+struct nvmlDevice_st {
+  const char* bus_id;
+  const char* name;
+  int links;        // that it has; 0: the question is not supported
+  int active_links; // of these
+  unsigned pcie_generation;
+  unsigned pcie_width;
+  unsigned numa_node;
+};
+
+namespace {
+
+constexpr nvmlReturn_t k_invalid_argument = NVML_ERROR_INVALID_ARGUMENT;
+constexpr nvmlReturn_t k_not_supported = NVML_ERROR_NOT_SUPPORTED;
+constexpr nvmlReturn_t k_not_found = 6;
+
+nvmlDevice_st devices[] = {
+    {"00000000:1B:00.0", "NVIDIA H200", 18, 18, 5, 16, 0},
+    {"00000000:43:00.0", "NVIDIA H200", 18, 17, 1, 8, 1},
+    {"00000000:9A:00.0", "Tesla T4", 0, 0, 3, 16, 1},
+};
+
+template <typename T>
+nvmlReturn_t answer(T* out, T value) {
+  *out = value;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t text(char* out, unsigned length, const char* value) {
+  std::snprintf(out, length, "%s", value);
+  return NVML_SUCCESS;
+}
+
+bool same_bus(const char* asked, const char* known) {
+  // Callers may leave out digits of the domain and write small letters.
+  std::size_t length = std::strlen(asked);
+  return length >= 7 && strcasecmp(asked + length - 7, known + std::strlen(known) - 7) == 0;
+}
+
+bool capable(nvmlDevice_t device) { // the third GPU has nothing that can be asked for
+  return device != &devices[2];
+}
+
+} // namespace
+
+extern "C" {
+
+nvmlReturn_t nvmlInit_v2() {
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlShutdown() {
+  return NVML_SUCCESS;
+}
+const char* nvmlErrorString(nvmlReturn_t) {
+  return "fake";
+}
+nvmlReturn_t nvmlSystemGetNVMLVersion(char* out, unsigned length) {
+  return text(out, length, "13.580.0");
+}
+nvmlReturn_t nvmlSystemGetDriverVersion(char* out, unsigned length) {
+  return text(out, length, "580.0");
+}
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
+  for (nvmlDevice_st& one : devices)
+    if (same_bus(bus_id, one.bus_id))
+      return answer(device, &one);
+  return k_not_found;
+}
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t* memory) {
+  *memory = {150754820096ULL, 150000000000ULL, 754820096ULL};
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link,
+                                      nvmlEnableState_t* active) {
+  if (device->links == 0)
+    return k_not_supported;
+  if (link >= static_cast<unsigned>(device->links))
+    return k_invalid_argument;
+  *active = static_cast<int>(link) < device->active_links ? NVML_FEATURE_ENABLED
+                                                           : NVML_FEATURE_DISABLED;
+  return NVML_SUCCESS;
+}
+
+#ifndef FAKE_NVML_OLD
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
+  return answer(count, static_cast<unsigned>(std::size(devices)));
+}
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+  return index < std::size(devices) ? answer(device, &devices[index]) : k_invalid_argument;
+}
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* out, unsigned length) {
+  return text(out, length, device->name);
+}
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* out, unsigned length) {
+  char uuid[64];
+  std::snprintf(uuid, sizeof uuid, "GPU-%08x-0000-0000-0000-000000000000",
+                static_cast<unsigned>(device - devices));
+  return text(out, length, uuid);
+}
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+  *pci = {};
+  std::snprintf(pci->busId, sizeof pci->busId, "%s", device->bus_id);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
+  *major = capable(device) ? 9 : 7;
+  *minor = capable(device) ? 0 : 5;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* current,
+                                  nvmlEnableState_t* pending) {
+  if (!capable(device))
+    return k_not_supported;
+  *current = device == &devices[0] ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+  *pending = NVML_FEATURE_ENABLED;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
+  if (!capable(device))
+    return k_not_supported;
+  *current = *pending = device == &devices[0] ? 0 : 1;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
+  return answer(mhz, type == NVML_CLOCK_SM ? 345U : 2619U);
+}
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
+  return answer(mhz, type == NVML_CLOCK_SM ? 1980U : 3201U);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
+  return answer(generation, device->pcie_generation);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned* width) {
+  return answer(width, device->pcie_width);
+}
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
+  return answer(generation, capable(device) ? 5U : 3U);
+}
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t, unsigned* width) {
+  return answer(width, 16U);
+}
+nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
+  return answer(generation, capable(device) ? 5U : 3U);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* version) {
+  return link < static_cast<unsigned>(device->links) ? answer(version, 6U) : k_invalid_argument;
+}
+#ifdef FAKE_NVML_BRIDGE
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned,
+                                                 nvmlIntNvLinkDeviceType_t* type) {
+  return answer<int>(type, NVML_NVLINK_DEVICE_TYPE_GPU);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned,
+                                                 nvmlPciInfo_t* pci) {
+  return nvmlDeviceGetPciInfo_v3(device == &devices[0] ? &devices[1] : &devices[0], pci);
+}
+#else
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned,
+                                                 nvmlIntNvLinkDeviceType_t* type) {
+  return answer<int>(type, NVML_NVLINK_DEVICE_TYPE_SWITCH);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned link, nvmlPciInfo_t* pci) {
+  *pci = {};
+  std::snprintf(pci->busId, sizeof pci->busId, "00000000:%02X:00.0", 5 + link % 4);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
+  for (int i = 0; i < count; ++i) {
+    bool known = values[i].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED && device->links > 0;
+    values[i].nvmlReturn = known ? NVML_SUCCESS : k_not_supported;
+    values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    values[i].value.ullVal = 0xdeadbeef00000000ULL; // NVML leaves the upper half as it was
+    values[i].value.uiVal = 26562;
+  }
+  return NVML_SUCCESS;
+}
+#endif
+nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfo_v2_t* info) {
+  if (info->version != nvmlGpuFabricInfo_v2)
+    return k_invalid_argument;
+  if (!capable(device))
+    return k_not_supported;
+  info->state = NVML_GPU_FABRIC_STATE_COMPLETED;
+  info->status = NVML_SUCCESS;
+  info->cliqueId = 7;
+  info->healthMask = device == &devices[0] ? 0b10U : 0b01U; // bandwidth: not degraded, degraded
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned words, unsigned long* set) {
+  std::memset(set, 0, words * sizeof *set);
+  set[0] = device->numa_node == 0 ? 0x00ffUL : 0xff00UL;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned words, unsigned long* set,
+                                         nvmlAffinityScope_t) {
+  std::memset(set, 0, words * sizeof *set);
+  set[0] = 1UL << device->numa_node;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t one, nvmlDevice_t other,
+                                                 nvmlGpuTopologyLevel_t* level) {
+  return answer<int>(level, one->numa_node == other->numa_node ? NVML_TOPOLOGY_NODE
+                                                                : NVML_TOPOLOGY_SYSTEM);
+}
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
+                                    nvmlGpuP2PCapsIndex_t index, nvmlGpuP2PStatus_t* status) {
+  if (!capable(one) || !capable(other))
+    return answer<int>(status, NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED);
+  return answer<int>(status, index == NVML_P2P_CAPS_INDEX_ATOMICS ? NVML_P2P_STATUS_NOT_SUPPORTED
+                                                                   : NVML_P2P_STATUS_OK);
+}
+#endif // FAKE_NVML_OLD
+
+} // extern "C"
