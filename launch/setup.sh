@@ -16,6 +16,7 @@ packages_build=(
   libhwloc-dev
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev
+  libre2-dev
 )
 # To build and run the tests and benchmarks.
 packages_test=(

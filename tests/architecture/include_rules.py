@@ -22,6 +22,7 @@ VENDORS = {
     "cublas": r"cublas\w*\.h$",
     "hwloc": r"hwloc\.h$|hwloc/",
     "boost": r"boost/",
+    "re2": r"re2/",
 }
 # Libraries that any folder may use; the build links them where they are needed.
 GENERAL = r"(fmt|spdlog|tl|nlohmann|CLI|toml\+\+)/"

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "knowledge/compute_capability.h"
+#include "knowledge/pytorch_wheels.h"
+#include "knowledge/version_number.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Whether driver, CUDA runtime, compiled code and GPU fit each other. Pure: versions and lists in,
+// verdicts out. Sources: cuda_minor, cuda_forward, cuda_platform and ptx_isa in data/sources.json.
+namespace ncclprobe::knowledge {
+
+enum class DriverVerdict {
+  full,           // all features of the runtime
+  minor_compat,   // runs, without what needs the newer driver
+  forward_compat, // runs by a cuda-compat libcuda
+  insufficient,   // error 35 at the first CUDA call
+  unknown,        // the tables do not know this runtime
+};
+
+struct DriverFit {
+  DriverVerdict verdict = DriverVerdict::unknown;
+  std::optional<VersionNumber> full;  // driver that the runtime comes with
+  std::optional<VersionNumber> least; // oldest driver that runs it at all
+  std::string meaning;                // one sentence
+};
+
+// Is the libcuda that the process loads the one of a cuda-compat package?
+enum class LoadedDriver { system, compat_package };
+
+DriverFit judge_driver(const VersionNumber& driver, const VersionNumber& cuda_runtime,
+                       LoadedDriver loaded = LoadedDriver::system);
+
+enum class CodeVerdict {
+  native,     // machine code for exactly this GPU
+  same_major, // machine code for a smaller minor of its major
+  ptx_jit,    // the driver compiles PTX when the program starts, if it knows that PTX version
+  none,       // "no kernel image is available for execution on the device"
+};
+
+struct CodeFit {
+  CodeVerdict verdict = CodeVerdict::none;
+  std::optional<CodeTarget> via; // what runs
+};
+
+// Does machine code for this target run on the GPU? Does its PTX?
+bool cubin_runs_on(const CodeTarget& cubin, const ComputeCapability& gpu);
+bool ptx_serves(const CodeTarget& ptx, const ComputeCapability& gpu);
+
+// What of a library's code a GPU would run.
+CodeFit judge_code(const ComputeCapability& gpu, std::span<const CodeTarget> cubins,
+                   std::span<const CodeTarget> ptx);
+
+// Why nothing runs: code for newer GPUs only, for older ones only, or neither.
+enum class Misfit { gpu_too_old, gpu_too_new, gap };
+// To be asked only where judge_code() says none.
+Misfit why_no_code(const ComputeCapability& gpu, std::span<const CodeTarget> cubins,
+                   std::span<const CodeTarget> ptx);
+
+// From when and until when software serves a GPU.
+struct SupportHorizon {
+  std::string architecture;                  // "Hopper"; empty: not in the tables
+  std::optional<VersionNumber> first_cuda;   // that compiles for it
+  std::optional<VersionNumber> last_cuda;    // absent: still does, as far as the tables know
+  std::optional<VersionNumber> first_driver; // branch: 520 for r520
+  const PytorchWheel* first_wheel = nullptr; // that has code for it, native or of its major
+  const PytorchWheel* last_wheel = nullptr;  // newest that still has
+  std::vector<std::string> newest_without;   // tags of the newest release that have no code for it
+};
+SupportHorizon support_horizon(const ComputeCapability& gpu);
+
+constexpr auto enum_names(DriverVerdict) {
+  return std::to_array<std::pair<DriverVerdict, std::string_view>>(
+      {{DriverVerdict::full, "full"},
+       {DriverVerdict::minor_compat, "minor_compat"},
+       {DriverVerdict::forward_compat, "forward_compat"},
+       {DriverVerdict::insufficient, "insufficient"},
+       {DriverVerdict::unknown, "unknown"}});
+}
+constexpr auto enum_names(CodeVerdict) {
+  return std::to_array<std::pair<CodeVerdict, std::string_view>>(
+      {{CodeVerdict::native, "native"},
+       {CodeVerdict::same_major, "same_major"},
+       {CodeVerdict::ptx_jit, "ptx_jit"},
+       {CodeVerdict::none, "none"}});
+}
+
+} // namespace ncclprobe::knowledge

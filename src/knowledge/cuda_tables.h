@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "knowledge/compute_capability.h"
+#include "knowledge/version_number.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// CUDA toolkits, the drivers they come with and need, and the GPUs they compile for.
+namespace ncclprobe::knowledge {
+
+struct Toolkit {
+  std::string name;                             // "12.1", "12.2U1"
+  VersionNumber version;                        // major and minor
+  std::optional<VersionNumber> driver_packaged; // of Linux; absent: not sourced
+  std::string note;
+};
+const std::vector<Toolkit>& cuda_toolkits(); // oldest first
+
+// The packaged driver of the first release of this CUDA version, in which all of its features are
+// there. Nothing if it is not known.
+std::optional<VersionNumber> full_driver(const VersionNumber& cuda);
+
+// The oldest driver that runs programs of a CUDA major, with fewer features (minor-version
+// compatibility, from 11 on). Nothing for majors that have none or are not known.
+std::optional<VersionNumber> minor_compatibility_driver(int cuda_major);
+
+// A target of nvcc, and when it came and went.
+struct CudaTarget {
+  CodeTarget target;
+  std::string architecture;                         // "Ada"
+  std::optional<VersionNumber> first_cuda;          // absent: not sourced
+  std::optional<VersionNumber> first_driver_branch; // 520 for r520
+  std::optional<VersionNumber> last_cuda;           // absent: not dropped so far, or not sourced
+  std::string note;
+  std::vector<std::string> sources;
+};
+const std::vector<CudaTarget>& cuda_targets();
+const CudaTarget* cuda_target(const ComputeCapability& capability);
+
+} // namespace ncclprobe::knowledge

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "knowledge/document.h"
+
+#include "knowledge/json_fields.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ncclprobe::knowledge {
+
+nlohmann::json section(std::string_view name, const char* part) {
+  std::string_view text = embedded_text(name);
+  if (text.empty())
+    throw std::logic_error("no embedded document " + std::string(name));
+  return nlohmann::json::parse(text).at(part);
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> all = [] {
+    std::vector<Source> made;
+    const nlohmann::json parsed = section("sources", "sources");
+    for (const auto& [key, value] : parsed.items())
+      made.push_back({key, text_of(value, "url"), text_of(value, "what"), text_of(value, "grade")});
+    return made;
+  }();
+  return all;
+}
+
+std::string source_text(const std::string& key) {
+  auto found = std::find_if(sources().begin(), sources().end(),
+                            [&](const Source& one) { return one.key == key; });
+  if (found == sources().end())
+    return key;
+  return found->url.empty() ? found->what : found->url;
+}
+
+const std::string& tables_date() {
+  static const std::string date = section("cuda", "date");
+  return date;
+}
+
+} // namespace ncclprobe::knowledge

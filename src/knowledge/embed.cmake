@@ -1,0 +1,23 @@
+# Writes a C++ file that holds text files as string literals:
+#   cmake -DOUTPUT=x.cpp "-DFILES=a.json;b.json" -P embed.cmake
+set(code "// Made by src/knowledge/embed.cmake from src/knowledge/data.\n#include \"knowledge/document.h\"\n\n")
+string(APPEND code "namespace ncclprobe::knowledge {\n\nstd::string_view embedded_text(std::string_view name) {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  if(text MATCHES "\\)text\"")
+    message(FATAL_ERROR "${file}: holds the end mark of a raw string")
+  endif()
+  # Compilers need not take literals above 64 KiB; neighbours are joined.
+  string(LENGTH "${text}" length)
+  string(APPEND code "  if (name == \"${name}\")\n    return\n")
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 30000 piece)
+    string(APPEND code "R\"text(${piece})text\"\n")
+    math(EXPR at "${at} + 30000")
+  endwhile()
+  string(APPEND code "      ;\n")
+endforeach()
+string(APPEND code "  return {};\n}\n\n} // namespace ncclprobe::knowledge\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "knowledge/compute_capability.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What is published about GPU models, compute capabilities and links. GB/s are 1e9 bytes a second
+// in ONE direction unless the name says total. An absent value is not sourced: unknown, never zero
+// or no.
+namespace ncclprobe::knowledge {
+
+struct NvlinkFacts {
+  bool present = false;
+  std::string generation; // "4", "3 (GA102)"
+  std::optional<int> links;
+  std::optional<double> gb_per_s;
+  std::optional<double> total_gb_per_s; // both directions, as vendors print it
+  std::string via;                      // "SXM5, NVSwitch", "2-GPU bridges only"
+};
+
+struct GpuModel {
+  std::string name; // "A100 SXM4 80GB"
+  ComputeCapability capability;
+  std::string architecture;
+  std::optional<double> memory_gb;
+  std::string memory_type;
+  std::optional<double> memory_gb_per_s;
+  std::optional<int> pcie_generation;
+  std::optional<int> pcie_width;
+  std::optional<double> pcie_gb_per_s; // theoretical
+  std::optional<NvlinkFacts> nvlink;   // absent: not sourced
+  std::string host_link;               // "NVLink-C2C"; empty: PCIe or not sourced
+  std::optional<double> host_link_gb_per_s;
+  std::optional<double> power_w;
+  std::string form_factor;
+  std::vector<std::string> pci_device_ids; // "2335", upper case
+  std::string note;
+  std::vector<std::string> sources;
+};
+const std::vector<GpuModel>& gpu_models();
+
+// Models that a name can mean, best first: "T4", "NVIDIA A100-SXM4-80GB" (as the driver prints it),
+// "h100". Several if the name leaves open which (memory size, SXM or PCIe); none if it is unknown.
+std::vector<const GpuModel*> find_gpu_models(std::string_view name);
+
+// By PCI device id, as in "0x2335" or "0x233510DE" (NVML puts the vendor behind it). nullptr if
+// unknown.
+const GpuModel* gpu_model_of_device(std::string_view pci_device_id);
+
+// What a compute capability brings.
+struct GpuFeatures {
+  std::vector<ComputeCapability> capabilities;
+  std::string tensor_core_generation;    // empty: not sourced
+  std::vector<std::string> tensor_types; // "FP16", "TF32"; empty: no tensor cores
+  std::optional<bool> bf16_ops;
+  std::optional<bool> tf32;
+  std::optional<bool> fp8;
+  std::optional<bool> fp4;
+  std::optional<bool> async_copy;
+  std::optional<bool> tma;
+  std::optional<bool> clusters;
+  std::optional<bool> multicast; // the instructions are there; whether NVLS works is another matter
+  std::optional<int> shared_memory_kb; // of a multiprocessor
+  std::string note;
+  std::vector<std::string> sources;
+};
+// nullptr if the table has no such capability.
+const GpuFeatures* gpu_features(const ComputeCapability& capability);
+
+struct PcieGeneration {
+  int generation = 0;
+  double gt_per_s = 0;
+  double lane_gb_per_s = 0;     // theoretical
+  double nccl_x16_gb_per_s = 0; // what NCCL plans with
+};
+const std::vector<PcieGeneration>& pcie_generations();
+// Theoretical rate of a link in one direction; nothing for an unknown generation.
+std::optional<double> pcie_gb_per_s(int generation, int width);
+
+struct NvlinkGeneration {
+  std::string generation;
+  std::optional<double> link_gb_per_s;
+  std::optional<int> links_most;
+  std::optional<double> gpu_gb_per_s;
+  std::optional<double> nccl_link_gb_per_s; // what NCCL plans with
+  std::vector<std::string> examples;
+  std::string note;
+};
+const std::vector<NvlinkGeneration>& nvlink_generations();
+// Rate of one NVLink of a GPU with this capability, in one direction. Nothing if it has none or is
+// unknown. (GA102, 8.6, has slower links than GA100.)
+std::optional<double> nvlink_gb_per_s(const ComputeCapability& capability);
+
+} // namespace ncclprobe::knowledge

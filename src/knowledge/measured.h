@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Results that others published, by node type. GB/s are 1e9 bytes a second; P2P in one direction,
+// collectives as busbw.
+namespace ncclprobe::knowledge {
+
+struct ReferencePoint {
+  std::uint64_t bytes = 0;
+  double time_us = 0;
+  double busbw_gb_per_s = 0;
+};
+
+// A curve of one collective on one node.
+struct ReferenceCurve {
+  std::string gpu; // as the driver names it
+  std::string nccl;
+  std::string collective; // "all_reduce", "all_to_all"
+  int gpus = 0;
+  std::vector<ReferencePoint> points; // ascending
+};
+const std::vector<ReferenceCurve>& reference_curves();
+// Where the curves are from.
+const std::vector<std::string>& reference_curve_sources();
+
+// One figure: what a large transfer or collective reaches on a kind of node.
+struct ReferenceFigure {
+  std::string gpu;          // a name that find_gpu_models() knows
+  std::string kind;         // "p2p", "p2p_host", "all_reduce", "host_device"
+  int gpus = 0;             // in the collective; 0: any
+  std::optional<bool> nvls; // absent: does not matter or is not told
+  std::string link;         // "nvlink", "pcie", "c2c"
+  std::uint64_t bytes = 0;  // 0: large
+  double low_gb_per_s = 0;  // of what was reported
+  double high_gb_per_s = 0;
+  std::optional<double> threshold_gb_per_s; // below it a published health check fails the node
+  std::string note;
+  std::string source;
+};
+const std::vector<ReferenceFigure>& reference_figures();
+
+} // namespace ncclprobe::knowledge

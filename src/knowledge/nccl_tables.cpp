@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "knowledge/nccl_tables.h"
+
+#include "knowledge/document.h"
+#include "knowledge/json_fields.h"
+
+namespace ncclprobe::knowledge {
+
+const std::vector<NcclRelease>& nccl_releases() {
+  static const std::vector<NcclRelease> all = [] {
+    std::vector<NcclRelease> made;
+    for (const auto& one : section("nccl", "releases"))
+      made.push_back({base::value_or_throw(parse_version(text_of(one, "version"))),
+                      text_of(one, "date"), texts_of(one, "features"), texts_of(one, "watch_out")});
+    return made;
+  }();
+  return all;
+}
+
+const std::vector<NcclDefaultBuild>& nccl_default_builds() {
+  static const std::vector<NcclDefaultBuild> all = [] {
+    std::vector<NcclDefaultBuild> made;
+    for (const auto& one : section("nccl", "default_builds"))
+      made.push_back(
+          {text_of(one, "built_with"), targets_of(one, "cubin"), targets_of(one, "ptx")});
+    return made;
+  }();
+  return all;
+}
+
+const std::vector<FeatureChain>& feature_chains() {
+  static const std::vector<FeatureChain> all = [] {
+    std::vector<FeatureChain> made;
+    for (const auto& one : section("nccl", "feature_chains"))
+      made.push_back({text_of(one, "feature"), texts_of(one, "all_of"), text_of(one, "note"),
+                      texts_of(one, "sources")});
+    return made;
+  }();
+  return all;
+}
+
+const std::vector<NcclResultCode>& nccl_result_codes() {
+  static const std::vector<NcclResultCode> all = [] {
+    std::vector<NcclResultCode> made;
+    for (const auto& one : section("nccl", "result_codes"))
+      made.push_back({text_of(one, "code"), text_of(one, "text"), optional_of<int>(one, "value")});
+    return made;
+  }();
+  return all;
+}
+
+} // namespace ncclprobe::knowledge

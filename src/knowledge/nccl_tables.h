@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "knowledge/compute_capability.h"
+#include "knowledge/version_number.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::knowledge {
+
+struct NcclRelease {
+  VersionNumber version;
+  std::string date;
+  std::vector<std::string> features;
+  std::vector<std::string> watch_out;
+};
+const std::vector<NcclRelease>& nccl_releases(); // oldest first
+
+// What NCCL's makefile compiles for, by the CUDA it is built with. Distributors may narrow it.
+struct NcclDefaultBuild {
+  std::string built_with; // "CUDA 12.8 - 12.9"
+  std::vector<CodeTarget> cubins;
+  std::vector<CodeTarget> ptx;
+};
+const std::vector<NcclDefaultBuild>& nccl_default_builds();
+
+// A feature that works only if every link of its chain is there.
+struct FeatureChain {
+  std::string feature;
+  std::vector<std::string> links; // "CC >= 9.0", "NCCL >= 2.17 built with CUDA >= 12.1"
+  std::string note;
+  std::vector<std::string> sources;
+};
+const std::vector<FeatureChain>& feature_chains();
+
+struct NcclResultCode {
+  std::string name; // "ncclSystemError"
+  std::string text;
+  std::optional<int> value;
+};
+const std::vector<NcclResultCode>& nccl_result_codes();
+
+} // namespace ncclprobe::knowledge

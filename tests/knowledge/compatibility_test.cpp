@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "knowledge/compatibility.h"
+#include "knowledge/nccl_tables.h"
+
+#include "support/catch.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace ncclprobe::knowledge {
+namespace {
+
+nlohmann::json vectors() {
+  std::ifstream file(NCCLPROBE_SOURCE_DIR "/tests/knowledge/vectors.json");
+  return nlohmann::json::parse(file);
+}
+
+ComputeCapability capability(std::string_view text) {
+  return base::value_or_throw(parse_compute_capability(text));
+}
+
+VersionNumber version(std::string_view text) {
+  return base::value_or_throw(parse_version(text));
+}
+
+std::vector<CodeTarget> targets(std::initializer_list<std::string_view> texts) {
+  std::vector<CodeTarget> all;
+  for (std::string_view one : texts)
+    all.push_back(base::value_or_throw(parse_code_target(one)));
+  return all;
+}
+
+template <typename T>
+std::string_view name_of(T value) {
+  for (const auto& [candidate, name] : enum_names(T{}))
+    if (candidate == value)
+      return name;
+  return "?";
+}
+
+void check_code(const nlohmann::json& vector, const CodeFit& fit) {
+  CHECK(name_of(fit.verdict) == vector.at("expect").get<std::string>());
+  std::string via = fit.via ? fit.via->capability.text() : "";
+  CHECK(via == (vector.at("via").is_null() ? "" : vector.at("via").get<std::string>()));
+}
+
+} // namespace
+
+TEST_CASE("every PyTorch wheel of the vectors is judged as worked out by hand") {
+  auto all = vectors().at("wheel");
+  REQUIRE(all.size() == 17);
+  for (const auto& one : all) {
+    INFO(one.dump());
+    const PytorchWheel* wheel =
+        pytorch_wheel(one.at("torch").get<std::string>(), one.at("cuda_tag").get<std::string>());
+
+    REQUIRE(wheel != nullptr);
+    check_code(one,
+               judge_code(capability(one.at("cc").get<std::string>()), wheel->cubins, wheel->ptx));
+  }
+}
+
+TEST_CASE("every default NCCL build of the vectors is judged as worked out by hand") {
+  auto all = vectors().at("nccl_default_build");
+  REQUIRE(all.size() == 12);
+  for (const auto& one : all) {
+    INFO(one.dump());
+    const NcclDefaultBuild* build = nullptr;
+    for (const NcclDefaultBuild& candidate : nccl_default_builds())
+      if (candidate.built_with == one.at("nccl_built_with").get<std::string>())
+        build = &candidate;
+
+    REQUIRE(build != nullptr);
+    check_code(one,
+               judge_code(capability(one.at("cc").get<std::string>()), build->cubins, build->ptx));
+  }
+}
+
+TEST_CASE("every driver of the vectors is judged as worked out by hand") {
+  auto all = vectors().at("driver");
+  REQUIRE(all.size() == 16);
+  for (const auto& one : all) {
+    INFO(one.dump());
+    DriverFit fit = judge_driver(version(one.at("driver").get<std::string>()),
+                                 version(one.at("runtime").get<std::string>()));
+
+    CHECK(name_of(fit.verdict) == one.at("expect").get<std::string>());
+  }
+}
+
+TEST_CASE("a driver that is too old says which one would do") {
+  DriverFit fit = judge_driver(version("515.48.07"), version("12.1"));
+
+  CHECK(fit.least->text() == "525.60.13");
+  CHECK(fit.full->text() == "530.30.02");
+  CHECK_THAT(fit.meaning, ContainsSubstring("525.60.13"));
+}
+
+TEST_CASE("a cuda-compat libcuda helps a driver that is too old, and only that") {
+  CHECK(
+      judge_driver(version("470.129.06"), version("12.1"), LoadedDriver::compat_package).verdict ==
+      DriverVerdict::forward_compat);
+  CHECK(
+      judge_driver(version("535.129.03"), version("12.1"), LoadedDriver::compat_package).verdict ==
+      DriverVerdict::full);
+}
+
+TEST_CASE(
+    "CUDA 11.0 runs on the driver that it came with, which is older than its family's floor") {
+  CHECK(judge_driver(version("450.36.06"), version("11.0")).verdict == DriverVerdict::full);
+  CHECK(judge_driver(version("450.36.05"), version("11.0")).verdict == DriverVerdict::insufficient);
+}
+
+TEST_CASE("what the tables do not know stays unknown") {
+  CHECK(judge_driver(version("999.1"), version("27.0")).verdict == DriverVerdict::unknown);
+  // 13.3's packaged driver was not sourced: enough by the floor, full or not is open.
+  DriverFit fit = judge_driver(version("610.1"), version("13.3"));
+  CHECK_FALSE(fit.full.has_value());
+  CHECK(fit.verdict == DriverVerdict::minor_compat);
+}
+
+TEST_CASE("machine code never runs on a smaller minor or another major") {
+  CHECK(cubin_runs_on(targets({"sm_80"})[0], {8, 9}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_89"})[0], {8, 6}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_90"})[0], {10, 0}));
+}
+
+TEST_CASE("code for one architecture or family stays there") {
+  CHECK(cubin_runs_on(targets({"sm_90a"})[0], {9, 0}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_100a"})[0], {10, 3}));
+  CHECK(cubin_runs_on(targets({"sm_100f"})[0], {10, 3}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_100f"})[0], {10, 1}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_103f"})[0], {10, 0}));
+  CHECK_FALSE(cubin_runs_on(targets({"sm_100f"})[0], {12, 0}));
+  CHECK(ptx_serves(targets({"compute_90"})[0], {12, 0}));
+  CHECK_FALSE(ptx_serves(targets({"compute_90a"})[0], {10, 0}));
+  CHECK_FALSE(ptx_serves(targets({"compute_120"})[0], {10, 0}));
+  CHECK(ptx_serves(targets({"compute_120f"})[0], {12, 1}));
+}
+
+TEST_CASE("a GPU without code is told apart as too new, too old or in between") {
+  auto cubins = targets({"sm_80", "sm_90"});
+  CHECK(judge_code({12, 0}, cubins, {}).verdict == CodeVerdict::none);
+  CHECK(why_no_code({12, 0}, cubins, {}) == Misfit::gpu_too_new);
+  CHECK(why_no_code({7, 5}, cubins, {}) == Misfit::gpu_too_old);
+  CHECK(why_no_code({9, 0}, targets({"sm_80", "sm_100"}), {}) == Misfit::gap);
+}
+
+TEST_CASE("the support horizon names the first and the last software for a GPU") {
+  SupportHorizon ampere = support_horizon({8, 0});
+  CHECK(ampere.first_cuda->text() == "11.0");
+  CHECK(ampere.first_driver->text() == "445");
+  CHECK_FALSE(ampere.last_cuda.has_value());
+  CHECK(ampere.first_wheel->name() == "1.7.1+cu110");
+
+  SupportHorizon rtx50 = support_horizon({12, 0});
+  CHECK(rtx50.first_cuda->text() == "12.8");
+  CHECK(rtx50.first_wheel->name() == "2.7+cu128");
+  CHECK(rtx50.newest_without == std::vector<std::string>{"cu126"});
+
+  SupportHorizon volta = support_horizon({7, 0});
+  CHECK(volta.last_cuda->text() == "12.9");
+  CHECK(volta.newest_without == std::vector<std::string>{"cu130", "cu132"});
+}
+
+} // namespace ncclprobe::knowledge
