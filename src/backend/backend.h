@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "model/data_pattern.h"
 #include "model/record.h"
+#include "model/schedule.h"
 #include "model/trial.h"
 
 #include <cstdint>
@@ -68,6 +69,32 @@ public:
                            const model::Expectation&) = 0;
   virtual void read(std::uint64_t offset, std::span<std::byte> into) = 0;
   virtual void write(std::uint64_t offset, std::span<const std::byte> from) = 0;
+  // What another process of this host needs to map it (Device::map_shared); stays the same as long
+  // as the buffer lives.
+  virtual std::string share() {
+    base::raise(base::Errc::unsupported, "this memory cannot be shared with other processes");
+  }
+};
+
+struct Place {
+  Buffer& buffer;
+  std::uint64_t offset = 0;
+};
+
+struct CopyCall {
+  Place from;
+  Place to;
+  std::uint64_t bytes = 0;
+  model::CopyMeans means = model::CopyMeans::copy_engine;
+};
+
+// A walk along a chain of pointers (model::ChaseOp).
+struct ChaseCall {
+  Place through;
+  std::uint64_t bytes = 0;
+  std::uint64_t stride_bytes = 0;
+  std::uint64_t hops = 0;
+  Place result; // on the stream's device
 };
 
 class Stream {
@@ -76,18 +103,24 @@ public:
   virtual void record(Event&) = 0;
   virtual void wait(Event&) = 0;                    // on the latest record() before this call
   virtual void spin(std::uint64_t duration_ns) = 0; // keeps the stream busy
-  virtual void copy(Buffer& from, std::uint64_t from_offset, Buffer& to, std::uint64_t to_offset,
-                    std::uint64_t bytes) = 0;
+  // Between any two buffers that the process has. The stream's device drives it.
+  virtual void copy(const CopyCall&) = 0;
+  // Throws Errc::unsupported, with the reason, if it cannot. Asked before a cell starts, and does
+  // what has to be done once between two devices.
+  virtual void prepare(const CopyCall& call) {
+    if (call.means != model::CopyMeans::copy_engine)
+      base::raise(base::Errc::unsupported, "this backend has no copies of kind {}",
+                  to_string(call.means));
+  }
+  virtual void chase(const ChaseCall& call) { prepare(call); }
+  virtual void prepare(const ChaseCall&) {
+    base::raise(base::Errc::unsupported, "this backend cannot follow pointers through memory");
+  }
   virtual void mark(std::string_view label) = 0;
   // Everything enqueued so far is done. Throws what went wrong in the stream. May wait a moment for
   // it (at most a millisecond), so that a caller who polls does not take the CPU from the work
   // itself.
   virtual bool idle() = 0;
-};
-
-struct Place {
-  Buffer& buffer;
-  std::uint64_t offset = 0;
 };
 
 struct CollectiveCall {
@@ -133,6 +166,20 @@ public:
   virtual std::unique_ptr<Buffer> allocate_registrable(std::uint64_t) {
     base::raise(base::Errc::unsupported,
                 "this backend has no memory that is registered with communicators");
+  }
+  // Memory of the host, close to this device; `memory` is pinned_host or pageable_host.
+  virtual std::unique_ptr<Buffer> allocate_on_host(std::uint64_t, model::Memory) {
+    base::raise(base::Errc::unsupported, "this backend's devices have no memory beside the host's");
+  }
+  // Memory that other processes may map, if allocate()'s is not good enough for that.
+  virtual std::unique_ptr<Buffer> allocate_shared(std::uint64_t) {
+    base::raise(base::Errc::unsupported, "this backend shares no memory between processes");
+  }
+  // A buffer of another process of this host, as this device reaches it. `handle` is of share().
+  // The other process keeps it for as long.
+  virtual std::unique_ptr<Buffer> map_shared(const std::string& /*handle*/,
+                                             std::uint64_t /*bytes*/) {
+    base::raise(base::Errc::unsupported, "this backend shares no memory between processes");
   }
   // Clocks, temperature, power now; rank and times are the caller's to fill in. Absent where there
   // is nothing to read. The one call that any thread may make, at any time.

@@ -173,10 +173,10 @@ void HostStream::spin(std::uint64_t duration_ns) {
            nullptr, AfterError::dropped});
 }
 
-void HostStream::copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
-                      std::uint64_t to_offset, std::uint64_t bytes) {
-  auto source = static_cast<HostBuffer&>(from).share(from_offset, bytes);
-  auto target = static_cast<HostBuffer&>(to).share(to_offset, bytes);
+void HostStream::copy(const backend::CopyCall& call) {
+  auto bytes = call.bytes;
+  auto source = static_cast<HostBuffer&>(call.from.buffer).share(call.from.offset, bytes);
+  auto target = static_cast<HostBuffer&>(call.to.buffer).share(call.to.offset, bytes);
   push(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); }, nullptr,
            AfterError::dropped});
 }

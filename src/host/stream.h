@@ -43,8 +43,7 @@ public:
   void record(backend::Event&) override;
   void wait(backend::Event&) override;
   void spin(std::uint64_t duration_ns) override; // burns CPU time, as a kernel would
-  void copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
-            std::uint64_t to_offset, std::uint64_t bytes) override;
+  void copy(const backend::CopyCall& call) override;
   void mark(std::string_view) override {} // no tracer to show it
   bool idle() override;
 

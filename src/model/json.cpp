@@ -53,6 +53,8 @@ ENUM_CODEC(ReduceOp, "reduction")
 ENUM_CODEC(Placement, "placement")
 ENUM_CODEC(OutcomeKind, "outcome")
 ENUM_CODEC(Memory, "kind of memory")
+ENUM_CODEC(CopyMeans, "means of a copy")
+ENUM_CODEC(CopyDriver, "driver of a copy")
 ENUM_CODEC(TimingMode, "timing mode")
 ENUM_CODEC(Purpose, "purpose")
 
@@ -90,16 +92,17 @@ CODEC(static, Slice, buffer, offset_bytes, rank_stride_bytes)
 CODEC(static, CollectiveOp, collective, communicator, stream, send, receive, count, type, op, root)
 CODEC(static, SendOp, communicator, stream, from, count, type, to)
 CODEC(static, RecvOp, communicator, stream, into, count, type, from)
-CODEC(static, CopyOp, stream, from_rank, from, to_rank, to, bytes)
+GROWN_CODEC(static, CopyOp, (stream, from_rank, from, to_rank, to, bytes), (means, driver))
+CODEC(static, ChaseOp, stream, rank, through_rank, through, bytes, stride_bytes, hops, result)
 CODEC(static, SpinOp, stream, duration_ns)
 CODEC(static, BarrierOp, communicator)
 CODEC(static, RecordEventOp, stream, event)
 CODEC(static, WaitEventOp, stream, event)
 CODEC(static, MarkerOp, stream, label)
 CODEC(static, Region, first, last)
-CODEC(static, Fill, communicator, slice, count, type, op, collective, root)
+GROWN_CODEC(static, Fill, (communicator, slice, count, type, op, collective, root), (ranks))
 GROWN_CODEC(static, DataCheck, (collective, communicator, slice, count, type, op, root),
-            (distance, first_index))
+            (distance, first_index, ranks))
 
 static void to_json(json& out, const GroupBeginOp&) {
   out = json::object();
@@ -115,7 +118,7 @@ namespace {
 // Name of each alternative of Operation::what, in the variant's order.
 constexpr std::array k_operation_kinds{"collective",   "send",       "recv",        "copy",
                                        "spin",         "barrier",    "group_begin", "group_end",
-                                       "record_event", "wait_event", "marker"};
+                                       "record_event", "wait_event", "marker",      "chase"};
 
 template <std::size_t I = 0>
 void read_operation(const json& in, const std::string& kind, Operation& operation) {

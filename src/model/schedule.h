@@ -8,6 +8,7 @@
 #include "model/per_rank.h"
 #include "model/reduce_op.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,11 +40,16 @@ struct CommunicatorDecl {
 };
 
 // registered: allocated by the library and registered with every communicator of the schedule
-// (ncclMemAlloc, ncclCommRegister).
-enum class Memory { plain, registered };
+// (ncclMemAlloc, ncclCommRegister). shared: other processes of the host may map it (CUDA IPC).
+// pinned_host and pageable_host: memory of the host, close to the rank's device.
+enum class Memory { plain, registered, shared, pinned_host, pageable_host };
 constexpr auto enum_names(Memory) {
-  return std::to_array<std::pair<Memory, std::string_view>>(
-      {{Memory::plain, "plain"}, {Memory::registered, "registered"}});
+  using enum Memory;
+  return std::to_array<std::pair<Memory, std::string_view>>({{plain, "plain"},
+                                                             {registered, "registered"},
+                                                             {shared, "shared"},
+                                                             {pinned_host, "pinned_host"},
+                                                             {pageable_host, "pageable_host"}});
 }
 
 struct BufferDecl {
@@ -111,8 +117,25 @@ struct RecvOp {
   bool operator==(const RecvOp&) const = default;
 };
 
-// From one device's buffer to another's (or its own), issued on a stream of `from_rank`'s device.
-// Both ranks are driven by one worker.
+// copy_engine: a DMA engine of the device that drives the copy. kernel: loads and stores of its
+// processors. through_host: a DMA engine again, with direct access between the two devices closed,
+// so that the data goes through host memory.
+enum class CopyMeans { copy_engine, kernel, through_host };
+constexpr auto enum_names(CopyMeans) {
+  using enum CopyMeans;
+  return std::to_array<std::pair<CopyMeans, std::string_view>>(
+      {{copy_engine, "copy_engine"}, {kernel, "kernel"}, {through_host, "through_host"}});
+}
+
+// Whose device drives a copy: the source's writes to the other, the target's reads from it.
+enum class CopyDriver { source, target };
+constexpr auto enum_names(CopyDriver) {
+  return std::to_array<std::pair<CopyDriver, std::string_view>>(
+      {{CopyDriver::source, "source"}, {CopyDriver::target, "target"}});
+}
+
+// From one rank's buffer to another's (or its own), issued on a stream of the driving rank's
+// device. The other rank is driven by the same worker, or its buffer is shared.
 struct CopyOp {
   int stream = 0;
   int from_rank = 0;
@@ -120,7 +143,30 @@ struct CopyOp {
   int to_rank = 0;
   Slice to;
   std::uint64_t bytes = 0;
+  CopyMeans means = CopyMeans::copy_engine;
+  CopyDriver driver = CopyDriver::source;
+
+  int driving_rank() const { return driver == CopyDriver::source ? from_rank : to_rank; }
   bool operator==(const CopyOp&) const = default;
+};
+
+// One thread of `rank`'s device follows a chain of pointers through memory of `through_rank` (its
+// own: local latency), so that each access waits for the one before. The chain visits every
+// stride-th byte of `through` in ascending order, and starts again at the end; it is written like
+// an input (Fill), by this description. At the end the position, in bytes from the start of
+// `through`, stands in `result` of `rank`, as u64: checked like a DataCheck.
+struct ChaseOp {
+  int stream = 0;
+  int rank = 0;
+  int through_rank = 0;
+  Slice through;
+  std::uint64_t bytes = 0; // a multiple of the stride
+  std::uint64_t stride_bytes = 128;
+  std::uint64_t hops = 0;
+  Slice result;
+
+  std::uint64_t last_position() const { return hops % (bytes / stride_bytes) * stride_bytes; }
+  bool operator==(const ChaseOp&) const = default;
 };
 
 // Keeps the stream busy for a given time, as a backward pass of that length would.
@@ -163,7 +209,7 @@ struct MarkerOp {
 
 struct Operation {
   std::variant<CollectiveOp, SendOp, RecvOp, CopyOp, SpinOp, BarrierOp, GroupBeginOp, GroupEndOp,
-               RecordEventOp, WaitEventOp, MarkerOp>
+               RecordEventOp, WaitEventOp, MarkerOp, ChaseOp>
       what;
   std::vector<int> ranks; // roles: global ranks that take part; empty = all of them
   bool operator==(const Operation&) const = default;
@@ -176,6 +222,10 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
+// In place of a communicator's number: all ranks of the trial by their global numbers. Fills and
+// checks of schedules that need no communicator use it, so that none has to be made.
+inline constexpr int k_all_ranks = -1;
+
 // Input data, written before the first run and again before the checked one: element i of the slice
 // holds the pattern's value of (rank in communicator, i) for this type, operation and size of
 // communicator (data_pattern.h). All other bytes of every buffer are poisoned.
@@ -186,7 +236,8 @@ struct Fill {
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   Collective collective = Collective::all_reduce;
-  int root = 0; // broadcast and scatter: only the root has input
+  int root = 0;             // broadcast and scatter: only the root has input
+  std::vector<int> ranks{}; // global ranks that have this input; empty = all of the communicator
   bool operator==(const Fill&) const = default;
 };
 
@@ -201,8 +252,14 @@ struct DataCheck {
   int root = 0;
   int distance = 0; // all_to_all_v, one check a block: it comes from the rank so many before,
   std::uint64_t first_index = 0; // from this element of its input on
+  std::vector<int> ranks{}; // global ranks that have this result; empty = all of the communicator
   bool operator==(const DataCheck&) const = default;
 };
+
+// True if the list of ranks, which stands for all of them when it is empty, names this one.
+inline bool names_rank(const std::vector<int>& ranks, int rank) {
+  return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
 
 struct Schedule {
   std::vector<StreamDecl> streams;

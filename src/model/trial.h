@@ -41,10 +41,13 @@ constexpr auto enum_names(Placement) {
 // batch: the timed region is launched `iterations` times back to back between two host clock
 // readings, as nccl-tests does; one batch gives one sample. latency: one launch at a time, each
 // between two events on the device, each a sample of one iteration; batches x iterations launches.
-enum class TimingMode { batch, latency };
+// events: as batch, but the time of a batch is taken between two events on the device, which keeps
+// the host's enqueueing out of it; only ranks that the timed region gives work have samples.
+enum class TimingMode { batch, latency, events };
 constexpr auto enum_names(TimingMode) {
-  return std::to_array<std::pair<TimingMode, std::string_view>>(
-      {{TimingMode::batch, "batch"}, {TimingMode::latency, "latency"}});
+  return std::to_array<std::pair<TimingMode, std::string_view>>({{TimingMode::batch, "batch"},
+                                                                 {TimingMode::latency, "latency"},
+                                                                 {TimingMode::events, "events"}});
 }
 
 // How often and how long.

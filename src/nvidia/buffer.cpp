@@ -6,7 +6,114 @@
 #include "base/log.h"
 #include "nvidia/cuda_error.h"
 
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
 namespace ncclprobe::nvidia {
+namespace {
+
+constexpr std::size_t k_page_bytes = 4096;
+
+std::string hex_of(const cudaIpcMemHandle_t& handle) {
+  std::string text;
+  for (std::byte one : std::as_bytes(std::span(&handle, 1)))
+    text += fmt::format("{:02x}", std::to_integer<int>(one));
+  return text;
+}
+
+cudaIpcMemHandle_t handle_of(const std::string& hex) {
+  cudaIpcMemHandle_t handle{};
+  std::span<std::byte> bytes = std::as_writable_bytes(std::span(&handle, 1));
+  if (hex.size() != 2 * bytes.size())
+    base::raise(base::Errc::protocol, "'{}' is no handle of shared GPU memory", hex);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  return handle;
+}
+
+std::uint64_t bits_at(const std::byte* data, std::size_t element_bytes, std::uint64_t index) {
+  std::uint64_t bits = 0; // GPU hosts are little-endian
+  std::memcpy(&bits, data + index * element_bytes, element_bytes);
+  return bits;
+}
+
+void fill_on_cpu(std::byte* data, model::DataType type, const model::Pattern& pattern, int rank,
+                 std::uint64_t count) {
+  std::size_t element_bytes = model::size_bytes(type);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t bits = model::encode(type, static_cast<double>(pattern.value(rank, i)));
+    std::memcpy(data + i * element_bytes, &bits, element_bytes);
+  }
+}
+
+backend::Mismatch compare_on_cpu(const std::byte* data, model::DataType type,
+                                 const model::Pattern& pattern,
+                                 const model::Expectation& expectation) {
+  backend::Mismatch mismatch{expectation.count, 0, 0, 0};
+  for (std::uint64_t i = 0; i < expectation.count; ++i) {
+    std::uint64_t bits = bits_at(data, model::size_bytes(type), i);
+    if (model::matches(type, expectation.op, bits, expectation.value(pattern, type, i)))
+      continue;
+    if (mismatch.wrong++ == 0) {
+      mismatch.first = i;
+      mismatch.first_bits = bits;
+    }
+  }
+  return mismatch;
+}
+
+std::shared_ptr<std::byte> pageable_memory(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, k_page_bytes, bytes) != 0)
+    base::raise(base::Errc::unavailable, "the host has no {} bytes for a buffer", bytes);
+  std::memset(memory, model::k_poison_byte, bytes); // so that the pages are there
+  return {static_cast<std::byte*>(memory), std::free};
+}
+
+} // namespace
+
+GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::Memory host_memory)
+    : gpu_(std::move(gpu)), size_bytes_(size_bytes),
+      home_(host_memory == model::Memory::pinned_host ? Home::pinned : Home::pageable) {
+  if (size_bytes == 0)
+    return;
+  gpu_->use();
+  if (home_ == Home::pinned)
+    memory_ = {static_cast<std::byte*>(allocate_pinned_memory(size_bytes)), PinnedMemoryDeleter{}};
+  else
+    memory_ = pageable_memory(size_bytes);
+}
+
+GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, const std::string& handle)
+    : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
+  gpu_->use();
+  void* memory = nullptr;
+  cudaError_t code =
+      cudaIpcOpenMemHandle(&memory, handle_of(handle), cudaIpcMemLazyEnablePeerAccess);
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError();
+    base::raise(base::Errc::unsupported,
+                "GPU {} cannot map memory of another process (cudaIpcOpenMemHandle): {}",
+                gpu_->index(), cudaGetErrorString(code));
+  }
+  memory_ = {static_cast<std::byte*>(memory), [](std::byte* mapped) {
+               log_cuda(cudaIpcCloseMemHandle(mapped), "cudaIpcCloseMemHandle");
+             }};
+}
+
+std::string GpuBuffer::share() {
+  if (home_ != Home::gpu || size_bytes_ == 0)
+    base::raise(base::Errc::unsupported, "only memory of a GPU can be shared with other processes");
+  gpu_->use();
+  cudaIpcMemHandle_t handle{};
+  if (cudaError_t code = cudaIpcGetMemHandle(&handle, data()); code != cudaSuccess) {
+    (void)cudaGetLastError();
+    base::raise(base::Errc::unsupported, "CUDA IPC does not work here (cudaIpcGetMemHandle): {}",
+                cudaGetErrorString(code));
+  }
+  return hex_of(handle);
+}
 
 GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
@@ -66,6 +173,10 @@ void GpuBuffer::poison_first(std::uint64_t bytes) {
   check_range(0, bytes);
   if (bytes == 0)
     return;
+  if (home_ == Home::pageable) {
+    std::memset(data(), model::k_poison_byte, bytes);
+    return;
+  }
   gpu_->use();
   NCCLPROBE_CUDA_CALL(cudaMemsetAsync(data(), model::k_poison_byte, bytes, gpu_->side_stream()));
   gpu_->finish_side_stream();
@@ -74,6 +185,8 @@ void GpuBuffer::poison_first(std::uint64_t bytes) {
 void GpuBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern,
                      int rank, std::uint64_t count) {
   check_elements(offset, type, count);
+  if (home_ == Home::pageable)
+    return fill_on_cpu(data() + offset, type, pattern, rank, count);
   gpu_->use();
   NCCLPROBE_CUDA_CALL(
       enqueue_fill(data() + offset, type, pattern, rank, count, gpu_->side_stream()));
@@ -84,6 +197,8 @@ backend::Mismatch GpuBuffer::compare(std::uint64_t offset, model::DataType type,
                                      const model::Pattern& pattern,
                                      const model::Expectation& expectation) {
   check_elements(offset, type, expectation.count);
+  if (home_ == Home::pageable)
+    return compare_on_cpu(data() + offset, type, pattern, expectation);
   gpu_->use();
   CompareResult found{0, ~0ULL};
   cudaStream_t stream = gpu_->side_stream();
@@ -111,8 +226,8 @@ void GpuBuffer::read(std::uint64_t offset, std::span<std::byte> into) {
   if (into.empty())
     return;
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(into.data(), data() + offset, into.size(),
-                                      cudaMemcpyDeviceToHost, gpu_->side_stream()));
+  NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(into.data(), data() + offset, into.size(), cudaMemcpyDefault,
+                                      gpu_->side_stream()));
   gpu_->finish_side_stream();
 }
 
@@ -121,8 +236,8 @@ void GpuBuffer::write(std::uint64_t offset, std::span<const std::byte> from) {
   if (from.empty())
     return;
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(data() + offset, from.data(), from.size(),
-                                      cudaMemcpyHostToDevice, gpu_->side_stream()));
+  NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(data() + offset, from.data(), from.size(), cudaMemcpyDefault,
+                                      gpu_->side_stream()));
   gpu_->finish_side_stream();
 }
 

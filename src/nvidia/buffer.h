@@ -7,11 +7,13 @@
 #include "nvidia/nccl_library.h"
 
 #include <memory>
+#include <string>
 
 namespace ncclprobe::nvidia {
 
-// GPU memory from cudaMalloc, or from NCCL. Patterns are written and checked on the GPU by the
-// oracle's own lines (model/data_pattern.h). Offsets of elements are multiples of the element's
+// GPU memory from cudaMalloc, from NCCL or of another process, or memory of the host. Patterns are
+// written and checked on the GPU by the oracle's own lines (model/data_pattern.h), in pageable
+// memory, which it does not reach, on the CPU. Offsets of elements are multiples of the element's
 // size: a GPU cannot load across that, and the fault would take the whole context with it, so it is
 // checked here.
 class GpuBuffer final : public backend::Buffer {
@@ -22,7 +24,14 @@ public:
   GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
             const std::shared_ptr<const NcclLibrary>& nccl);
 
+  // Of the host: pinned, so that the GPU reaches it itself, or pageable.
+  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::Memory host_memory);
+  // Another process's, by the handle that its share() gave.
+  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, const std::string& handle);
+
   std::byte* data() const { return memory_.get(); }
+  bool on_host() const { return home_ != Home::gpu; }
+  bool reached_by_gpu() const { return home_ != Home::pageable; }
   Gpu& gpu() const { return *gpu_; }
 
   std::uint64_t size_bytes() const override { return size_bytes_; }
@@ -34,13 +43,16 @@ public:
                             const model::Expectation& expectation) override;
   void read(std::uint64_t offset, std::span<std::byte> into) override;
   void write(std::uint64_t offset, std::span<const std::byte> from) override;
+  std::string share() override; // as hexadecimal digits
 
 private:
+  enum class Home { gpu, pinned, pageable };
   void check_range(std::uint64_t offset, std::uint64_t bytes) const;
   void check_elements(std::uint64_t offset, model::DataType type, std::uint64_t count) const;
 
   std::shared_ptr<Gpu> gpu_;
   std::uint64_t size_bytes_;
+  Home home_ = Home::gpu;
   std::shared_ptr<std::byte> memory_;
 };
 

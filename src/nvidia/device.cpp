@@ -30,6 +30,22 @@ std::unique_ptr<backend::Buffer> GpuDevice::allocate_registrable(std::uint64_t b
   return std::make_unique<GpuBuffer>(gpu_, bytes, nccl_);
 }
 
+std::unique_ptr<backend::Buffer> GpuDevice::allocate_on_host(std::uint64_t bytes,
+                                                             model::Memory memory) {
+  return std::make_unique<GpuBuffer>(gpu_, bytes, memory);
+}
+
+// cudaMalloc cuts small pieces out of blocks of 2 MiB, and a handle stands for the whole block.
+std::unique_ptr<backend::Buffer> GpuDevice::allocate_shared(std::uint64_t bytes) {
+  constexpr std::uint64_t block_bytes = std::uint64_t{2} << 20;
+  return std::make_unique<GpuBuffer>(gpu_, (bytes + block_bytes - 1) / block_bytes * block_bytes);
+}
+
+std::unique_ptr<backend::Buffer> GpuDevice::map_shared(const std::string& handle,
+                                                       std::uint64_t bytes) {
+  return std::make_unique<GpuBuffer>(gpu_, bytes, handle);
+}
+
 std::optional<model::Condition> GpuDevice::read_condition() {
   const auto& nvml = nvml_.get();
   return nvml ? nvml->condition(pci_bus_id_) : std::nullopt;

@@ -27,6 +27,11 @@ public:
   std::unique_ptr<backend::Stream> open_stream(int priority) override;
   std::unique_ptr<backend::Event> create_event(backend::EventUse use) override;
   std::unique_ptr<backend::Buffer> allocate_registrable(std::uint64_t bytes) override;
+  std::unique_ptr<backend::Buffer> allocate_on_host(std::uint64_t bytes,
+                                                    model::Memory memory) override;
+  std::unique_ptr<backend::Buffer> allocate_shared(std::uint64_t bytes) override;
+  std::unique_ptr<backend::Buffer> map_shared(const std::string& handle,
+                                              std::uint64_t bytes) override;
   std::optional<model::Condition> read_condition() override;
   std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 

@@ -4,6 +4,7 @@
 #include "nvidia/gpu.h"
 
 #include "nvidia/cuda_error.h"
+#include "nvidia/peer_kernels.h"
 
 #include <array>
 
@@ -59,7 +60,10 @@ Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
   create_context();
   NCCLPROBE_CUDA_CALL(
       cudaDeviceGetAttribute(&compute_capability_major_, cudaDevAttrComputeCapabilityMajor, index));
+  NCCLPROBE_CUDA_CALL(
+      cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index));
   NCCLPROBE_CUDA_CALL(load_kernels());
+  NCCLPROBE_CUDA_CALL(load_peer_kernels());
   side_stream_ = make_stream(0);
   compare_result_.reset(static_cast<CompareResult*>(allocate_device_memory(sizeof(CompareResult))));
 }
@@ -68,26 +72,48 @@ void Gpu::finish_side_stream() const {
   NCCLPROBE_CUDA_CALL(cudaStreamSynchronize(side_stream()));
 }
 
-void Gpu::open_path_to(const Gpu& other) {
-  if (other.index_ == index_ || other.index_ >= 64)
-    return;
+bool Gpu::open_path_to(const Gpu& other) {
+  if (other.index_ == index_)
+    return true;
+  if (other.index_ >= 64)
+    return false;
   std::uint64_t bit = std::uint64_t{1} << other.index_;
   if ((paths_tried_ & bit) != 0)
-    return;
+    return (paths_open_ & bit) != 0;
   paths_tried_ |= bit;
   int possible = 0;
   NCCLPROBE_CUDA_CALL(cudaDeviceCanAccessPeer(&possible, index_, other.index_));
   if (possible == 0)
-    return;
+    return false;
   use();
   cudaError_t code = cudaDeviceEnablePeerAccess(other.index_, 0);
-  // NCCL may have enabled it before. Too many peers is no error either: copies then go through the
-  // host.
-  if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorTooManyPeers) {
+  // Too many peers is no error: copies then go through the host.
+  if (code == cudaErrorTooManyPeers) {
     (void)cudaGetLastError();
-    return;
+    return false;
   }
-  NCCLPROBE_CUDA_CALL(code);
+  if (code == cudaErrorPeerAccessAlreadyEnabled) // NCCL may have enabled it before
+    (void)cudaGetLastError();
+  else
+    NCCLPROBE_CUDA_CALL(code);
+  paths_open_ |= bit;
+  return true;
+}
+
+void Gpu::close_path_to(const Gpu& other) {
+  if (has_communicators_)
+    base::raise(base::Errc::unsupported,
+                "NCCL uses the direct path between GPUs in this process: it cannot be closed");
+  if (other.index_ == index_ || other.index_ >= 64)
+    return;
+  std::uint64_t bit = std::uint64_t{1} << other.index_;
+  bool open = (paths_open_ & bit) != 0;
+  paths_tried_ &= ~bit;
+  paths_open_ &= ~bit;
+  if (!open)
+    return;
+  use();
+  NCCLPROBE_CUDA_CALL(cudaDeviceDisablePeerAccess(other.index_));
 }
 
 } // namespace ncclprobe::nvidia

@@ -55,17 +55,25 @@ public:
   void finish_side_stream() const;
   CompareResult* compare_result() const { return compare_result_.get(); } // device memory
 
-  // Lets copies between the two take the direct path, where the hardware has one. Without it CUDA
-  // goes through host memory. At most one attempt per pair.
-  void open_path_to(const Gpu& other);
+  int multiprocessors() const { return multiprocessors_; }
+
+  // Lets this GPU reach the other's memory directly, where the hardware has a way; without one,
+  // copy engines go through host memory. True if it does. Tried once per pair.
+  bool open_path_to(const Gpu& other);
+  // The opposite. Errors: unsupported once NCCL works here, which needs the path itself.
+  void close_path_to(const Gpu& other);
+  void note_communicator() { has_communicators_ = true; }
 
 private:
   int index_;
   int compute_capability_major_ = 0;
+  int multiprocessors_ = 0;
   std::shared_ptr<CurrentGpu> current_;
   StreamHandle side_stream_;
   DeviceMemory<CompareResult> compare_result_;
   std::uint64_t paths_tried_ = 0; // a bit for each other GPU
+  std::uint64_t paths_open_ = 0;
+  bool has_communicators_ = false;
 };
 
 } // namespace ncclprobe::nvidia

@@ -110,10 +110,12 @@ std::vector<std::unique_ptr<backend::Communicator>> NcclBackend::own(const std::
                                                                      int size) {
   auto fellows = std::make_shared<Fellowship>();
   std::vector<std::unique_ptr<backend::Communicator>> members;
-  for (const Made& one : made)
+  for (const Made& one : made) {
+    const auto& gpu = static_cast<GpuDevice*>(one.member->device)->gpu();
+    gpu->note_communicator();
     members.push_back(std::make_unique<NcclCommunicator>(
-        nccl_, depth_, fellows, static_cast<GpuDevice*>(one.member->device)->gpu(), one.comm,
-        NcclCommunicator::Identity{one.member->rank, size}));
+        nccl_, depth_, fellows, gpu, one.comm, NcclCommunicator::Identity{one.member->rank, size}));
+  }
   return members;
 }
 

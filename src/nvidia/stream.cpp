@@ -5,6 +5,7 @@
 
 #include "nvidia/buffer.h"
 #include "nvidia/cuda_error.h"
+#include "nvidia/peer_kernels.h"
 
 // Header only: without a profiler attached its calls do nothing. Some packagings of CUDA lack it;
 // marks are then left out.
@@ -59,29 +60,90 @@ void GpuStream::spin(std::uint64_t duration_ns) {
   NCCLPROBE_CUDA_CALL(enqueue_spin(duration_ns, handle()));
 }
 
-void GpuStream::copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
-                     std::uint64_t to_offset, std::uint64_t bytes) {
-  auto& source = static_cast<GpuBuffer&>(from);
-  auto& target = static_cast<GpuBuffer&>(to);
-  if (from_offset > source.size_bytes() || bytes > source.size_bytes() - from_offset ||
-      to_offset > target.size_bytes() || bytes > target.size_bytes() - to_offset)
-    base::raise(base::Errc::invalid_argument,
-                "a copy of {} bytes from {} to {} leaves its buffers of {} and {} bytes", bytes,
-                from_offset, to_offset, source.size_bytes(), target.size_bytes());
-  if (bytes == 0)
-    return;
-  if (&source.gpu() != &target.gpu()) {
-    source.gpu().open_path_to(target.gpu());
-    target.gpu().open_path_to(source.gpu());
+namespace {
+
+GpuBuffer& gpu_buffer(const backend::Place& place) {
+  return static_cast<GpuBuffer&>(place.buffer);
+}
+
+void check_range(const backend::Place& place, std::uint64_t bytes) {
+  std::uint64_t size = place.buffer.size_bytes();
+  if (place.offset > size || bytes > size - place.offset)
+    base::raise(base::Errc::invalid_argument, "{} bytes at {} leave their buffer of {}", bytes,
+                place.offset, size);
+}
+
+} // namespace
+
+// The stream's own GPU loads from it and stores to it.
+void GpuStream::require_reach(const backend::Place& place) {
+  GpuBuffer& buffer = gpu_buffer(place);
+  if (buffer.on_host() && !buffer.reached_by_gpu())
+    base::raise(base::Errc::unsupported, "GPU {} does not reach pageable memory of the host",
+                gpu_->index());
+  if (!buffer.on_host() && !gpu_->open_path_to(buffer.gpu()))
+    base::raise(base::Errc::unsupported,
+                "GPU {} cannot reach memory of GPU {} directly (cudaDeviceCanAccessPeer)",
+                gpu_->index(), buffer.gpu().index());
+}
+
+void GpuStream::prepare(const backend::CopyCall& call) {
+  GpuBuffer& source = gpu_buffer(call.from);
+  GpuBuffer& target = gpu_buffer(call.to);
+  bool between_gpus = !source.on_host() && !target.on_host() && &source.gpu() != &target.gpu();
+  switch (call.means) {
+  case model::CopyMeans::kernel:
+    require_reach(call.from);
+    require_reach(call.to);
+    break;
+  case model::CopyMeans::copy_engine:
+    if (between_gpus) {
+      source.gpu().open_path_to(target.gpu());
+      target.gpu().open_path_to(source.gpu());
+    }
+    break;
+  case model::CopyMeans::through_host:
+    if (between_gpus) {
+      source.gpu().close_path_to(target.gpu());
+      target.gpu().close_path_to(source.gpu());
+    }
+    break;
   }
+}
+
+void GpuStream::copy(const backend::CopyCall& call) {
+  check_range(call.from, call.bytes);
+  check_range(call.to, call.bytes);
+  if (call.bytes == 0)
+    return;
+  prepare(call);
+  GpuBuffer& source = gpu_buffer(call.from);
+  GpuBuffer& target = gpu_buffer(call.to);
+  std::byte* from = source.data() + call.from.offset;
+  std::byte* to = target.data() + call.to.offset;
   gpu_->use();
-  if (&source.gpu() == &target.gpu())
-    NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(target.data() + to_offset, source.data() + from_offset,
-                                        bytes, cudaMemcpyDeviceToDevice, handle()));
+  if (call.means == model::CopyMeans::kernel)
+    NCCLPROBE_CUDA_CALL(enqueue_copy(to, from, call.bytes, gpu_->multiprocessors(), handle()));
+  else if (source.on_host() || target.on_host() || &source.gpu() == &target.gpu())
+    NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(to, from, call.bytes, cudaMemcpyDefault, handle()));
   else
-    NCCLPROBE_CUDA_CALL(cudaMemcpyPeerAsync(target.data() + to_offset, target.gpu().index(),
-                                            source.data() + from_offset, source.gpu().index(),
-                                            bytes, handle()));
+    NCCLPROBE_CUDA_CALL(cudaMemcpyPeerAsync(to, target.gpu().index(), from, source.gpu().index(),
+                                            call.bytes, handle()));
+}
+
+void GpuStream::prepare(const backend::ChaseCall& call) {
+  require_reach(call.through);
+  require_reach(call.result);
+}
+
+void GpuStream::chase(const backend::ChaseCall& call) {
+  check_range(call.through, call.bytes);
+  check_range(call.result, sizeof(std::uint64_t));
+  prepare(call);
+  gpu_->use();
+  NCCLPROBE_CUDA_CALL(enqueue_chase(gpu_buffer(call.through).data() + call.through.offset,
+                                    call.hops, gpu_buffer(call.result).data() + call.result.offset,
+                                    gpu_->multiprocessors(), handle()));
 }
 
 void GpuStream::mark([[maybe_unused]] std::string_view label) {

@@ -30,13 +30,17 @@ public:
   void record(backend::Event& event) override; // of the same device
   void wait(backend::Event& event) override;   // of any device
   void spin(std::uint64_t duration_ns) override;
-  void copy(backend::Buffer& from, std::uint64_t from_offset, backend::Buffer& to,
-            std::uint64_t to_offset, std::uint64_t bytes) override;
+  void prepare(const backend::CopyCall& call) override;
+  void copy(const backend::CopyCall& call) override;
+  void prepare(const backend::ChaseCall& call) override;
+  void chase(const backend::ChaseCall& call) override;
   // An NVTX mark on the timeline of the enqueueing thread; costs nothing without a profiler.
   void mark(std::string_view label) override;
   bool idle() override;
 
 private:
+  void require_reach(const backend::Place& place);
+
   std::shared_ptr<Gpu> gpu_;
   StreamHandle stream_;
 };

@@ -19,9 +19,10 @@ constexpr int k_polls_between_checks =
 
 BoundSchedule::BoundSchedule(const Schedule& schedule, backend::Backend& backend,
                              std::vector<SeatState>& seats, const SeatBuffers& buffers,
-                             const std::vector<LocalCommunicator*>& communicators)
+                             const std::vector<LocalCommunicator*>& communicators,
+                             SharedBuffers& shared)
     : schedule_(schedule), backend_(backend), seats_(seats), buffers_(buffers),
-      communicators_(communicators), timed_streams_(seats.size()) {
+      communicators_(communicators), shared_(shared), timed_streams_(seats.size()) {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)
     for (int index = 0; index < static_cast<int>(schedule.streams.size()); ++index)
       stream(seat, index);
@@ -66,8 +67,7 @@ std::size_t BoundSchedule::seat_of(int global_rank) const {
 }
 
 bool BoundSchedule::takes_part(const Operation& operation, int global_rank) const {
-  return operation.ranks.empty() || std::find(operation.ranks.begin(), operation.ranks.end(),
-                                              global_rank) != operation.ranks.end();
+  return names_rank(operation.ranks, global_rank);
 }
 
 template <typename Op, typename Enqueue>
@@ -83,6 +83,36 @@ void BoundSchedule::bind_communication(const Operation& operation, const Op& op,
   for (Launch& launch : launches)
     launch.needs_group = launches.size() > 1 && !in_group_;
   launches_.back() = std::move(launches);
+}
+
+backend::Place BoundSchedule::reach(std::size_t seat, int global_rank, const Slice& slice) {
+  std::size_t owner = seat_of(global_rank);
+  backend::Buffer& buffer = owner == k_nobody
+                                ? shared_.of(seat, global_rank, slice.buffer)
+                                : *buffers_[owner][static_cast<std::size_t>(slice.buffer)];
+  return {buffer, slice.offset(global_rank)};
+}
+
+void BoundSchedule::bind(const CopyOp& copy) {
+  std::size_t seat = seat_of(copy.driving_rank());
+  if (seat == k_nobody)
+    return;
+  backend::CopyCall call{reach(seat, copy.from_rank, copy.from), reach(seat, copy.to_rank, copy.to),
+                         copy.bytes, copy.means};
+  backend::Stream& on = used_stream(seat, copy.stream);
+  on.prepare(call);
+  launches_.back().push_back({[&on, call] { on.copy(call); }});
+}
+
+void BoundSchedule::bind(const ChaseOp& chase) {
+  std::size_t seat = seat_of(chase.rank);
+  if (seat == k_nobody)
+    return;
+  backend::ChaseCall call{reach(seat, chase.through_rank, chase.through), chase.bytes,
+                          chase.stride_bytes, chase.hops, reach(seat, chase.rank, chase.result)};
+  backend::Stream& on = used_stream(seat, chase.stream);
+  on.prepare(call);
+  launches_.back().push_back({[&on, call] { on.chase(call); }});
 }
 
 void BoundSchedule::bind(const Operation& operation) {
@@ -134,20 +164,9 @@ void BoundSchedule::bind(const Operation& operation) {
           };
         });
   } else if (const auto* copy = std::get_if<CopyOp>(&operation.what)) {
-    std::size_t from = seat_of(copy->from_rank);
-    std::size_t to = seat_of(copy->to_rank);
-    if (from == k_nobody && to == k_nobody)
-      return;
-    if (from == k_nobody || to == k_nobody)
-      base::raise(base::Errc::unsupported,
-                  "a copy from rank {} to rank {} needs both in one worker", copy->from_rank,
-                  copy->to_rank);
-    backend::Place source = place(from, copy->from, copy->from_rank);
-    backend::Place target = place(to, copy->to, copy->to_rank);
-    backend::Stream& on = used_stream(from, copy->stream);
-    launches_.back().push_back({[&on, source, target, bytes = copy->bytes] {
-      on.copy(source.buffer, source.offset, target.buffer, target.offset, bytes);
-    }});
+    bind(*copy);
+  } else if (const auto* chase = std::get_if<ChaseOp>(&operation.what)) {
+    bind(*chase);
   } else if (const auto* spin = std::get_if<SpinOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
       return [&on = used_stream(seat, spin->stream), ns = spin->duration_ns] { on.spin(ns); };

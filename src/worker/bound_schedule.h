@@ -4,6 +4,7 @@
 
 #include "worker/communicator_cache.h"
 #include "worker/seat_state.h"
+#include "worker/shared_buffers.h"
 
 #include <functional>
 #include <memory>
@@ -19,7 +20,7 @@ public:
   // All arguments outlive the object. `communicators` follows schedule.communicators.
   BoundSchedule(const model::Schedule& schedule, backend::Backend& backend,
                 std::vector<SeatState>& seats, const SeatBuffers& buffers,
-                const std::vector<LocalCommunicator*>& communicators);
+                const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared);
 
   // If the schedule asks for it: captures that part, which is replayed from then on. Run the
   // schedule before, so that all connections are there. Throws Errc::unsupported.
@@ -46,6 +47,10 @@ private:
   };
 
   void bind(const model::Operation& operation);
+  void bind(const model::CopyOp& copy);
+  void bind(const model::ChaseOp& chase);
+  // A slice of any rank's buffer, as a seat reaches it.
+  backend::Place reach(std::size_t seat, int global_rank, const model::Slice& slice);
   template <typename Op, typename Enqueue>
   void bind_communication(const model::Operation&, const Op&, Enqueue);
   backend::Stream& stream(std::size_t seat, int index);
@@ -59,6 +64,7 @@ private:
   std::vector<SeatState>& seats_;
   const SeatBuffers& buffers_;
   const std::vector<LocalCommunicator*>& communicators_;
+  SharedBuffers& shared_;
   std::vector<std::vector<Launch>> launches_; // by operation
   bool in_group_ = false;
   bool binding_timed_ = false;

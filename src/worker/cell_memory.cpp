@@ -26,8 +26,21 @@ backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, i
     return *buffer;
   buffer.reset(); // free the old one before asking for more
   backend::Device& device = *seats_[seat].device;
-  buffer = declared.memory == Memory::registered ? device.allocate_registrable(bytes)
-                                                 : device.allocate(bytes);
+  switch (bytes == 0 ? Memory::plain : declared.memory) { // nothing is had of any kind
+  case Memory::plain:
+    buffer = device.allocate(bytes);
+    break;
+  case Memory::registered:
+    buffer = device.allocate_registrable(bytes);
+    break;
+  case Memory::shared:
+    buffer = device.allocate_shared(bytes);
+    break;
+  case Memory::pinned_host:
+  case Memory::pageable_host:
+    buffer = device.allocate_on_host(bytes, declared.memory);
+    break;
+  }
   return *buffer;
 }
 

@@ -153,38 +153,41 @@ void CellRun::poison_or_fill() {
 }
 
 // False, on all ranks, if the host's enqueueing on some rank is part of the time.
-bool CellRun::time_launch(LaunchTimer& timer, int tries_before) {
+bool CellRun::time_launch(LaunchTimer& timer, int tries_before, int iterations) {
   BoundSchedule& main = *parts_.main.bound;
   main.launch_before();
   main.wait();
   meet(); // all ranks start together, on inputs that are all written
   parts_.board.set(Step::launching);
   timer.begin(tries_before);
-  main.launch(parts_.cell.schedule.timed);
+  for (int i = 0; i < iterations; ++i)
+    main.launch(parts_.cell.schedule.timed);
   bool held = timer.end();
   parts_.board.set(Step::waiting);
   main.wait();
   return parts_.communicators.agree_on_largest(held ? 0 : 1) == 0;
 }
 
-void CellRun::time_launches(const Effort& effort, CheckMethod method) {
+void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
+  bool single = parts_.cell.timing.mode == TimingMode::latency;
+  int iterations = single ? 1 : effort.iterations;
   limits_ = limits_for(parts_.cell.timing, effort);
-  vote_every_ = effort.iterations;
+  vote_every_ = single ? effort.iterations : 1;
   times_ns_.resize(parts_.seats.size());
   start_ns_ = parts_.backend.now_ns();
   BoundSchedule& main = *parts_.main.bound;
   LaunchTimer timer(parts_.backend, parts_.communicators, main, parts_.seats);
   parts_.board.set_single_launches(limits_.most);
-  time_launch(timer, 0);
+  time_launch(timer, 0, iterations);
   main.launch_after();
   main.wait();
   int late = 0;
   for (int launch = 0;; ++launch) {
     for (int tries = 0;; ++tries) {
-      if (method == CheckMethod::every_launch)
+      if (method != CheckMethod::none)
         poison_or_fill();
       parts_.board.set_launch(launch + 1);
-      bool held = time_launch(timer, tries);
+      bool held = time_launch(timer, tries, iterations);
       if (held || tries == k_most_repeats) {
         late += held ? 0 : 1;
         break;
@@ -192,20 +195,27 @@ void CellRun::time_launches(const Effort& effort, CheckMethod method) {
       main.launch_after();
       main.wait();
     }
-    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat)
-      note(seat, launch, 1, timer.elapsed_ns(seat));
+    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat) {
+      std::int64_t elapsed_ns = timer.elapsed_ns(seat);
+      if (!single && elapsed_ns == 0)
+        times_ns_[seat].push_back(0); // it had nothing to do
+      else
+        note(seat, launch, iterations, elapsed_ns);
+    }
     main.launch_after();
     main.wait();
     std::vector<bool> wrong(parts_.seats.size(), false);
-    if (method == CheckMethod::every_launch)
-      wrong = compare(parts_.main.buffers, fmt::format("launch {}", launch + 1));
+    if (method != CheckMethod::none)
+      wrong = compare(parts_.main.buffers,
+                      fmt::format("{} {}", single ? "launch" : "batch", launch + 1));
     if (agree(wrong) != Vote::more)
       break;
   }
   if (late > 0)
     for (CellResult& result : parts_.results)
-      result.check.method += fmt::format("{}{} of the timed launches include the host's enqueueing",
-                                         result.check.method.empty() ? "" : "; ", late);
+      result.check.method += fmt::format("{}{} of the timed {} include the host's enqueueing",
+                                         result.check.method.empty() ? "" : "; ", late,
+                                         single ? "launches" : "batches");
 }
 
 } // namespace ncclprobe::worker

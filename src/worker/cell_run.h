@@ -57,7 +57,8 @@ public:
   // Until the stopping rule is satisfied, or data is wrong. `slot` is needed for
   // CheckMethod::last_launch only.
   void time_batches(const Effort& effort, CheckMethod method, Binding* slot);
-  void time_launches(const Effort& effort, CheckMethod method);
+  // Latency and events mode.
+  void time_on_device(const Effort& effort, CheckMethod method);
 
 private:
   void run_once(BoundSchedule& bound);
@@ -67,7 +68,7 @@ private:
   void time_batch(int batch, int iterations, BoundSchedule& last);
   std::vector<bool> check_separately(int batch);
   void poison_or_fill();
-  bool time_launch(LaunchTimer& timer, int tries_before);
+  bool time_launch(LaunchTimer& timer, int tries_before, int iterations);
   void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
 
   CellParts parts_;

@@ -85,12 +85,32 @@ std::vector<backend::Communicator*> CommunicatorCache::world_members() {
   return members;
 }
 
+bool CommunicatorCache::connected() const {
+  return !all_.empty() || static_cast<int>(seats_.size()) < world_size_;
+}
+
 void CommunicatorCache::align(std::span<backend::Stream* const> streams) {
-  backend_.align(world_members(), streams);
+  if (connected())
+    return backend_.align(world_members(), streams);
+  // All streams are ours: they wait for the first.
+  backend::Event* gate = nullptr;
+  for (std::size_t seat = 0; seat < streams.size(); ++seat) {
+    if (streams[seat] == nullptr)
+      continue;
+    if (gate != nullptr) {
+      streams[seat]->wait(*gate);
+      continue;
+    }
+    auto& own = gates_[seat];
+    if (!own)
+      own = seats_[seat].device->create_event(backend::EventUse::order);
+    gate = own.get();
+    streams[seat]->record(*gate);
+  }
 }
 
 double CommunicatorCache::agree_on_largest(double value) {
-  return backend_.max_over_ranks(world_members(), value);
+  return connected() ? backend_.max_over_ranks(world_members(), value) : value;
 }
 
 } // namespace ncclprobe::worker

@@ -34,6 +34,9 @@ public:
   CommunicatorCache(backend::Backend& backend, const std::vector<SeatState>& seats, int world_size,
                     backend::Rendezvous& rendezvous);
 
+  // False if nothing needs a communicator: this process drives all ranks of the trial, and world()
+  // was never asked for. Then there is nobody to agree with.
+  bool connected() const;
   LocalCommunicator& world();
   // In the order of schedule.communicators.
   std::vector<LocalCommunicator*> of(const model::Schedule& schedule);
@@ -55,6 +58,7 @@ private:
   int world_size_;
   backend::Rendezvous& rendezvous_;
   std::map<CommunicatorKey, LocalCommunicator> all_;
+  std::map<std::size_t, std::unique_ptr<backend::Event>> gates_; // by seat
 };
 
 } // namespace ncclprobe::worker

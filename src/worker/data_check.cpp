@@ -26,8 +26,19 @@ std::vector<int> written_by(const Operation& operation, std::set<int>& uses) {
   } else if (const auto* copy = std::get_if<CopyOp>(&operation.what)) {
     uses.insert({copy->from.buffer, copy->to.buffer});
     return {copy->to.buffer};
+  } else if (const auto* chase = std::get_if<ChaseOp>(&operation.what)) {
+    uses.insert({chase->through.buffer, chase->result.buffer});
+    return {chase->result.buffer};
   }
   return {};
+}
+
+std::vector<const ChaseOp*> chases_of(const Schedule& schedule) {
+  std::vector<const ChaseOp*> chases;
+  for (const Operation& operation : schedule.operations)
+    if (const auto* chase = std::get_if<ChaseOp>(&operation.what))
+      chases.push_back(chase);
+  return chases;
 }
 
 } // namespace
@@ -38,6 +49,8 @@ std::string_view in_words(CheckMethod method) {
     break;
   case CheckMethod::every_launch:
     return "every launch";
+  case CheckMethod::every_batch:
+    return "every batch, results poisoned before it";
   case CheckMethod::last_launch:
     return "last launch of every batch";
   case CheckMethod::separate_launch:
@@ -54,6 +67,10 @@ DataFlow data_flow(const Schedule& schedule) {
     inputs.insert(fill.slice.buffer);
   for (const model::DataCheck& check : schedule.checks)
     results.insert(check.slice.buffer);
+  for (const ChaseOp* chase : chases_of(schedule)) {
+    inputs.insert(chase->through.buffer);
+    results.insert(chase->result.buffer);
+  }
   flow.results.assign(results.begin(), results.end());
   auto is_input = [&](int buffer) { return inputs.contains(buffer); };
   if (std::any_of(results.begin(), results.end(), is_input))
@@ -75,6 +92,8 @@ CheckMethod choose_method(const DataFlow& flow, TimingMode mode, Slots slots) {
     return CheckMethod::none;
   if (mode == TimingMode::latency)
     return CheckMethod::every_launch;
+  if (mode == TimingMode::events)
+    return CheckMethod::every_batch;
   bool last = flow.repeatable && flow.self_contained && slots == Slots::there;
   return last ? CheckMethod::last_launch : CheckMethod::separate_launch;
 }
@@ -88,12 +107,55 @@ std::string first_wrong(int global_rank, const model::DataCheck& one, const Expe
                      found.first, found.first_bits, encode(one.type, value), value);
 }
 
+// Each link holds where the next one is, in bytes from the start of the chain: the same wherever
+// the memory is mapped.
+void write_chain(const ChaseOp& chase, backend::Buffer& buffer) {
+  std::vector<std::uint64_t> words(chase.bytes / sizeof(std::uint64_t));
+  std::uint64_t step = chase.stride_bytes / sizeof(std::uint64_t);
+  for (std::uint64_t at = 0; at < words.size(); at += step)
+    words[at] = (at + step) % words.size() * sizeof(std::uint64_t);
+  buffer.write(chase.through.offset(chase.through_rank), std::as_bytes(std::span(words)));
+}
+
+void compare_position(const ChaseOp& chase, backend::Buffer& buffer, Finding& finding) {
+  std::uint64_t position = 0;
+  buffer.read(chase.result.offset(chase.rank),
+              std::as_writable_bytes(std::span(&position, std::size_t{1})));
+  ++finding.elements;
+  if (position == chase.last_position())
+    return;
+  ++finding.wrong;
+  if (finding.first_wrong.empty())
+    finding.first_wrong =
+        fmt::format("rank {}: {} hops through memory of rank {} ended at byte {} instead of {}",
+                    chase.rank, chase.hops, chase.through_rank, position, chase.last_position());
+}
+
 } // namespace
 
 CellData::CellData(const Schedule& schedule, const std::vector<SeatState>& seats,
-                   const std::vector<LocalCommunicator*>& communicators, std::uint64_t seed)
-    : schedule_(schedule), seats_(seats), communicators_(communicators), seed_(seed),
-      flow_(data_flow(schedule)) {}
+                   const std::vector<LocalCommunicator*>& communicators, int world_size,
+                   std::uint64_t seed)
+    : schedule_(schedule), seats_(seats), communicators_(communicators), world_size_(world_size),
+      seed_(seed), flow_(data_flow(schedule)) {}
+
+CellData::Group CellData::group(int communicator, const std::vector<int>& ranks) const {
+  Group group;
+  if (communicator == k_all_ranks) {
+    group.size = world_size_;
+    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+      group.members.push_back({seat, seats_[seat].rank});
+  } else {
+    const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(communicator)];
+    group.size = static_cast<int>(local.ranks.size());
+    for (std::size_t i = 0; i < local.seats.size(); ++i)
+      group.members.push_back({local.seats[i], local.members[i]->rank()});
+  }
+  std::erase_if(group.members, [&](const Group::Member& member) {
+    return !names_rank(ranks, seats_[member.seat].rank);
+  });
+  return group;
+}
 
 // Communicators have data of their own, so that what strays from one to another is seen.
 std::uint64_t CellData::seed_of(int communicator) const {
@@ -104,21 +166,22 @@ void CellData::fill(const SeatBuffers& buffers) const {
   for (int index = 0; index < static_cast<int>(schedule_.buffers.size()); ++index)
     poison(buffers, index);
   for (const Fill& fill : schedule_.fills) {
-    const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(fill.communicator)];
-    auto size = static_cast<int>(local.ranks.size());
+    Group of = group(fill.communicator, fill.ranks);
     Pattern pattern =
-        pattern_for(seed_of(fill.communicator), fill.collective, fill.type, fill.op, size);
+        pattern_for(seed_of(fill.communicator), fill.collective, fill.type, fill.op, of.size);
     bool only_root =
         fill.collective == Collective::broadcast || fill.collective == Collective::scatter;
-    for (std::size_t i = 0; i < local.seats.size(); ++i) {
-      int rank = local.members[i]->rank();
+    for (auto [seat, rank] : of.members) {
       if (only_root && rank != fill.root)
         continue;
-      backend::Buffer& buffer =
-          *buffers[local.seats[i]][static_cast<std::size_t>(fill.slice.buffer)];
+      backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(fill.slice.buffer)];
       buffer.fill(fill.slice.offset(rank), fill.type, pattern, rank, fill.count);
     }
   }
+  for (const ChaseOp* chase : chases_of(schedule_))
+    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+      if (seats_[seat].rank == chase->through_rank)
+        write_chain(*chase, *buffers[seat][static_cast<std::size_t>(chase->through.buffer)]);
 }
 
 void CellData::poison_results(const SeatBuffers& buffers) const {
@@ -136,15 +199,12 @@ void CellData::poison(const SeatBuffers& buffers, int index) const {
 std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
   std::vector<Finding> findings(seats_.size());
   for (const model::DataCheck& one : schedule_.checks) {
-    const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(one.communicator)];
-    auto size = static_cast<int>(local.ranks.size());
+    Group of = group(one.communicator, one.ranks);
     Pattern pattern =
-        pattern_for(seed_of(one.communicator), one.collective, one.type, one.op, size);
-    for (std::size_t i = 0; i < local.seats.size(); ++i) {
-      std::size_t seat = local.seats[i];
-      int rank = local.members[i]->rank();
+        pattern_for(seed_of(one.communicator), one.collective, one.type, one.op, of.size);
+    for (auto [seat, rank] : of.members) {
       Expectation expected = expectation_for(one.collective, one.op, one.root, one.count, rank,
-                                             size, {one.distance, one.first_index});
+                                             of.size, {one.distance, one.first_index});
       backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(one.slice.buffer)];
       backend::Mismatch found = buffer.compare(one.slice.offset(rank), one.type, pattern, expected);
       findings[seat].elements += found.elements;
@@ -153,6 +213,11 @@ std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
         findings[seat].first_wrong = first_wrong(seats_[seat].rank, one, expected, pattern, found);
     }
   }
+  for (const ChaseOp* chase : chases_of(schedule_))
+    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+      if (seats_[seat].rank == chase->rank)
+        compare_position(*chase, *buffers[seat][static_cast<std::size_t>(chase->result.buffer)],
+                         findings[seat]);
   return findings;
 }
 

@@ -16,6 +16,7 @@ namespace ncclprobe::worker {
 enum class CheckMethod {
   none,
   every_launch,    // latency mode
+  every_batch,     // events mode: the results are poisoned before each
   last_launch,     // of a batch: it receives into buffers of its own, which were poisoned before
   separate_launch, // after each batch, untimed, on inputs that were written anew
 };
@@ -51,7 +52,8 @@ class CellData {
 public:
   // All arguments outlive the object; `communicators` follows schedule.communicators.
   CellData(const model::Schedule& schedule, const std::vector<SeatState>& seats,
-           const std::vector<LocalCommunicator*>& communicators, std::uint64_t seed);
+           const std::vector<LocalCommunicator*>& communicators, int world_size,
+           std::uint64_t seed);
 
   const DataFlow& flow() const { return flow_; }
   // Poisons every buffer, then writes the inputs.
@@ -62,12 +64,23 @@ public:
   std::vector<Finding> compare(const SeatBuffers& buffers) const;
 
 private:
+  // Those of this process's seats that have some data, with their numbers among `size` ranks.
+  struct Group {
+    struct Member {
+      std::size_t seat;
+      int rank;
+    };
+    int size = 0;
+    std::vector<Member> members;
+  };
+  Group group(int communicator, const std::vector<int>& ranks) const;
   std::uint64_t seed_of(int communicator) const;
   void poison(const SeatBuffers& buffers, int index) const;
 
   const model::Schedule& schedule_;
   const std::vector<SeatState>& seats_;
   const std::vector<LocalCommunicator*>& communicators_;
+  int world_size_;
   std::uint64_t seed_;
   DataFlow flow_;
 };

@@ -49,7 +49,8 @@ struct ScheduleRunner::Impl {
   Impl(backend::Backend& used, std::vector<Seat> opened, int size, std::uint64_t seed_,
        backend::Rendezvous& rendezvous, ProgressBoard& progress)
       : backend(used), owned(std::move(opened)), seats(states_of(owned)), world_size(size),
-        seed(seed_), board(progress), memory(seats), communicators(used, seats, size, rendezvous) {}
+        seed(seed_), board(progress), memory(seats), shared(seats, size, rendezvous),
+        communicators(used, seats, size, rendezvous) {}
 
   backend::Backend& backend;
   std::vector<Seat> owned; // before what lives on their devices
@@ -58,21 +59,35 @@ struct ScheduleRunner::Impl {
   std::uint64_t seed;
   ProgressBoard& board;
   CellMemory memory;
+  SharedBuffers shared;
   CommunicatorCache communicators; // dies first
+  std::optional<std::int64_t> sampled_ns;
+
+  bool sampling_is_due(std::int64_t now_ns) {
+    constexpr std::int64_t k_period_ns = 1'000'000'000;
+    if (sampled_ns && now_ns - *sampled_ns < k_period_ns)
+      return false;
+    sampled_ns = now_ns;
+    return true;
+  }
 
   void bind(const Schedule& schedule, const std::vector<LocalCommunicator*>& locals,
             Binding& binding) {
     binding.registrations = register_buffers(schedule, binding.buffers, locals);
-    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals);
+    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared);
   }
 
-  void prepare(const Cell& cell, const std::vector<LocalCommunicator*>& locals, Binding& main) {
+  void prepare(const Cell& cell, Binding& main) {
     if (!cell.settings.empty())
       base::raise(Errc::unsupported, "the {} backend cannot change {} within a process",
                   backend.name(), cell.settings.front().name);
     base::value_or_throw(workload::check_schedule(cell.schedule, world_size));
     main.buffers = memory.make_room(cell.schedule);
-    bind(cell.schedule, locals, main);
+  }
+
+  static bool shares_memory(const Schedule& schedule) {
+    return std::any_of(schedule.buffers.begin(), schedule.buffers.end(),
+                       [](const BufferDecl& buffer) { return buffer.memory == Memory::shared; });
   }
 
   // True if some rank has a problem; then all ranks skip the cell, and those that have it say why.
@@ -87,10 +102,10 @@ struct ScheduleRunner::Impl {
     return true;
   }
 
-  std::string why_unchecked(const Schedule& schedule) const {
+  std::string why_unchecked(const DataFlow& flow) const {
     if (!backend.moves_data())
       return fmt::format("the {} backend moves no data", backend.name());
-    return schedule.checks.empty() ? "the schedule says nothing of its results" : "";
+    return flow.results.empty() ? "the schedule says nothing of its results" : "";
   }
 
   // All ranks have memory for the last launch of a batch, or none uses it.
@@ -129,14 +144,27 @@ std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
   std::vector<LocalCommunicator*> locals = own.communicators.of(schedule);
 
   Binding main;
-  if (own.skip(attempt([&] { own.prepare(cell, locals, main); }), results))
+  bool shares_memory = own.shares_memory(schedule);
+  auto unprepared = attempt([&] {
+    own.prepare(cell, main);
+    if (!shares_memory)
+      own.bind(schedule, locals, main);
+  });
+  if (own.skip(unprepared, results))
     return results;
-  CellData data(schedule, own.seats, locals, own.seed);
+  if (shares_memory) { // all ranks have their buffers now
+    own.shared.exchange(schedule, main.buffers);
+    if (own.skip(attempt([&] { own.bind(schedule, locals, main); }), results))
+      return results;
+  }
+  CellData data(schedule, own.seats, locals, own.world_size, own.seed);
   CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, results});
   run.fill();
-  run.warm_up(); // connections are made on first use: not an estimate
+  if (shares_memory)
+    own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write
+  run.warm_up();                           // connections are made on first use: not an estimate
 
-  std::string why_unchecked = own.why_unchecked(schedule);
+  std::string why_unchecked = own.why_unchecked(data.flow());
   auto method_with = [&](Slots slots) {
     return why_unchecked.empty() ? choose_method(data.flow(), cell.timing.mode, slots)
                                  : CheckMethod::none;
@@ -173,14 +201,21 @@ std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
     result.check.method = in_words(method);
     result.check.why_unchecked = why_unchecked;
   }
-  ConditionSampler sampler(own.backend, own.seats, cell_start_ns, {});
-  if (cell.timing.mode == TimingMode::latency)
-    run.time_launches(effort, method);
-  else
+  // Asking a GPU for its state takes longer than many a cell of events mode, of which there are
+  // hundreds: now and then is enough there.
+  bool sampled = cell.timing.mode != TimingMode::events || own.sampling_is_due(cell_start_ns);
+  std::optional<ConditionSampler> sampler;
+  if (sampled)
+    sampler.emplace(own.backend, own.seats, cell_start_ns, ConditionSampler::Pace{});
+  if (cell.timing.mode == TimingMode::batch)
     run.time_batches(effort, method, slot ? &*slot : nullptr);
-  auto conditions = sampler.finish();
-  for (std::size_t seat = 0; seat < results.size(); ++seat)
-    results[seat].conditions = std::move(conditions[seat]);
+  else
+    run.time_on_device(effort, method);
+  if (sampler) {
+    auto conditions = sampler->finish();
+    for (std::size_t seat = 0; seat < results.size(); ++seat)
+      results[seat].conditions = std::move(conditions[seat]);
+  }
   slot.reset(); // before its buffers
   own.memory.drop_large_slots();
   own.board.set(Step::outside);

@@ -32,7 +32,8 @@ public:
   ScheduleRunner(const ScheduleRunner&) = delete;
   ScheduleRunner& operator=(const ScheduleRunner&) = delete;
 
-  // Makes the world communicator. The first thing that needs all ranks.
+  // Makes the world communicator. The first thing that needs all ranks. Not needed if this process
+  // drives all of them and the cells' schedules declare no communicator.
   void connect_world();
 
   // Results in the order of the seats.

@@ -9,6 +9,7 @@
 #include "worker/evidence.h"
 #include "worker/schedule_runner.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ncclprobe::worker {
@@ -23,6 +24,12 @@ std::unique_ptr<backend::Backend> make_backend(const std::string& name,
   if (name == "synthetic")
     return backend::make_synthetic_backend(options);
   base::raise(base::Errc::unsupported, "there is no backend '{}'", name);
+}
+
+bool needs_world(const wire::Start& start) {
+  return static_cast<int>(start.seats.size()) < start.spec.ranks ||
+         std::any_of(start.spec.cells.begin(), start.spec.cells.end(),
+                     [](const model::Cell& cell) { return !cell.schedule.communicators.empty(); });
 }
 
 } // namespace
@@ -53,7 +60,8 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
 
   ScheduleRunner runner(*backend, std::move(seats), spec.ranks, spec.seed, link, board);
   tell_phase("communicator_init", -1);
-  runner.connect_world();
+  if (needs_world(start))
+    runner.connect_world();
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {

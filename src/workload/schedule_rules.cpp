@@ -214,6 +214,19 @@ private:
     return check_slice(op.to, op.to_rank, op.to_rank, op.bytes);
   }
 
+  Result<void> check(const ChaseOp& op, const std::vector<int>&) {
+    NCCLPROBE_TRY(check_stream(op.stream));
+    for (int rank : {op.rank, op.through_rank})
+      if (rank < 0 || rank >= world_)
+        return wrong("names rank {} of {}", rank, world_);
+    constexpr std::uint64_t pointer_bytes = sizeof(std::uint64_t);
+    if (op.stride_bytes < pointer_bytes || op.stride_bytes % pointer_bytes != 0 || op.bytes == 0 ||
+        op.bytes % op.stride_bytes != 0)
+      return wrong("has a chain of {} bytes in steps of {}", op.bytes, op.stride_bytes);
+    NCCLPROBE_TRY(check_slice(op.through, op.through_rank, op.through_rank, op.bytes));
+    return check_slice(op.result, op.rank, op.rank, pointer_bytes);
+  }
+
   Result<void> check(const SpinOp& op, const std::vector<int>&) { return check_stream(op.stream); }
   Result<void> check(const MarkerOp& op, const std::vector<int>&) {
     return check_stream(op.stream);
@@ -267,21 +280,36 @@ private:
     return {};
   }
 
+  // Of a fill or check: k_all_ranks needs no communicator.
+  Result<std::vector<int>> data_ranks(int index, const std::vector<int>& named) {
+    for (int rank : named)
+      if (rank < 0 || rank >= world_)
+        return fail(Errc::invalid_argument, "data of rank {} of {}", rank, world_);
+    if (index == k_all_ranks)
+      return members_of({}, world_);
+    NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(index));
+    return *members;
+  }
+
   Result<void> check_data() {
     for (const Fill& fill : schedule_.fills) {
-      NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(fill.communicator));
-      for (std::size_t rank = 0; rank < members->size(); ++rank)
-        NCCLPROBE_TRY(check_slice(fill.slice, static_cast<int>(rank), (*members)[rank],
-                                  fill.count * size_bytes(fill.type)));
+      NCCLPROBE_TRY_ASSIGN(const std::vector<int> members,
+                           data_ranks(fill.communicator, fill.ranks));
+      for (std::size_t rank = 0; rank < members.size(); ++rank)
+        if (names_rank(fill.ranks, members[rank]))
+          NCCLPROBE_TRY(check_slice(fill.slice, static_cast<int>(rank), members[rank],
+                                    fill.count * size_bytes(fill.type)));
     }
     for (const DataCheck& one : schedule_.checks) {
-      NCCLPROBE_TRY_ASSIGN(const std::vector<int>* members, communicator(one.communicator));
-      int n = static_cast<int>(members->size());
+      NCCLPROBE_TRY_ASSIGN(const std::vector<int> members, data_ranks(one.communicator, one.ranks));
+      int n = static_cast<int>(members.size());
       for (int rank = 0; rank < n; ++rank) {
+        int global = members[static_cast<std::size_t>(rank)];
+        if (!names_rank(one.ranks, global))
+          continue;
         auto expected = expectation_for(one.collective, one.op, one.root, one.count, rank, n,
                                         {one.distance, one.first_index});
-        NCCLPROBE_TRY(check_slice(one.slice, rank, (*members)[static_cast<std::size_t>(rank)],
-                                  expected.count * size_bytes(one.type)));
+        NCCLPROBE_TRY(check_slice(one.slice, rank, global, expected.count * size_bytes(one.type)));
       }
     }
     return {};

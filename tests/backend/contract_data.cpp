@@ -89,7 +89,7 @@ TEST_CASE("work of one stream runs in the order in which it was enqueued") {
   buffer->write(0, std::as_bytes(std::span(start)));
 
   for (std::uint64_t i = 0; i < 6; ++i)
-    stream.copy(*buffer, i, *buffer, i + 2, 1);
+    stream.copy({{*buffer, i}, {*buffer, i + 2}, 1});
   stream.mark("all copied");
   World::wait(stream);
 

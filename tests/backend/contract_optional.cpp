@@ -82,10 +82,10 @@ TEST_CASE("a replayed graph keeps the order of all its streams") {
   if (!supported([&] {
         graph = world.backend().capture(streams, [&] {
           second.spin(20'000'000);
-          second.copy(*source, 0, *middle, 0, 64);
+          second.copy({{*source, 0}, {*middle, 0}, 64});
           second.record(*handed_over);
           first.wait(*handed_over);
-          first.copy(*middle, 0, *target, 0, 64);
+          first.copy({{*middle, 0}, {*target, 0}, 64});
         });
       }))
     return;
@@ -93,7 +93,7 @@ TEST_CASE("a replayed graph keeps the order of all its streams") {
   target->poison();
   auto late = device.allocate(64);
   graph->launch();
-  second.copy(*target, 0, *late, 0, 64); // after the graph, although on another stream
+  second.copy({{*target, 0}, {*late, 0}, 64}); // after the graph, although on another stream
   world.wait();
 
   CHECK(late->compare(0, DataType::u8, pattern, {false, ReduceOp::sum, 1, 0, 0, 64, 64}).wrong ==

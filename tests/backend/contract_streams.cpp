@@ -81,10 +81,10 @@ TEST_CASE("an event makes one stream wait for another") {
   std::int64_t start = world.backend().now_ns();
 
   writer.spin(100 * k_ms);
-  writer.copy(*source, 0, *middle, 0, 4096);
+  writer.copy({{*source, 0}, {*middle, 0}, 4096});
   writer.record(*written);
   reader.wait(*written);
-  reader.copy(*middle, 0, *target, 0, 4096);
+  reader.copy({{*middle, 0}, {*target, 0}, 4096});
   World::wait(reader);
 
   CHECK(world.backend().now_ns() - start >= static_cast<std::int64_t>(90 * k_ms));

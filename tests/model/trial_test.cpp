@@ -113,6 +113,24 @@ TrialSpec ddp_step_trial() {
 
 } // namespace
 
+TEST_CASE("copies, chases and their data are written and read back; plain ones stay as they were") {
+  Schedule schedule;
+  schedule.operations = {
+      {CopyOp{0, 0, {0}, 1, {1}, 8, CopyMeans::through_host, CopyDriver::target}},
+      {ChaseOp{1, 0, 1, {0}, 4096, 128, 100, {1}}}};
+  schedule.buffers = {{"a", 8, Memory::shared}, {"b", 8, Memory::pageable_host}};
+  schedule.fills = {{k_all_ranks, {0}, 1}};
+  schedule.fills[0].ranks = {1};
+  schedule.checks = {{Collective::broadcast, k_all_ranks, {1}, 1}};
+  schedule.checks[0].ranks = {0, 1};
+  CHECK(parse_json<Schedule>(write_json(schedule)).value() == schedule);
+
+  schedule.operations = {{CopyOp{0, 0, {0}, 1, {1}, 8}}};
+  std::string plain = write_json(schedule);
+  CHECK(plain.find("means") == std::string::npos);
+  CHECK(plain.find("driver") == std::string::npos);
+}
+
 TEST_CASE("a trial of every kind survives JSON unchanged") {
   for (const TrialSpec& trial :
        {settings_sweep_trial(), in_process_cells_trial(), p2p_matrix_trial(3), ddp_step_trial()}) {

@@ -67,8 +67,8 @@ TEST_CASE("a copy that leaves its buffers is refused") {
   auto small = gpu.device->allocate(16);
   auto large = gpu.device->allocate(32);
 
-  CHECK_THROWS_AS(stream->copy(*large, 0, *small, 0, 32), base::Exception);
-  CHECK_THROWS_AS(stream->copy(*large, 24, *small, 0, 16), base::Exception);
+  CHECK_THROWS_AS(stream->copy({{*large, 0}, {*small, 0}, 32}), base::Exception);
+  CHECK_THROWS_AS(stream->copy({{*large, 24}, {*small, 0}, 16}), base::Exception);
 }
 
 TEST_CASE("a GPU that is not there is unavailable and the message tells how many are") {
@@ -96,8 +96,8 @@ TEST_CASE("bytes are copied from one GPU to another") {
   source->fill(0, model::DataType::u8, pattern, 0, bytes);
   target->poison();
 
-  stream->copy(*source, 0, *target, 64, bytes);
-  stream->copy(*source, 0, *target, 64, bytes); // the direct path is opened once
+  stream->copy({{*source, 0}, {*target, 64}, bytes});
+  stream->copy({{*source, 0}, {*target, 64}, bytes}); // the direct path is opened once
   support::wait_until_idle(*stream);
 
   std::vector<std::byte> arrived(bytes);

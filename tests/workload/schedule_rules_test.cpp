@@ -66,6 +66,52 @@ TEST_CASE("what would corrupt memory is refused, naming operation and rank") {
   }
 }
 
+TEST_CASE("a pointer chase stays within its buffers and goes in whole steps") {
+  Schedule schedule;
+  schedule.streams = {{"s"}};
+  schedule.buffers = {{"chain", 4096}, {"position", 8}};
+  schedule.operations = {{ChaseOp{0, 0, 1, {0}, 4096, 128, 100, {1}}}};
+  schedule.timed = {0, 1};
+  CHECK(refusal(schedule).empty());
+  auto& chase = std::get<ChaseOp>(schedule.operations[0].what);
+
+  SECTION("a rank that is not there") {
+    chase.through_rank = 2;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("rank 2 of 2"));
+  }
+  SECTION("a chain that is too long") {
+    chase.bytes = 8192;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("has 4096 on rank 1"));
+  }
+  SECTION("steps that cut a pointer or the chain") {
+    chase.stride_bytes = GENERATE(0, 4, 12, 136);
+    CHECK_THAT(refusal(schedule), ContainsSubstring("has a chain of 4096 bytes in steps"));
+  }
+  SECTION("no room for the result") {
+    schedule.buffers[1].bytes = 7;
+    CHECK_THAT(refusal(schedule), ContainsSubstring("reaches byte 8 of buffer 'position'"));
+  }
+}
+
+TEST_CASE("data of some ranks alone is looked for on them, and needs no communicator") {
+  Schedule schedule = valid();
+  schedule.communicators.clear();
+  schedule.operations = {{CopyOp{0, 0, {0}, 0, {0}, 64}}};
+  schedule.buffers[0].bytes.exceptions[1] = 0;
+  schedule.fills = {{k_all_ranks, {0}, 16}};
+  schedule.checks = {{Collective::broadcast, k_all_ranks, {0}, 16}};
+  CHECK_THAT(refusal(schedule), ContainsSubstring("0 on rank 1"));
+
+  schedule.fills[0].ranks = {0};
+  CHECK_THAT(refusal(schedule), ContainsSubstring("0 on rank 1"));
+
+  schedule.checks[0].ranks = {0};
+  CHECK(refusal(schedule).empty());
+
+  schedule.checks[0].ranks = {2};
+  CHECK_THAT(refusal(schedule), ContainsSubstring("rank 2 of 2"));
+}
+
 TEST_CASE("what would hang is refused") {
   Schedule schedule = valid();
 

@@ -103,6 +103,32 @@ std::int64_t synthetic_cost_ns(const SyntheticSettings& settings, model::Collect
   return k_synthetic_launch_ns + steps * settings.alpha_ns + transfer_ns;
 }
 
+std::int64_t synthetic_copy_ns(const SyntheticSettings& settings, std::uint64_t bytes,
+                               SyntheticRoad road) {
+  auto transfer_ns = [&](__int128 times, std::int64_t divisor) {
+    return static_cast<std::int64_t>(times * 1000 * static_cast<__int128>(bytes) /
+                                     (static_cast<__int128>(divisor) * settings.bytes_per_us));
+  };
+  switch (road) {
+  case SyntheticRoad::local:
+    return k_synthetic_launch_ns + transfer_ns(1, 10);
+  case SyntheticRoad::host:
+    return k_synthetic_launch_ns + settings.alpha_ns + transfer_ns(8, 1);
+  case SyntheticRoad::link:
+    break;
+  }
+  return k_synthetic_launch_ns + settings.alpha_ns + transfer_ns(1, 1);
+}
+
+std::int64_t synthetic_chase_ns(const SyntheticSettings& settings, std::uint64_t hops,
+                                SyntheticRoad road) {
+  std::int64_t link_ns = settings.alpha_ns / 5;
+  std::int64_t hop_ns = road == SyntheticRoad::local  ? link_ns / 3
+                        : road == SyntheticRoad::host ? 2 * link_ns
+                                                      : link_ns;
+  return k_synthetic_launch_ns + static_cast<std::int64_t>(hops) * hop_ns;
+}
+
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings& settings,
                         const Options& options, std::uint64_t call) {
   std::uint64_t process =

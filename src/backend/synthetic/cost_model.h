@@ -58,6 +58,16 @@ inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
 std::int64_t synthetic_cost_ns(const SyntheticSettings&, model::Collective, std::uint64_t count,
                                model::DataType, int ranks);
 
+// What a copy or a walk along pointers passes: one device's own memory, the link between two, or
+// the way between a device and the host.
+enum class SyntheticRoad { local, link, host };
+// Copies, without noise: link launch + alpha + m/B as send_recv, local launch + m / 10B, host
+// launch
+// + alpha + 8m / B.
+std::int64_t synthetic_copy_ns(const SyntheticSettings&, std::uint64_t bytes, SyntheticRoad);
+// Launch, and for each hop alpha / 5 on a link, a third of that locally, twice that to the host.
+std::int64_t synthetic_chase_ns(const SyntheticSettings&, std::uint64_t hops, SyntheticRoad);
+
 // `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that which
 // all calls of a trial share, as fresh processes differ. Depends on its arguments only.
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings&, const Options&,

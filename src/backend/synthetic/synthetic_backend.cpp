@@ -30,7 +30,10 @@ struct SyntheticEvent : Event {
 
 class SyntheticBuffer : public Buffer {
 public:
-  explicit SyntheticBuffer(std::uint64_t bytes) : bytes_(bytes) {}
+  explicit SyntheticBuffer(std::uint64_t bytes, int device, bool on_host = false)
+      : bytes_(bytes), device_(device), on_host_(on_host) {}
+  int device() const { return device_; }
+  bool on_host() const { return on_host_; }
   std::uint64_t size_bytes() const override { return bytes_; }
   void poison_first(std::uint64_t) override {}
   void fill(std::uint64_t, model::DataType, const model::Pattern&, int, std::uint64_t) override {}
@@ -39,13 +42,15 @@ public:
     refuse();
   }
   void read(std::uint64_t, std::span<std::byte>) override { refuse(); }
-  void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
+  void write(std::uint64_t, std::span<const std::byte>) override {}
 
 private:
   [[noreturn]] static void refuse() {
     base::raise(Errc::unsupported, "the synthetic backend holds no data");
   }
   std::uint64_t bytes_;
+  int device_;
+  bool on_host_;
 };
 
 class SyntheticStream : public Stream {
@@ -64,9 +69,14 @@ public:
     busy_until_ns_ = std::max(busy_until_ns_, static_cast<SyntheticEvent&>(event).at_ns);
   }
   void spin(std::uint64_t duration_ns) override { add(static_cast<std::int64_t>(duration_ns)); }
-  void copy(Buffer&, std::uint64_t, Buffer&, std::uint64_t, std::uint64_t bytes) override {
-    add(synthetic_cost_ns(world_.settings, model::Collective::send_recv, bytes, model::DataType::u8,
-                          2));
+  void prepare(const CopyCall&) override {}
+  void copy(const CopyCall& call) override {
+    add(synthetic_copy_ns(world_.settings, call.bytes, road(call.from, call.to, call.means)));
+  }
+  void prepare(const ChaseCall&) override {}
+  void chase(const ChaseCall& call) override {
+    add(synthetic_chase_ns(world_.settings, call.hops,
+                           road(call.through, call.result, model::CopyMeans::kernel)));
   }
   void mark(std::string_view) override {}
 
@@ -79,6 +89,14 @@ public:
   }
 
 private:
+  static SyntheticRoad road(const Place& from, const Place& to, model::CopyMeans means) {
+    const auto& source = static_cast<const SyntheticBuffer&>(from.buffer);
+    const auto& target = static_cast<const SyntheticBuffer&>(to.buffer);
+    if (source.on_host() || target.on_host() || means == model::CopyMeans::through_host)
+      return SyntheticRoad::host;
+    return source.device() == target.device() ? SyntheticRoad::local : SyntheticRoad::link;
+  }
+
   World& world_;
   std::int64_t busy_until_ns_ = 0;
 };
@@ -145,9 +163,12 @@ private:
 
 class SyntheticDevice : public Device {
 public:
-  explicit SyntheticDevice(World& world) : world_(world) {}
+  SyntheticDevice(World& world, int index) : world_(world), index_(index) {}
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
-    return std::make_unique<SyntheticBuffer>(bytes);
+    return std::make_unique<SyntheticBuffer>(bytes, index_);
+  }
+  std::unique_ptr<Buffer> allocate_on_host(std::uint64_t bytes, model::Memory) override {
+    return std::make_unique<SyntheticBuffer>(bytes, index_, true);
   }
   std::unique_ptr<Stream> open_stream(int) override {
     return std::make_unique<SyntheticStream>(world_);
@@ -161,6 +182,7 @@ public:
 
 private:
   World& world_;
+  int index_;
 };
 
 class SyntheticBackend : public Backend {
@@ -170,8 +192,8 @@ public:
 
   std::string_view name() const override { return "synthetic"; }
   bool moves_data() const override { return false; }
-  std::unique_ptr<Device> open_device(int) override {
-    return std::make_unique<SyntheticDevice>(world_);
+  std::unique_ptr<Device> open_device(int index) override {
+    return std::make_unique<SyntheticDevice>(world_, index);
   }
 
   std::vector<std::unique_ptr<Communicator>> connect(const std::string&,

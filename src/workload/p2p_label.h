@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/trial.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// What a cell of a P2P matrix measures, and how that is said in a CellLabel: the workload is
+// "p2p_" and the method, the variant the rest, such as "uni 0>1", "ipc bi 2>3 3>2", "uni h0>0".
+namespace ncclprobe::workload {
+
+// ce, ce_read: a copy engine of the source writes, or of the target reads. sm_write, sm_read: the
+// same by kernels. staged: copy engines with the direct path closed, through host memory. host,
+// pageable: between a GPU and pinned, or pageable, memory of its host, by copy engine. latency:
+// pointer chase by one thread of the row's GPU through memory of the column's. sendrecv, pingpong:
+// messages of the communication library, which also go between processes and hosts.
+enum class P2pMethod {
+  ce,
+  ce_read,
+  sm_write,
+  sm_read,
+  staged,
+  host,
+  pageable,
+  latency,
+  sendrecv,
+  pingpong
+};
+constexpr auto enum_names(P2pMethod) {
+  using enum P2pMethod;
+  return std::to_array<std::pair<P2pMethod, std::string_view>>({{ce, "ce"},
+                                                                {ce_read, "ce_read"},
+                                                                {sm_write, "sm_write"},
+                                                                {sm_read, "sm_read"},
+                                                                {staged, "staged"},
+                                                                {host, "host"},
+                                                                {pageable, "pageable"},
+                                                                {latency, "latency"},
+                                                                {sendrecv, "sendrecv"},
+                                                                {pingpong, "pingpong"}});
+}
+constexpr bool measures_latency(P2pMethod method) {
+  return method == P2pMethod::latency || method == P2pMethod::pingpong;
+}
+
+// uni: one pair at a time, one way (on each host at once). bi: one pair, both ways at once. all:
+// everybody sends to one and receives from one other at once, in as many rounds as there are
+// others. together: every pair at once.
+enum class P2pDirection { uni, bi, all, together };
+constexpr auto enum_names(P2pDirection) {
+  using enum P2pDirection;
+  return std::to_array<std::pair<P2pDirection, std::string_view>>(
+      {{uni, "uni"}, {bi, "bi"}, {all, "all"}, {together, "together"}});
+}
+
+// direct: one process drives all GPUs of a host. ipc: one process each, memory mapped by CUDA IPC.
+enum class P2pMode { direct, ipc };
+constexpr auto enum_names(P2pMode) {
+  return std::to_array<std::pair<P2pMode, std::string_view>>(
+      {{P2pMode::direct, "direct"}, {P2pMode::ipc, "ipc"}});
+}
+
+// A rank's device, or memory of the host close to it.
+struct P2pEnd {
+  bool host = false;
+  int rank = 0;
+  auto operator<=>(const P2pEnd&) const = default;
+};
+
+struct P2pTransfer {
+  P2pEnd from;
+  P2pEnd to;
+  auto operator<=>(const P2pTransfer&) const = default;
+};
+
+struct P2pLabel {
+  P2pMode mode = P2pMode::direct;
+  P2pMethod method = P2pMethod::ce;
+  P2pDirection direction = P2pDirection::uni;
+  std::vector<P2pTransfer> transfers; // at once
+  bool operator==(const P2pLabel&) const = default;
+};
+
+// Whose samples tell how long the transfer took: who drives it, or receives the message.
+int timed_rank(P2pMethod method, const P2pTransfer& transfer);
+
+// "0", "h0".
+std::string to_string(const P2pEnd& end);
+
+model::CellLabel make_cell_label(const P2pLabel& label, std::uint64_t bytes, model::DataType type);
+// Nothing for what is no cell of a P2P matrix.
+std::optional<P2pLabel> read_p2p_label(const model::CellLabel& label);
+
+} // namespace ncclprobe::workload

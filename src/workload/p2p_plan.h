@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workload/p2p_label.h"
+#include "workload/plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::workload {
+
+struct P2pRequest {
+  std::string backend;
+  std::vector<int> host_of_rank;
+  P2pMode mode = P2pMode::direct;
+  std::vector<P2pMethod> methods;            // empty: default_p2p_methods()
+  std::vector<P2pDirection> directions;      // of uni, bi, all; empty: all of them
+  std::vector<std::uint64_t> sizes;          // of bandwidth cells; empty: a size for each method
+  std::optional<std::uint64_t> memory_bytes; // free on the fullest device: limits those sizes
+  int repeats = 1;
+  std::uint64_t seed = 0;
+  std::vector<model::Setting> libraries;
+  std::int64_t cell_deadline_ns = 30'000'000'000;
+  std::int64_t startup_deadline_ns = 180'000'000'000;
+};
+
+// nvidia: everything but pageable memory; messages only where there are pairs on different hosts.
+// host: messages, because processes reach each other's memory in no other way.
+std::vector<P2pMethod> default_p2p_methods(const P2pRequest& request);
+
+// `repeats` trials of the same cells: all pairs by all methods in all directions. Pairs on
+// different hosts are measured by messages only; pairs of the same place on their hosts at once.
+// Methods that the backend or the mode has not are left out, with a note. Errors: invalid_argument
+// if nothing is left (a single rank, no method).
+base::Result<Plan> make_p2p_plan(const P2pRequest& request);
+
+} // namespace ncclprobe::workload
