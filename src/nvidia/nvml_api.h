@@ -4,17 +4,18 @@
 
 // The few declarations of NVIDIA's NVML that are used here. CUDA toolkits from wheels and
 // containers carry no nvml.h, and the library comes with the driver. Names, layouts and numbers are
-// those of the public NVML reference; this part of its interface has not changed since driver 418.
+// those of the public NVML reference. Every structure here has kept its layout since it came;
+// functions that came after driver 418 are looked up one by one and may be missing.
 extern "C" {
 
 typedef struct nvmlDevice_st* nvmlDevice_t;
 typedef int nvmlReturn_t;
-enum { NVML_SUCCESS = 0 };
+enum { NVML_SUCCESS = 0, NVML_ERROR_INVALID_ARGUMENT = 2, NVML_ERROR_NOT_SUPPORTED = 3 };
 typedef int nvmlEnableState_t;
 enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
-// nvmlDeviceGetNvLinkState answers for links below this number, "invalid argument" or "not
-// supported" for those that a GPU does not have.
-enum { NVML_NVLINK_MAX_LINKS = 18 };
+// nvmlDeviceGetNvLinkState answers for links below this number (36 since CUDA 13), "invalid
+// argument" or "not supported" for those that a GPU does not have.
+enum { NVML_NVLINK_MAX_LINKS = 36 };
 
 typedef struct {
   unsigned long long total; // bytes
@@ -26,5 +27,104 @@ typedef int nvmlClockType_t;
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 typedef int nvmlTemperatureSensors_t;
 enum { NVML_TEMPERATURE_GPU = 0 };
+
+typedef struct nvmlPciInfo_st {
+  char busIdLegacy[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned pciDeviceId; // device id above, vendor id below
+  unsigned pciSubSystemId;
+  char busId[32]; // "00000000:1B:00.0"
+} nvmlPciInfo_t;
+
+typedef int nvmlIntNvLinkDeviceType_t; // what a link leads to
+enum {
+  NVML_NVLINK_DEVICE_TYPE_GPU = 0,
+  NVML_NVLINK_DEVICE_TYPE_IBMNPU = 1,
+  NVML_NVLINK_DEVICE_TYPE_SWITCH = 2,
+  NVML_NVLINK_DEVICE_TYPE_UNKNOWN = 255,
+};
+
+typedef int nvmlGpuTopologyLevel_t; // how far up the PCI tree two GPUs meet
+enum {
+  NVML_TOPOLOGY_INTERNAL = 0,
+  NVML_TOPOLOGY_SINGLE = 10,
+  NVML_TOPOLOGY_MULTIPLE = 20,
+  NVML_TOPOLOGY_HOSTBRIDGE = 30,
+  NVML_TOPOLOGY_NODE = 40,
+  NVML_TOPOLOGY_SYSTEM = 50,
+};
+
+typedef int nvmlGpuP2PCapsIndex_t;
+enum {
+  NVML_P2P_CAPS_INDEX_READ = 0,
+  NVML_P2P_CAPS_INDEX_WRITE = 1,
+  NVML_P2P_CAPS_INDEX_NVLINK = 2,
+  NVML_P2P_CAPS_INDEX_ATOMICS = 3,
+};
+typedef int nvmlGpuP2PStatus_t;
+enum {
+  NVML_P2P_STATUS_OK = 0,
+  NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED = 1,
+  NVML_P2P_STATUS_GPU_NOT_SUPPORTED = 2,
+  NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED = 3,
+  NVML_P2P_STATUS_DISABLED_BY_REGKEY = 4,
+  NVML_P2P_STATUS_NOT_SUPPORTED = 5,
+  NVML_P2P_STATUS_UNKNOWN = 6,
+};
+
+typedef union nvmlValue_st {
+  double dVal;
+  unsigned uiVal;
+  unsigned long ulVal;
+  unsigned long long ullVal;
+} nvmlValue_t;
+typedef int nvmlValueType_t;
+enum {
+  NVML_VALUE_TYPE_UNSIGNED_INT = 1,
+  NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
+  NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
+};
+typedef struct nvmlFieldValue_st {
+  unsigned fieldId;
+  unsigned scopeId; // for some fields the number of a link
+  long long timestamp;
+  long long latencyUsec;
+  nvmlValueType_t valueType;
+  nvmlReturn_t nvmlReturn; // of this field alone
+  nvmlValue_t value;
+} nvmlFieldValue_t;
+enum {
+  NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON = 90, // MB/s of each active link and direction
+  NVML_FI_DEV_NVLINK_GET_SPEED = 164,        // the same of the link in scopeId
+};
+
+typedef unsigned char nvmlGpuFabricState_t;
+enum {
+  NVML_GPU_FABRIC_STATE_NOT_SUPPORTED = 0,
+  NVML_GPU_FABRIC_STATE_NOT_STARTED = 1,
+  NVML_GPU_FABRIC_STATE_IN_PROGRESS = 2,
+  NVML_GPU_FABRIC_STATE_COMPLETED = 3,
+};
+typedef struct {
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status; // of the probe, once it is completed
+  unsigned cliqueId;
+  nvmlGpuFabricState_t state;
+} nvmlGpuFabricInfo_t;
+typedef struct {
+  unsigned version; // to be set by the caller
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status;
+  unsigned cliqueId;
+  nvmlGpuFabricState_t state;
+  unsigned healthMask; // two bits a question: 0 not supported, 1 true, 2 false
+} nvmlGpuFabricInfo_v2_t;
+// NVML's own macro: the size, and the version in the highest byte.
+enum { nvmlGpuFabricInfo_v2 = sizeof(nvmlGpuFabricInfo_v2_t) | (2U << 24) };
+
+typedef unsigned nvmlAffinityScope_t;
+enum { NVML_AFFINITY_SCOPE_NODE = 0 };
 
 } // extern "C"

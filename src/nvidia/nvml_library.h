@@ -23,6 +23,8 @@ public:
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
   const std::string& path() const { return library_.path(); }
+  // For what only one use needs, function by function.
+  const SharedLibrary& library() const { return library_; }
   std::string version() const;        // of NVML, "13.580.82.07"
   std::string driver_version() const; // "580.82.07"
 

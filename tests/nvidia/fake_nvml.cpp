@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one whose
-// links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that has only
-// what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked directly and
-// the driver tells no rates.
+// A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one
+// whose links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that
+// has only what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked
+// directly and the driver tells no rates.
 #include "nvidia/nvml_api.h"
 
 #include <cstdio>
@@ -50,7 +50,7 @@ bool same_bus(const char* asked, const char* known) {
   return length >= 7 && strcasecmp(asked + length - 7, known + std::strlen(known) - 7) == 0;
 }
 
-bool capable(nvmlDevice_t device) { // the third GPU has nothing that can be asked for
+[[maybe_unused]] bool capable(nvmlDevice_t device) { // the third GPU has nothing to ask for
   return device != &devices[2];
 }
 
@@ -89,12 +89,15 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link,
     return k_not_supported;
   if (link >= static_cast<unsigned>(device->links))
     return k_invalid_argument;
-  *active = static_cast<int>(link) < device->active_links ? NVML_FEATURE_ENABLED
-                                                           : NVML_FEATURE_DISABLED;
+  *active =
+      static_cast<int>(link) < device->active_links ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
   return NVML_SUCCESS;
 }
 
 #ifndef FAKE_NVML_OLD
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  return answer(version, 13000);
+}
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   return answer(count, static_cast<unsigned>(std::size(devices)));
 }
@@ -140,6 +143,18 @@ nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
   return answer(mhz, type == NVML_CLOCK_SM ? 1980U : 3201U);
 }
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t, nvmlEnableState_t* mode) {
+  return answer<int>(mode, NVML_FEATURE_ENABLED);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t, unsigned* milliwatts) {
+  return answer(milliwatts, 650500U);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t, unsigned* least,
+                                                          unsigned* most) {
+  *least = 200000;
+  *most = 700000;
+  return NVML_SUCCESS;
+}
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
   return answer(generation, device->pcie_generation);
 }
@@ -147,7 +162,7 @@ nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned* width
   return answer(width, device->pcie_width);
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
-  return answer(generation, capable(device) ? 5U : 3U);
+  return answer(generation, device == &devices[0] ? 5U : device == &devices[1] ? 4U : 3U);
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t, unsigned* width) {
   return answer(width, 16U);
@@ -163,8 +178,12 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned,
                                                  nvmlIntNvLinkDeviceType_t* type) {
   return answer<int>(type, NVML_NVLINK_DEVICE_TYPE_GPU);
 }
-nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned,
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
                                                  nvmlPciInfo_t* pci) {
+  if (link == 1) { // as virtual machines show the far end
+    std::snprintf(pci->busId, sizeof pci->busId, "FFFFFFFF:FF:FF.0");
+    return NVML_SUCCESS;
+  }
   return nvmlDeviceGetPciInfo_v3(device == &devices[0] ? &devices[1] : &devices[0], pci);
 }
 #else
@@ -202,6 +221,7 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfo_
 nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned words, unsigned long* set) {
   std::memset(set, 0, words * sizeof *set);
   set[0] = device->numa_node == 0 ? 0x00ffUL : 0xff00UL;
+  set[1] = device->numa_node == 0 ? 1 : 0;
   return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned words, unsigned long* set,
@@ -213,14 +233,14 @@ nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned words, un
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t one, nvmlDevice_t other,
                                                  nvmlGpuTopologyLevel_t* level) {
   return answer<int>(level, one->numa_node == other->numa_node ? NVML_TOPOLOGY_NODE
-                                                                : NVML_TOPOLOGY_SYSTEM);
+                                                               : NVML_TOPOLOGY_SYSTEM);
 }
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
                                     nvmlGpuP2PCapsIndex_t index, nvmlGpuP2PStatus_t* status) {
   if (!capable(one) || !capable(other))
     return answer<int>(status, NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED);
   return answer<int>(status, index == NVML_P2P_CAPS_INDEX_ATOMICS ? NVML_P2P_STATUS_NOT_SUPPORTED
-                                                                   : NVML_P2P_STATUS_OK);
+                                                                  : NVML_P2P_STATUS_OK);
 }
 #endif // FAKE_NVML_OLD
 
