@@ -3,7 +3,6 @@
 
 #include "knowledge/compatibility.h"
 #include "knowledge/nccl_tables.h"
-
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>

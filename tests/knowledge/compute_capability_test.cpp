@@ -3,7 +3,6 @@
 
 #include "knowledge/compute_capability.h"
 #include "knowledge/version_number.h"
-
 #include "support/catch.h"
 
 namespace ncclprobe::knowledge {

@@ -3,10 +3,10 @@
 
 #include "knowledge/error_entries.h"
 #include "knowledge/health_codes.h"
-
 #include "support/catch.h"
 
 #include <re2/re2.h>
+
 #include <set>
 
 namespace ncclprobe::knowledge {

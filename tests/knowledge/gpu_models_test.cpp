@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "knowledge/gpu_models.h"
-
 #include "support/catch.h"
 
 namespace ncclprobe::knowledge {

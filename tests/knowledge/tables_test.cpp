@@ -8,7 +8,6 @@
 #include "knowledge/measured.h"
 #include "knowledge/nccl_tables.h"
 #include "knowledge/pytorch_wheels.h"
-
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>

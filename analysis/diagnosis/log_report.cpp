@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/diagnosis/log_report.h"
+
+#include "analysis/report/text_layout.h"
+#include "knowledge/document.h"
+#include "model/outcome.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using knowledge::ErrorEntry;
+using knowledge::Severity;
+
+constexpr int k_hang = 13;
+constexpr std::size_t k_causes_in_full = 3;
+
+std::string_view severity_name(Severity severity) {
+  return severity == Severity::fail ? "fail" : severity == Severity::warn ? "warn" : "info";
+}
+
+// "line 12, rank 3 on host a, GPU 1, 12:00:01"
+std::string place(const LogEvidence& evidence) {
+  std::string text = fmt::format("line {}", evidence.line);
+  if (evidence.rank)
+    text += fmt::format(", rank {}", *evidence.rank);
+  if (!evidence.host.empty())
+    text += fmt::format("{} {}", evidence.rank ? " on" : ", host", printable(evidence.host));
+  if (evidence.gpu)
+    text += fmt::format(", GPU {}", *evidence.gpu);
+  if (evidence.time)
+    text += ", " + printable(evidence.time->text);
+  return text;
+}
+
+std::string lines_text(const LogProblem& problem) {
+  std::string text =
+      fmt::format("{}{}", problem.exact ? "" : "about ", count_of(problem.lines, "line", "lines"));
+  std::vector<int> ranks;
+  for (const auto& [rank, evidence] : problem.first_of_rank)
+    ranks.push_back(rank);
+  if (!ranks.empty())
+    text += fmt::format(", rank{} {}", ranks.size() == 1 ? "" : "s", model::format_ranks(ranks));
+  return text;
+}
+
+std::string list(std::string_view title, const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items)
+    out += paragraph(out.empty() ? title : "", item, k_hang);
+  return out;
+}
+
+std::string evidence_lines(const LogProblem& problem) {
+  std::string out;
+  for (const LogEvidence& one : problem.first)
+    out += paragraph(out.empty() ? "  evidence" : "", place(one) + ": " + one.text, k_hang);
+  return out;
+}
+
+std::string in_full(const LogProblem& problem) {
+  const ErrorEntry& entry = *problem.entry;
+  std::string certainty = problem.weak ? "; the message fits other problems too" : "";
+  std::string out = paragraph(problem.entry->severity == Severity::warn ? "Warning" : "Cause",
+                              fmt::format("{} ({}; {}{}) [{}]", entry.title, entry.layer,
+                                          lines_text(problem), certainty, entry.id),
+                              k_hang);
+  out += evidence_lines(problem);
+  out += list("  because", entry.root_causes);
+  out += list("  check", entry.confirm);
+  out += list("  fix", entry.fix);
+  out += list("  do not", entry.avoid);
+  if (!entry.note.empty())
+    out += paragraph("  note", entry.note, k_hang);
+  out += list("  source", entry.sources);
+  return out;
+}
+
+std::string in_short(std::string_view title, const std::vector<const LogProblem*>& problems) {
+  std::string out;
+  for (const LogProblem* one : problems)
+    out += paragraph(out.empty() ? title : "",
+                     fmt::format("{} ({}; first {}) [{}]", one->entry->title, lines_text(*one),
+                                 place(one->first.front()), one->entry->id),
+                     k_hang);
+  return out;
+}
+
+std::string headline(const LogDiagnosis& diagnosis) {
+  bool any_cause = !diagnosis.causes.empty();
+  if (any_cause && diagnosis.causes.front()->entry->severity == Severity::fail)
+    return fmt::format("{}{}", diagnosis.causes.front()->weak ? "possibly: " : "",
+                       diagnosis.causes.front()->entry->title);
+  if (diagnosis.unexplained)
+    return "something failed, but what failed first is not in this log or is not known";
+  if (any_cause)
+    return "no failure; warnings below";
+  if (!diagnosis.unknown.empty())
+    return "unknown: lines speak of errors, and no known problem fits them";
+  return "no known problem and no suspicious line";
+}
+
+nlohmann::json to_json(const LogEvidence& evidence) {
+  nlohmann::json json{{"line", evidence.line}, {"text", evidence.text}};
+  if (evidence.rank)
+    json["rank"] = *evidence.rank;
+  if (!evidence.host.empty())
+    json["host"] = printable(evidence.host);
+  if (evidence.gpu)
+    json["gpu"] = *evidence.gpu;
+  if (evidence.time)
+    json["time"] = printable(evidence.time->text);
+  return json;
+}
+
+nlohmann::json to_json(const std::vector<const LogProblem*>& problems) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const LogProblem* one : problems) {
+    const ErrorEntry& entry = *one->entry;
+    nlohmann::json json{{"id", entry.id},
+                        {"title", entry.title},
+                        {"layer", entry.layer},
+                        {"severity", severity_name(entry.severity)},
+                        {"certain", !one->weak},
+                        {"lines", one->lines},
+                        {"lines_exact", one->exact},
+                        {"because", entry.root_causes},
+                        {"check", entry.confirm},
+                        {"fix", entry.fix},
+                        {"do_not", entry.avoid},
+                        {"sources", entry.sources}};
+    for (const LogEvidence& evidence : one->first)
+      json["evidence"].push_back(to_json(evidence));
+    json["ranks"] = nlohmann::json::array();
+    for (const auto& [rank, evidence] : one->first_of_rank)
+      json["ranks"].push_back(rank);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+} // namespace
+
+std::string render_log_diagnosis(const std::string& name, const LogFindings& findings,
+                                 const LogDiagnosis& diagnosis) {
+  std::string out = paragraph("Log",
+                              fmt::format("{}, {}, {:.1f} MB", printable(name),
+                                          count_of(findings.lines, "line", "lines"),
+                                          static_cast<double>(findings.bytes) / 1e6),
+                              k_hang);
+  out += paragraph("Diagnosis", headline(diagnosis), k_hang);
+  if (diagnosis.first_failure) {
+    const FirstFailure& first = *diagnosis.first_failure;
+    std::string who = first.rank ? fmt::format("rank {}", *first.rank) : "a rank not named";
+    if (!first.host.empty())
+      who += " on " + printable(first.host);
+    out += paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
+  }
+  for (const std::string& remark : diagnosis.remarks)
+    out += paragraph("", remark, k_hang);
+  for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
+    out += "\n" + in_full(*diagnosis.causes[i]);
+  std::vector<const LogProblem*> further(
+      diagnosis.causes.begin() +
+          static_cast<std::ptrdiff_t>(std::min(k_causes_in_full, diagnosis.causes.size())),
+      diagnosis.causes.end());
+  std::string rest = in_short("Also seen", further);
+  if (diagnosis.causes.empty()) {
+    for (const auto* problems : {&diagnosis.wrappers, &diagnosis.consequences})
+      for (std::size_t i = 0; i < problems->size() && i < 1; ++i)
+        out += "\n" + in_full(*(*problems)[i]);
+  }
+  rest += in_short("Passes on", diagnosis.wrappers);
+  rest += in_short("Follows", diagnosis.consequences);
+  rest += in_short("Notes", diagnosis.notes);
+  std::string unknown;
+  for (const UnknownError* one : diagnosis.unknown)
+    unknown +=
+        paragraph(unknown.empty() ? "Unknown" : "",
+                  fmt::format("{}: {}{}", place(one->first), one->first.text,
+                              one->lines > 1 ? fmt::format(" ({} such lines)", one->lines) : ""),
+                  k_hang);
+  if (!rest.empty())
+    out += "\n" + rest;
+  if (!unknown.empty())
+    out += "\n" + unknown;
+  return out +
+         paragraph("", fmt::format("(what is known is of {})", knowledge::tables_date()), k_hang);
+}
+
+std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,
+                                      const LogDiagnosis& diagnosis) {
+  nlohmann::json json{{"schema", "ncclprobe.log_diagnosis/1"},
+                      {"log", printable(name)},
+                      {"bytes", findings.bytes},
+                      {"lines", findings.lines},
+                      {"severity", severity_name(diagnosis.severity)},
+                      {"diagnosis", headline(diagnosis)},
+                      {"unexplained", diagnosis.unexplained},
+                      {"remarks", diagnosis.remarks},
+                      {"tables_date", knowledge::tables_date()},
+                      {"causes", to_json(diagnosis.causes)},
+                      {"wrappers", to_json(diagnosis.wrappers)},
+                      {"consequences", to_json(diagnosis.consequences)},
+                      {"notes", to_json(diagnosis.notes)}};
+  json["unknown"] = nlohmann::json::array();
+  for (const UnknownError* one : diagnosis.unknown) {
+    nlohmann::json line = to_json(one->first);
+    line["lines"] = one->lines;
+    json["unknown"].push_back(std::move(line));
+  }
+  json["first_failure"] = nullptr;
+  if (diagnosis.first_failure) {
+    nlohmann::json first{{"reason", diagnosis.first_failure->reason},
+                         {"evidence", to_json(diagnosis.first_failure->evidence)}};
+    if (diagnosis.first_failure->rank)
+      first["rank"] = *diagnosis.first_failure->rank;
+    if (!diagnosis.first_failure->host.empty())
+      first["host"] = printable(diagnosis.first_failure->host);
+    json["first_failure"] = std::move(first);
+  }
+  // Logs hold any bytes; JSON holds UTF-8.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/diagnosis/log_scanner.h"
+
+#include "analysis/report/text_layout.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace ncclprobe::analysis {
+namespace {
+
+// A line longer than this without an end is looked at in pieces.
+constexpr std::size_t k_longest_tail = 256 * 1024;
+// Of a long line, what is around the word that was found.
+constexpr std::size_t k_around = 2048;
+constexpr std::size_t k_evidence_text = 240;
+constexpr std::size_t k_first_lines = 4;
+constexpr std::size_t k_most_ranks = 8192;
+constexpr std::size_t k_most_processes = 65536;
+constexpr std::size_t k_most_unknown = 200;
+// What was seen this often is known; looking at each further line would only cost time.
+constexpr std::uint64_t k_most_lines = 20000;
+constexpr std::size_t k_most_memories = 4096;
+// How many lines behind "Root Cause" torchrun names the rank.
+constexpr std::uint64_t k_launcher_lines = 12;
+
+template <typename Number>
+std::optional<Number> number_behind(std::string_view text, std::string_view mark) {
+  std::size_t at = text.find(mark);
+  if (at == std::string_view::npos)
+    return std::nullopt;
+  text.remove_prefix(at + mark.size());
+  Number value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+// The line around a position, of long ones a part. "\r" of progress bars parts lines as well, but
+// is not counted.
+std::string_view part_around(std::string_view line, std::size_t at) {
+  std::size_t begin = line.substr(0, at).rfind('\r');
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  std::size_t end = std::min(line.find('\r', at), line.size());
+  if (at - begin > k_around)
+    begin = at - k_around;
+  end = std::min(end, at + k_around);
+  return line.substr(begin, end - begin);
+}
+
+LogEvidence evidence_of(const LogLine& line, std::uint64_t number) {
+  std::string text = printable(line.body.substr(0, k_evidence_text));
+  if (line.body.size() > k_evidence_text)
+    text += "...";
+  return {number, line.rank, line.host, line.gpu, line.time, std::move(text)};
+}
+
+// The text with its numbers and addresses made equal, so that repetitions are found.
+std::string shape_of(std::string_view text) {
+  std::string shape;
+  for (char c : text.substr(0, 160)) {
+    bool digit = std::isdigit(static_cast<unsigned char>(c));
+    if (!digit)
+      shape += c;
+    else if (shape.empty() || shape.back() != '0')
+      shape += '0';
+  }
+  return shape;
+}
+
+} // namespace
+
+LogScanner::LogScanner(const LogPatterns& patterns) : patterns_(patterns) {}
+
+void LogScanner::feed(std::string_view piece) {
+  findings_.bytes += piece.size();
+  if (!tail_.empty()) {
+    std::size_t end = piece.find('\n');
+    std::string_view rest = piece.substr(0, end == std::string_view::npos ? piece.size() : end + 1);
+    tail_ += rest;
+    piece.remove_prefix(rest.size());
+    if (end == std::string_view::npos && tail_.size() < k_longest_tail)
+      return;
+    std::string line = std::move(tail_);
+    tail_.clear();
+    scan(line);
+  }
+  std::size_t last = piece.rfind('\n');
+  if (last != std::string_view::npos) {
+    scan(piece.substr(0, last + 1));
+    piece.remove_prefix(last + 1);
+  }
+  while (piece.size() >= k_longest_tail) {
+    scan(piece.substr(0, k_longest_tail));
+    piece.remove_prefix(k_longest_tail);
+  }
+  tail_ += piece;
+}
+
+LogFindings LogScanner::finish() {
+  bool unfinished = !tail_.empty();
+  std::string line = std::move(tail_);
+  tail_.clear();
+  scan(line);
+  findings_.lines = lines_before_ + unfinished;
+  return std::move(findings_);
+}
+
+void LogScanner::scan(std::string_view text) {
+  std::size_t counted = 0; // line breaks before this position are in lines_before_
+  std::size_t at = 0;
+  auto count_to = [&](std::size_t end) {
+    lines_before_ += static_cast<std::uint64_t>(
+        std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
+                   text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+    counted = end;
+  };
+  while (at < text.size()) {
+    std::size_t hit = patterns_.find_candidate(text.substr(at));
+    if (hit == std::string_view::npos)
+      break;
+    hit += at - 1; // the last character of the word
+    std::size_t begin = text.substr(0, hit).rfind('\n');
+    begin = std::max(at, begin == std::string_view::npos ? 0 : begin + 1);
+    std::size_t end = std::min(text.find('\n', hit), text.size());
+    count_to(begin);
+    std::string_view part = part_around(text.substr(begin, end - begin), hit - begin);
+    look_at(part, lines_before_ + 1);
+    // The rest of a long line may hold more.
+    std::size_t looked_to = static_cast<std::size_t>(part.data() - text.data()) + part.size();
+    at = looked_to >= end ? std::min(end + 1, text.size()) : std::max(looked_to, hit + 1);
+  }
+  count_to(text.size());
+}
+
+void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
+  if (raw.ends_with('\r'))
+    raw.remove_suffix(1);
+  std::string clean;
+  if (raw.find('\x1b') != std::string_view::npos) {
+    clean = printable(raw);
+    raw = clean;
+  }
+  LogLine line = read_log_line(raw);
+  if (!line.rank && !line.process.empty())
+    if (auto known = rank_of_process_.find(line.process); known != rank_of_process_.end())
+      line.rank = known->second;
+  // PyTorch says the rank within the text as well.
+  if (!line.rank)
+    line.rank = number_behind<int>(line.body, "[Rank ");
+  Memory judged = judge(line.body);
+  note_place(line, number);
+  for (const LogPatterns::Hit& hit : judged.verdict.hits)
+    note_problem(hit, line, number, judged.lines < k_most_lines);
+  if (judged.verdict.suspicious)
+    note_unknown(line, number);
+}
+
+LogScanner::Memory LogScanner::judge(std::string_view body) {
+  std::vector<int> words = patterns_.words_in(body);
+  std::string key(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(int));
+  auto known = memory_.find(key);
+  if (known == memory_.end()) {
+    if (memory_.size() >= k_most_memories)
+      return {patterns_.judge(body, words), 0};
+    known = memory_.emplace(std::move(key), Memory{}).first;
+  }
+  Memory& memory = known->second;
+  if (memory.lines < k_most_lines) {
+    memory.verdict = patterns_.judge(body, words);
+    ++memory.lines;
+  }
+  return memory;
+}
+
+void LogScanner::note_problem(const LogPatterns::Hit& hit, const LogLine& line,
+                              std::uint64_t number, bool exact) {
+  auto found = std::find_if(findings_.problems.begin(), findings_.problems.end(),
+                            [&](const LogProblem& one) { return one.entry == hit.entry; });
+  if (found == findings_.problems.end()) {
+    found = findings_.problems.emplace(findings_.problems.end());
+    found->entry = hit.entry;
+  }
+  ++found->lines;
+  found->exact = found->exact && exact;
+  found->weak = found->weak && hit.weak;
+  if (found->first.size() < k_first_lines)
+    found->first.push_back(evidence_of(line, number));
+  if (line.rank && found->first_of_rank.size() < k_most_ranks &&
+      found->first_of_rank.count(*line.rank) == 0)
+    found->first_of_rank.emplace(*line.rank, evidence_of(line, number));
+}
+
+void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
+  auto ranks = number_behind<int>(line.body, " nranks ");
+  auto rank = number_behind<int>(line.body, " rank ");
+  if (ranks && rank) {
+    findings_.world_size = std::max(findings_.world_size, *ranks);
+    if (!line.process.empty() && rank_of_process_.size() < k_most_processes)
+      // The first communicator is the world's; later ones number their ranks anew.
+      rank_of_process_.emplace(line.process, *rank);
+  }
+  auto enqueued = number_behind<std::uint64_t>(line.body, "last enqueued NCCL work: ");
+  if (!enqueued)
+    enqueued = number_behind<std::uint64_t>(line.body, "last enqueued work: ");
+  if (enqueued && line.rank && findings_.progress.size() < k_most_ranks)
+    findings_.progress.try_emplace(*line.rank, RankProgress{*enqueued, evidence_of(line, number)});
+  if (line.body.find("Root Cause (first observed failure)") != std::string_view::npos)
+    launcher_verdict_line_ = number;
+  bool just_named =
+      launcher_verdict_line_ > 0 && number - launcher_verdict_line_ <= k_launcher_lines;
+  if (!just_named || !line.body.starts_with("rank"))
+    return;
+  if (auto named = number_behind<int>(line.body, ": ")) {
+    if (findings_.named_by_launcher.size() < k_most_ranks)
+      findings_.named_by_launcher.emplace(*named, evidence_of(line, number));
+    launcher_verdict_line_ = 0;
+  }
+}
+
+void LogScanner::note_unknown(const LogLine& line, std::uint64_t number) {
+  ++findings_.unknown_lines;
+  if (findings_.unknown_lines > k_most_lines)
+    return;
+  std::string shape = shape_of(line.body);
+  auto known = unknown_by_shape_.find(shape);
+  if (known != unknown_by_shape_.end()) {
+    ++findings_.unknown[known->second].lines;
+    return;
+  }
+  if (findings_.unknown.size() >= k_most_unknown)
+    return;
+  unknown_by_shape_.emplace(std::move(shape), findings_.unknown.size());
+  findings_.unknown.push_back({evidence_of(line, number), 1});
+}
+
+} // namespace ncclprobe::analysis

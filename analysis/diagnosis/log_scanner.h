@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/diagnosis/log_findings.h"
+#include "analysis/diagnosis/log_patterns.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace ncclprobe::analysis {
+
+// Reads a log of any size, piece by piece, in little memory. Survives whatever the bytes are: lines
+// without end are looked at in pieces, and what repeats without end is no longer looked at.
+class LogScanner {
+public:
+  explicit LogScanner(const LogPatterns& patterns);
+
+  void feed(std::string_view piece);
+  // Nothing may be fed afterwards.
+  LogFindings finish();
+
+private:
+  void scan(std::string_view whole_lines);
+  void look_at(std::string_view line, std::uint64_t number);
+  // What was said of lines with these words so often that another one needs no closer look.
+  struct Memory {
+    LogPatterns::LineVerdict verdict;
+    std::uint64_t lines = 0;
+  };
+  Memory judge(std::string_view body);
+  void note_problem(const LogPatterns::Hit& hit, const LogLine& line, std::uint64_t number,
+                    bool exact);
+  void note_place(const LogLine& line, std::uint64_t number);
+  void note_unknown(const LogLine& line, std::uint64_t number);
+
+  const LogPatterns& patterns_;
+  LogFindings findings_;
+  std::string tail_;               // the line that is not complete yet
+  std::uint64_t lines_before_ = 0; // complete ones, scanned
+  std::unordered_map<std::string, int> rank_of_process_;
+  std::unordered_map<std::string, std::size_t> unknown_by_shape_;
+  std::unordered_map<std::string, Memory> memory_; // by words
+  std::uint64_t launcher_verdict_line_ = 0;
+};
+
+} // namespace ncclprobe::analysis
