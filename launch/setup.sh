@@ -13,7 +13,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin
   libhdf5-dev
   libgloo-dev
-  libhwloc-dev
+  libhwloc-dev libpugixml-dev
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev
   libre2-dev

@@ -5,6 +5,7 @@
 #include "base/enum_names.h"
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -50,9 +51,9 @@ struct Fact {
 
   Fact() = default;
   Fact(T known, Source who) : value(std::move(known)), source(who) {}
-  // Unknown stays unknown, whoever was asked.
-  Fact(std::optional<T> maybe, Source who)
-      : value(std::move(maybe)), source(value ? who : Source::none) {}
+  // Unknown stays unknown, whoever was asked. (A template, so that text literals are values.)
+  template <std::same_as<std::optional<T>> Maybe>
+  Fact(Maybe maybe, Source who) : value(std::move(maybe)), source(value ? who : Source::none) {}
 
   explicit operator bool() const { return value.has_value(); }
   const T& operator*() const { return *value; }

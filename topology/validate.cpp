@@ -16,6 +16,7 @@ namespace {
 // Far more than any machine has; a file that claims more is broken or hostile.
 constexpr std::size_t k_most_devices = 4096;
 constexpr std::size_t k_most_links = 256;
+constexpr int k_most_cpus = 8192; // what Linux is built for
 
 template <typename T>
 Result<void> check_indexes(const std::vector<T>& all, const char* what, const std::string& where) {
@@ -39,6 +40,17 @@ Result<void> check_bus_id(const std::string& bus_id, const std::string& where) {
   return {};
 }
 
+Result<void> check_cpus(const Fact<std::vector<int>>& cpus, const std::string& where) {
+  if (cpus && cpus->size() > k_most_cpus)
+    return fail(Errc::invalid_argument, "{}: a list of {} CPUs; at most {} are read", where,
+                cpus->size(), k_most_cpus);
+  if (cpus)
+    for (int cpu : *cpus)
+      if (cpu < 0 || cpu >= k_most_cpus)
+        return fail(Errc::invalid_argument, "{}: there is no CPU {}", where, cpu);
+  return {};
+}
+
 Result<void> check_gpus(const Host& host, const std::string& where) {
   NCCLPROBE_TRY(check_indexes(host.gpus, "GPU", where));
   std::set<std::string> bus_ids;
@@ -48,6 +60,7 @@ Result<void> check_gpus(const Host& host, const std::string& where) {
       if (!bus_ids.insert(*gpu.bus_id).second)
         return fail(Errc::invalid_argument, "{}: two GPUs have the bus id {}", where, *gpu.bus_id);
     }
+    NCCLPROBE_TRY(check_cpus(gpu.cpu_affinity, where));
     if (gpu.nvlinks && gpu.nvlinks->size() > k_most_links)
       return fail(Errc::invalid_argument, "{}: GPU {} has {} NVLinks; at most {} are read", where,
                   gpu.index, gpu.nvlinks->size(), k_most_links);
@@ -101,6 +114,8 @@ Result<void> validate(const Machine& machine, const std::string& name) {
     std::string where =
         machine.hosts.size() == 1 ? name : name + ", host " + host.name.value_or(std::to_string(i));
     NCCLPROBE_TRY(check_indexes(host.numa, "NUMA node", where));
+    for (const NumaNode& node : host.numa)
+      NCCLPROBE_TRY(check_cpus(node.cpus, where));
     NCCLPROBE_TRY(check_indexes(host.nics, "NIC", where));
     NCCLPROBE_TRY(check_gpus(host, where));
     NCCLPROBE_TRY(check_pci(host, where));

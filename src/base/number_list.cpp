@@ -25,7 +25,7 @@ std::vector<int> parse_number_list(std::string_view text) {
     }
     bool at_comma = after != end && *after == ',';
     if (error != std::errc{} || first < 0 || last < first || last >= k_most_in_list ||
-        (after != end && !at_comma))
+        (after != end && !at_comma) || numbers.size() > k_most_in_list)
       return {};
     for (int number = first; number <= last; ++number)
       numbers.push_back(number);

@@ -12,7 +12,7 @@ namespace ncclprobe::base {
 // The most CPUs that Linux is built for: no list holds a greater number.
 inline constexpr int k_most_in_list = 8192;
 
-// In the order given; empty if it is no such list.
+// In the order given; empty if it is no such list, or one that says the same over and over.
 std::vector<int> parse_number_list(std::string_view text);
 
 // Ascending; two neighbours stay apart, "4,5".

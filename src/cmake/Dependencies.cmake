@@ -10,7 +10,9 @@ find_package(CLI11 REQUIRED)
 find_package(MPI REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Gloo REQUIRED)
+find_package(pugixml REQUIRED)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over foreign logs, in linear time
 if(HDF5_IS_PARALLEL)
   message(FATAL_ERROR "The HDF5 found is the parallel build, which would pull MPI into the report "

@@ -18,3 +18,11 @@ TEST_CASE("numbers are listed in order, with runs shortened, and read back") {
   CHECK(format_number_list({}).empty());
   CHECK(parse_number_list(format_number_list({0, 1, 2, 8})) == std::vector<int>{0, 1, 2, 8});
 }
+
+TEST_CASE("a list that says the same over and over is refused") {
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "0-8191,";
+
+  CHECK(parse_number_list(text + "0").empty());
+}

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/catch.h"
+#include "topology/hwloc_source.h"
+#include "topology/machine_files.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::topology;
+using namespace ncclprobe::topology_test;
+
+TEST_CASE("a file of hwloc gives every port between CPU and GPU") {
+  Host host = read_machine("switches-hwloc.xml").hosts[0];
+
+  CHECK(host.name == Fact<std::string>("example", Source::hwloc));
+  CHECK(host.cpu.vendor.value == "AuthenticAMD");
+  CHECK(host.cpu.sockets.value == 2);
+  CHECK(host.pci_detail.value == PciDetail::ports);
+  REQUIRE(host.numa.size() == 2);
+  CHECK(host.numa[1].cpus.value == std::vector<int>{4, 5, 6, 7});
+  CHECK(host.numa[1].memory_bytes.value == 270000000000ULL);
+  REQUIRE(host.gpus.size() == 4);
+  CHECK(host.gpus[1].bus_id.value == "0000:07:00.0");
+  CHECK(host.gpus[1].name.value == "NVIDIA A100 80GB PCIe");
+  CHECK(host.gpus[1].uuid.value == "GPU-00000001");
+  CHECK(host.gpus[3].numa_node.value == 1);
+  const PciDevice& gpu = *host.pci_device("0000:41:00.0");
+  CHECK(gpu.host_bridge.value == "0000:40");
+  CHECK(gpu.vendor.value == 0x10de);
+  CHECK(gpu.pci_class.value == 0x030200);
+}
+
+TEST_CASE("of an adapter the RDMA device counts, else its network interface") {
+  Host host = read_machine("switches-hwloc.xml").hosts[0];
+
+  REQUIRE(host.nics.size() == 2);
+  CHECK(host.nics[0].name == "mlx5_0");
+  CHECK(host.nics[0].kind.value == NicKind::infiniband);
+  CHECK(host.nics[1].name == "ens1");
+  CHECK(host.nics[1].kind.value == NicKind::ethernet);
+}
+
+TEST_CASE("a server board's own graphics is no GPU") {
+  Host host = read_machine("switches-hwloc.xml").hosts[0];
+
+  CHECK(host.pci_device("0000:83:00.0") == nullptr);
+  CHECK(host.pci_device("0000:80:01.3") == nullptr); // nor is what leads to it of interest
+}
+
+TEST_CASE("a file that is no topology of hwloc is refused") {
+  auto complaint_on = [](const std::string& text) {
+    auto machine = read_hwloc_xml(text, "lstopo.xml");
+    return machine ? "" : machine.error().text();
+  };
+
+  CHECK_THAT(complaint_on("<topology version=\"2.0\">\n<object>"),
+             ContainsSubstring("lstopo.xml:2: not well-formed XML"));
+  CHECK_THAT(complaint_on("<system/>"), ContainsSubstring("lstopo.xml:1: a file of hwloc begins"));
+  CHECK_THAT(complaint_on("<topology version=\"2.0\"/>"),
+             ContainsSubstring("lstopo.xml: hwloc does not accept this"));
+  CHECK_THAT(complaint_on("<topology version=\"2.0\"><object type=\"Pigeon\"/></topology>"),
+             ContainsSubstring("lstopo.xml: hwloc does not accept this"));
+}
+
+TEST_CASE("hwloc describes this host") {
+  auto host = hwloc_topology();
+
+  REQUIRE(host);
+  CHECK(host->name);
+  CHECK_FALSE(host->numa.empty());
+  CHECK(host->cpu.architecture);
+}

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+// What follows from other facts of a host. Readers call these when they have everything.
+namespace ncclprobe::topology {
+
+// Gives GPUs with the index -1 the free numbers, in order of bus ids as
+// CUDA_DEVICE_ORDER=PCI_BUS_ID does, and sorts all by number.
+void number_gpus(Host& host);
+
+// PCI devices that are network adapters and that no NIC of the list stands for become NICs without
+// a name, numbered after the others; sorts all by number.
+void add_unnamed_nics(Host& host);
+
+// From its name and PCI ids; unknown if they do not tell.
+Fact<NicKind> nic_kind(const Host& host, const Nic& nic);
+
+// What to call it in front of people: its name, else its bus id.
+std::string nic_label(const Nic& nic);
+
+// A host's name, else its id, else its position among the hosts.
+std::string host_label(const Host& host, std::size_t position);
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/hwloc_source.h"
+
+#include "topology/derive.h"
+#include "topology/read/xml.h"
+#include "topology/validate.h"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+namespace ncclprobe::topology {
+
+using base::Result;
+
+namespace {
+
+constexpr unsigned short k_nvidia = 0x10de;
+constexpr int k_most_cpus = 8192;
+
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<struct ::hwloc_topology, Destroy>;
+
+// Not loaded yet; keeps PCI devices, and bridges that lead to some.
+Topology new_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0)
+    return nullptr;
+  Topology topology(raw);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  for (const char* component : {"cuda", "nvml", "opencl", "gl", "rsmi", "levelzero"})
+    hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
+  return topology;
+}
+
+template <typename T>
+Fact<T> said(T value) {
+  return Fact<T>(std::move(value), Source::hwloc);
+}
+
+Fact<std::string> info(hwloc_obj_t object, const char* key) {
+  const char* value = object ? hwloc_obj_get_info_by_name(object, key) : nullptr;
+  return value && *value ? said<std::string>(value) : Fact<std::string>();
+}
+
+Fact<int> number_info(hwloc_obj_t object, const char* key) {
+  Fact<std::string> text = info(object, key);
+  int number = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc())
+    return {};
+  return said(number);
+}
+
+std::vector<int> members(hwloc_const_bitmap_t set) {
+  std::vector<int> numbers;
+  if (!set || hwloc_bitmap_weight(set) < 0) // infinite: says nothing
+    return numbers;
+  for (int i = hwloc_bitmap_first(set); i >= 0 && i < k_most_cpus; i = hwloc_bitmap_next(set, i))
+    numbers.push_back(i);
+  return numbers;
+}
+
+std::string bus_id_of(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func & 7U);
+}
+
+class Translation {
+public:
+  explicit Translation(hwloc_topology_t topology) : topology_(topology) {}
+
+  Host host() {
+    hwloc_obj_t root = hwloc_get_root_obj(topology_);
+    host_.name = info(root, "HostName");
+    host_.cpu.architecture = info(root, "Architecture");
+    hwloc_obj_t package = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, nullptr);
+    host_.cpu.vendor = info(package, "CPUVendor");
+    host_.cpu.family = number_info(package, "CPUFamilyNumber");
+    host_.cpu.model = number_info(package, "CPUModelNumber");
+    host_.cpu.name = info(package, "CPUModel");
+    if (int sockets = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_PACKAGE); sockets > 0)
+      host_.cpu.sockets = said(sockets);
+    host_.virtual_machine = virtual_machine(root);
+    host_.pci_detail = said(PciDetail::ports);
+    numa_nodes();
+    for (hwloc_obj_t object = nullptr;
+         (object = hwloc_get_next_bridge(topology_, object)) != nullptr;)
+      if (object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
+        below_host_bridge(object);
+    number_gpus(host_);
+    for (std::size_t i = 0; i < host_.nics.size(); ++i)
+      host_.nics[i].index = static_cast<int>(i);
+    add_unnamed_nics(host_);
+    for (Nic& nic : host_.nics)
+      nic.kind.fill_from(nic_kind(host_, nic));
+    return std::move(host_);
+  }
+
+private:
+  // By who says to have built the machine. Otherwise unknown: hypervisors can hide.
+  static Fact<bool> virtual_machine(hwloc_obj_t root) {
+    for (const char* key : {"DMISysVendor", "DMIProductName", "DMIBIOSVendor"})
+      for (const char* name : {"QEMU", "KVM", "VMware", "Xen", "Virtual Machine", "HVM domU",
+                               "Google Compute Engine", "VirtualBox"})
+        if (info(root, key).value_or("").find(name) != std::string::npos)
+          return Fact<bool>(true, Source::derived);
+    return {};
+  }
+
+  void numa_nodes() {
+    for (hwloc_obj_t object = nullptr;
+         (object = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, object)) != nullptr;) {
+      if (object->os_index >= static_cast<unsigned>(k_most_cpus))
+        continue;
+      NumaNode node;
+      node.index = static_cast<int>(object->os_index);
+      node.cpus = said(members(object->cpuset));
+      if (object->attr->numanode.local_memory > 0)
+        node.memory_bytes = said<std::uint64_t>(object->attr->numanode.local_memory);
+      host_.numa.push_back(std::move(node));
+    }
+    std::ranges::sort(host_.numa, {}, &NumaNode::index);
+  }
+
+  void below_host_bridge(hwloc_obj_t bridge) {
+    const auto& down = bridge->attr->bridge.downstream.pci;
+    root_ = said(fmt::format("{:04x}:{:02x}", down.domain, down.secondary_bus));
+    numa_ = {};
+    hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology_, bridge);
+    if (near && near->nodeset && hwloc_bitmap_weight(near->nodeset) == 1)
+      numa_ = said(hwloc_bitmap_first(near->nodeset));
+    children(bridge, -1);
+  }
+
+  void children(hwloc_obj_t object, int parent) {
+    for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
+      if (child->type == HWLOC_OBJ_BRIDGE &&
+          child->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI)
+        bridge(child, parent);
+      else if (child->type == HWLOC_OBJ_PCI_DEVICE)
+        device(child, parent);
+    }
+  }
+
+  PciDevice described(hwloc_obj_t object, const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci,
+                      int parent) const {
+    PciDevice device;
+    device.bus_id = bus_id_of(pci);
+    device.parent = parent;
+    // hwloc leaves out the last byte, the programming interface.
+    device.pci_class = said<std::uint32_t>(std::uint32_t{pci.class_id} << 8);
+    device.vendor = said<std::uint32_t>(pci.vendor_id);
+    device.device = said<std::uint32_t>(pci.device_id);
+    device.subsystem_vendor = said<std::uint32_t>(pci.subvendor_id);
+    device.subsystem_device = said<std::uint32_t>(pci.subdevice_id);
+    device.name = info(object, "PCIDevice");
+    device.numa_node = numa_;
+    device.host_bridge = root_;
+    return device;
+  }
+
+  void bridge(hwloc_obj_t object, int parent) {
+    PciDevice device = described(object, object->attr->bridge.upstream.pci, parent);
+    device.kind = PciKind::bridge;
+    std::size_t before = host_.pci.size();
+    host_.pci.push_back(std::move(device));
+    children(object, static_cast<int>(before));
+    if (host_.pci.size() == before + 1) // leads to nothing of ours
+      host_.pci.pop_back();
+  }
+
+  void device(hwloc_obj_t object, int parent) {
+    const auto& pci = object->attr->pcidev;
+    PciDevice device = described(object, pci, parent);
+    device.kind = kind_of_pci_class(*device.pci_class);
+    // Server boards have a VGA controller of their own; only NVIDIA's GPUs count.
+    if (device.kind == PciKind::gpu && pci.vendor_id != k_nvidia)
+      device.kind = PciKind::other;
+    if (device.kind == PciKind::nvswitch && pci.vendor_id != k_nvidia)
+      device.kind = PciKind::other;
+    if (device.kind == PciKind::other)
+      return;
+    if (device.kind == PciKind::gpu)
+      gpu(object, device);
+    if (device.kind == PciKind::nic)
+      nics(object, device);
+    host_.pci.push_back(std::move(device));
+  }
+
+  void gpu(hwloc_obj_t object, const PciDevice& device) {
+    Gpu gpu;
+    gpu.index = -1;
+    gpu.bus_id = said(device.bus_id);
+    gpu.numa_node = numa_;
+    gpu.name = device.name;
+    for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
+      gpu.uuid.fill_from(info(child, "NVIDIAUUID"));
+      if (auto model = info(child, "GPUModel"))
+        gpu.name = model;
+      int number = 0;
+      std::string_view name = child->name ? child->name : "";
+      if (name.starts_with("nvml") &&
+          std::from_chars(name.data() + 4, name.data() + name.size(), number).ec == std::errc() &&
+          std::ranges::find(host_.gpus, number, &Gpu::index) == host_.gpus.end())
+        gpu.index = number;
+    }
+    host_.gpus.push_back(std::move(gpu));
+  }
+
+  // The RDMA devices of an adapter; if it has none, its network interfaces.
+  void nics(hwloc_obj_t object, const PciDevice& device) {
+    for (auto type : {HWLOC_OBJ_OSDEV_OPENFABRICS, HWLOC_OBJ_OSDEV_NETWORK}) {
+      bool found = false;
+      for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
+        if (child->type != HWLOC_OBJ_OS_DEVICE || child->attr->osdev.type != type || !child->name)
+          continue;
+        Nic nic;
+        nic.name = child->name;
+        nic.bus_id = said(device.bus_id);
+        nic.numa_node = numa_;
+        host_.nics.push_back(std::move(nic));
+        found = true;
+      }
+      if (found)
+        return;
+    }
+  }
+
+  hwloc_topology_t topology_;
+  Host host_;
+  Fact<int> numa_; // of the host bridge that is being read
+  Fact<std::string> root_;
+};
+
+} // namespace
+
+Result<Host> hwloc_topology() {
+  Topology topology = new_topology();
+  if (!topology || hwloc_topology_load(topology.get()) != 0)
+    return base::fail(base::Errc::failed, "hwloc cannot describe this host");
+  return Translation(topology.get()).host();
+}
+
+Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {
+  // hwloc says neither what is wrong nor where.
+  NCCLPROBE_TRY_ASSIGN(XmlFile file, XmlFile::parse(text, name));
+  if (std::string_view(file.root().name()) != "topology")
+    return file.fail_at(file.root(), "a file of hwloc begins with <topology>, not <{}>",
+                        file.root().name());
+  std::string buffer(text);
+  Topology topology = new_topology();
+  if (!topology ||
+      hwloc_topology_set_xmlbuffer(topology.get(), buffer.c_str(),
+                                   static_cast<int>(buffer.size()) + 1) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
+    return base::fail(base::Errc::invalid_argument,
+                      "{}: hwloc does not accept this as a topology: something is missing, or two "
+                      "parts contradict each other",
+                      name);
+  Machine machine;
+  machine.hosts.push_back(Translation(topology.get()).host());
+  NCCLPROBE_TRY(validate(machine, name));
+  return machine;
+}
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/read/read_any.h"
+
+#include "topology/hwloc_source.h"
+#include "topology/machine_json.h"
+#include "topology/read/nccl_xml.h"
+#include "topology/read/smi_matrix.h"
+#include "topology/read/smi_query.h"
+#include "topology/read/source_text.h"
+
+#include <algorithm>
+
+namespace ncclprobe::topology {
+
+namespace {
+
+// The name of the first element, past declarations and comments.
+std::string_view first_element(std::string_view text) {
+  while (true) {
+    std::size_t open = text.find('<');
+    if (open == std::string_view::npos)
+      return {};
+    text.remove_prefix(open + 1);
+    if (text.starts_with("!--")) {
+      std::size_t end = text.find("-->");
+      text.remove_prefix(std::min(end, text.size()));
+    } else if (!text.starts_with('?') && !text.starts_with('!')) {
+      return text.substr(0, text.find_first_of(" \t\r\n/>"));
+    }
+  }
+}
+
+} // namespace
+
+base::Result<FileFormat> detect_format(std::string_view text, const std::string& name) {
+  NCCLPROBE_TRY(check_text(text, name));
+  std::string_view begin = trimmed(text);
+  if (begin.starts_with('<')) {
+    std::string_view element = first_element(begin);
+    if (element == "system")
+      return FileFormat::nccl_xml;
+    if (element == "graphs")
+      return FileFormat::nccl_graph;
+    if (element == "topology")
+      return FileFormat::hwloc_xml;
+    return fail_at(name, 1,
+                   "XML of an unknown kind, <{}>; known are <system> and <graphs> of NCCL and "
+                   "<topology> of hwloc",
+                   element);
+  }
+  if (begin.starts_with('{'))
+    return FileFormat::json;
+  if (text.find("NVSMI LOG") != std::string_view::npos)
+    return FileFormat::smi_query;
+  bool gpus = false;
+  for (const std::string& line : plain_lines(text.substr(0, std::size_t{1} << 16))) {
+    auto words = words_of(line);
+    if (words.size() >= 3 && words[0] == "GPU" && words[1].ends_with(':'))
+      gpus = true;
+    if (gpus && words.size() >= 3 && words[0] == "Link" && words[1].ends_with(':'))
+      return FileFormat::smi_nvlink;
+    if (!words.empty() && words[0].starts_with("GPU") && words[0].size() > 3)
+      return FileFormat::smi_matrix;
+  }
+  if (gpus)
+    return FileFormat::smi_nvlink;
+  return base::fail(base::Error{
+      base::Errc::invalid_argument, name + ": not a description of a machine",
+      "read are NCCL's topology and graph dumps, hwloc XML, the text of nvidia-smi topo -m, "
+      "nvidia-smi -q and nvidia-smi nvlink -s, and what ncclprobe topo --format json wrote"});
+}
+
+base::Result<ReadFile> read_any(std::string_view text, const std::string& name) {
+  NCCLPROBE_TRY_ASSIGN(FileFormat format, detect_format(text, name));
+  if (format == FileFormat::nccl_graph) {
+    NCCLPROBE_TRY_ASSIGN(auto graphs, read_nccl_graphs(text, name));
+    return ReadFile{format, std::move(graphs)};
+  }
+  auto read = [&] {
+    switch (format) {
+    case FileFormat::nccl_xml:
+      return read_nccl_xml(text, name);
+    case FileFormat::hwloc_xml:
+      return read_hwloc_xml(text, name);
+    case FileFormat::smi_matrix:
+      return read_smi_matrix(text, name);
+    case FileFormat::smi_query:
+      return read_smi_query(text, name);
+    case FileFormat::smi_nvlink:
+      return read_smi_nvlink(text, name);
+    default:
+      return read_machine_json(text, name);
+    }
+  };
+  NCCLPROBE_TRY_ASSIGN(Machine machine, read());
+  return ReadFile{format, std::move(machine)};
+}
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/read/source_text.h"
+
+#include <algorithm>
+
+namespace ncclprobe::topology {
+
+namespace {
+
+constexpr std::string_view k_blanks = " \t\r\n\f\v";
+
+} // namespace
+
+base::Result<void> check_text(std::string_view text, const std::string& name) {
+  if (trimmed(text).empty())
+    return base::fail(base::Errc::invalid_argument, "{}: the file is empty", name);
+  if (text.size() > k_most_file_bytes)
+    return base::fail(base::Errc::invalid_argument,
+                      "{}: {} MiB are too much for a topology file; at most {} MiB are read", name,
+                      text.size() >> 20, k_most_file_bytes >> 20);
+  if (std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return fail_at(name, line_at(text, zero), "not a text file: it holds a zero byte");
+  return {};
+}
+
+std::size_t line_at(std::string_view text, std::size_t position) {
+  auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(position, text.size()));
+  return 1 + static_cast<std::size_t>(std::count(text.begin(), end, '\n'));
+}
+
+std::vector<std::string> plain_lines(std::string_view text) {
+  std::vector<std::string> lines(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n') {
+      lines.emplace_back();
+    } else if (c == '\033' && i + 1 < text.size() && text[i + 1] == '[') {
+      // ESC [ parameters letter
+      i += 2;
+      while (i < text.size() && text[i] >= 0x20 && text[i] < 0x40)
+        ++i;
+      if (i < text.size() && text[i] == '\n')
+        --i; // cut off: the line ends all the same
+    } else if (c != '\r') {
+      lines.back() += c;
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    std::size_t begin = line.find_first_not_of(k_blanks);
+    if (begin == std::string_view::npos)
+      return words;
+    line.remove_prefix(begin);
+    std::size_t end = std::min(line.find_first_of(k_blanks), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  std::size_t begin = text.find_first_not_of(k_blanks);
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(k_blanks) - begin + 1);
+}
+
+} // namespace ncclprobe::topology

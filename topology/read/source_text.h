@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What all readers of other programs' files share.
+namespace ncclprobe::topology {
+
+// Topology files have some kilobytes; a hundred hosts' in one file some megabytes.
+inline constexpr std::size_t k_most_file_bytes = std::size_t{64} << 20;
+
+// Errors: invalid_argument if the text is empty, too long or binary.
+base::Result<void> check_text(std::string_view text, const std::string& name);
+
+// The line that a position stands in, counted from one.
+std::size_t line_at(std::string_view text, std::size_t position);
+
+// Without carriage returns and terminal escape codes ("\033[4m" underlines nvidia-smi's headings).
+std::vector<std::string> plain_lines(std::string_view text);
+
+// The parts between blanks.
+std::vector<std::string_view> words_of(std::string_view line);
+
+// Without blanks around it.
+std::string_view trimmed(std::string_view text);
+
+// "file:12: what is wrong", with invalid_argument.
+template <typename... Args>
+tl::unexpected<base::Error> fail_at(const std::string& name, std::size_t line,
+                                    fmt::format_string<Args...> text, Args&&... args) {
+  return base::fail(base::Error{
+      base::Errc::invalid_argument,
+      fmt::format("{}:{}: {}", name, line, fmt::format(text, std::forward<Args>(args)...)),
+      {}});
+}
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/read/source_text.h"
+
+#include <cstdint>
+#include <optional>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+
+namespace ncclprobe::topology {
+
+// An XML document that knows where its elements stood in the file.
+class XmlFile {
+public:
+  // Errors: invalid_argument with file and line for what is no XML (also cut off, empty, or nested
+  // deeper than any topology).
+  static base::Result<XmlFile> parse(std::string_view text, const std::string& name);
+
+  pugi::xml_node root() const { return document_.document_element(); }
+  const std::string& name() const { return name_; }
+  std::size_t line_of(const pugi::xml_node& node) const;
+
+  template <typename... Args>
+  tl::unexpected<base::Error> fail_at(const pugi::xml_node& node, fmt::format_string<Args...> text,
+                                      Args&&... args) const {
+    return topology::fail_at(name_, line_of(node), text, std::forward<Args>(args)...);
+  }
+
+  // An attribute's value; nothing if it is missing or empty, an error if it is no such number.
+  // Whole numbers are decimal, or hexadecimal with 0x.
+  base::Result<std::optional<std::int64_t>> whole_number(const pugi::xml_node& node,
+                                                         const char* attribute) const;
+  base::Result<std::optional<double>> number(const pugi::xml_node& node,
+                                             const char* attribute) const;
+  static std::optional<std::string> text(const pugi::xml_node& node, const char* attribute);
+
+private:
+  XmlFile() = default;
+  base::Result<void> check_depth() const;
+
+  std::string name_;
+  std::string text_;
+  pugi::xml_document document_;
+};
+
+// `text` as it stands between an attribute's quotes. NCCL reads no entities, so what would need one
+// is replaced by a blank.
+std::string attribute_text(std::string_view text);
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <string>
+
+namespace ncclprobe::topology {
+
+enum class Legend { yes, no };
+
+// The matrix that people know from `nvidia-smi topo -m`, one for each host: the same labels, rows,
+// columns and legend, aligned by blanks. An unknown path is "?", and below the matrix stands why.
+std::string render_matrix(const Machine& machine, Legend legend);
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// What the tree and the pictures show of a host, before it has a form.
+namespace ncclprobe::topology {
+
+struct OutlineNode {
+  enum class Kind { host, numa, host_bridge, pci_switch, gpu, nic, nvswitch };
+  Kind kind = Kind::host;
+  std::string id;                   // "gpu0", unique within the host
+  std::string title;                // "GPU0 NVIDIA H200"
+  std::vector<std::string> details; // short, the most important first
+  std::vector<OutlineNode> children;
+};
+
+// The NVLinks between two GPUs, or between a GPU and all NVSwitches together.
+struct NvlinkBundle {
+  int gpu = 0;
+  std::optional<int> peer; // absent: the NVSwitches
+  int links = 0;
+  std::optional<double> gb_per_s; // of all of them, in one direction
+};
+
+struct Outline {
+  OutlineNode root;
+  std::vector<NvlinkBundle> nvlinks;
+  std::vector<std::string> remarks; // what is unknown
+  std::string sources;              // "GPUs: nvml; PCI tree: sysfs"
+};
+
+// Host, NUMA nodes, host bridges where they are known, switches, and GPUs and NICs at the leaves.
+Outline outline_of(const Host& host, std::size_t position);
+
+} // namespace ncclprobe::topology
