@@ -66,4 +66,11 @@ const CudaTarget* cuda_target(const ComputeCapability& capability) {
   return found == cuda_targets().end() ? nullptr : &*found;
 }
 
+std::optional<VersionNumber> cuda_of_ptx_isa(const VersionNumber& isa) {
+  for (const auto& one : section("cuda", "ptx_isas"))
+    if (version_of(one, "isa") == isa)
+      return version_of(one, "cuda");
+  return std::nullopt;
+}
+
 } // namespace ncclprobe::knowledge

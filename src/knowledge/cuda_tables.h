@@ -41,4 +41,7 @@ struct CudaTarget {
 const std::vector<CudaTarget>& cuda_targets();
 const CudaTarget* cuda_target(const ComputeCapability& capability);
 
+// The first CUDA whose drivers compile this version of PTX. Nothing if it is not in the table.
+std::optional<VersionNumber> cuda_of_ptx_isa(const VersionNumber& isa);
+
 } // namespace ncclprobe::knowledge

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/binary/device_code.h"
+
+#include "analysis/binary/fat_binary.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <elf.h>
+
+namespace ncclprobe::analysis {
+namespace {
+
+constexpr std::string_view k_archive_magic = "!<arch>\n";
+constexpr std::string_view k_thin_archive_magic = "!<thin>\n";
+constexpr std::size_t k_member_header = 60;
+constexpr std::size_t k_most_problems = 20;
+
+// nvcc's machine type; such a file is one cubin by itself.
+constexpr std::uint16_t k_machine_cuda = 190;
+
+void add_problem(DeviceCode& code, std::string text) {
+  if (code.problems.size() < k_most_problems)
+    code.problems.push_back(std::move(text));
+}
+
+template <typename T>
+bool read_at(std::string_view bytes, std::uint64_t at, T& value) {
+  if (at > bytes.size() || bytes.size() - at < sizeof(T))
+    return false;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return true;
+}
+
+// Of a section that lies within the file; else the part of it that does.
+std::string_view content_of(std::string_view file, const Elf64_Shdr& section) {
+  if (section.sh_type == SHT_NOBITS || section.sh_offset >= file.size())
+    return {};
+  return file.substr(section.sh_offset, section.sh_size);
+}
+
+std::string_view name_of(std::string_view names, const Elf64_Shdr& section) {
+  if (section.sh_name >= names.size())
+    return {};
+  std::string_view name = names.substr(section.sh_name);
+  return name.substr(0, name.find('\0'));
+}
+
+std::string kind_of(const Elf64_Ehdr& header) {
+  switch (header.e_type) {
+  case ET_REL:
+    return "ELF object file";
+  case ET_EXEC:
+    return "ELF program";
+  case ET_DYN:
+    return "ELF shared object or program";
+  default:
+    return "ELF file";
+  }
+}
+
+base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
+  Elf64_Ehdr header;
+  if (!read_at(file, 0, header))
+    return base::fail(base::Errc::invalid_argument, "an ELF file that ends within its header");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return base::fail(base::Errc::invalid_argument,
+                      "an ELF file, but not of 64 bits, little endian");
+  if (header.e_machine == k_machine_cuda)
+    return base::fail(base::Errc::invalid_argument,
+                      "a single cubin; give the program or library that holds it");
+  code.format = kind_of(header);
+  if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
+    return base::fail(base::Errc::invalid_argument, "an ELF file without a table of sections");
+
+  Elf64_Shdr first;
+  if (!read_at(file, header.e_shoff, first))
+    return base::fail(base::Errc::invalid_argument,
+                      "an ELF file that ends before its table of sections (cut short?)");
+  // Above 65279 sections, count and index stand in the first one.
+  std::uint64_t count = header.e_shnum == 0 ? first.sh_size : header.e_shnum;
+  std::uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
+  count = std::min<std::uint64_t>(count, (file.size() - header.e_shoff) / sizeof(Elf64_Shdr));
+  auto section_at = [&](std::uint64_t index) {
+    Elf64_Shdr section{};
+    read_at(file, header.e_shoff + index * sizeof(Elf64_Shdr), section);
+    return section;
+  };
+  std::string_view names =
+      names_index < count ? content_of(file, section_at(names_index)) : std::string_view{};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Elf64_Shdr section = section_at(i);
+    std::string_view content = content_of(file, section);
+    if (section.sh_type != SHT_NOBITS && content.size() < section.sh_size)
+      add_problem(code, fmt::format("section {} reaches beyond the file (cut short?)", i));
+    std::string_view name = name_of(names, section);
+    if (name == ".nv_fatbin" || name == "__nv_relfatbin")
+      read_fat_binaries(content, code);
+    else if (section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_EXECINSTR) == 0 &&
+             !name.starts_with(".debug"))
+      find_fat_binaries(content, code);
+  }
+  return {};
+}
+
+base::Result<void> read_archive(std::string_view file, DeviceCode& code) {
+  std::size_t members = 0;
+  std::size_t at = k_archive_magic.size();
+  while (file.size() - at >= k_member_header) {
+    std::string_view header = file.substr(at, k_member_header);
+    std::string_view digits = header.substr(48, 10);
+    std::uint64_t size = 0;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    at += k_member_header;
+    if (error != std::errc{} || size > file.size() - at) {
+      add_problem(code, fmt::format("the archive is damaged or cut short behind byte {}", at));
+      break;
+    }
+    std::string_view member = file.substr(at, size);
+    if (member.starts_with(ELFMAG)) {
+      if (auto read = read_elf(member, code); !read)
+        add_problem(code, fmt::format("member at byte {}: {}", at, read.error().message));
+      ++members;
+    }
+    at = std::min<std::size_t>(at + size + size % 2, file.size()); // members begin at even bytes
+  }
+  code.format = fmt::format("archive of {} ELF files", members);
+  return {};
+}
+
+template <typename Map>
+std::vector<knowledge::CodeTarget> keys(const Map& map) {
+  std::vector<knowledge::CodeTarget> all;
+  for (const auto& [target, count] : map)
+    all.push_back(target);
+  return all;
+}
+
+} // namespace
+
+std::vector<knowledge::CodeTarget> DeviceCode::cubin_targets() const {
+  return keys(cubins);
+}
+
+std::vector<knowledge::CodeTarget> DeviceCode::ptx_targets() const {
+  return keys(ptx);
+}
+
+base::Result<DeviceCode> read_device_code(std::string_view file) {
+  DeviceCode code;
+  if (file.starts_with(ELFMAG)) {
+    NCCLPROBE_TRY(read_elf(file, code));
+  } else if (file.starts_with(k_archive_magic)) {
+    NCCLPROBE_TRY(read_archive(file, code));
+  } else if (is_fat_binary(file)) {
+    code.format = "fat binary";
+    read_fat_binaries(file, code);
+  } else if (file.starts_with(k_thin_archive_magic)) {
+    return base::fail(base::Errc::invalid_argument,
+                      "a thin archive, which holds no code; give the object files");
+  } else
+    return base::fail(base::Errc::invalid_argument,
+                      "neither an ELF file, nor an archive, nor a fat binary");
+  return code;
+}
+
+} // namespace ncclprobe::analysis

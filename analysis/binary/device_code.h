@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "knowledge/compute_capability.h"
+#include "knowledge/version_number.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Which GPUs a program or library has code for, read from the file itself.
+//
+// nvcc puts machine code (cubins) and PTX into fat binaries: containers with the magic number
+// 0xBA55ED50, a version, the size of their header and of their content, and in them one entry for
+// each piece of code, whose header says kind, target and flags. Code may be compressed; the headers
+// never are. They stand in the ELF sections .nv_fatbin and, before device linking, __nv_relfatbin;
+// some libraries (cuFFT) keep more of them in their data. The layout is undocumented; it was
+// compared with what nvcc 13.0 was told to build.
+namespace ncclprobe::analysis {
+
+struct CodeCount {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0; // in the file
+};
+
+struct PtxCode {
+  CodeCount count;
+  knowledge::VersionNumber newest_isa; // of its language: a driver must know it to compile it
+};
+
+struct DeviceCode {
+  std::string format;           // "ELF shared object", "archive of 12 ELF files", "fat binary"
+  std::uint64_t containers = 0; // fat binaries
+  std::map<knowledge::CodeTarget, CodeCount> cubins;
+  std::map<knowledge::CodeTarget, PtxCode> ptx;
+  std::map<knowledge::CodeTarget, CodeCount> link_time; // to be linked when the program runs (LTO)
+  std::vector<std::string> problems;                    // parts that could not be read
+
+  bool empty() const { return cubins.empty() && ptx.empty() && link_time.empty(); }
+  std::vector<knowledge::CodeTarget> cubin_targets() const;
+  std::vector<knowledge::CodeTarget> ptx_targets() const;
+};
+
+// Of an ELF file (64 bits, little endian), an archive of such, or a bare fat binary. Whatever the
+// bytes are: a part that cannot be is noted and left out. Errors: invalid_argument if it is none of
+// these files.
+base::Result<DeviceCode> read_device_code(std::string_view file);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/binary/device_code.h"
+
+#include <string_view>
+
+namespace ncclprobe::analysis {
+
+bool is_fat_binary(std::string_view bytes);
+
+// Of a section that holds nothing but fat binaries, one behind the other with padding between them.
+void read_fat_binaries(std::string_view section, DeviceCode& code);
+
+// Of any data, which may hold some: those found by their magic number at a multiple of 8 bytes.
+void find_fat_binaries(std::string_view data, DeviceCode& code);
+
+} // namespace ncclprobe::analysis

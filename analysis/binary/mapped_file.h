@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace ncclprobe::analysis {
+
+// A file's bytes in memory, read only; pages come as they are looked at, so that a library of
+// several GB costs what is read of it. A file that is cut short meanwhile ends the process
+// (SIGBUS).
+class MappedFile {
+public:
+  // Errors: not_found, io; invalid_argument for what is no regular file or is empty.
+  static base::Result<MappedFile> open(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  MappedFile& operator=(MappedFile&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~MappedFile();
+
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+private:
+  MappedFile(void* data, std::size_t size) : data_(data), size_(size) {}
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+} // namespace ncclprobe::analysis
