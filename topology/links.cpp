@@ -4,7 +4,6 @@
 #include "topology/links.h"
 
 #include "knowledge/gpu_models.h"
-
 #include "topology/paths.h"
 #include "topology/pci_tree.h"
 

@@ -75,7 +75,11 @@ std::string in_full(const LogProblem& problem) {
   out += list("  do not", entry.avoid);
   if (!entry.note.empty())
     out += paragraph("  note", entry.note, k_hang);
-  out += list("  source", entry.sources);
+  bool first = true;
+  for (const std::string& address : entry.sources) { // of no use in parts
+    out += fmt::format("{:<{}}{}\n", first ? "  source" : "", k_hang, address);
+    first = false;
+  }
   return out;
 }
 

@@ -33,9 +33,17 @@ const std::vector<NcclDefaultBuild>& nccl_default_builds() {
 const std::vector<FeatureChain>& feature_chains() {
   static const std::vector<FeatureChain> all = [] {
     std::vector<FeatureChain> made;
-    for (const auto& one : section("nccl", "feature_chains"))
-      made.push_back({text_of(one, "feature"), texts_of(one, "all_of"), text_of(one, "note"),
-                      texts_of(one, "sources")});
+    for (const auto& one : section("nccl", "feature_chains")) {
+      FeatureChain chain{
+          text_of(one, "feature"), {}, text_of(one, "note"), texts_of(one, "sources")};
+      for (const auto& link : one.at("all_of")) {
+        std::string least = text_of(link, "least");
+        chain.links.push_back(
+            {text_of(link, "text"), text_of(link, "needs"),
+             least.empty() ? VersionNumber{} : base::value_or_throw(parse_version(least))});
+      }
+      made.push_back(std::move(chain));
+    }
     return made;
   }();
   return all;

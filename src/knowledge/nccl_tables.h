@@ -29,8 +29,13 @@ const std::vector<NcclDefaultBuild>& nccl_default_builds();
 
 // A feature that works only if every link of its chain is there.
 struct FeatureChain {
+  struct Link {
+    std::string text;  // "CC >= 9.0", "NCCL_NVLS_ENABLE != 0"
+    std::string needs; // "capability", "driver_and_runtime_cuda", "nccl"; empty: only a look tells
+    VersionNumber least; // of what is needed
+  };
   std::string feature;
-  std::vector<std::string> links; // "CC >= 9.0", "NCCL >= 2.17 built with CUDA >= 12.1"
+  std::vector<Link> links;
   std::string note;
   std::vector<std::string> sources;
 };

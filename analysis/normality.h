@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/inventory.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// "Is this number normal?", from what others published for the same kind of node, else from the
+// ceiling of the links. Pure. GB/s are 1e9 bytes a second: P2P in one direction unless the kind
+// says otherwise, collectives as busbw.
+namespace ncclprobe::analysis {
+
+// What the GPUs of one node are connected by, in one direction; absent is unknown.
+struct NodeLinks {
+  std::string gpu;                       // model, as the driver names it
+  int gpus = 0;                          // of the node
+  std::optional<double> nvlink_gb_per_s; // of a GPU; 0: it has none
+  std::optional<double> pcie_gb_per_s;   // theoretical
+};
+// From an inventory. Nothing if the GPUs of the host differ in model or in links, or if there is
+// none.
+std::optional<NodeLinks> node_links(const model::Host& host);
+
+struct MeasuredFigure {
+  // "p2p", "p2p_bidirectional", "p2p_host" (P2P disabled), "host_device", or a collective's name
+  std::string kind;
+  std::uint64_t bytes = 0;
+  int ranks = 0; // of the collective, one a GPU
+  double gb_per_s = 0;
+  bool nvls_off = false; // by NCCL_NVLS_ENABLE=0: then a ring is what to expect
+};
+
+enum class Normality { normal, low, broken, unknown };
+constexpr auto enum_names(Normality) {
+  return std::to_array<std::pair<Normality, std::string_view>>({{Normality::normal, "normal"},
+                                                                {Normality::low, "low"},
+                                                                {Normality::broken, "broken"},
+                                                                {Normality::unknown, "unknown"}});
+}
+
+struct NormalityVerdict {
+  Normality verdict = Normality::unknown;
+  std::optional<double> expected_gb_per_s; // what was published, or estimated
+  std::optional<double> least_gb_per_s;    // from here on it is normal
+  std::optional<double> ceiling_gb_per_s;  // of the link
+  bool estimate = false;                   // nothing was published: from the ceiling alone
+  std::string basis;                       // what it was compared with
+  std::string source;                      // address; empty for an estimate
+  std::vector<std::string> causes;         // of what is not normal, likeliest first
+};
+
+NormalityVerdict judge_normality(const NodeLinks& links, const MeasuredFigure& figure);
+
+// One line: "low: 201.30 GB/s; 8 x NVIDIA H200 reach 467.60 (published, all_reduce large, NVLS)".
+std::string describe(const NormalityVerdict& verdict, const MeasuredFigure& figure);
+
+// Why a second GPU may bring little, likeliest first for these links; with what one gigabyte of
+// gradients costs each step. Speed-up below 1.5 from two GPUs is what people call "none".
+std::vector<std::string> why_no_speed_up(const NodeLinks& links);
+
+// Speed-up over GPUs: 1.5 of 2 is 0.75.
+double scaling_efficiency(double speed_up, int gpus);
+
+// Share of communication that must be exposed in a step, if making it faster by `sync_share` makes
+// the whole step faster by `step_share` and nothing else changed. Above 1 it cannot be.
+double exposed_share(double sync_share, double step_share);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/suitability.h"
+
+#include "knowledge/cuda_tables.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using knowledge::FeatureChain;
+using knowledge::VersionNumber;
+
+Known at_least(const std::optional<VersionNumber>& have, const VersionNumber& least) {
+  if (!have)
+    return Known::unknown;
+  return *have >= least ? Known::yes : Known::no;
+}
+
+Known judge_link(const FeatureChain::Link& link, const GpuInQuestion& gpu,
+                 const SoftwareInQuestion& software) {
+  if (link.needs == "capability")
+    return at_least(VersionNumber{{gpu.capability.major, gpu.capability.minor}}, link.least);
+  if (link.needs == "nccl")
+    return at_least(software.nccl, link.least);
+  if (link.needs == "driver_and_runtime_cuda") {
+    Known driver = at_least(software.driver_cuda, link.least);
+    Known runtime = at_least(software.runtime_cuda, link.least);
+    if (driver == Known::no || runtime == Known::no)
+      return Known::no;
+    return driver == Known::yes && runtime == Known::yes ? Known::yes : Known::unknown;
+  }
+  return Known::unknown;
+}
+
+// Names that share their longest word with what was asked for.
+std::string near_names(const std::string& text) {
+  std::string digits;
+  for (char c : text)
+    if (c >= '0' && c <= '9')
+      digits += c;
+  std::string found;
+  for (const knowledge::GpuModel& one : knowledge::gpu_models())
+    if (digits.size() >= 2 && one.name.find(digits) != std::string::npos)
+      found += (found.empty() ? "" : ", ") + one.name;
+  return found.empty() ? "such as T4, A100-SXM4-80GB, \"RTX 4090\", sm_89 or 8.9"
+                       : "did you mean one of: " + found;
+}
+
+} // namespace
+
+base::Result<GpuInQuestion> gpu_in_question(const std::string& text) {
+  GpuInQuestion gpu;
+  gpu.name = text;
+  gpu.models = knowledge::find_gpu_models(text);
+  if (!gpu.models.empty()) {
+    gpu.capability = gpu.models.front()->capability;
+    return gpu;
+  }
+  auto capability = knowledge::parse_compute_capability(text);
+  if (!capability || knowledge::cuda_target(*capability) == nullptr)
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  fmt::format("'{}' is no GPU model or compute capability that the "
+                                              "tables know",
+                                              text),
+                                  near_names(text)});
+  gpu.name = capability->sm();
+  gpu.capability = *capability;
+  for (const knowledge::GpuModel& one : knowledge::gpu_models())
+    if (one.capability == *capability)
+      gpu.models.push_back(&one);
+  return gpu;
+}
+
+std::vector<ChainVerdict> judge_chains(const GpuInQuestion& gpu,
+                                       const SoftwareInQuestion& software) {
+  std::vector<ChainVerdict> verdicts;
+  for (const FeatureChain& chain : knowledge::feature_chains()) {
+    ChainVerdict verdict{&chain, {}, Known::yes};
+    for (const FeatureChain::Link& link : chain.links) {
+      verdict.links.push_back(judge_link(link, gpu, software));
+      if (verdict.links.back() == Known::no)
+        verdict.all = Known::no;
+      else if (verdict.links.back() == Known::unknown && verdict.all == Known::yes)
+        verdict.all = Known::unknown;
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+} // namespace ncclprobe::analysis

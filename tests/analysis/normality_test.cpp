@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/normality.h"
+#include "knowledge/gpu_models.h"
+#include "support/catch.h"
+
+namespace ncclprobe::analysis {
+namespace {
+
+constexpr std::uint64_t k_gib = 1ull << 30;
+
+NodeLinks h200() {
+  return {"NVIDIA H200", 8, 450, 63};
+}
+NodeLinks t4() {
+  return {"Tesla T4", 4, 0, 15.75};
+}
+
+} // namespace
+
+TEST_CASE("8 H200 with NVLS are judged by what others reach with NVLS, without it by the ring") {
+  CHECK(judge_normality(h200(), {"all_reduce", 8 * k_gib, 8, 470}).verdict == Normality::normal);
+  NormalityVerdict ring = judge_normality(h200(), {"all_reduce", 8 * k_gib, 8, 362});
+  CHECK(ring.verdict == Normality::low);
+  CHECK_THAT(ring.causes.front(), ContainsSubstring("NVLink SHARP"));
+
+  NormalityVerdict off = judge_normality(h200(), {"all_reduce", 8 * k_gib, 8, 362, true});
+  CHECK(off.verdict == Normality::normal);
+  CHECK_THAT(off.basis, ContainsSubstring("ring"));
+}
+
+TEST_CASE("two H200 are judged by the published curve, whatever NVLS is") {
+  for (bool off : {false, true}) {
+    NormalityVerdict verdict = judge_normality(h200(), {"all_reduce", 512 << 20, 2, 310, off});
+    CHECK(verdict.verdict == Normality::normal);
+    CHECK(*verdict.expected_gb_per_s == Approx(315).margin(5));
+    CHECK_FALSE(verdict.source.empty());
+  }
+}
+
+TEST_CASE("a tenth of what is normal is broken, and P2P is the first thing to look at") {
+  NormalityVerdict verdict = judge_normality(h200(), {"all_reduce", 512 << 20, 2, 25});
+
+  CHECK(verdict.verdict == Normality::broken);
+  CHECK_THAT(verdict.causes.front(), ContainsSubstring("NCCL_P2P_DISABLE"));
+}
+
+TEST_CASE("P2P between H200 is judged by the published health check") {
+  CHECK(judge_normality(h200(), {"p2p", k_gib, 2, 390}).verdict == Normality::normal);
+  CHECK(judge_normality(h200(), {"p2p", k_gib, 2, 300}).verdict == Normality::low);
+  CHECK(judge_normality(h200(), {"p2p", k_gib, 2, 30}).verdict == Normality::broken);
+  CHECK(judge_normality(h200(), {"p2p_bidirectional", k_gib, 2, 775}).verdict == Normality::normal);
+  CHECK(judge_normality(h200(), {"host_device", k_gib, 1, 54}).verdict == Normality::normal);
+}
+
+TEST_CASE("nothing is published of a T4's collectives: the verdict is an estimate and says so") {
+  NormalityVerdict verdict = judge_normality(t4(), {"all_reduce", k_gib, 4, 6});
+
+  CHECK(verdict.estimate);
+  CHECK(verdict.verdict == Normality::normal);
+  CHECK(verdict.source.empty());
+  CHECK_THAT(describe(verdict, {"all_reduce", k_gib, 4, 6}),
+             ContainsSubstring("normal (estimate)"));
+  CHECK(judge_normality(t4(), {"all_reduce", 1 << 20, 4, 3}).verdict == Normality::unknown);
+}
+
+TEST_CASE("what is above the ceiling is no verdict on the link") {
+  CHECK(judge_normality(h200(), {"p2p", k_gib, 2, 470}).verdict == Normality::unknown);
+  CHECK(judge_normality(t4(), {"all_reduce", k_gib, 4, 17}).verdict == Normality::unknown);
+  // In-switch reduction may exceed the link's rate in busbw.
+  CHECK(judge_normality(h200(), {"all_reduce", 8 * k_gib, 8, 482}).verdict == Normality::normal);
+}
+
+TEST_CASE("a node that nobody knows stays unknown") {
+  NodeLinks links{"Frobnicator 9000", 2, std::nullopt, std::nullopt};
+
+  CHECK(judge_normality(links, {"all_reduce", k_gib, 2, 10}).verdict == Normality::unknown);
+  CHECK(judge_normality(links, {"all_reduce", k_gib, 2, 0}).verdict == Normality::unknown);
+}
+
+TEST_CASE("links come from the inventory, and only where all GPUs agree") {
+  model::Host host;
+  CHECK_FALSE(node_links(host).has_value());
+  model::Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.compute_capability = "9.0";
+  gpu.nvlinks = 18;
+  host.gpus = {gpu, gpu};
+  CHECK(node_links(host)->nvlink_gb_per_s == 450);
+  CHECK(node_links(host)->gpus == 2);
+  host.gpus[1].nvlinks = 17;
+  CHECK_FALSE(node_links(host).has_value());
+  host.gpus[1].nvlinks = host.gpus[0].nvlinks = std::nullopt;
+  CHECK_FALSE(node_links(host)->nvlink_gb_per_s.has_value());
+}
+
+TEST_CASE("why a second GPU brings nothing depends on the link between them") {
+  CHECK_THAT(why_no_speed_up(t4()).front(), ContainsSubstring("at least 63 ms"));
+  CHECK_THAT(why_no_speed_up(h200()).front(), ContainsSubstring("detour"));
+}
+
+TEST_CASE("claims of speed-up are checked by arithmetic") {
+  CHECK(scaling_efficiency(1.5, 2) == 0.75);
+  CHECK(exposed_share(0.09, 0.07) == Approx(0.778).margin(0.001));
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/suitability.h"
+#include "support/catch.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::analysis {
+namespace {
+
+GpuInQuestion asked(const std::string& text) {
+  return base::value_or_throw(gpu_in_question(text));
+}
+
+// Without the breaks of its lines.
+std::string explained(const std::string& text, const Prices& prices = {}) {
+  std::string words;
+  for (char c : explain_gpu(asked(text), {}, prices))
+    if ((c != ' ' && c != '\n') || words.empty() || words.back() != ' ')
+      words += c == '\n' ? ' ' : c;
+  return words;
+}
+
+Known chain(const std::vector<ChainVerdict>& all, const std::string& feature) {
+  for (const ChainVerdict& one : all)
+    if (one.chain->feature == feature)
+      return one.all;
+  throw std::logic_error("no chain " + feature);
+}
+
+} // namespace
+
+TEST_CASE("a model, a driver's name and both forms of a capability can be asked for") {
+  CHECK(asked("T4").capability == knowledge::ComputeCapability{7, 5});
+  CHECK(asked("NVIDIA A100-SXM4-80GB").models.front()->name == "A100 SXM4 80GB");
+  CHECK(asked("sm_89").capability == asked("8.9").capability);
+  CHECK(asked("8.9").models.size() >= 3);
+}
+
+TEST_CASE("an unknown model is refused with near names") {
+  CHECK_THAT(gpu_in_question("RTX 4091").error().text(), ContainsSubstring("such as"));
+  CHECK_THAT(gpu_in_question("A1008").error().text(), ContainsSubstring("such as"));
+  CHECK_THAT(gpu_in_question("H 200 XL").error().text(), ContainsSubstring("H200"));
+  CHECK_FALSE(gpu_in_question("7.7"));
+}
+
+TEST_CASE("the five dimensions of a T4 are there, and the right CUDA") {
+  std::string text = explained("T4");
+
+  CHECK_THAT(text, ContainsSubstring("7.5 (sm_75), Turing"));
+  CHECK_THAT(text, ContainsSubstring("TF32 no"));
+  CHECK_THAT(text, ContainsSubstring("16 GB, 320 GB/s"));
+  CHECK_THAT(text, ContainsSubstring("no NVLink"));
+  CHECK_THAT(text, ContainsSubstring("70 W"));
+  CHECK_THAT(text, ContainsSubstring("not given"));
+  CHECK_THAT(text, ContainsSubstring("from CUDA 10.0"));
+}
+
+TEST_CASE("prices are the user's, and are put in relation") {
+  std::string text = explained("T4", {{"Tesla T4", 800}});
+
+  CHECK_THAT(text, ContainsSubstring("50 per GB of memory"));
+  CHECK_THAT(text, ContainsSubstring("2.5 per GB/s of memory"));
+  CHECK_THAT(text, ContainsSubstring("50.79 per GB/s between GPUs"));
+}
+
+TEST_CASE("RTX 50 is sm_120, and its first wheel is 2.7 cu128") {
+  std::string text = explained("RTX 5090");
+
+  CHECK_THAT(text, ContainsSubstring("12.0 (sm_120)"));
+  CHECK_THAT(text, ContainsSubstring("2.7+cu128"));
+  CHECK_THAT(text, ContainsSubstring("driver branch r570"));
+}
+
+TEST_CASE("a feature chain is no if one link is, and unknown if none is no but one unknown") {
+  SoftwareInQuestion software;
+  CHECK(chain(judge_chains(asked("A100"), software), "NVLS all-reduce") == Known::no);
+  CHECK(chain(judge_chains(asked("H200"), software), "NVLS all-reduce") == Known::unknown);
+  CHECK(chain(judge_chains(asked("H200"), software), "bf16 reductions") == Known::unknown);
+  software.nccl = knowledge::VersionNumber{{2, 28, 3}};
+  CHECK(chain(judge_chains(asked("H200"), software), "bf16 reductions") == Known::yes);
+  software.nccl = knowledge::VersionNumber{{2, 9, 6}};
+  CHECK(chain(judge_chains(asked("H200"), software), "bf16 reductions") == Known::no);
+}
+
+TEST_CASE("what is not sourced is called unknown") {
+  CHECK_THAT(explained("A10G"), ContainsSubstring("NVLink unknown"));
+}
+
+TEST_CASE("the JSON has null for what is unknown") {
+  auto json = nlohmann::json::parse(explain_gpus_json({asked("A10G"), asked("H200")}, {}, {}));
+
+  CHECK(json["gpus"][0]["models"][0]["memory_gb"].is_null());
+  CHECK(json["gpus"][1]["compute_capability"] == "9.0");
+  CHECK(json["gpus"][1]["features"]["fp8"] == "yes");
+  CHECK(json["tables_date"].get<std::string>().size() == 10);
+}
+
+} // namespace ncclprobe::analysis
