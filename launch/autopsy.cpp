@@ -4,6 +4,7 @@
 #include "launch/autopsy.h"
 
 #include "launch/verdict.h"
+#include "wire/message.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,11 @@ std::vector<int> ranks_where(const std::vector<Subject>& subjects, Holds holds) 
     if (holds(one))
       ranks.push_back(one.rank->rank);
   return ranks;
+}
+
+// A rank that has all its results and only waits to leave was in nobody's way.
+bool waits_for_others(const WorkerReport& worker) {
+  return !worker.waits_in.empty() && worker.waits_in != wire::k_leave_key;
 }
 
 // "ranks 0-2: <text>, rank 3: <text>": ranks with the same text together; nothing for empty ones.
@@ -198,9 +204,9 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   if (std::string words = mismatch(all); !words.empty())
     return words;
   std::vector<int> waiting =
-      ranks_where(all, [](const Subject& one) { return !one.worker->waits_in.empty(); });
+      ranks_where(all, [](const Subject& one) { return waits_for_others(*one.worker); });
   std::vector<int> absent =
-      ranks_where(victims, [](const Subject& one) { return one.worker->waits_in.empty(); });
+      ranks_where(victims, [](const Subject& one) { return !waits_for_others(*one.worker); });
   if (!waiting.empty() && !absent.empty())
     return name_ranks(absent) + " did not come to where " + name_ranks(waiting) +
            (waiting.size() == 1 ? " waits" : " wait");

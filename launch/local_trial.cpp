@@ -20,6 +20,10 @@ constexpr int k_lines_in_reason = 3;
 // Progress is for people, and a letter may land in somebody's measurement.
 constexpr auto k_progress_interval = 250ms;
 
+bool is_meeting_of_all(const std::string& exchange_key) {
+  return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
+}
+
 } // namespace
 
 LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
@@ -302,7 +306,7 @@ void LocalTrial::contribute(Worker& worker, wire::Exchange exchange) {
       return break_protocol(worker,
                             fmt::format("contributed to exchange '{}' twice", exchange.key));
   // What it waits for from here on is not its own doing, and has a limit of its own.
-  if (exchange.key == wire::k_measure_key)
+  if (is_meeting_of_all(exchange.key))
     for (RankWatch* watch : watches_of(worker))
       watch->hold();
   bool kept = standing_ == Standing::prepared ||
@@ -319,7 +323,7 @@ void LocalTrial::pass_on(PendingExchange& pending) {
 void LocalTrial::deliver(const wire::Exchange& whole) {
   if (exchanges_.erase(whole.key) == 0)
     return;
-  if (whole.key == wire::k_measure_key)
+  if (is_meeting_of_all(whole.key))
     for (auto& [rank, watch] : watches_)
       watch.go_on();
   for (Worker& worker : workers_) {

@@ -90,7 +90,7 @@ void RankWatch::hold() {
 }
 
 void RankWatch::go_on() {
-  allow(spec_.startup_deadline_ns);
+  allow(done_ ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns);
 }
 
 int RankWatch::stage() const {

@@ -24,7 +24,7 @@ public:
   std::optional<std::string> on_done();
   void on_exit(); // nothing more is expected
   void hold();    // it waits for what is not its own doing
-  void go_on();   // no longer: it has as long for its start-up as a fresh one
+  void go_on();   // no longer: it has as long as for a whole start-up, or for its teardown
 
   bool done() const { return done_; }
   bool started() const { return started_; }                                // past start-up

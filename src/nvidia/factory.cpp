@@ -11,7 +11,7 @@ namespace ncclprobe::nvidia {
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) {
   count_gpus(); // says why there are none, before NCCL is looked for
   return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options),
-                                       start_nvml(options));
+                                       start_nvml(options), options.host_of_rank);
 }
 
 std::string build_description() {

@@ -53,6 +53,16 @@ void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> 
   }
 }
 
+double meet_on_host(HostMeeting& meeting, std::span<NcclCommunicator* const> local, double value) {
+  std::vector<int> ranks;
+  for (const NcclCommunicator* member : local)
+    ranks.push_back(member->rank());
+  return meeting.meet(ranks, value, [&] {
+    for (NcclCommunicator* member : local)
+      member->check();
+  });
+}
+
 } // namespace
 
 Meeting::Meeting(const Gpu& gpu) {
@@ -65,6 +75,8 @@ Meeting::Meeting(const Gpu& gpu) {
 double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value) {
   if (local.empty())
     return value;
+  if (HostMeeting* meeting = local.front()->host_meeting())
+    return meet_on_host(*meeting, local, value);
   for (NcclCommunicator* member : local) {
     Meeting& own = member->meeting();
     member->gpu().use();

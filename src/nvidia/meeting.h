@@ -29,11 +29,13 @@ private:
   PinnedMemory<double> host_;
 };
 
-// The largest value over all ranks; returns once every rank has called. Works by sends and receives
-// (dissemination: in round k each rank hears from the one 2^k before it), not by an all-reduce: a
-// setting under test that forces an algorithm, such as NCCL_ALGO=PAT or NVLS, can leave NCCL
-// without one for this all-reduce, and the meeting must not fail where the collective under test
-// would not.
+// The largest value over all ranks; returns once every rank has called. Ranks of one host meet in
+// memory that they share. Else it works by sends and receives (dissemination: in round k each rank
+// hears from the one 2^k before it), not by an all-reduce: a setting under test that forces an
+// algorithm, such as NCCL_ALGO=PAT or NVLS, can leave NCCL without one for this all-reduce, and the
+// meeting must not fail where the collective under test would not. The first sends and receives
+// make connections that most collectives do not need, which took longer (0.7 s on 4 H200) than
+// everything else between connecting and the first sample.
 double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value);
 
 // The same rounds on a stream of each member (null: its meeting's own), enqueued and not waited

@@ -35,6 +35,39 @@ ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
   return id;
 }
 
+// Memory in which all ranks can meet; none, for all of them, if one process cannot reach it.
+std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::vector<int>& ranks,
+                                           std::span<const backend::Member> local,
+                                           backend::Rendezvous& rendezvous) {
+  auto size = static_cast<int>(ranks.size());
+  std::unique_ptr<HostMeeting> meeting;
+  auto tell = [&](const std::string& topic, auto&& words_of) {
+    std::map<int, std::string> own;
+    for (const backend::Member& member : local)
+      own[member.global_rank] = words_of(member);
+    return rendezvous.exchange(key + topic, ranks, own);
+  };
+  auto attempt = [&](auto&& make) {
+    try {
+      meeting = make();
+    } catch (const base::Exception& error) {
+      spdlog::debug("ranks meet by messages: {}", error.what());
+    }
+  };
+  std::string path = tell("/meeting", [&](const backend::Member& member) {
+                       if (member.rank == 0)
+                         attempt([&] { return HostMeeting::create(size); });
+                       return member.rank == 0 && meeting ? meeting->path() : "";
+                     }).front();
+  if (!meeting && !path.empty())
+    attempt([&] { return HostMeeting::open(path, size); });
+  for (const std::string& word :
+       tell("/met", [&](const backend::Member&) { return meeting ? "yes" : "no"; }))
+    if (word != "yes")
+      return nullptr;
+  return meeting;
+}
+
 std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* const> local) {
   std::vector<NcclCommunicator*> members;
   for (backend::Communicator* member : local)
@@ -44,8 +77,9 @@ std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* con
 
 } // namespace
 
-NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml)
-    : nccl_(std::move(nccl)), nvml_(std::move(nvml)) {}
+NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
+                         std::vector<int> host_of_rank)
+    : nccl_(std::move(nccl)), nvml_(std::move(nvml)), host_of_rank_(std::move(host_of_rank)) {}
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
   return std::make_unique<GpuDevice>(std::make_shared<Gpu>(index, current_), nccl_, nvml_);
@@ -58,6 +92,9 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     return {};
   close_stale_groups();
   ncclUniqueId id = share_id(*nccl_, key, ranks, local, rendezvous);
+  std::unique_ptr<HostMeeting> meeting;
+  if (on_one_host(ranks))
+    meeting = share_meeting(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
   // If one of these fails, what NCCL has made so far is left to the end of the process, which is
@@ -73,7 +110,7 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
   std::vector<Made> made;
   for (std::size_t i = 0; i < local.size(); ++i)
     made.push_back({comms[i], &local[i]});
-  return own(made, size);
+  return own(made, size, std::move(meeting));
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
@@ -103,12 +140,19 @@ NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
   for (std::size_t i = 0; i < local.size(); ++i)
     if (local[i].member.rank >= 0)
       made.push_back({comms[i], &local[i].member});
-  return own(made, static_cast<int>(ranks.size()));
+  return own(made, static_cast<int>(ranks.size()), nullptr);
 }
 
-std::vector<std::unique_ptr<backend::Communicator>> NcclBackend::own(const std::vector<Made>& made,
-                                                                     int size) {
+bool NcclBackend::on_one_host(const std::vector<int>& ranks) const {
+  auto host_of = [&](int rank) { return host_of_rank_.at(static_cast<std::size_t>(rank)); };
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [&](int rank) { return host_of(rank) == host_of(ranks.front()); });
+}
+
+std::vector<std::unique_ptr<backend::Communicator>>
+NcclBackend::own(const std::vector<Made>& made, int size, std::unique_ptr<HostMeeting> meeting) {
   auto fellows = std::make_shared<Fellowship>();
+  fellows->meeting = std::move(meeting);
   std::vector<std::unique_ptr<backend::Communicator>> members;
   for (const Made& one : made) {
     const auto& gpu = static_cast<GpuDevice*>(one.member->device)->gpu();

@@ -15,7 +15,9 @@ namespace ncclprobe::nvidia {
 // NCCL on CUDA streams. One thread drives it and all its GPUs.
 class NcclBackend final : public backend::Backend {
 public:
-  NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml);
+  // `host_of_rank`: host number by global rank.
+  NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
+              std::vector<int> host_of_rank);
 
   std::string_view name() const override { return "nvidia"; }
   bool moves_data() const override { return true; }
@@ -43,11 +45,14 @@ private:
     ncclComm_t comm;
     const backend::Member* member;
   };
-  std::vector<std::unique_ptr<backend::Communicator>> own(const std::vector<Made>& made, int size);
+  std::vector<std::unique_ptr<backend::Communicator>>
+  own(const std::vector<Made>& made, int size, std::unique_ptr<HostMeeting> meeting);
+  bool on_one_host(const std::vector<int>& ranks) const;
   void close_stale_groups();
 
   std::shared_ptr<const NcclLibrary> nccl_;
   NvmlFuture nvml_;
+  std::vector<int> host_of_rank_;
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
 };

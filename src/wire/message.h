@@ -26,6 +26,8 @@ inline constexpr int k_channel_fd = 3; // in the worker
 inline constexpr const char* k_turn_key = "turn";
 // Connected, nothing launched yet: passed when no other process of the run touches a device.
 inline constexpr const char* k_measure_key = "measure";
+// All that was asked for is done: from here on a process may end without undoing what it has made.
+inline constexpr const char* k_leave_key = "leave";
 
 // Worker -> supervisor, first frame.
 struct Hello {

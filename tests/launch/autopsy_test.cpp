@@ -5,6 +5,7 @@
 
 #include "launch/autopsy.h"
 #include "support/catch.h"
+#include "wire/message.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::launch;
@@ -95,6 +96,10 @@ TEST_CASE("ranks that finished an operation leave those that did not as the susp
   Scene scene("cell", 1);
   scene.stuck = {2};
 
+  CHECK(scene.cause_found() ==
+        "rank 2 or its connection to the others, which finished this operation");
+  for (int rank : {0, 1, 3}) // they only wait to leave
+    scene.worker(rank).waits_in = wire::k_leave_key;
   CHECK(scene.cause_found() ==
         "rank 2 or its connection to the others, which finished this operation");
 }

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/host_meeting.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ncclprobe::nvidia {
+
+// In a cache line of its own. Of two rounds that follow each other the values lie apart: a rank may
+// begin the next one while another still reads, but nobody gets further than that.
+struct alignas(64) HostMeeting::Seat {
+  std::atomic<std::uint64_t> round; // that it has come to, from 1
+  std::atomic<double> values[2];    // by round modulo 2
+};
+
+namespace {
+
+constexpr int k_polls_before_yielding = 2048; // some tens of microseconds
+constexpr int k_polls_between_looks = 1024;
+
+[[noreturn]] void raise_errno(const std::string& what) {
+  base::raise(base::Errc::unavailable, "{}: {}", what, std::strerror(errno));
+}
+
+} // namespace
+
+HostMeeting::HostMeeting(base::Fd file, int size) : file_(std::move(file)), size_(size) {
+  static_assert(std::atomic<double>::is_always_lock_free);
+  std::size_t bytes = static_cast<std::size_t>(size) * sizeof(Seat);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED)
+    raise_errno("cannot map the memory that the ranks of this host share");
+  seats_ = static_cast<Seat*>(memory); // zero-filled by the kernel, which is round 0 for all
+}
+
+HostMeeting::~HostMeeting() {
+  munmap(seats_, static_cast<std::size_t>(size_) * sizeof(Seat));
+}
+
+std::unique_ptr<HostMeeting> HostMeeting::create(int size) {
+  base::Fd file(memfd_create("ncclprobe-meeting", MFD_CLOEXEC));
+  if (!file ||
+      ftruncate(file.get(), static_cast<off_t>(static_cast<std::size_t>(size) * sizeof(Seat))) != 0)
+    raise_errno("cannot make memory for the ranks of this host to share");
+  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), size));
+}
+
+std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& path, int size) {
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0)
+    raise_errno("cannot open " + path);
+  if (static_cast<std::size_t>(status.st_size) != static_cast<std::size_t>(size) * sizeof(Seat))
+    base::raise(base::Errc::unavailable, "{} is something else than the memory of {} ranks", path,
+                size);
+  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), size));
+}
+
+std::string HostMeeting::path() const {
+  return fmt::format("/proc/{}/fd/{}", getpid(), file_.get());
+}
+
+double HostMeeting::meet(std::span<const int> own_ranks, double value,
+                         const std::function<void()>& look_around) {
+  ++round_;
+  for (int rank : own_ranks) {
+    seats_[rank].values[round_ % 2].store(value, std::memory_order_relaxed);
+    seats_[rank].round.store(round_, std::memory_order_release);
+  }
+  double largest = value;
+  int polls = 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    while (seats_[rank].round.load(std::memory_order_acquire) < round_) {
+      ++polls;
+      if (polls % k_polls_between_looks == 0)
+        look_around();
+      if (polls > k_polls_before_yielding)
+        std::this_thread::yield();
+    }
+    largest = std::max(largest, seats_[rank].values[round_ % 2].load(std::memory_order_relaxed));
+  }
+  return largest;
+}
+
+} // namespace ncclprobe::nvidia

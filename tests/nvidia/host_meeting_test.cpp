@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/error.h"
+#include "nvidia/host_meeting.h"
+#include "support/catch.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace ncclprobe;
+using nvidia::HostMeeting;
+
+namespace {
+
+void nothing() {}
+
+// What the rank finds over many rounds, in which everybody is the one with the largest value in
+// turn; false once it was told something else.
+bool rounds_are_right(HostMeeting& meeting, int rank, int size) {
+  for (int round = 0; round < 2000; ++round) {
+    double own = rank == round % size ? 1000 + round : rank;
+    std::vector<int> me{rank};
+    if (meeting.meet(me, own, nothing) != 1000 + round)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("processes of one host hear the largest value of all, round after round") {
+  constexpr int k_size = 3;
+  auto meeting = HostMeeting::create(k_size);
+  std::string path = meeting->path();
+  std::vector<pid_t> children;
+  for (int rank = 1; rank < k_size; ++rank) {
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+      _exit(rounds_are_right(*HostMeeting::open(path, k_size), rank, k_size) ? 0 : 1);
+    children.push_back(child);
+  }
+
+  bool right = rounds_are_right(*meeting, 0, k_size);
+
+  CHECK(right);
+  for (pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+}
+
+TEST_CASE("nobody leaves a meeting before all have come, and a process speaks for several ranks") {
+  auto first = HostMeeting::create(3);
+  auto second = HostMeeting::open(first->path(), 3);
+  std::atomic<bool> left = false;
+  std::thread early([&] {
+    std::vector<int> ranks{0, 2};
+    CHECK(first->meet(ranks, 7, nothing) == 7);
+    left = true;
+  });
+  for (int i = 0; i < 1000; ++i)
+    std::this_thread::yield();
+  CHECK_FALSE(left);
+
+  std::vector<int> ranks{1};
+  double largest = second->meet(ranks, 5, nothing);
+
+  early.join();
+  CHECK(largest == 7);
+}
+
+TEST_CASE("who waits in a meeting looks around, and leaves it by what is thrown there") {
+  auto meeting = HostMeeting::create(2);
+  std::vector<int> me{0};
+
+  CHECK_THROWS_AS(meeting->meet(me, 1, [] { throw std::runtime_error("a peer is gone"); }),
+                  std::runtime_error);
+}
+
+TEST_CASE("memory that is not there or not the ranks' is refused") {
+  CHECK_THROWS_AS(HostMeeting::open("/proc/1/fd/none", 2), base::Exception);
+  CHECK_THROWS_AS(HostMeeting::open("/proc/self/exe", 2), base::Exception);
+  auto meeting = HostMeeting::create(2);
+  CHECK_THROWS_AS(HostMeeting::open(meeting->path(), 64), base::Exception);
+}
