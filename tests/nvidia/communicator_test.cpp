@@ -3,11 +3,13 @@
 
 // What the contract of all backends (tests/backend) does not cover.
 #include "backend/contract_world.h"
+#include "nvidia/factory.h"
 #include "nvidia/gpus.h"
 #include "nvidia/nccl_backend.h"
 #include "support/catch.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace ncclprobe;
 using contract::World;
@@ -81,7 +83,7 @@ TEST_CASE(
     table.gather = nullptr;
     table.scatter = nullptr;
     return std::make_unique<nvidia::NcclBackend>(std::make_shared<const nvidia::NcclLibrary>(table),
-                                                 nvidia::start_nvml(options));
+                                                 nvidia::start_nvml(options), options.host_of_rank);
   };
   World world(old_nccl, gpus_to_use());
 
@@ -116,6 +118,19 @@ TEST_CASE("a group that never began cannot end") {
 TEST_CASE("the largest value over ranks is exact, negative or not") {
   NCCLPROBE_NEEDS_GPUS(1);
   World world(contract::contract_subject(), gpus_to_use());
+
+  CHECK(world.backend().max_over_ranks(all_of(world), 0.1) == 0.1);
+  CHECK(world.backend().max_over_ranks(all_of(world), -3e9) == -3e9);
+}
+
+TEST_CASE("ranks of several hosts, which share no memory, meet by messages") {
+  NCCLPROBE_NEEDS_GPUS(2);
+  contract::ContractSubject apart = contract::contract_subject();
+  apart.make = [](backend::Options options) {
+    std::iota(options.host_of_rank.begin(), options.host_of_rank.end(), 0);
+    return nvidia::make_backend(options);
+  };
+  World world(apart, gpus_to_use());
 
   CHECK(world.backend().max_over_ranks(all_of(world), 0.1) == 0.1);
   CHECK(world.backend().max_over_ranks(all_of(world), -3e9) == -3e9);
