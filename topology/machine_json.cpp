@@ -5,11 +5,13 @@
 
 #include "base/json_optional.h"
 #include "base/parse_enum.h"
+#include "topology/json_lines.h"
+#include "topology/read/source_text.h"
 #include "topology/validate.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <optional>
 
 namespace ncclprobe::topology {
 
@@ -106,31 +108,78 @@ std::string write_machine_json(const Machine& machine) {
   return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-base::Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
-  try {
-    json document = json::parse(text);
-    if (!document.is_object() || !document.contains(k_version_key))
-      return base::fail(base::Errc::invalid_argument,
-                        "{}: this JSON is not a topology: it has no \"{}\"", name, k_version_key);
-    if (document.at(k_version_key) != k_version)
-      return base::fail(base::Errc::invalid_argument,
-                        "{}: topology format {}; this program reads {}", name,
-                        document.at(k_version_key).dump(), k_version);
-    auto machine = document.get<Machine>();
-    NCCLPROBE_TRY(validate(machine, name));
-    return machine;
-  } catch (const json::parse_error& error) {
-    auto line =
-        std::count(text.begin(),
-                   text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size())),
-                   '\n') +
-        1;
-    return base::fail(base::Errc::invalid_argument, "{}:{}: {}", name, line, error.what());
-  } catch (const json::exception& error) {
-    return base::fail(base::Errc::invalid_argument, "{}: {}", name, error.what());
-  } catch (const base::Exception& error) {
-    return base::fail(base::Errc::invalid_argument, "{}: {}", name, error.error().text());
+namespace {
+
+// The first element of a list of a host that is not of its type, as a JSON pointer.
+template <typename T>
+std::optional<std::string> misfit_in(const json& host, const char* list, const std::string& where) {
+  if (!host.contains(list))
+    return std::nullopt;
+  const json& elements = host.at(list);
+  if (!elements.is_array())
+    return fmt::format("{}/{}", where, list);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    try {
+      (void)elements[i].get<T>();
+    } catch (const std::exception&) {
+      return fmt::format("{}/{}/{}", where, list, i);
+    }
   }
+  return std::nullopt;
+}
+
+// What of a document that could not be read is to blame. The lists hold nearly all of it.
+std::string misfit_of(const json& document) {
+  if (!document.contains("hosts") || !document.at("hosts").is_array())
+    return "/hosts";
+  const json& hosts = document.at("hosts");
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    std::string where = fmt::format("/hosts/{}", i);
+    if (!hosts[i].is_object())
+      return where;
+    for (auto found :
+         {misfit_in<NumaNode>(hosts[i], "numa", where),
+          misfit_in<PciDevice>(hosts[i], "pci", where), misfit_in<Gpu>(hosts[i], "gpus", where),
+          misfit_in<Nic>(hosts[i], "nics", where), misfit_in<P2pCapability>(hosts[i], "p2p", where),
+          misfit_in<StatedPath>(hosts[i], "stated_paths", where)})
+      if (found)
+        return *found;
+    try {
+      (void)hosts[i].get<Host>();
+    } catch (const std::exception&) {
+      return where;
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+base::Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
+  NCCLPROBE_TRY(check_text(text, name));
+  json document;
+  try {
+    document = json::parse(text);
+  } catch (const json::parse_error& error) {
+    return fail_at(name, line_at(text, error.byte), "{}", error.what());
+  }
+  if (!document.is_object() || !document.contains(k_version_key))
+    return fail_at(name, 1, "this JSON is not a topology: it has no \"{}\"", k_version_key);
+  if (document.at(k_version_key) != k_version)
+    return fail_at(name, json_line_of(text, std::string("/") + k_version_key),
+                   "topology format {}; this program reads {}", document.at(k_version_key).dump(),
+                   k_version);
+  Machine machine;
+  try {
+    machine = document.get<Machine>();
+  } catch (const json::exception& error) {
+    return fail_at(name, json_line_of(text, misfit_of(document)), "{}", error.what());
+  } catch (const base::Exception& error) {
+    return fail_at(name, json_line_of(text, misfit_of(document)), "{}", error.error().text());
+  }
+  if (auto found = contradiction_in(machine))
+    return fail_at(name, json_line_of(text, found->element), "{}", found->text);
+  return machine;
 }
 
 } // namespace ncclprobe::topology

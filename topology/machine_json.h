@@ -26,8 +26,7 @@ void from_json(const nlohmann::json& in, Machine& value);
 std::string write_machine_json(const Machine& machine);
 
 // What write_machine_json() wrote, or an edited copy: fields that are missing are unknown. Errors:
-// invalid_argument with `name` and, for bad syntax, the line; also for a machine that cannot be
-// (see validate.h).
+// invalid_argument with file and line, also for a machine that cannot be (see validate.h).
 base::Result<Machine> read_machine_json(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -5,13 +5,23 @@
 #include "base/error.h"
 #include "topology/machine.h"
 
+#include <optional>
 #include <string>
 
 namespace ncclprobe::topology {
 
+// Why a machine cannot be, and which element of it is to blame.
+struct Contradiction {
+  std::string text;    // "two GPUs have the number 0"
+  std::string element; // as a JSON pointer into what write_machine_json() makes: "/hosts/0/gpus/1"
+};
+
 // What all code that takes a Machine may rely on: indexes and bus ids are unique within a host,
 // parents stand before their children (so there is no cycle), references lead somewhere, and counts
-// are sane. Errors: invalid_argument, "<name>: what contradicts what".
+// are sane. Nothing: so it is.
+std::optional<Contradiction> contradiction_in(const Machine& machine);
+
+// The same as an error, invalid_argument: "<name>: two GPUs have the number 0".
 base::Result<void> validate(const Machine& machine, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -3,6 +3,7 @@
 
 #include "support/catch.h"
 #include "topology/example_machines.h"
+#include "topology/json_lines.h"
 #include "topology/machine_json.h"
 
 #include <nlohmann/json.hpp>
@@ -76,20 +77,33 @@ TEST_CASE("JSON that is something else is refused") {
   }
 }
 
-TEST_CASE("JSON with an unknown word or a value of another kind is refused") {
+TEST_CASE(
+    "JSON with an unknown word or a value of another kind is refused with the element's line") {
   std::string text = write_machine_json(full_machine());
+  auto complaint_on = [&](const std::string& what, const std::string& by) {
+    auto read = read_machine_json(replaced(text, what, by), "m.json");
+    return read ? "" : read.error().text();
+  };
+  auto line_of = [&](const std::string& pointer) {
+    return "m.json:" + std::to_string(json_line_of(text, pointer)) + ": ";
+  };
 
-  CHECK_FALSE(read_machine_json(replaced(text, "\"synthetic\"", "\"rumour\""), "m.json"));
-  CHECK_FALSE(read_machine_json(replaced(text, "\"infiniband\"", "\"pigeon\""), "m.json"));
-  CHECK_FALSE(read_machine_json(replaced(text, "\"NV1\"", "\"NV\""), "m.json"));
-  CHECK_FALSE(read_machine_json(replaced(text, "\"value\": 108", "\"value\": \"many\""), "m.json"));
+  CHECK_THAT(complaint_on("\"infiniband\"", "\"pigeon\""),
+             ContainsSubstring(line_of("/hosts/0/nics/0") + "'pigeon' is not a kind of network"));
+  CHECK_THAT(complaint_on("\"NV1\"", "\"NV\""),
+             ContainsSubstring(line_of("/hosts/0/stated_paths/0") + "'NV' is not a path label"));
+  CHECK_THAT(complaint_on("\"value\": 108", "\"value\": \"many\""),
+             ContainsSubstring(line_of("/hosts/0/gpus/0")));
+  CHECK_THAT(complaint_on("\"x86_64\"", "7"), ContainsSubstring(line_of("/hosts/0")));
 }
 
-TEST_CASE("JSON of a machine that cannot be is refused") {
-  std::string text = write_machine_json(full_machine());
+TEST_CASE("JSON of a machine that cannot be is refused with the element's line") {
+  std::string text = replaced(write_machine_json(full_machine()), "\"parent\": 0", "\"parent\": 1");
 
-  auto read = read_machine_json(replaced(text, "\"parent\": 0", "\"parent\": 1"), "m.json");
+  auto read = read_machine_json(text, "m.json");
 
   REQUIRE_FALSE(read);
-  CHECK_THAT(read.error().text(), ContainsSubstring("which is not before it"));
+  CHECK(read.error().text() ==
+        "m.json:" + std::to_string(json_line_of(text, "/hosts/0/pci/1")) +
+            ": PCI device 0000:18:00.0 has parent 1, which is not before it");
 }

@@ -63,4 +63,19 @@ TEST_CASE("absurd counts are refused") {
   machine = full_machine();
   machine.hosts.resize(5000);
   CHECK(complaint_on(machine) == "file: 5000 hosts; at most 4096 are read");
+
+  machine = full_machine();
+  machine.hosts[0].gpus[1].cpu_affinity->push_back(1 << 30);
+  CHECK(complaint_on(machine) == "file: there is no CPU 1073741824");
+}
+
+TEST_CASE("a contradiction names the element that is to blame") {
+  Machine machine = full_machine();
+  machine.hosts.push_back(machine.hosts[0]);
+  machine.hosts[1].gpus[1].index = 0;
+
+  auto found = contradiction_in(machine);
+
+  REQUIRE(found);
+  CHECK(found->element == "/hosts/1/gpus/1");
 }

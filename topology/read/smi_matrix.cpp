@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t k_most_columns = 1024;
+constexpr std::size_t k_most_columns = 512;
 
 struct Column {
   std::string name; // "GPU0", "NIC2", "mlx5_0"
