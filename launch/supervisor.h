@@ -7,6 +7,7 @@
 #include "launch/layout.h"
 #include "model/inventory.h"
 #include "model/record.h"
+#include "model/survey.h"
 
 #include <chrono>
 #include <filesystem>
@@ -97,5 +98,9 @@ private:
 // protocol, with the end of the worker's output.
 base::Result<model::Host> take_inventory(const WorkerProgram& program,
                                          std::chrono::milliseconds patience);
+
+// Likewise `--survey`.
+base::Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
+                                        std::chrono::milliseconds patience);
 
 } // namespace ncclprobe::launch

@@ -249,6 +249,7 @@ INSTANTIATE(CheckResult)
 INSTANTIATE(Evidence)
 INSTANTIATE(WorkerRecord)
 INSTANTIATE(Host)
+INSTANTIATE(Survey)
 INSTANTIATE(RunHeader)
 
 } // namespace ncclprobe::model

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "model/run.h"
+#include "model/survey.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -37,6 +38,7 @@ NCCLPROBE_JSON(Gpu)
 NCCLPROBE_JSON(Host)
 NCCLPROBE_JSON(RankPlace)
 NCCLPROBE_JSON(RunHeader)
+NCCLPROBE_JSON(Survey)
 #undef NCCLPROBE_JSON
 
 // Text -> value for any type above. Errors: protocol, with what is wrong. Instantiated in json.cpp.

@@ -5,6 +5,7 @@
 
 #include "nvidia/gpu.h"
 #include "nvidia/nccl_backend.h"
+#include "nvidia/nvml_health.h"
 
 namespace ncclprobe::nvidia {
 
@@ -12,6 +13,16 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) 
   count_gpus(); // says why there are none, before NCCL is looked for
   return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options),
                                        start_nvml(options), options.host_of_rank);
+}
+
+void examine_health(model::Survey& survey, const backend::Options& options) {
+  try {
+    survey.health = read_health(NvmlLibrary(options));
+    if (survey.health.empty())
+      survey.health_problem = "NVML knows no GPU";
+  } catch (const std::exception& error) {
+    survey.health_problem = error.what();
+  }
 }
 
 std::string build_description() {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "model/inventory.h"
+#include "model/survey.h"
 
 #include <memory>
 #include <string>
 
 // The NVIDIA backend as the rest of the program sees it: no CUDA type, no vendor header. Where it
-// is not built, factory_not_built.cpp implements the same three functions.
+// is not built, factory_not_built.cpp implements the same functions.
 namespace ncclprobe::nvidia {
 
 // Errors: unsupported (not built, NCCL missing or too old, a function missing), unavailable (no
@@ -19,6 +19,9 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options& options);
 // Fills in this host's GPUs, the versions and paths of NVIDIA's libraries, and, if the backend
 // cannot be used here, why. Of the options, `libraries` and `environment` matter. Never throws.
 void describe(model::Host& host, const backend::Options& options = {});
+
+// Fills in the health of this host's GPUs, or why it cannot be had. Reads only. Never throws.
+void examine_health(model::Survey& survey, const backend::Options& options = {});
 
 // "CUDA 13.0.88, architectures 75,80,90+PTX", or "not built: configure with -DNCCLPROBE_NVIDIA=ON".
 std::string build_description();

@@ -5,6 +5,12 @@
 #include "nvidia/factory.h"
 
 namespace ncclprobe::nvidia {
+namespace {
+
+constexpr const char* k_not_built =
+    "the nvidia backend is not built into this ncclprobe; reconfigure with -DNCCLPROBE_NVIDIA=ON";
+
+} // namespace
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options&) {
   throw base::Exception(base::Error{base::Errc::unsupported,
@@ -13,8 +19,11 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options&) {
 }
 
 void describe(model::Host& host, const backend::Options&) {
-  host.nvidia_problem = "the nvidia backend is not built into this ncclprobe; reconfigure with "
-                        "-DNCCLPROBE_NVIDIA=ON";
+  host.nvidia_problem = k_not_built;
+}
+
+void examine_health(model::Survey& survey, const backend::Options&) {
+  survey.health_problem = k_not_built;
 }
 
 std::string build_description() {

@@ -124,6 +124,42 @@ typedef struct {
 // NVML's own macro: the size, and the version in the highest byte.
 enum { nvmlGpuFabricInfo_v2 = sizeof(nvmlGpuFabricInfo_v2_t) | (2U << 24) };
 
+// Errors of memory and links.
+typedef int nvmlMemoryErrorType_t;
+enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 };
+typedef int nvmlEccCounterType_t; // since the driver was loaded; over the GPU's life
+enum { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 };
+typedef int nvmlPageRetirementCause_t;
+enum {
+  NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS = 0,
+  NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR = 1,
+};
+typedef int nvmlNvLinkErrorCounter_t; // up to NVLink 4
+enum {
+  NVML_NVLINK_ERROR_DL_REPLAY = 0,
+  NVML_NVLINK_ERROR_DL_RECOVERY = 1,
+  NVML_NVLINK_ERROR_DL_CRC_FLIT = 2,
+  NVML_NVLINK_ERROR_DL_CRC_DATA = 3,
+};
+enum { // of the link in scopeId, from NVLink 5 on
+  NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS = 208,
+  NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS = 215,
+};
+
+typedef int nvmlTemperatureThresholds_t;
+enum { NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1 };
+typedef struct nvmlUtilization_st {
+  unsigned gpu; // percent of the last sample period in which a kernel ran
+  unsigned memory;
+} nvmlUtilization_t;
+typedef struct nvmlProcessInfo_st { // of the functions that end in _v3
+  unsigned pid;
+  unsigned long long usedGpuMemory; // bytes; all ones: not known
+  unsigned gpuInstanceId;
+  unsigned computeInstanceId;
+} nvmlProcessInfo_t;
+static const unsigned long long NVML_VALUE_NOT_AVAILABLE = ~0ULL;
+
 typedef unsigned nvmlAffinityScope_t;
 enum { NVML_AFFINITY_SCOPE_NODE = 0 };
 

@@ -84,6 +84,9 @@ std::string pack(const Done&) {
 std::string pack(const Inventory& inventory) {
   return dump(inventory.host);
 }
+std::string pack(const Survey& survey) {
+  return dump(survey.survey);
+}
 std::string pack(const Evidence& evidence) {
   return dump(evidence.evidence);
 }
@@ -155,6 +158,10 @@ void unpack(std::string_view bytes, Done&) {
 
 void unpack(std::string_view bytes, Inventory& inventory) {
   json::parse(bytes).get_to(inventory.host);
+}
+
+void unpack(std::string_view bytes, Survey& survey) {
+  json::parse(bytes).get_to(survey.survey);
 }
 
 void unpack(std::string_view bytes, Evidence& evidence) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "model/inventory.h"
 #include "model/record.h"
+#include "model/survey.h"
 
 #include <cstdint>
 #include <map>
@@ -84,6 +85,11 @@ struct Inventory {
   model::Host host;
 };
 
+// Worker -> supervisor, from `--survey`.
+struct Survey {
+  model::Survey survey;
+};
+
 // Worker -> supervisor, before Done: what a rank of a companion trial saw.
 struct Evidence {
   model::Evidence evidence;
@@ -100,7 +106,7 @@ struct Position {
 };
 
 using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,
-                          Evidence, Where, Position>;
+                          Evidence, Where, Position, Survey>;
 
 struct Message {
   int rank = -1; // global rank it speaks for; -1 = the whole process

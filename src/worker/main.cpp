@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ncclprobe-worker: runs one trial, or reports this host's inventory, and dies. Started by
+// ncclprobe-worker: runs one trial, or reports an inventory or a survey, and dies. Started by
 // ncclprobe.
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "nvidia/factory.h"
 #include "worker/inventory.h"
+#include "worker/survey.h"
 #include "worker/trial.h"
 
 #include <csignal>
@@ -65,11 +66,12 @@ model::OutcomeKind outcome_of(base::Errc code) {
   leave(base::k_exit_internal);
 }
 
-// ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory]
+// ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory | --survey SCOPE]
 struct Arguments {
   bool known = true;
   bool version = false;
   bool inventory = false;
+  std::optional<model::SurveyScope> survey;
   worker::Gpus gpus = worker::Gpus::look;
   std::vector<model::Setting> libraries;
 };
@@ -84,6 +86,9 @@ Arguments read_arguments(int argc, char** argv) {
       arguments.inventory = true;
     else if (word == "--no-gpus")
       arguments.gpus = worker::Gpus::leave_alone;
+    else if (word == "--survey" && i + 1 < argc)
+      arguments.survey =
+          base::value_or_throw(model::parse_enum<model::SurveyScope>(argv[++i], "survey scope"));
     else if (std::string next = word == "--library" && i + 1 < argc ? argv[++i] : "";
              next.find('=') != std::string::npos)
       arguments.libraries.push_back(
@@ -114,11 +119,15 @@ int main(int argc, char** argv) {
   worker::ProgressBoard board;
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd), board};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
-  if (arguments.inventory) {
+  if (arguments.inventory || arguments.survey) {
     backend::Options options;
     options.environment = read_environment();
     options.libraries = arguments.libraries;
-    link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
+    if (arguments.survey)
+      link.send(
+          {-1, wire::Survey{worker::take_survey(options, arguments.gpus, *arguments.survey)}});
+    else
+      link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
     leave(base::k_exit_ok);
   }
   run(link, board);

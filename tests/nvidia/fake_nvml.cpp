@@ -26,6 +26,7 @@ namespace {
 constexpr nvmlReturn_t k_invalid_argument = NVML_ERROR_INVALID_ARGUMENT;
 constexpr nvmlReturn_t k_not_supported = NVML_ERROR_NOT_SUPPORTED;
 constexpr nvmlReturn_t k_not_found = 6;
+constexpr nvmlReturn_t k_insufficient_size = 7;
 
 nvmlDevice_st devices[] = {
     {"00000000:1B:00.0", "NVIDIA H200", 18, 18, 5, 16, 0},
@@ -241,6 +242,66 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
     return answer<int>(status, NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED);
   return answer<int>(status, index == NVML_P2P_CAPS_INDEX_ATOMICS ? NVML_P2P_STATUS_NOT_SUPPORTED
                                                                   : NVML_P2P_STATUS_OK);
+}
+
+// Health: the second GPU is ill, the third answers nothing.
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
+                                         nvmlEccCounterType_t since, unsigned long long* count) {
+  if (!capable(device))
+    return k_not_supported;
+  bool ill = device == &devices[1];
+  return answer(count, ill ? 10ULL * static_cast<unsigned>(type) + static_cast<unsigned>(since) + 1
+                           : 0ULL);
+}
+nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, nvmlPageRetirementCause_t cause,
+                                       unsigned* count, unsigned long long* addresses) {
+  if (!capable(device) || device == &devices[0])
+    return k_not_supported;
+  bool room = addresses != nullptr && *count > 0;
+  *count = cause == NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR ? 2 : 0;
+  return room || *count == 0 ? NVML_SUCCESS : k_insufficient_size;
+}
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected,
+                                       unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+  if (!capable(device))
+    return k_not_supported;
+  bool ill = device == &devices[1];
+  *corrected = ill ? 3 : 0;
+  *uncorrected = ill ? 4 : 0;
+  *pending = ill ? 1 : 0;
+  *failed = 0;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
+                                                       unsigned long long* reasons) {
+  return capable(device) ? answer(reasons, device == &devices[1] ? 0x40ULL : 0x1ULL)
+                         : k_not_supported;
+}
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int* mode) {
+  return answer(mode, device == &devices[1] ? 3 : 0);
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                     nvmlProcessInfo_t* processes) {
+  if (!capable(device))
+    return k_not_supported;
+  unsigned found = device == &devices[1] ? 2 : 0;
+  if (*count < found)
+    return k_insufficient_size;
+  *count = found;
+  for (unsigned i = 0; i < found; ++i)
+    processes[i] = {100 + i, i == 0 ? 1ULL << 30 : NVML_VALUE_NOT_AVAILABLE, ~0U, ~0U};
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* out, unsigned length) {
+  return pid == 100 ? text(out, length, "python3") : k_not_found;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
+                                             nvmlNvLinkErrorCounter_t counter,
+                                             unsigned long long* count) {
+  if (!capable(device) || link >= static_cast<unsigned>(device->links))
+    return k_not_supported;
+  bool ill = device == &devices[1] && link == 2;
+  return answer(count, ill ? 1ULL + static_cast<unsigned>(counter) : 0ULL);
 }
 #endif // FAKE_NVML_OLD
 

@@ -32,6 +32,11 @@ std::vector<Message> one_of_each() {
   model::Host host;
   host.hostname = "node1";
   host.gpus = {{0, "NVIDIA H200"}};
+  model::Survey survey;
+  survey.inventory = host;
+  survey.process.limits = {{"memlock", std::nullopt, 65536U}};
+  survey.host.emplace().shared_memory = {1 << 20, 1 << 19, {{"nccl-x", 9, 60, 1000}}};
+  survey.health = {{3, "NVIDIA H200"}};
   std::string opaque("\0\xFF\n\"opaque\x80", 11);
   return {
       {-1, wire::Hello{wire::k_protocol_version, "0.1.0", 4711}},
@@ -50,6 +55,7 @@ std::vector<Message> one_of_each() {
       {2, wire::Evidence{{2, "NCCL INFO", "v5", {{1, "Send", "ncclInt8", 9, "", "", 4, 3}}}}},
       {-1, wire::Where{}},
       {1, wire::Position{"launch 12 of 20 of batch 3", "ncclAllReduce\nmain"}},
+      {-1, wire::Survey{survey}},
   };
 }
 

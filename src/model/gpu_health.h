@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The state of a GPU as NVML tells it at one moment. What could not be read is absent.
+namespace ncclprobe::model {
+
+struct GpuProcess {
+  int pid = 0; // as NVML sees it: of another namespace in a container
+  std::string name;
+  std::optional<std::uint64_t> used_bytes;
+  bool operator==(const GpuProcess&) const = default;
+};
+
+// Errors since the driver was loaded.
+struct NvLinkErrors {
+  int link = 0;
+  std::optional<std::uint64_t> replays;
+  std::optional<std::uint64_t> recoveries;
+  std::optional<std::uint64_t> crc_errors; // of flits and of data
+  bool operator==(const NvLinkErrors&) const = default;
+};
+
+struct GpuHealth {
+  int index = 0; // NVML's: by PCI address, whatever CUDA_VISIBLE_DEVICES says
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;
+
+  std::optional<bool> ecc_on;
+  std::optional<bool> ecc_on_after_reset;
+  std::optional<std::uint64_t> corrected_since_reset;
+  std::optional<std::uint64_t> uncorrected_since_reset;
+  std::optional<std::uint64_t> corrected_ever;
+  std::optional<std::uint64_t> uncorrected_ever;
+  std::optional<int> retired_pages; // up to Volta and Turing; later GPUs remap rows
+  std::optional<bool> retirement_pending;
+  std::optional<int> remapped_rows_corrected;
+  std::optional<int> remapped_rows_uncorrected;
+  std::optional<bool> remap_pending;
+  std::optional<bool> remap_failed;
+
+  std::optional<std::uint64_t> throttle_reasons; // NVML's bits
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> most_sm_clock_mhz;
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> most_memory_clock_mhz;
+  std::optional<int> temperature_c;
+  std::optional<int> slowdown_temperature_c;
+  std::optional<int> power_mw;
+  std::optional<int> power_limit_mw;         // enforced now
+  std::optional<int> default_power_limit_mw; // as delivered
+  std::optional<int> busy_percent;
+
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> free_bytes;
+
+  std::optional<bool> persistence;
+  std::string compute_mode; // "default", "exclusive_process", "prohibited"
+  std::optional<bool> mig;
+  std::optional<std::vector<GpuProcess>> processes; // compute, with MPS's
+  std::optional<bool> mps_clients;
+
+  std::optional<int> pcie_generation;
+  std::optional<int> most_pcie_generation; // of GPU and slot
+  std::optional<int> pcie_width;
+  std::optional<int> most_pcie_width;
+  std::optional<std::uint64_t> pcie_replays;
+
+  std::optional<int> nvlinks;        // that NVML can be asked about
+  std::optional<int> active_nvlinks; // of those
+  std::vector<NvLinkErrors> nvlink_errors;
+
+  std::string fabric_state; // "not_supported", "not_started", "in_progress", "completed"
+  std::optional<int> fabric_status;
+  std::optional<std::uint32_t> fabric_health; // NVML's mask
+  std::string fabric_cluster;                 // UUID; all zeros in a single node
+  std::optional<std::uint32_t> fabric_clique;
+  bool operator==(const GpuHealth&) const = default;
+};
+
+} // namespace ncclprobe::model

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/gpu_health.h"
+#include "model/inventory.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What `doctor` looks at: a rank's process as a trial would have it, and its host. Plain data; a
+// value that could not be had is absent or empty, never invented.
+namespace ncclprobe::model {
+
+// A file of code that is really mapped into the process.
+struct MappedLibrary {
+  std::string path;    // of the file itself, links followed
+  std::string soname;  // what programs ask for: "libnccl.so.2"
+  std::string runpath; // RPATH or RUNPATH of the file
+  bool rpath = false;  // it is the older RPATH, which goes before LD_LIBRARY_PATH
+  bool operator==(const MappedLibrary&) const = default;
+};
+
+// Absent: no limit.
+struct Limit {
+  std::string name; // "memlock", "nofile", "stack", "nproc"
+  std::optional<std::uint64_t> soft;
+  std::optional<std::uint64_t> hard;
+  bool operator==(const Limit&) const = default;
+};
+
+// What the control groups allow this process. Absent: no limit, or not known.
+struct Confinement {
+  std::string container; // how it shows that this is one; empty: no sign of it
+  std::optional<std::uint64_t> memory_limit_bytes;
+  std::optional<std::uint64_t> memory_used_bytes;
+  std::optional<double> cpus;
+  std::optional<std::uint64_t> pids_limit;
+  std::optional<std::uint64_t> pids_used;
+  std::optional<bool> numa_calls_allowed; // get_mempolicy(2)
+  bool operator==(const Confinement&) const = default;
+};
+
+struct ProcessSurvey {
+  std::vector<Setting> environment; // bears_on_communication() only
+  std::vector<MappedLibrary> libraries;
+  std::vector<Limit> limits;
+  Confinement confinement;
+  std::vector<int> cpus_allowed;
+  bool operator==(const ProcessSurvey&) const = default;
+};
+
+struct SharedSegment {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t age_s = 0;
+  std::uint32_t owner = 0; // user id
+  bool operator==(const SharedSegment&) const = default;
+};
+
+struct SharedMemory {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  std::vector<SharedSegment> segments; // NCCL's, CUDA's and MPI's, by name
+  bool operator==(const SharedMemory&) const = default;
+};
+
+struct PciBridge {
+  std::string address; // "0000:3a:00.0"
+  // It sends what one device writes to another up to the root first. Absent: its configuration
+  // space may only be read by root, or it has no such capability.
+  std::optional<bool> redirects_peers;
+  bool operator==(const PciBridge&) const = default;
+};
+
+struct PciSurvey {
+  std::vector<PciBridge> bridges;
+  int iommu_groups = 0;
+  std::string iommu_words; // of the kernel's command line: "intel_iommu=on iommu=pt"
+  std::string hypervisor;  // empty: no sign of one
+  bool operator==(const PciSurvey&) const = default;
+};
+
+struct KernelModule {
+  std::string name; // "nvidia_peermem"
+  std::string version;
+  bool operator==(const KernelModule&) const = default;
+};
+
+struct DriverSurvey {
+  std::string module_version; // /proc/driver/nvidia/version: what the kernel runs
+  std::string flavour;        // "open" or "proprietary"
+  std::vector<KernelModule> modules;
+  std::vector<std::string> services;      // running: "nv-fabricmanager", "nvidia-persistenced", ...
+  std::vector<std::string> device_files;  // "/dev/nvidiactl", "/dev/nvidia-uvm", ...
+  std::string fabric_manager_version;     // of its package
+  std::vector<std::string> cuda_runtimes; // installed libcudart files
+  int nvidia_pci_devices = 0;             // that the PCI bus shows, GPUs and switches
+  int nvswitches = 0;
+  bool operator==(const DriverSurvey&) const = default;
+};
+
+struct NetworkInterface {
+  std::string name;
+  bool up = false;
+  bool running = false;
+  bool loopback = false;
+  std::optional<int> speed_mbit_per_s; // virtual ones do not tell
+  int mtu_bytes = 0;
+  std::vector<std::string> addresses; // "192.0.2.2", "fe80::1"
+  bool operator==(const NetworkInterface&) const = default;
+};
+
+struct RdmaPort {
+  std::string device; // "mlx5_0"
+  int port = 1;
+  std::string state;      // "ACTIVE"
+  std::string rate;       // "400 Gb/sec (4X NDR)"
+  std::string link_layer; // "InfiniBand", "Ethernet"
+  int gids = 0;           // that are set
+  bool operator==(const RdmaPort&) const = default;
+};
+
+// An NVIDIA driver error in the kernel's log.
+struct Xid {
+  int number = 0;
+  std::string pci_bus_id; // "0000:3b:00"
+  std::string line;
+  bool operator==(const Xid&) const = default;
+};
+
+struct KernelLog {
+  std::string source;  // that was read; empty: none could be
+  std::string problem; // why not
+  std::vector<Xid> xids;
+  bool operator==(const KernelLog&) const = default;
+};
+
+// A file of settings that NCCL reads besides the environment.
+struct NcclFile {
+  std::string path;
+  std::vector<Setting> settings;
+  bool operator==(const NcclFile&) const = default;
+};
+
+struct HostSurvey {
+  std::optional<SharedMemory> shared_memory;
+  PciSurvey pci;
+  DriverSurvey driver;
+  std::vector<NetworkInterface> interfaces;
+  std::vector<RdmaPort> rdma;
+  KernelLog kernel_log;
+  std::vector<NcclFile> nccl_files; // those that exist, in the order NCCL reads them
+  bool operator==(const HostSurvey&) const = default;
+};
+
+struct Survey {
+  std::vector<int> ranks; // that start out as this process did
+  std::string mpi;        // the launcher's library; empty without one
+  std::string ncclprobe;  // version and build of the supervisor
+  std::string taken_utc;
+  Host inventory;
+  ProcessSurvey process;
+  std::optional<HostSurvey> host; // of the first supervisor of each host
+  std::vector<GpuHealth> health;  // likewise: every GPU of the host that NVML knows
+  std::string health_problem;     // why there is none
+  std::string problem; // why the worker that should look at GPUs did not answer; without them, then
+  bool operator==(const Survey&) const = default;
+
+  const Setting* variable(std::string_view name) const;
+};
+
+// What a worker looks at for a survey.
+enum class SurveyScope {
+  rank,   // its process, libraries and GPUs
+  host,   // and what all processes of the host share
+  health, // of the GPUs alone
+};
+constexpr auto enum_names(SurveyScope) {
+  using enum SurveyScope;
+  return std::to_array<std::pair<SurveyScope, std::string_view>>(
+      {{rank, "rank"}, {host, "host"}, {health, "health"}});
+}
+
+// True for variables that bear on what is measured: the communication libraries' own, which GPUs
+// are seen, where the loader looks.
+bool bears_on_communication(std::string_view name);
+
+} // namespace ncclprobe::model

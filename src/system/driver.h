@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/survey.h"
+
+#include <filesystem>
+
+namespace ncclprobe::system {
+
+// NVIDIA's kernel side and services as the host shows them: module, device files, daemons,
+// packages.
+model::DriverSurvey driver_survey(const std::filesystem::path& root = "/");
+
+} // namespace ncclprobe::system

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/survey.h"
+
+#include <filesystem>
+
+namespace ncclprobe::system {
+
+// In the kernel's order, with their addresses. What only sysfs knows (speed, MTU) is read below
+// `root`.
+std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::path& root = "/");
+
+} // namespace ncclprobe::system

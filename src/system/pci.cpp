@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "system/pci.h"
+
+#include "base/text_files.h"
+
+#include <fstream>
+
+namespace ncclprobe::system {
+
+using namespace base;
+namespace {
+
+// PCI Express Base Specification: extended capabilities begin at 0x100, each with its id (16 bits),
+// version (4) and the offset of the next (12).
+constexpr std::size_t k_extended_space = 0x100;
+constexpr std::uint32_t k_access_control = 0x000D;
+constexpr std::size_t k_access_control_register = 6;
+constexpr std::uint32_t k_request_redirect = 1U << 2;
+constexpr std::uint32_t k_completion_redirect = 1U << 3;
+constexpr std::string_view k_bridge_class = "0x0604";
+
+std::uint32_t number_at(std::string_view space, std::size_t offset, int bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < bytes; ++i)
+    value |= static_cast<std::uint32_t>(
+                 static_cast<unsigned char>(space[offset + static_cast<std::size_t>(i)]))
+             << (8 * i);
+  return value;
+}
+
+// Not text: no byte may be cut off.
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(4096, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+std::string iommu_words(const std::filesystem::path& root) {
+  std::string found;
+  for (const std::string& word : words_of(text_of(root / "proc/cmdline")))
+    if (word.find("iommu") != std::string::npos || word.starts_with("pci=") ||
+        word.find("disable_acs_redir") != std::string::npos)
+      found += (found.empty() ? "" : " ") + word;
+  return found;
+}
+
+std::string hypervisor(const std::filesystem::path& root) {
+  std::string type = text_of(root / "sys/hypervisor/type"); // Xen
+  if (!type.empty())
+    return type;
+  for (const std::string& line : lines_of(root / "proc/cpuinfo")) {
+    if (!line.starts_with("flags"))
+      continue;
+    if ((line + " ").find(" hypervisor ") == std::string::npos)
+      return "";
+    std::string product = text_of(root / "sys/class/dmi/id/product_name");
+    return product.empty() ? "a hypervisor (flag of the CPU)" : product;
+  }
+  return "";
+}
+
+} // namespace
+
+std::optional<bool> redirects_peers(std::string_view space) {
+  std::size_t at = k_extended_space;
+  // A broken chain must not hold us: there cannot be more capabilities than fit.
+  for (int left = 960; left > 0 && at >= k_extended_space && at + 8 <= space.size(); --left) {
+    std::uint32_t header = number_at(space, at, 4);
+    if (header == 0 || header == UINT32_MAX)
+      break;
+    if ((header & 0xFFFF) == k_access_control)
+      return (number_at(space, at + k_access_control_register, 2) &
+              (k_request_redirect | k_completion_redirect)) != 0;
+    at = header >> 20;
+  }
+  return std::nullopt;
+}
+
+model::PciSurvey pci_survey(const std::filesystem::path& root) {
+  model::PciSurvey found;
+  std::filesystem::path devices = root / "sys/bus/pci/devices";
+  for (const std::string& address : names_in(devices))
+    if (text_of(devices / address / "class").starts_with(k_bridge_class))
+      found.bridges.push_back({address, redirects_peers(bytes_of(devices / address / "config"))});
+  found.iommu_groups = static_cast<int>(names_in(root / "sys/kernel/iommu_groups").size());
+  found.iommu_words = iommu_words(root);
+  found.hypervisor = hypervisor(root);
+  return found;
+}
+
+} // namespace ncclprobe::system

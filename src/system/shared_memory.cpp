@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "system/shared_memory.h"
+
+#include "base/text_files.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+namespace ncclprobe::system {
+
+using namespace base;
+namespace {
+
+bool is_of_communication(std::string_view name) {
+  constexpr std::array k_prefixes{"nccl-",    "cuda.shm.",  "cuda_shm", "vader_segment",
+                                  "psm2_shm", "sm_segment", "ucx_shm",  "ncclprobe"};
+  return std::any_of(k_prefixes.begin(), k_prefixes.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+} // namespace
+
+std::optional<model::SharedMemory> shared_memory(const std::filesystem::path& folder) {
+  struct statvfs system {};
+  if (::statvfs(folder.c_str(), &system) != 0)
+    return std::nullopt;
+  model::SharedMemory found;
+  found.size_bytes = static_cast<std::uint64_t>(system.f_blocks) * system.f_frsize;
+  found.free_bytes = static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize;
+  std::int64_t now_s = std::time(nullptr);
+  for (const std::string& name : names_in(folder)) {
+    struct stat status {};
+    if (!is_of_communication(name) || ::lstat((folder / name).c_str(), &status) != 0 ||
+        !S_ISREG(status.st_mode))
+      continue;
+    found.segments.push_back({name, static_cast<std::uint64_t>(status.st_size),
+                              std::max<std::int64_t>(0, now_s - status.st_mtim.tv_sec),
+                              status.st_uid});
+  }
+  return found;
+}
+
+} // namespace ncclprobe::system

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/survey.h"
+
+#include "system/confinement.h"
+#include "system/driver.h"
+#include "system/kernel_log.h"
+#include "system/limits.h"
+#include "system/mapped_libraries.h"
+#include "system/nccl_files.h"
+#include "system/network.h"
+#include "system/pci.h"
+#include "system/rdma.h"
+#include "system/shared_memory.h"
+
+#include "base/clock.h"
+#include "nvidia/factory.h"
+
+#include <sched.h>
+
+namespace ncclprobe::worker {
+namespace {
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set))
+        cpus.push_back(cpu);
+  return cpus;
+}
+
+// Last, when everything that a trial loads is mapped.
+model::ProcessSurvey survey_process(const backend::Options& options) {
+  model::ProcessSurvey found;
+  for (const auto& [name, value] : options.environment)
+    if (model::bears_on_communication(name))
+      found.environment.push_back({name, value});
+  found.libraries = system::mapped_libraries();
+  found.limits = system::limits();
+  found.confinement = system::confinement();
+  found.confinement.numa_calls_allowed = system::numa_calls_allowed();
+  found.cpus_allowed = allowed_cpus();
+  return found;
+}
+
+model::HostSurvey survey_host(const backend::Options& options) {
+  auto named = options.environment.find("NCCL_CONF_FILE");
+  model::HostSurvey found;
+  found.shared_memory = system::shared_memory();
+  found.pci = system::pci_survey();
+  found.driver = system::driver_survey();
+  found.interfaces = system::network_interfaces();
+  found.rdma = system::rdma_ports();
+  found.kernel_log = system::kernel_log();
+  found.nccl_files = system::nccl_files(named == options.environment.end() ? "" : named->second,
+                                        system::home_folder());
+  return found;
+}
+
+} // namespace
+
+model::Survey take_survey(const backend::Options& options, Gpus gpus, model::SurveyScope scope) {
+  model::Survey survey;
+  survey.taken_utc = base::utc_now();
+  if (scope != model::SurveyScope::health)
+    survey.inventory = take_inventory(options, gpus);
+  if (scope != model::SurveyScope::rank && gpus == Gpus::look)
+    nvidia::examine_health(survey, options);
+  if (scope == model::SurveyScope::host)
+    survey.host = survey_host(options);
+  if (scope != model::SurveyScope::health)
+    survey.process = survey_process(options);
+  return survey;
+}
+
+} // namespace ncclprobe::worker
