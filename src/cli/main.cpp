@@ -4,6 +4,8 @@
 // ncclprobe: supervises trials of multi-GPU communication. Composition only.
 #include "base/exit_code.h"
 #include "base/version.h"
+#include "cli/doctor_command.h"
+#include "cli/options.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
 
@@ -64,6 +66,10 @@ int main(int argc, char** argv) {
     if (auto* plan = std::get_if<cli::PlanCommand>(&command)) {
       base::start_log("ncclprobe", plan->options.verbosity);
       return cli::plan_command(world, std::move(plan->options), plan->dry_run);
+    }
+    if (auto* doctor = std::get_if<cli::DoctorCommand>(&command)) {
+      base::start_log("ncclprobe", doctor->options.verbosity);
+      return cli::doctor_command(world, doctor->options);
     }
     auto& run = std::get<cli::RunCommand>(command);
     base::start_log("ncclprobe", run.options.verbosity);

@@ -20,15 +20,17 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe --backend host --ranks 4 --collectives all_reduce,broadcast --sizes 1M
   ncclprobe plan --dry-run --plan sweep.toml
   ncclprobe report run.h5 --format csv
+  mpirun -np 8 ncclprobe doctor              what is wrong here, what it costs, how to repair it
 
 Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
   4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that --resume goes on with,
-  7 results not written, 130 interrupted
+  7 results not written, 8 doctor: warnings, 9 doctor: failures, 130 interrupted
 
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run", "plan", "report", "--help", "-h", "--help-all", "--version"};
+  constexpr std::array k_words{"run",    "plan", "doctor",     "report",
+                               "--help", "-h",   "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
@@ -58,6 +60,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
       "plan", "Print the plan as a plan file, or with --dry-run the trials it means");
   declare_plan_options(*plan, options);
   plan->add_flag("--dry-run", dry_run, "Print the trials and the expected time");
+  DoctorOptions doctor_options;
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Say what is wrong with this machine and its software, and how to repair it");
+  declare_doctor_options(*doctor, doctor_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
@@ -69,6 +75,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
   }
+  if (*doctor)
+    return DoctorCommand{doctor_options};
   if (*plan)
     return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
   return RunCommand{options};

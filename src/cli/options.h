@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/doctor_options.h"
 #include "cli/run_options.h"
 
 #include <string>
@@ -18,6 +19,9 @@ struct PlanCommand {
   RunOptions options;
   DryRun dry_run = DryRun::no;
 };
+struct DoctorCommand {
+  DoctorOptions options;
+};
 struct ReportCommand {
   std::vector<std::string> arguments; // passed on to ncclprobe-report
 };
@@ -26,7 +30,8 @@ struct VersionCommand {};
 struct Leave {
   int exit_code;
 };
-using Command = std::variant<RunCommand, PlanCommand, ReportCommand, VersionCommand, Leave>;
+using Command =
+    std::variant<RunCommand, PlanCommand, DoctorCommand, ReportCommand, VersionCommand, Leave>;
 
 // Reads the arguments (argv[0] first). Touches no hardware. Prints help and usage errors itself.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -13,11 +13,10 @@
 #include "cli/preparation.h"
 #include "cli/progress.h"
 #include "cli/resume.h"
+#include "cli/stop_on_signal.h"
 #include "store/run_file.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <random>
@@ -25,34 +24,6 @@
 
 namespace ncclprobe::cli {
 namespace {
-
-std::atomic<launch::Supervisor*> supervisor_to_stop{nullptr};
-std::atomic<int> stop_signal{0};
-
-void on_stop_signal(int number) {
-  stop_signal = number;
-  if (launch::Supervisor* supervisor = supervisor_to_stop)
-    supervisor->request_stop();
-}
-
-// Ctrl-C and termination stop the current trial while this object lives.
-class StopOnSignal {
-public:
-  explicit StopOnSignal(launch::Supervisor& supervisor) {
-    supervisor_to_stop = &supervisor;
-    struct sigaction action {};
-    action.sa_handler = on_stop_signal;
-    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction before {};
-      sigaction(number, nullptr, &before);
-      if (before.sa_handler != SIG_IGN) // nohup
-        sigaction(number, &action, nullptr);
-    }
-  }
-  ~StopOnSignal() { supervisor_to_stop = nullptr; }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-};
 
 std::string random_uuid() {
   std::random_device device;
@@ -74,17 +45,6 @@ std::string default_output() {
   return text;
 }
 
-// Variables that bear on the result: the libraries' own, which GPUs are seen, where the loader
-// looks.
-bool bears_on_results(std::string_view name) {
-  for (std::string_view prefix : {"NCCL_", "NCCLPROBE_", "GLOO_", "CUDA_", "UCX_", "OMP_"})
-    if (name.starts_with(prefix))
-      return true;
-  constexpr std::array k_others{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "LD_LIBRARY_PATH",
-                                "LD_PRELOAD"};
-  return std::find(k_others.begin(), k_others.end(), name) != k_others.end();
-}
-
 model::RunHeader make_header(const World& world, const Session& session, const RunOptions& options,
                              const workload::Plan& plan) {
   model::RunHeader header;
@@ -101,7 +61,7 @@ model::RunHeader make_header(const World& world, const Session& session, const R
   for (const launch::RankSeat& seat : session.layout.seats)
     header.ranks.push_back({seat.rank, seat.host, seat.device});
   for (const auto& [name, value] : world.environment_by_name)
-    if (bears_on_results(name))
+    if (model::bears_on_communication(name))
       header.environment.push_back({name, value});
   header.pinned = plan.pinned;
   header.planned_trials = static_cast<int>(plan.trials.size());
@@ -132,10 +92,10 @@ enum class Ending {
 };
 
 Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
-  if (stop_signal == 0 && supervisor.stopped() && !supervisor.interrupted())
+  if (stop_signal() == 0 && supervisor.stopped() && !supervisor.interrupted())
     return Ending::broken;
-  return stop_signal != 0 || (supervisor.stopped() && !all_done) ? Ending::interrupted
-                                                                 : Ending::whole;
+  return stop_signal() != 0 || (supervisor.stopped() && !all_done) ? Ending::interrupted
+                                                                   : Ending::whole;
 }
 
 // Runs the trials that are not stored yet and stores each as it ends. Returns the first error of
@@ -157,7 +117,7 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
     progress.end_trial(record);
     if (supervisor.stopped()) {
       all_done = next + 1 == missing.size() && standing_of(record) != Standing::missing;
-      if (stop_signal == 0)
+      if (stop_signal() == 0)
         spdlog::error("the run ends here: {}", supervisor.why_stopped());
       break;
     }
@@ -181,7 +141,7 @@ int finish(const std::filesystem::path& output, const base::Result<Ending>& endi
                   ending.error().text(), store::parts_folder(output).string(), output.string());
     return exit_code_of(ending.error());
   }
-  if (stop_signal == SIGTERM) { // under mpirun less than a second is left: folding can wait
+  if (stop_signal() == SIGTERM) { // under mpirun less than a second is left: folding can wait
     spdlog::warn("stopped by a signal; `ncclprobe report {0}` shows the trials that were "
                  "finished, `ncclprobe --resume {0}` goes on",
                  output.string());

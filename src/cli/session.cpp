@@ -18,41 +18,10 @@ namespace {
 
 using base::Result;
 
-constexpr std::chrono::seconds k_inventory_patience{120}; // a cold driver can take a minute
-
-// `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
-// threads: only a binding that the user asked for is handed on.
-bool bound_by_user(const World& world) {
-  auto policy = world.environment_by_name.find("OMPI_MCA_hwloc_base_binding_policy");
-  return policy != world.environment_by_name.end() && policy->second != "none";
-}
-
 launch::Affinity affinity_of_workers(const World& world) {
   bool bound = world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch");
   return bound && !bound_by_user(world) ? launch::Affinity::before_binding
                                         : launch::Affinity::inherited;
-}
-
-std::map<int, std::vector<int>> cpus_near_gpus(const Session& session) {
-  std::map<int, std::vector<int>> cpus_of_rank;
-  for (const launch::RankSeat& seat : session.layout.seats) {
-    const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
-    if (seat.supervisor == session.fleet->rank())
-      cpus_of_rank[seat.rank] =
-          launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
-  }
-  return cpus_of_rank;
-}
-
-launch::SupervisorReport report_of_this_host(const World& world) {
-  launch::SupervisorReport report;
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  report.hostname = name;
-  report.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or(report.hostname);
-  report.version = base::version_and_build();
-  report.arguments.assign(world.arguments.begin() + 1, world.arguments.end());
-  return report;
 }
 
 void add_inventory(const launch::WorkerProgram& worker, const RunOptions& options,
@@ -129,8 +98,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
     NCCLPROBE_TRY(take_leaders_plan(options, session, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
 
-  session.worker = {
-      world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
+  session.worker = worker_program(world);
   std::vector<int> hosts = launch::host_numbers(session.reports);
   auto me = static_cast<std::size_t>(session.fleet->rank());
   bool first_here =
@@ -151,11 +119,51 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
   NCCLPROBE_TRY_ASSIGN(session.layout, launch::make_layout(session.reports, session.hosts,
                                                            session.backend.name, ranks));
   if (session.backend.name == "nvidia" && !bound_by_user(world))
-    session.cpus_of_rank = cpus_near_gpus(session);
+    session.cpus_of_rank = cpus_near_gpus(session.layout, session.hosts, session.fleet->rank());
   return {};
 }
 
 } // namespace
+
+bool bound_by_user(const World& world) {
+  auto policy = world.environment_by_name.find("OMPI_MCA_hwloc_base_binding_policy");
+  return policy != world.environment_by_name.end() && policy->second != "none";
+}
+
+launch::SupervisorReport report_of_this_host(const World& world) {
+  launch::SupervisorReport report;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  report.hostname = name;
+  report.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or(report.hostname);
+  report.version = base::version_and_build();
+  report.arguments.assign(world.arguments.begin() + 1, world.arguments.end());
+  return report;
+}
+
+launch::WorkerProgram worker_program(const World& world) {
+  return {
+      world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
+}
+
+std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
+                                               const std::vector<model::Host>& hosts,
+                                               int supervisor) {
+  std::map<int, std::vector<int>> cpus_of_rank;
+  for (const launch::RankSeat& seat : layout.seats) {
+    const model::Host& host = hosts.at(static_cast<std::size_t>(seat.host));
+    if (seat.supervisor == supervisor)
+      cpus_of_rank[seat.rank] =
+          launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
+  }
+  return cpus_of_rank;
+}
+
+base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world) {
+  if (started_by_launcher(world))
+    return launch::make_mpi_fleet(nullptr, nullptr);
+  return launch::make_local_fleet();
+}
 
 bool started_by_launcher(const World& world) {
   constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
@@ -164,11 +172,7 @@ bool started_by_launcher(const World& world) {
 }
 
 Result<void> open_session(const World& world, RunOptions& options, Session& session) {
-  if (started_by_launcher(world)) {
-    NCCLPROBE_TRY_ASSIGN(session.fleet, launch::make_mpi_fleet(nullptr, nullptr));
-  } else {
-    session.fleet = launch::make_local_fleet();
-  }
+  NCCLPROBE_TRY_ASSIGN(session.fleet, join_fleet(world));
   return agree(world, options, session);
 }
 

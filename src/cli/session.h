@@ -26,6 +26,21 @@ struct World {
 // mpirun, srun or their like.
 bool started_by_launcher(const World& world);
 
+// What a worker that reports on the machine is given: a cold driver can take a minute.
+inline constexpr std::chrono::seconds k_inventory_patience{120};
+
+// The pieces that sessions are made of.
+// MPI only if a launcher started us. Errors: unavailable.
+base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
+launch::SupervisorReport report_of_this_host(const World& world);
+launch::WorkerProgram worker_program(const World& world);
+// `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
+// threads: only a binding that the user asked for is handed on.
+bool bound_by_user(const World& world);
+// Near their GPUs, of this supervisor's ranks.
+std::map<int, std::vector<int>>
+cpus_near_gpus(const launch::Layout& layout, const std::vector<model::Host>& hosts, int supervisor);
+
 // What is known before the first trial: who takes part, on what, with which backend. The same on
 // all supervisors.
 struct Session {

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/record.h"
+#include "model/survey.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// Everything that the verdicts rest on: what --format json stores, and --offline reads again.
+namespace ncclprobe::analysis::doctor {
+
+// A real trial that was run at the end. Times are not kept: nothing here is a measurement.
+struct RehearsedCell {
+  model::CellLabel label;
+  model::Outcome outcome;
+  std::uint64_t elements = 0; // that were checked
+  std::uint64_t wrong = 0;
+  std::string first_wrong;
+  std::vector<model::Condition> conditions; // before, during (long cells only) and after
+  bool operator==(const RehearsedCell&) const = default;
+};
+
+struct Rehearsal {
+  std::string name; // "2 ranks", "all ranks", "sustained load"
+  std::string backend;
+  int ranks = 0;
+  model::Outcome outcome;
+  std::vector<RehearsedCell> cells;
+  std::vector<std::string> last_words; // of its workers, when it failed
+  bool operator==(const Rehearsal&) const = default;
+};
+
+Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name);
+
+// Whether one supervisor can connect to another, over the interface that NCCL would choose there.
+struct Connection {
+  int from_rank = 0;
+  int to_rank = 0;
+  std::string address;
+  std::string problem; // empty: it can
+  bool operator==(const Connection&) const = default;
+};
+
+struct Case {
+  std::string ncclprobe; // version
+  std::string backend;   // that was chosen, and why
+  std::string backend_reason;
+  std::string launcher_problem;       // its idea of the job is not MPI's
+  std::vector<model::Survey> surveys; // by rank
+  std::vector<Rehearsal> rehearsals;  // in the order they ran
+  std::string not_rehearsed;          // why there are none
+  bool deep = false;                  // what follows was looked at
+  std::vector<Connection> connections;
+  std::vector<model::Survey> under_load; // health alone, of each host
+  bool operator==(const Case&) const = default;
+
+  const model::HostSurvey* host_of(const model::Survey& survey) const; // nullptr: not surveyed
+  int ranks() const;
+};
+
+// The JSON that `--format json` stores under "case". Errors: protocol, with what is wrong.
+std::string write_case(const Case& one);
+base::Result<Case> read_case(std::string_view text);
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/case.h"
+#include "analysis/doctor/finding.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis::doctor {
+
+// One question of the decision tree, in the order in which each presupposes those before.
+struct Step {
+  enum class Answer { yes, no, unknown, not_asked };
+  std::string question;
+  Answer answer = Answer::not_asked;
+  std::string because; // what was found
+};
+constexpr auto enum_names(Step::Answer) {
+  using enum Step::Answer;
+  return std::to_array<std::pair<Step::Answer, std::string_view>>(
+      {{yes, "yes"}, {no, "NO"}, {unknown, "unknown"}, {not_asked, "not asked"}});
+}
+
+struct Diagnosis {
+  std::vector<Step> steps;
+  std::string conclusion; // of the branch taken
+};
+Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings);
+
+// A link of the chain that a collective hangs on: what is really loaded.
+struct ChainLink {
+  std::string part; // "driver", "CUDA runtime", "NCCL", "CUPTI", "MPI"
+  std::string version;
+  std::string path;
+  std::string problem;
+  std::vector<int> ranks; // for which this holds
+};
+// One row for each part and each version or path of it.
+std::vector<ChainLink> software_chain(const Case& one);
+
+} // namespace ncclprobe::analysis::doctor

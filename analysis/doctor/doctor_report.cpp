@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/doctor_report.h"
+
+#include "analysis/doctor/case_json.h"
+#include "analysis/doctor/diagnosis.h"
+#include "base/text_table.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+constexpr std::size_t k_width = 110;
+
+// Words of `text` in lines behind `label`, later lines indented to it.
+std::string paragraph(const std::string& label, const std::string& text) {
+  std::string out;
+  std::string line = label;
+  std::size_t indent = label.size();
+  bool fresh = true;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    std::string word = text.substr(at, end - at);
+    if (!fresh && line.size() + 1 + word.size() > k_width) {
+      out += line + "\n";
+      line = std::string(indent, ' ');
+      fresh = true;
+    }
+    line += (fresh ? "" : " ") + word;
+    fresh = false;
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+// Evidence may hold lines of a worker's output.
+std::string lines_behind(std::string label, const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at)
+      out += paragraph(label, text.substr(at, end - at));
+    label = std::string(label.size(), ' ');
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string where(const Finding& finding, int ranks, std::size_t hosts) {
+  std::string text;
+  bool all_ranks = static_cast<int>(finding.ranks.size()) >= ranks;
+  if (!finding.ranks.empty() && !all_ranks)
+    text = fmt::format("rank{} {}", finding.ranks.size() == 1 ? "" : "s",
+                       model::format_ranks(finding.ranks));
+  if (!finding.hosts.empty() && finding.hosts.size() < hosts) {
+    text += text.empty() ? "" : " on ";
+    for (std::size_t i = 0; i < finding.hosts.size(); ++i)
+      text += (i == 0 ? "" : ", ") + finding.hosts[i];
+  }
+  return text;
+}
+
+std::string word_of(Severity severity) {
+  switch (severity) {
+  case Severity::fail:
+    return "FAIL";
+  case Severity::warn:
+    return "WARN";
+  default:
+    return std::string(to_string(severity));
+  }
+}
+
+std::string render_finding(const Finding& finding, int ranks, std::size_t hosts) {
+  std::string place = where(finding, ranks, hosts);
+  std::string out = paragraph(fmt::format("{:<8}{} ", word_of(finding.severity), finding.id),
+                              fmt::format("{}: {}{}", check_name(finding.id), finding.what,
+                                          place.empty() ? "" : " [" + place + "]"));
+  if (finding.severity == Severity::ok) // its evidence is in the JSON
+    return out;
+  bool first = true;
+  for (const std::string& seen : finding.evidence)
+    if (!seen.empty())
+      out += lines_behind(std::exchange(first, false) ? "          seen   " : "                 ",
+                          seen);
+  if (!finding.cost.empty())
+    out += paragraph("          costs  ", finding.cost);
+  if (!finding.fix.empty())
+    out += paragraph("          fix    ", finding.fix);
+  return out;
+}
+
+std::string render_chain(const Case& one) {
+  base::TextTable table({{"part", base::TextTable::Align::left},
+                         {"version", base::TextTable::Align::left},
+                         {"really loaded from", base::TextTable::Align::left},
+                         {"ranks", base::TextTable::Align::left}});
+  for (const ChainLink& link : software_chain(one)) {
+    bool there = link.problem.empty();
+    bool all = static_cast<int>(link.ranks.size()) >= one.ranks();
+    table.add_row({link.part, there ? link.version : "not there", there ? link.path : "",
+                   all ? "all" : model::format_ranks(link.ranks)});
+  }
+  return table.render(2);
+}
+
+std::string render_diagnosis(const Diagnosis& diagnosis) {
+  std::string out;
+  int number = 0;
+  for (const Step& step : diagnosis.steps)
+    out += paragraph(fmt::format("  {}. ", ++number),
+                     fmt::format("{} {}{}", step.question, to_string(step.answer),
+                                 step.because.empty() ? "" : ": " + step.because));
+  return out + paragraph("  => ", diagnosis.conclusion);
+}
+
+std::map<Severity, int> count(const std::vector<Finding>& findings) {
+  std::map<Severity, int> counts;
+  for (const Finding& one : findings)
+    ++counts[one.severity];
+  return counts;
+}
+
+std::string summary(const std::vector<Finding>& findings) {
+  auto counts = count(findings);
+  return fmt::format("{}: {} fail, {} warn, {} unknown, {} info, {} ok", to_string(worst(findings)),
+                     counts[Severity::fail], counts[Severity::warn], counts[Severity::unknown],
+                     counts[Severity::info], counts[Severity::ok]);
+}
+
+std::size_t host_count(const Case& one) {
+  std::set<std::string> hosts;
+  for (const model::Survey& survey : one.surveys)
+    hosts.insert(survey.inventory.boot_id + survey.inventory.hostname);
+  return hosts.size();
+}
+
+nlohmann::json json_of(const Finding& finding) {
+  return {{"id", finding.id},
+          {"check", check_name(finding.id)},
+          {"severity", to_string(finding.severity)},
+          {"what", finding.what},
+          {"evidence", finding.evidence},
+          {"cost", finding.cost},
+          {"fix", finding.fix},
+          {"ranks", finding.ranks},
+          {"hosts", finding.hosts}};
+}
+
+} // namespace
+
+std::string render_text(const Case& one, const std::vector<Finding>& findings) {
+  std::size_t hosts = host_count(one);
+  std::string out = fmt::format("ncclprobe doctor {}: {} rank{} on {} host{}, {} backend\n\n",
+                                one.ncclprobe, one.ranks(), one.ranks() == 1 ? "" : "s", hosts,
+                                hosts == 1 ? "" : "s", one.backend.empty() ? "no" : one.backend);
+  out += render_chain(one) + "\nDiagnosis\n" + render_diagnosis(diagnose(one, findings)) + "\n";
+  for (const Finding& finding : findings)
+    out += render_finding(finding, one.ranks(), hosts);
+  return out + "\n" + summary(findings) + "\n";
+}
+
+std::string render_json(const Case& one, const std::vector<Finding>& findings) {
+  nlohmann::json out{
+      {"schema", "ncclprobe.doctor"}, {"schema_version", 1}, {"worst", to_string(worst(findings))}};
+  out["counts"] = nlohmann::json::object();
+  for (const auto& [severity, name] : enum_names(Severity{}))
+    out["counts"][std::string(name)] = count(findings)[severity];
+  out["chain"] = nlohmann::json::array();
+  for (const ChainLink& link : software_chain(one))
+    out["chain"].push_back({{"part", link.part},
+                            {"version", link.version},
+                            {"path", link.path},
+                            {"problem", link.problem},
+                            {"ranks", link.ranks}});
+  Diagnosis diagnosis = diagnose(one, findings);
+  out["diagnosis"] = {{"steps", nlohmann::json::array()}, {"conclusion", diagnosis.conclusion}};
+  for (const Step& step : diagnosis.steps)
+    out["diagnosis"]["steps"].push_back({{"question", step.question},
+                                         {"answer", to_string(step.answer)},
+                                         {"because", step.because}});
+  out["findings"] = nlohmann::json::array();
+  for (const Finding& finding : findings)
+    out["findings"].push_back(json_of(finding));
+  out["case"] = case_json(one);
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+} // namespace ncclprobe::analysis::doctor

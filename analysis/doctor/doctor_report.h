@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/case.h"
+#include "analysis/doctor/finding.h"
+
+#include <string>
+
+namespace ncclprobe::analysis::doctor {
+
+// For people: chain, decision tree, findings worst first, a summary line. `ok` findings are a line
+// each.
+std::string render_text(const Case& one, const std::vector<Finding>& findings);
+
+// For machines: the verdicts, and the case that they rest on, which --offline reads again.
+std::string render_json(const Case& one, const std::vector<Finding>& findings);
+
+} // namespace ncclprobe::analysis::doctor

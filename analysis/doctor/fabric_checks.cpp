@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D09, D10: NVSwitch fabric and multicast.
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::GpuHealth;
+
+// A question of NVML's mask (nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_*): two bits, 1 yes, 2 no.
+bool says_yes(std::uint32_t mask, int shift) {
+  return ((mask >> shift) & 3U) == 1;
+}
+
+std::string complaints(const GpuHealth& gpu) {
+  std::string text;
+  auto add = [&](bool applies, const char* words) {
+    if (applies)
+      text += (text.empty() ? "" : ", ") + std::string(words);
+  };
+  if (gpu.fabric_health) {
+    std::uint32_t mask = *gpu.fabric_health;
+    add(says_yes(mask, 0), "bandwidth is degraded");
+    add(says_yes(mask, 2), "route recovery in progress");
+    add(says_yes(mask, 4), "routes are unhealthy");
+    add(says_yes(mask, 6), "access timeout recovery in progress");
+    add(((mask >> 8) & 0xFU) > 1, "incorrect configuration");
+  }
+  return text;
+}
+
+void check_services(const model::Survey& survey, Findings& into) {
+  const model::DriverSurvey& driver = survey.host->driver;
+  bool running = std::find(driver.services.begin(), driver.services.end(), "nv-fabricmanager") !=
+                 driver.services.end();
+  std::string version = driver_version(survey);
+  if (running && !driver.fabric_manager_version.empty() && !version.empty() &&
+      driver.fabric_manager_version != version)
+    into.add_host(
+        survey,
+        {"D09",
+         Severity::fail,
+         "fabric manager and driver are of different versions",
+         {fmt::format("fabric manager {}, driver {}", driver.fabric_manager_version, version)},
+         "the fabric does not start: CUDA error 802 (system not yet initialized)",
+         "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version",
+         {},
+         {}});
+  if (!running && driver.nvswitches > 0)
+    into.add_host(survey, {"D09",
+                           Severity::fail,
+                           "this host has NVSwitches, but the fabric manager does not run",
+                           {fmt::format("{} NVSwitches on the PCI bus", driver.nvswitches)},
+                           "CUDA error 802 (system not yet initialized), or no NVLink between GPUs",
+                           "systemctl enable --now nvidia-fabricmanager (administrator)",
+                           {},
+                           {}});
+}
+
+void check_state(const model::Survey& survey, Findings& into) {
+  std::vector<std::string> ready;
+  bool bad = false;
+  for (const GpuHealth& gpu : survey.health) {
+    if (gpu.fabric_state.empty() || gpu.fabric_state == "not_supported")
+      continue;
+    std::string problem = complaints(gpu);
+    bool failed = gpu.fabric_state != "completed" || gpu.fabric_status.value_or(0) != 0;
+    if (failed || !problem.empty()) {
+      bad = true;
+      into.add_host(
+          survey,
+          {"D09",
+           Severity::fail,
+           failed ? "a GPU has not joined the NVLink fabric" : "the NVLink fabric is not healthy",
+           {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
+                        gpu.fabric_status.value_or(0), problem.empty() ? "" : "; " + problem)},
+           "P2P over NVLink fails or is slow: NCCL hangs at the start or falls back",
+           "nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager",
+           {},
+           {}});
+    } else {
+      ready.push_back(fmt::format("{}: completed", gpu_label(gpu)));
+    }
+  }
+  if (bad)
+    return;
+  if (!ready.empty())
+    into.add_host(survey, {"D09",
+                           Severity::ok,
+                           fmt::format("{} GPU(s) have joined the NVLink fabric", ready.size()),
+                           {},
+                           "",
+                           "",
+                           {},
+                           {}});
+  else
+    into.add_host(survey,
+                  {"D09", Severity::ok, "these GPUs need no fabric manager", {}, "", "", {}, {}});
+}
+
+// What can be said without creating a multicast object, which we never do.
+void check_multicast(const model::Survey& survey, Findings& into) {
+  bool hopper =
+      std::any_of(survey.inventory.gpus.begin(), survey.inventory.gpus.end(),
+                  [](const auto& gpu) { return std::atoi(gpu.compute_capability.c_str()) >= 9; });
+  bool fabric = std::any_of(survey.health.begin(), survey.health.end(),
+                            [](const GpuHealth& gpu) { return gpu.fabric_state == "completed"; });
+  if (!hopper)
+    return;
+  const model::Setting* nvls = survey.variable("NCCL_NVLS_ENABLE");
+  std::vector<std::string> seen;
+  if (nvls != nullptr)
+    seen.push_back("NCCL_NVLS_ENABLE=" + nvls->value);
+  if (nvls != nullptr && nvls->value == "0")
+    into.add_host(survey, {"D10",
+                           Severity::info,
+                           "NVLS (reduction in the switch) is turned off",
+                           seen,
+                           "all-reduce cannot use the switch's arithmetic",
+                           "",
+                           {},
+                           {}});
+  else
+    into.add_host(survey,
+                  {"D10",
+                   fabric ? Severity::info : Severity::unknown,
+                   fabric ? "the GPUs and their fabric are of the kind that has multicast"
+                          : "whether multicast works is not known",
+                   seen,
+                   "",
+                   "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start",
+                   {},
+                   {}});
+}
+
+} // namespace
+
+void check_fabric(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    if (!survey.host || survey.health.empty())
+      continue;
+    check_services(survey, into);
+    check_state(survey, into);
+    check_multicast(survey, into);
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/enum_names.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ncclprobe::analysis::doctor {
+
+// Found by argument-dependent lookup for the enumerations of this folder.
+using base::to_string;
+
+// Ordered by how much it matters.
+enum class Severity {
+  ok,
+  info,    // worth knowing, nothing to do
+  unknown, // could not be looked at: says what would be needed
+  warn,    // works, at a price or a risk
+  fail,    // does not work, or the results cannot be trusted
+};
+constexpr auto enum_names(Severity) {
+  using enum Severity;
+  return std::to_array<std::pair<Severity, std::string_view>>(
+      {{ok, "ok"}, {info, "info"}, {unknown, "unknown"}, {warn, "warn"}, {fail, "fail"}});
+}
+
+struct Finding {
+  std::string id; // "D14"
+  Severity severity = Severity::ok;
+  std::string what;                  // one line
+  std::vector<std::string> evidence; // what was seen, one line each
+  std::string cost;                  // of leaving it so; empty where there is none
+  std::string fix;                   // a command where there is one; never run by us
+  std::vector<int> ranks;            // that it concerns; none: the host or all
+  std::vector<std::string> hosts;
+  bool operator==(const Finding&) const = default;
+};
+
+// "nccl_env" of "D14"; empty for an unknown id.
+std::string_view check_name(std::string_view id);
+// All ids in order.
+std::vector<std::string_view> check_ids();
+
+// The gravest of all, ok if there are none.
+Severity worst(const std::vector<Finding>& findings);
+
+} // namespace ncclprobe::analysis::doctor

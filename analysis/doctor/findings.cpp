@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 30> k_checks{
+    {{"D01", "launcher"},       {"D02", "driver_present"}, {"D03", "inventory"},
+     {"D04", "driver_runtime"}, {"D05", "fatbin"},         {"D06", "loaded_libraries"},
+     {"D07", "rank_to_gpu"},    {"D08", "sharing"},        {"D09", "fabric"},
+     {"D10", "multicast"},      {"D11", "health"},         {"D12", "topology"},
+     {"D13", "acs_iommu"},      {"D14", "nccl_env"},       {"D15", "shm"},
+     {"D16", "limits"},         {"D17", "container"},      {"D18", "interfaces"},
+     {"D19", "rdma"},           {"D20", "memory"},         {"D21", "graphs"},
+     {"D22", "clocks"},         {"D23", "algorithm"},      {"D24", "affinity"},
+     {"D25", "dtypes"},         {"D26", "torch"},          {"D27", "end_to_end"},
+     {"D29", "chains"},         {"D32", "agreement"},      {"D33", "persistence"}}};
+
+template <typename T>
+void merge_into(std::vector<T>& all, const std::vector<T>& more) {
+  for (const T& one : more)
+    if (std::find(all.begin(), all.end(), one) == all.end())
+      all.push_back(one);
+}
+
+} // namespace
+
+std::string_view check_name(std::string_view id) {
+  for (const auto& [known, name] : k_checks)
+    if (known == id)
+      return name;
+  return "";
+}
+
+std::vector<std::string_view> check_ids() {
+  std::vector<std::string_view> ids;
+  for (const auto& [id, name] : k_checks)
+    ids.push_back(id);
+  return ids;
+}
+
+Severity worst(const std::vector<Finding>& findings) {
+  Severity gravest = Severity::ok;
+  for (const Finding& one : findings)
+    gravest = std::max(gravest, one.severity);
+  return gravest;
+}
+
+void Findings::add(Finding finding) {
+  auto same = std::find_if(found_.begin(), found_.end(), [&](const Finding& one) {
+    return one.id == finding.id && one.severity == finding.severity && one.what == finding.what &&
+           one.fix == finding.fix;
+  });
+  if (same == found_.end()) {
+    found_.push_back(std::move(finding));
+    return;
+  }
+  merge_into(same->evidence, finding.evidence);
+  merge_into(same->ranks, finding.ranks);
+  merge_into(same->hosts, finding.hosts);
+}
+
+void Findings::add(const model::Survey& survey, Finding finding) {
+  finding.ranks = survey.ranks;
+  add_host(survey, std::move(finding));
+}
+
+void Findings::add_host(const model::Survey& survey, Finding finding) {
+  finding.hosts = {survey.inventory.hostname};
+  add(std::move(finding));
+}
+
+std::vector<Finding> Findings::take() {
+  for (Finding& one : found_) {
+    std::sort(one.ranks.begin(), one.ranks.end());
+  }
+  std::stable_sort(found_.begin(), found_.end(), [](const Finding& a, const Finding& b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.id < b.id;
+  });
+  return std::move(found_);
+}
+
+std::vector<Finding> examine(const Case& one) {
+  Findings findings;
+  for (auto check : {check_launch, check_driver, check_compatibility, check_libraries,
+                     check_devices, check_fabric, check_health, check_links, check_variables,
+                     check_host, check_network, check_rehearsal, check_chains})
+    check(one, findings);
+  return findings.take();
+}
+
+} // namespace ncclprobe::analysis::doctor

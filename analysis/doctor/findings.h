@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/case.h"
+#include "analysis/doctor/finding.h"
+
+namespace ncclprobe::analysis::doctor {
+
+// What checks find, in the order of checking. The same finding of several ranks or hosts becomes
+// one.
+class Findings {
+public:
+  // Of the whole job.
+  void add(Finding finding);
+  // Of the ranks of this survey.
+  void add(const model::Survey& survey, Finding finding);
+  // Of the host of this survey.
+  void add_host(const model::Survey& survey, Finding finding);
+
+  // Worst first, then by id.
+  std::vector<Finding> take();
+
+private:
+  std::vector<Finding> found_;
+};
+
+// Runs every check.
+std::vector<Finding> examine(const Case& one);
+
+// The checks, by theme. Each adds at least one finding for each of its ids.
+void check_launch(const Case& one, Findings& into);        // D01, D32
+void check_driver(const Case& one, Findings& into);        // D02
+void check_compatibility(const Case& one, Findings& into); // D04, D05
+void check_libraries(const Case& one, Findings& into);     // D06
+void check_devices(const Case& one, Findings& into);       // D03, D07, D08, D20, D24
+void check_fabric(const Case& one, Findings& into);        // D09, D10
+void check_health(const Case& one, Findings& into);        // D11, D22, D33
+void check_links(const Case& one, Findings& into);         // D12, D13
+void check_variables(const Case& one, Findings& into);     // D14
+void check_host(const Case& one, Findings& into);          // D15, D16, D17
+void check_network(const Case& one, Findings& into);       // D18, D19
+void check_rehearsal(const Case& one, Findings& into);     // D21, D25, D27
+void check_chains(const Case& one, Findings& into);        // D29
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D11, D22, D33: whether the GPUs are well. Reads only; what would repair them is the
+// administrator's.
+#include "analysis/conditions.h"
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+#include "analysis/doctor/load.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::GpuHealth;
+
+// NVML's bits (nvml.h, nvmlClocksEventReason*).
+constexpr std::uint64_t k_application_clocks = 0x2;
+constexpr std::uint64_t k_power_cap = 0x4;
+constexpr std::uint64_t k_hot_or_brake = 0x8 | 0x20 | 0x40 | 0x80;
+
+class HealthOfHost {
+public:
+  HealthOfHost(const model::Survey& survey, Findings& into) : survey_(survey), into_(into) {}
+
+  void bad(const char* id, Severity severity, const std::string& what, const GpuHealth& gpu,
+           const std::string& seen, const std::string& cost, const std::string& fix) {
+    anything_ = true;
+    into_.add_host(survey_,
+                   {id, severity, what, {gpu_label(gpu) + ": " + seen}, cost, fix, {}, {}});
+  }
+  bool anything() const { return anything_; }
+
+private:
+  const model::Survey& survey_;
+  Findings& into_;
+  bool anything_ = false;
+};
+
+void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
+  if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
+    host.bad("D11", Severity::warn, "a change of ECC mode waits for the next reset", gpu,
+             fmt::format("ECC is {}, will be {}", *gpu.ecc_on ? "on" : "off",
+                         *gpu.ecc_on_after_reset ? "on" : "off"),
+             "bandwidth and memory size will differ after it", "reboot when the node is free");
+  if (gpu.ecc_on == false && gpu.ecc_on_after_reset == false)
+    host.bad("D11", Severity::info, "ECC is off", gpu, "current and pending mode: off",
+             "memory errors go unseen", "nvidia-smi -e 1 and a reset (administrator)");
+  if (gpu.uncorrected_since_reset.value_or(0) > 0)
+    host.bad("D11", Severity::fail, "uncorrected memory errors since the driver was loaded", gpu,
+             fmt::format("{} since then, {} ever", *gpu.uncorrected_since_reset,
+                         gpu.uncorrected_ever ? std::to_string(*gpu.uncorrected_ever) : "unknown"),
+             "a process that met one was killed; results before it may be wrong",
+             "take the node out; nvidia-smi -q -d ECC,ROW_REMAPPER; then a GPU reset by the "
+             "administrator");
+  else if (gpu.uncorrected_ever.value_or(0) > 0)
+    host.bad("D11", Severity::info,
+             "uncorrected memory errors in the GPU's life, none since the last reset", gpu,
+             fmt::format("{} ever", *gpu.uncorrected_ever), "", "");
+  if (gpu.corrected_since_reset.value_or(0) > 1000)
+    host.bad("D11", Severity::warn, "many corrected memory errors", gpu,
+             fmt::format("{} since the driver was loaded", *gpu.corrected_since_reset),
+             "memory that will fail; each costs a little time", "watch it: nvidia-smi -q -d ECC");
+  if (gpu.remap_failed == true)
+    host.bad("D11", Severity::fail, "remapping a memory row has failed", gpu,
+             "no spare row was left (Xid 64)", "the GPU must be replaced",
+             "contact the vendor (RMA)");
+  if (gpu.remap_pending == true)
+    host.bad("D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
+             "becomes effective at the next reset (Xid 63)", "the bad row is still in use",
+             "drain the node, then nvidia-smi -r -i INDEX (administrator)");
+  if (gpu.retirement_pending == true)
+    host.bad("D11", Severity::warn, "a memory page is waiting to be retired", gpu,
+             fmt::format("{} pages retired so far", gpu.retired_pages.value_or(0)),
+             "the bad page is still in use",
+             "drain the node, then reload the driver (administrator)");
+  if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
+    host.bad("D11", Severity::info, "memory rows were remapped after uncorrected errors", gpu,
+             fmt::format("{} rows", *gpu.remapped_rows_uncorrected), "", "");
+}
+
+void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
+  for (const model::NvLinkErrors& link : gpu.nvlink_errors) {
+    std::uint64_t retrained = link.recoveries.value_or(0);
+    std::uint64_t corrected = link.replays.value_or(0) + link.crc_errors.value_or(0);
+    if (retrained == 0 && corrected == 0)
+      continue;
+    auto count = [](const std::optional<std::uint64_t>& value) {
+      return value ? std::to_string(*value) : std::string("unknown");
+    };
+    host.bad(
+        "D11", retrained > 0 ? Severity::warn : Severity::info,
+        retrained > 0 ? "an NVLink had to be trained again" : "an NVLink repeated packets", gpu,
+        fmt::format("link {}: {} recoveries, {} replays, {} CRC errors since the driver was loaded",
+                    link.link, count(link.recoveries), count(link.replays), count(link.crc_errors)),
+        retrained > 0 ? "traffic stops while a link recovers: outliers, or Xid 74"
+                      : "little, unless the count grows during a run",
+        "nvidia-smi nvlink -e, before and after a run");
+  }
+}
+
+void check_xids(const model::Survey& survey, Findings& into) {
+  const model::KernelLog& log = survey.host->kernel_log;
+  if (log.source.empty()) {
+    into.add_host(survey, {"D11",
+                           Severity::unknown,
+                           "the kernel's log may not be read: Xids are unknown",
+                           {log.problem},
+                           "",
+                           "sudo dmesg | grep -i xid",
+                           {},
+                           {}});
+    return;
+  }
+  if (log.xids.empty())
+    return;
+  std::vector<std::string> seen;
+  for (const model::Xid& xid : log.xids)
+    seen.push_back(xid.line);
+  if (seen.size() > 5)
+    seen.erase(seen.begin(), seen.end() - 5);
+  // Application faults: the GPU is as good as before (NVIDIA's Xid catalogue).
+  auto by_application = [](const model::Xid& xid) {
+    constexpr int k_applications[] = {13, 31, 32, 43, 45, 63, 92, 94};
+    return std::find(std::begin(k_applications), std::end(k_applications), xid.number) !=
+           std::end(k_applications);
+  };
+  bool harmless = std::all_of(log.xids.begin(), log.xids.end(), by_application);
+  into.add_host(
+      survey, {"D11",
+               harmless ? Severity::warn : Severity::fail,
+               fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver", log.xids.size()),
+               seen,
+               "ranks die or hang; the number says what is broken",
+               "ncclprobe doctor --log with these lines explains them",
+               {},
+               {}});
+}
+
+void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {
+  std::uint64_t reasons = gpu.throttle_reasons.value_or(0);
+  std::string clocks =
+      fmt::format("{} of {} MHz, {} W of {} W, {} C", gpu.sm_clock_mhz.value_or(0),
+                  gpu.most_sm_clock_mhz.value_or(0), gpu.power_mw.value_or(0) / 1000,
+                  gpu.power_limit_mw.value_or(0) / 1000, gpu.temperature_c.value_or(0));
+  if ((reasons & k_hot_or_brake) != 0)
+    host.bad("D22", Severity::fail, "a GPU is slowed down by heat or by its power supply", gpu,
+             fmt::format("{} ({})", throttle_text(reasons), clocks), "clocks are halved or worse",
+             "look at fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
+  else if ((reasons & k_power_cap) != 0)
+    host.bad("D22", Severity::warn, "a GPU is at its power cap", gpu, clocks,
+             "clocks are below what was asked for", "nvidia-smi -q -d POWER; who else uses it?");
+  if ((reasons & k_application_clocks) != 0)
+    host.bad("D22", Severity::warn, "application clocks are pinned", gpu, clocks,
+             "the GPU never reaches its full clock", "nvidia-smi -i INDEX -rac (administrator)");
+  if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
+      *gpu.power_limit_mw < *gpu.default_power_limit_mw)
+    host.bad("D22", Severity::warn, "the power limit is below what the GPU is delivered with", gpu,
+             fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
+                         *gpu.default_power_limit_mw / 1000),
+             "lower clocks under load",
+             fmt::format("nvidia-smi -i INDEX -pl {} (administrator)",
+                         *gpu.default_power_limit_mw / 1000));
+}
+
+void check_persistence(const model::Survey& survey, Findings& into) {
+  bool daemon = survey.host &&
+                std::find(survey.host->driver.services.begin(), survey.host->driver.services.end(),
+                          "nvidia-persistenced") != survey.host->driver.services.end();
+  std::vector<std::string> off;
+  bool told = false;
+  for (const GpuHealth& gpu : survey.health) {
+    told = told || gpu.persistence.has_value();
+    if (gpu.persistence == false)
+      off.push_back(gpu_label(gpu));
+  }
+  if (off.empty() || daemon) {
+    into.add_host(survey, {"D33",
+                           told || daemon ? Severity::ok : Severity::unknown,
+                           told || daemon ? "the driver stays loaded between programs"
+                                          : "NVML does not tell the persistence mode",
+                           {},
+                           "",
+                           "",
+                           {},
+                           {}});
+    return;
+  }
+  into.add_host(survey,
+                {"D33",
+                 Severity::warn,
+                 "persistence mode is off",
+                 off,
+                 "the driver sets the GPU up anew for each program: seconds at every start, and "
+                 "error counters are lost",
+                 "systemctl enable --now nvidia-persistenced (administrator)",
+                 {},
+                 {}});
+}
+
+} // namespace
+
+void check_health(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    if (!survey.host)
+      continue;
+    if (survey.health.empty()) {
+      if (!survey.inventory.gpus.empty())
+        into.add_host(survey, {"D11",
+                               Severity::unknown,
+                               "NVML does not tell how the GPUs are",
+                               {survey.health_problem},
+                               "",
+                               "nvidia-smi -q",
+                               {},
+                               {}});
+      continue;
+    }
+    HealthOfHost memory(survey, into);
+    HealthOfHost clocks(survey, into);
+    for (const GpuHealth& gpu : survey.health) {
+      if (gpu.uuid.empty())
+        memory.bad("D11", Severity::fail, "a GPU does not answer", gpu,
+                   "NVML counts it but cannot open it", "it has fallen off the bus (Xid 79)",
+                   "restart the node; look at power and risers");
+      check_memory_errors(gpu, memory);
+      check_link_errors(gpu, memory);
+      check_clocks(gpu, clocks);
+    }
+    if (!memory.anything())
+      into.add_host(survey, {"D11", Severity::ok, "no memory or link errors", {}, "", "", {}, {}});
+    if (!clocks.anything())
+      into.add_host(survey,
+                    {"D22", Severity::ok, "nothing slows the GPUs down", {}, "", "", {}, {}});
+    check_xids(survey, into);
+    check_persistence(survey, into);
+  }
+  check_load(one, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

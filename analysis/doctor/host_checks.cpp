@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the host and its container leave a rank: shared memory, limits, control groups.
+#include "analysis/doctor/findings.h"
+#include "base/units.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using base::format_bytes;
+
+// NCCL's shared-memory transport and proxies take about 10 MB for a pair of ranks of a node
+// (buffers of 4 MiB and channels); 64 MB, Docker's default, is too little from a few ranks on.
+constexpr std::uint64_t k_docker_default_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t k_shared_bytes_per_rank = std::uint64_t{32} << 20;
+constexpr std::int64_t k_stale_after_s = 3600;
+constexpr std::uint64_t k_least_open_files = 1024;
+constexpr std::uint64_t k_comfortable_open_files = 65'536;
+constexpr std::uint64_t k_large_stack_bytes = std::uint64_t{1} << 30;
+
+void check_shared_memory(const Case& one, const model::Survey& survey, Findings& into) {
+  const auto& shared = survey.host->shared_memory;
+  if (!shared) {
+    into.add_host(survey, {"D15",
+                           Severity::fail,
+                           "there is no /dev/shm",
+                           {"/dev/shm: not there"},
+                           "NCCL cannot pass data or handles between the processes of the host",
+                           "mount -t tmpfs -o size=16g tmpfs /dev/shm",
+                           {},
+                           {}});
+    return;
+  }
+  std::uint64_t ranks = 0;
+  for (const model::Survey& other : one.surveys)
+    if (other.inventory.boot_id == survey.inventory.boot_id)
+      ranks += other.ranks.size();
+  std::uint64_t wanted = std::max<std::uint64_t>(ranks, 1) * k_shared_bytes_per_rank;
+  std::string seen = fmt::format("/dev/shm: {} MiB, {} MiB free, for {} rank(s)",
+                                 shared->size_bytes >> 20, shared->free_bytes >> 20, ranks);
+  bool small = shared->size_bytes <= k_docker_default_bytes;
+  if (shared->free_bytes < wanted || small) {
+    bool hopeless = shared->free_bytes < wanted / 4;
+    into.add_host(
+        survey,
+        {"D15",
+         hopeless ? Severity::fail : Severity::warn,
+         small ? "/dev/shm is as small as a container's default" : "/dev/shm has little room left",
+         {seen},
+         "NCCL fails with 'unhandled system error' or 'No space left on device' when its "
+         "shared-memory transport or a data loader needs it",
+         small ? "docker run --shm-size=16g ... (or --ipc=host)"
+               : "ls -l /dev/shm, and remove what no job uses any more",
+         {},
+         {}});
+  } else {
+    into.add_host(survey, {"D15", Severity::ok, "/dev/shm has room", {seen}, "", "", {}, {}});
+  }
+  std::uint64_t stale_bytes = 0;
+  std::vector<std::string> stale;
+  for (const model::SharedSegment& segment : shared->segments)
+    if (segment.age_s >= k_stale_after_s) {
+      stale_bytes += segment.bytes;
+      stale.push_back(fmt::format("{} ({} bytes, {} h old, user {})", segment.name, segment.bytes,
+                                  segment.age_s / 3600, segment.owner));
+    }
+  if (stale.empty())
+    return;
+  std::size_t count = stale.size();
+  if (stale.size() > 5) {
+    stale.resize(5);
+    stale.push_back(fmt::format("and {} more", count - 5));
+  }
+  into.add_host(survey,
+                {"D15",
+                 Severity::info,
+                 fmt::format("{} old segments of communication libraries lie in /dev/shm", count),
+                 stale,
+                 fmt::format("{} MiB of memory, if no running job uses them", stale_bytes >> 20),
+                 "fuser /dev/shm/NAME shows who uses one; remove those that nobody does",
+                 {},
+                 {}});
+}
+
+const model::Limit* limit_of(const model::Survey& survey, std::string_view name) {
+  for (const model::Limit& limit : survey.process.limits)
+    if (limit.name == name)
+      return &limit;
+  return nullptr;
+}
+
+bool has_rdma(const Case& one, const model::Survey& survey) {
+  const model::HostSurvey* host = one.host_of(survey);
+  return host != nullptr && !host->rdma.empty();
+}
+
+void check_limits(const Case& one, const model::Survey& survey, Findings& into) {
+  if (survey.process.limits.empty()) {
+    into.add(survey,
+             {"D16", Severity::unknown, "/proc/self/limits cannot be read", {}, "", "", {}, {}});
+    return;
+  }
+  bool good = true;
+  const model::Limit* memlock = limit_of(survey, "memlock");
+  if (memlock != nullptr && memlock->soft) {
+    bool needed = has_rdma(one, survey);
+    good = good && !needed;
+    into.add(survey,
+             {"D16",
+              needed ? Severity::fail : Severity::info,
+              fmt::format("locked memory is limited to {}", format_bytes(*memlock->soft)),
+              {fmt::format("ulimit -l: {} KiB", *memlock->soft / 1024)},
+              needed ? "registering memory with an RDMA adapter fails (ibv_reg_mr, 'Cannot "
+                       "allocate memory')"
+                     : "nothing here: there is no RDMA adapter that registers memory",
+              needed ? "ulimit -l unlimited, in /etc/security/limits.d or the batch system; "
+                       "docker run --ulimit memlock=-1"
+                     : "",
+              {},
+              {}});
+  }
+  const model::Limit* files = limit_of(survey, "nofile");
+  if (files != nullptr && files->soft && *files->soft < k_comfortable_open_files) {
+    bool tight = *files->soft < k_least_open_files;
+    good = good && !tight;
+    into.add(survey,
+             {"D16",
+              tight ? Severity::warn : Severity::info,
+              fmt::format("{} files may be open at once", *files->soft),
+              {fmt::format("ulimit -n: {}, at most {}", *files->soft,
+                           files->hard ? std::to_string(*files->hard) : "unlimited")},
+              "a socket per peer and channel: large jobs end with 'Too many open files'",
+              fmt::format("ulimit -n {}", files->hard ? std::to_string(*files->hard) : "1048576"),
+              {},
+              {}});
+  }
+  const model::Limit* stack = limit_of(survey, "stack");
+  if (stack != nullptr && (!stack->soft || *stack->soft > k_large_stack_bytes)) {
+    good = false;
+    into.add(survey,
+             {"D16",
+              Severity::warn,
+              "the stack is not limited",
+              {fmt::format("ulimit -s: {}",
+                           stack->soft ? format_bytes(*stack->soft) : std::string("unlimited"))},
+              "threads of NCCL and MPI take this as the size of theirs: out of memory, or a "
+              "segmentation fault at start",
+              "ulimit -s 8192",
+              {},
+              {}});
+  }
+  if (good)
+    into.add(survey, {"D16", Severity::ok, "limits are wide enough", {}, "", "", {}, {}});
+}
+
+void check_container(const Case& one, const model::Survey& survey, Findings& into) {
+  const model::Confinement& limits = survey.process.confinement;
+  bool good = true;
+  if (limits.numa_calls_allowed == false) {
+    good = false;
+    into.add(survey,
+             {"D17",
+              Severity::warn,
+              "NUMA system calls are forbidden to this container",
+              {"get_mempolicy(2): Operation not permitted"},
+              "NCCL cannot place host memory near its GPU: cuMem host allocations fail or land on "
+              "the wrong node",
+              "docker run --cap-add SYS_NICE ..., or NCCL_CUMEM_HOST_ENABLE=0",
+              {},
+              {}});
+  }
+  if (limits.memory_limit_bytes && limits.memory_used_bytes &&
+      *limits.memory_used_bytes > *limits.memory_limit_bytes / 10 * 9) {
+    good = false;
+    into.add(survey, {"D17",
+                      Severity::warn,
+                      "the memory of this control group is nearly used up",
+                      {fmt::format("{} MiB of {} MiB", *limits.memory_used_bytes >> 20,
+                                   *limits.memory_limit_bytes >> 20)},
+                      "the kernel kills a rank, and the others hang in the collective",
+                      "raise the limit: docker run --memory, or the batch job's --mem",
+                      {},
+                      {}});
+  }
+  if (limits.pids_limit && limits.pids_used &&
+      *limits.pids_limit - std::min(*limits.pids_limit, *limits.pids_used) < 512) {
+    good = false;
+    into.add(survey,
+             {"D17",
+              Severity::warn,
+              "few processes may still be started in this control group",
+              {fmt::format("{} of {} are there", *limits.pids_used, *limits.pids_limit)},
+              "NCCL starts several threads per communicator: 'Resource temporarily unavailable'",
+              "docker run --pids-limit=-1 ...",
+              {},
+              {}});
+  }
+  std::size_t threads = 2 * survey.ranks.size(); // a rank and its proxy
+  if (limits.cpus && *limits.cpus < static_cast<double>(threads)) {
+    good = false;
+    into.add(
+        survey,
+        {"D17",
+         Severity::warn,
+         fmt::format("{:.3g} CPUs for {} rank(s) of this process", *limits.cpus,
+                     survey.ranks.size()),
+         {"CPU quota of the control group"},
+         "proxies and launches wait for their turn: latency jumps by the length of a quota period "
+         "(100 ms)",
+         "docker run --cpus, or the batch job's --cpus-per-task",
+         {},
+         {}});
+  }
+  const model::HostSurvey* host = one.host_of(survey);
+  bool has_gpu_files =
+      host != nullptr &&
+      std::any_of(host->driver.device_files.begin(), host->driver.device_files.end(),
+                  [](const std::string& file) { return file == "/dev/nvidiactl"; });
+  bool has_uvm = host != nullptr &&
+                 std::any_of(host->driver.device_files.begin(), host->driver.device_files.end(),
+                             [](const std::string& file) { return file == "/dev/nvidia-uvm"; });
+  if (has_gpu_files && !has_uvm) {
+    good = false;
+    into.add(survey, {"D17",
+                      Severity::fail,
+                      "/dev/nvidia-uvm is not there",
+                      {"/dev/nvidiactl is, /dev/nvidia-uvm is not"},
+                      "cuInit fails with error 999 although nvidia-smi works",
+                      "nvidia-modprobe -u -c=0 on the host, then start the container again",
+                      {},
+                      {}});
+  }
+  if (good)
+    into.add(survey,
+             {"D17",
+              Severity::ok,
+              limits.container.empty() ? "not in a container" : "the container leaves enough",
+              limits.container.empty() ? std::vector<std::string>{}
+                                       : std::vector<std::string>{limits.container},
+              "",
+              "",
+              {},
+              {}});
+}
+
+} // namespace
+
+void check_host(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    if (survey.host)
+      check_shared_memory(one, survey, into);
+    check_limits(one, survey, into);
+    check_container(one, survey, into);
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

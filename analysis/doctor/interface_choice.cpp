@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/interface_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::NetworkInterface;
+
+constexpr std::size_t k_most = 16; // MAX_IFS
+
+bool is_ipv6(const std::string& address) {
+  return address.find(':') != std::string::npos;
+}
+
+bool has_address(const NetworkInterface& one, bool ipv6) {
+  return std::any_of(one.addresses.begin(), one.addresses.end(), [&](const std::string& address) {
+    return is_ipv6(address) == ipv6 && address != "::1";
+  });
+}
+
+// A port may stand behind a name: "eth0:1"; for sockets NCCL ignores it.
+bool is_in_list(std::string_view list, std::string_view name, bool exact) {
+  while (!list.empty()) {
+    std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view one = list.substr(0, comma);
+    one = one.substr(0, one.find(':'));
+    if (!one.empty() && (exact ? name == one : name.starts_with(one)))
+      return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+std::vector<const NetworkInterface*> matching(const std::vector<NetworkInterface>& all,
+                                              std::string_view list, const std::string& family) {
+  bool unwanted = list.starts_with('^');
+  if (unwanted)
+    list.remove_prefix(1);
+  bool exact = list.starts_with('=');
+  if (exact)
+    list.remove_prefix(1);
+  std::vector<const NetworkInterface*> found;
+  for (bool ipv6 : {false, true}) { // the order in which the C library lists addresses
+    if ((ipv6 && family == "AF_INET") || (!ipv6 && family == "AF_INET6"))
+      continue;
+    for (const NetworkInterface& one : all) {
+      bool known = std::find(found.begin(), found.end(), &one) != found.end();
+      if (!known && found.size() < k_most && one.running && has_address(one, ipv6) &&
+          is_in_list(list, one.name, exact) != unwanted)
+        found.push_back(&one);
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+InterfaceChoice choose_interfaces(const std::vector<NetworkInterface>& all,
+                                  const std::string& names, const std::string& family) {
+  if (names.size() > 1)
+    return {matching(all, names, family), "NCCL_SOCKET_IFNAME=" + names};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> k_turns{
+      {{"ib", "named ib..."},
+       {"^docker,lo,virbr", "all but docker, lo and virbr"},
+       {"docker", "docker, as there is nothing else"},
+       {"lo", "lo, as there is nothing else"},
+       {"virbr", "virbr, as there is nothing else"}}};
+  for (const auto& [list, rule] : k_turns)
+    if (auto found = matching(all, list, family); !found.empty())
+      return {found, std::string(rule)};
+  return {{}, "none is running with an address"};
+}
+
+std::string first_address(const NetworkInterface& one, const std::string& family) {
+  for (bool ipv6 : {false, true})
+    for (const std::string& address : one.addresses)
+      if (is_ipv6(address) == ipv6 && address != "::1" && !(ipv6 && family == "AF_INET") &&
+          !(!ipv6 && family == "AF_INET6"))
+        return address;
+  return "";
+}
+
+} // namespace ncclprobe::analysis::doctor

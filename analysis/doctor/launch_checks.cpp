@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Launcher, and whether the ranks run the same software.
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+// "2.28.3: rank(s) 0-6", and the ranks of the rarest value.
+struct Division {
+  std::vector<std::string> seen;
+  std::vector<int> fewest;
+};
+
+Division divide(const Case& one, const std::function<std::string(const model::Survey&)>& value_of) {
+  std::map<std::string, std::vector<int>> ranks_by_value;
+  for (const model::Survey& survey : one.surveys) {
+    std::vector<int>& ranks = ranks_by_value[value_of(survey)];
+    ranks.insert(ranks.end(), survey.ranks.begin(), survey.ranks.end());
+  }
+  Division division;
+  for (const auto& [value, ranks] : ranks_by_value) {
+    division.seen.push_back(fmt::format("{}: rank(s) {}", value.empty() ? "(none)" : value,
+                                        model::format_ranks(ranks)));
+    name_fewer(ranks, division.fewest);
+  }
+  return division;
+}
+
+std::string library_version(const model::Survey& survey, std::string_view name) {
+  const model::Library* library = survey.inventory.library(name);
+  return library == nullptr ? "" : library->version;
+}
+
+void check_agreement(const Case& one, Findings& into) {
+  struct Subject {
+    const char* name;
+    Severity severity;
+    const char* cost;
+    const char* fix;
+  };
+  constexpr Subject k_libraries[] = {
+      {"nccl", Severity::fail, "ncclCommInitRank fails ('Mismatched NCCL versions') or hangs",
+       "make LD_LIBRARY_PATH equal on all ranks: mpirun -x LD_LIBRARY_PATH"},
+      {"cuda_driver", Severity::warn,
+       "NCCL takes what all drivers can, or fails where they differ by a major",
+       "install the same driver on all hosts"},
+      {"cuda_runtime", Severity::warn, "different features on different ranks",
+       "install the same ncclprobe on all hosts"},
+      {"gloo", Severity::warn, "ranks of different builds",
+       "install the same ncclprobe on all hosts"},
+      {"cupti", Severity::info, "traces of ranks differ", ""},
+  };
+  bool agree = true;
+  auto compare = [&](const std::string& what, Severity severity, const std::string& cost,
+                     const std::string& fix, const auto& value_of) {
+    Division division = divide(one, value_of);
+    if (division.seen.size() < 2)
+      return;
+    agree = false;
+    into.add({"D32",
+              severity,
+              "ranks disagree on " + what,
+              division.seen,
+              cost,
+              fix,
+              division.fewest,
+              {}});
+  };
+  for (const Subject& subject : k_libraries)
+    compare(std::string("the version of ") + subject.name, subject.severity, subject.cost,
+            subject.fix,
+            [&](const model::Survey& survey) { return library_version(survey, subject.name); });
+  compare("the version of ncclprobe", Severity::fail,
+          "supervisors of different builds do not understand each other",
+          "install the same ncclprobe on all hosts",
+          [](const model::Survey& survey) { return survey.ncclprobe; });
+  compare("the MPI library", Severity::warn, "MPI_Init may hang",
+          "use one MPI on all hosts: mpirun --prefix PATH",
+          [](const model::Survey& survey) { return survey.mpi; });
+  if (agree)
+    into.add({"D32", Severity::ok, "all ranks have the same versions", {}, "", "", {}, {}});
+}
+
+} // namespace
+
+void check_launch(const Case& one, Findings& into) {
+  std::vector<std::string> seen;
+  if (!one.surveys.empty() && !one.surveys.front().mpi.empty())
+    seen.push_back(one.surveys.front().mpi);
+  if (!one.launcher_problem.empty())
+    into.add({"D01",
+              Severity::fail,
+              one.launcher_problem,
+              seen,
+              "N jobs of one rank instead of one of N",
+              "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx",
+              {},
+              {}});
+  else
+    into.add(
+        {"D01",
+         Severity::ok,
+         one.surveys.size() > 1
+             ? fmt::format("{} ranks started and exchanged data without CUDA", one.surveys.size())
+             : std::string("one supervisor, no launcher needed"),
+         seen,
+         "",
+         "",
+         {},
+         {}});
+  check_agreement(one, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D06: what was really mapped, against what one would think.
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+// Of "libcudart.so.12.4.127" -> "libcudart"; empty for what is not of interest.
+std::string family_of(const model::MappedLibrary& library) {
+  constexpr const char* k_families[] = {"libcuda.so",      "libcudart.so",   "libnccl.so",
+                                        "libcupti.so",     "libcublasLt.so", "libcublas.so",
+                                        "libnvidia-ml.so", "libmpi.so",      "libnccl-net"};
+  std::string name = std::filesystem::path(library.path).filename();
+  for (const char* family : k_families)
+    if (name.starts_with(family) || library.soname.starts_with(family)) {
+      std::string text = family;
+      return text.substr(0, text.find(".so"));
+    }
+  return "";
+}
+
+std::string major_of(const model::MappedLibrary& library) {
+  std::size_t at = library.soname.rfind(".so.");
+  return at == std::string::npos ? "" : library.soname.substr(at + 4);
+}
+
+bool check_doubles(const model::Survey& survey, Findings& into) {
+  std::map<std::string, std::vector<const model::MappedLibrary*>> by_family;
+  for (const model::MappedLibrary& library : survey.process.libraries)
+    if (std::string family = family_of(library); !family.empty())
+      by_family[family].push_back(&library);
+  bool found = false;
+  for (const auto& [family, libraries] : by_family) {
+    if (libraries.size() < 2 || family == "libnccl-net")
+      continue;
+    found = true;
+    std::set<std::string> majors;
+    std::vector<std::string> seen;
+    for (const model::MappedLibrary* library : libraries) {
+      majors.insert(major_of(*library));
+      seen.push_back(fmt::format("{} ({})", library->path, library->soname));
+    }
+    bool two_majors = majors.size() > 1;
+    into.add(survey,
+             {"D06",
+              two_majors ? Severity::fail : Severity::warn,
+              two_majors ? fmt::format("two majors of {} are mapped into one process", family)
+                         : fmt::format("{} is mapped twice", family),
+              seen,
+              two_majors ? "handles of one are given to the other: invalid resource handle, or "
+                           "a crash"
+                         : "each has a state of its own: communicators of one mean nothing to the "
+                           "other",
+              "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows the wheels'",
+              {},
+              {}});
+  }
+  return found;
+}
+
+// A library that was named in LD_LIBRARY_PATH loses against an RPATH, and wins against a RUNPATH.
+bool check_search_paths(const model::Survey& survey, Findings& into) {
+  const model::Setting* path = survey.variable("LD_LIBRARY_PATH");
+  if (path == nullptr || path->value.empty())
+    return false;
+  bool found = false;
+  for (const model::MappedLibrary& library : survey.process.libraries) {
+    std::string family = family_of(library);
+    if (family.empty())
+      continue;
+    if (library.rpath) {
+      found = true;
+      into.add(survey, {"D06",
+                        Severity::info,
+                        fmt::format("{} has an RPATH, which goes before LD_LIBRARY_PATH", family),
+                        {fmt::format("{}: RPATH {}", library.path, library.runpath)},
+                        "the libraries it needs are not taken from LD_LIBRARY_PATH",
+                        fmt::format("readelf -d {}", library.path),
+                        {},
+                        {}});
+    }
+  }
+  return found;
+}
+
+bool check_compat(const model::Survey& survey, Findings& into) {
+  for (const model::MappedLibrary& library : survey.process.libraries)
+    if (family_of(library) == "libcuda" && library.path.find("/compat/") != std::string::npos) {
+      into.add(survey,
+               {"D06",
+                Severity::warn,
+                "libcuda comes from a cuda-compat package, not from the driver",
+                {library.path},
+                "forward compatibility: data-centre GPUs only, and NCCL may misjudge the driver "
+                "(NCCL_CUMEM_HOST_ENABLE=0)",
+                "leave .../compat out of LD_LIBRARY_PATH, or update the driver",
+                {},
+                {}});
+      return true;
+    }
+  return false;
+}
+
+} // namespace
+
+void check_libraries(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    bool found = check_doubles(survey, into);
+    found = check_search_paths(survey, into) || found;
+    found = check_compat(survey, into) || found;
+    if (found)
+      continue;
+    std::vector<std::string> seen;
+    for (const model::MappedLibrary& library : survey.process.libraries)
+      if (!family_of(library).empty())
+        seen.push_back(library.path);
+    into.add(survey,
+             {"D06",
+              Severity::ok,
+              seen.empty() ? "no library of CUDA or NCCL is mapped" : "each library is mapped once",
+              seen,
+              "",
+              "",
+              {},
+              {}});
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/load.h"
+
+#include "analysis/conditions.h"
+#include "analysis/doctor/facts.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::Condition;
+
+constexpr std::int64_t k_second_ns = 1'000'000'000;
+// A clock moves by a step or two (15 MHz each) from reading to reading.
+constexpr double k_noticeable_share = 0.03;
+
+struct Course {
+  int first_mhz = 0; // the highest of the first two seconds
+  int last_mhz = 0;  // the mean of the last quarter
+  int hottest_c = 0;
+  int most_power_w = 0;
+  std::uint64_t reasons = 0;
+  double lasted_s = 0;
+};
+
+std::optional<Course> course_of(const std::vector<Condition>& readings) {
+  std::vector<const Condition*> during;
+  for (const Condition& one : readings)
+    if (one.when == Condition::When::during && one.sm_clock_mhz)
+      during.push_back(&one);
+  if (during.size() < 4)
+    return std::nullopt;
+  Course course;
+  std::int64_t start_ns = during.front()->at_ns;
+  course.lasted_s = static_cast<double>(during.back()->at_ns - start_ns) / k_second_ns;
+  for (const Condition* one : during) {
+    if (one->at_ns - start_ns <= k_second_ns)
+      course.first_mhz = std::max(course.first_mhz, *one->sm_clock_mhz);
+    course.hottest_c = std::max(course.hottest_c, one->temperature_c.value_or(0));
+    course.most_power_w = std::max(course.most_power_w, one->power_mw.value_or(0) / 1000);
+    course.reasons |= one->throttle_reasons.value_or(0);
+  }
+  std::size_t quarter = std::max<std::size_t>(1, during.size() / 4);
+  std::int64_t sum = 0;
+  for (std::size_t i = during.size() - quarter; i < during.size(); ++i)
+    sum += *during[i]->sm_clock_mhz;
+  course.last_mhz = static_cast<int>(sum / static_cast<std::int64_t>(quarter));
+  return course;
+}
+
+void check_course(int rank, const Course& course, Findings& into) {
+  std::string seen = fmt::format(
+      "rank {}: {} MHz at the start, {} MHz after {:.0f} s; at most {} C and {} W; slowed by: {}",
+      rank, course.first_mhz, course.last_mhz, course.lasted_s, course.hottest_c,
+      course.most_power_w, throttle_text(course.reasons & model::k_throttled_bits));
+  bool slowed = (course.reasons & model::k_throttled_bits) != 0;
+  bool slower = course.last_mhz < course.first_mhz * (1 - k_noticeable_share);
+  if (slower || slowed)
+    into.add(
+        {"D22",
+         slower ? Severity::warn : Severity::info,
+         slower ? "clocks fall under sustained load" : "something slowed a GPU down under load",
+         {seen},
+         slower ? "long runs are slower than short benchmarks show" : "",
+         slower ? "look at cooling and power limits: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE"
+                : "",
+         {rank},
+         {}});
+  else
+    into.add({"D22", Severity::ok, "clocks hold under sustained load", {seen}, "", "", {rank}, {}});
+}
+
+void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findings& into) {
+  bool narrow = gpu.pcie_width && gpu.most_pcie_width && *gpu.pcie_width < *gpu.most_pcie_width;
+  bool slow = gpu.pcie_generation && gpu.most_pcie_generation &&
+              *gpu.pcie_generation < *gpu.most_pcie_generation;
+  if (narrow || slow)
+    into.add_host(
+        survey,
+        {"D12",
+         Severity::fail,
+         "a PCIe link stays degraded under load",
+         {fmt::format("{}: generation {} x{} of generation {} x{}", gpu_label(gpu),
+                      gpu.pcie_generation.value_or(0), gpu.pcie_width.value_or(0),
+                      gpu.most_pcie_generation.value_or(0), gpu.most_pcie_width.value_or(0))},
+         "copies to and from the host, and to GPUs without NVLink, are as much slower",
+         "reseat card and riser; look at the slot's settings in the BIOS",
+         {},
+         {}});
+}
+
+} // namespace
+
+void check_load(const Case& one, Findings& into) {
+  for (const Rehearsal& rehearsal : one.rehearsals)
+    for (const RehearsedCell& cell : rehearsal.cells) {
+      std::map<int, std::vector<Condition>> by_rank;
+      for (const Condition& reading : cell.conditions)
+        by_rank[reading.rank].push_back(reading);
+      for (const auto& [rank, readings] : by_rank)
+        if (auto course = course_of(readings))
+          check_course(rank, *course, into);
+    }
+  for (const model::Survey& survey : one.under_load)
+    for (const model::GpuHealth& gpu : survey.health)
+      check_pcie(survey, gpu, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Interfaces that NCCL would choose, and RDMA.
+#include "analysis/doctor/findings.h"
+#include "analysis/doctor/interface_choice.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+std::string value_of(const model::Survey& survey, std::string_view name) {
+  const model::Setting* setting = survey.variable(name);
+  return setting == nullptr ? "" : setting->value;
+}
+
+int hosts_of(const Case& one) {
+  std::set<std::string> hosts;
+  for (const model::Survey& survey : one.surveys)
+    hosts.insert(survey.inventory.boot_id);
+  return static_cast<int>(hosts.size());
+}
+
+std::string describe(const model::NetworkInterface& interface) {
+  std::string text = interface.name;
+  for (const std::string& address : interface.addresses)
+    text += " " + address;
+  if (interface.speed_mbit_per_s)
+    text += fmt::format(" {} Mbit/s", *interface.speed_mbit_per_s);
+  return text;
+}
+
+void check_interfaces(const Case& one, const model::Survey& survey, Findings& into) {
+  const model::HostSurvey* host = one.host_of(survey);
+  if (host == nullptr)
+    return;
+  std::string names = value_of(survey, "NCCL_SOCKET_IFNAME");
+  InterfaceChoice choice =
+      choose_interfaces(host->interfaces, names, value_of(survey, "NCCL_SOCKET_FAMILY"));
+  std::vector<std::string> seen;
+  for (const model::NetworkInterface* interface : choice.interfaces)
+    seen.push_back(describe(*interface));
+  if (choice.interfaces.empty()) {
+    for (const model::NetworkInterface& interface : host->interfaces)
+      seen.push_back(fmt::format("there is {}{}", describe(interface),
+                                 interface.running ? "" : " (not running)"));
+    into.add(survey,
+             {"D18",
+              Severity::fail,
+              names.empty()
+                  ? "no network interface that NCCL could use is running"
+                  : fmt::format("NCCL_SOCKET_IFNAME={} matches no running interface", names),
+              seen,
+              "ncclCommInitRank fails: 'no socket interface found'; even ranks of one host meet "
+              "over a socket",
+              names.empty() ? "ip addr; ip link set NAME up" : "unset NCCL_SOCKET_IFNAME",
+              {},
+              {}});
+    return;
+  }
+  const model::NetworkInterface& first = *choice.interfaces.front();
+  bool several = hosts_of(one) > 1;
+  bool local_only =
+      first.loopback || first.name.starts_with("docker") || first.name.starts_with("virbr");
+  if (several && local_only) {
+    into.add(survey,
+             {"D18",
+              Severity::fail,
+              fmt::format("NCCL would meet the other hosts over {}, which does not leave this host",
+                          first.name),
+              seen,
+              "the start hangs or ends with 'connection refused'",
+              "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)",
+              {},
+              {}});
+    return;
+  }
+  into.add(survey, {"D18",
+                    Severity::ok,
+                    fmt::format("NCCL would use {} ({})", first.name, choice.rule),
+                    seen,
+                    "",
+                    "",
+                    {},
+                    {}});
+}
+
+// Names of the first interface differ between hosts: legal, and often a mistake.
+void check_same_interfaces(const Case& one, Findings& into) {
+  std::set<std::string> names;
+  std::vector<std::string> seen;
+  for (const model::Survey& survey : one.surveys) {
+    const model::HostSurvey* host = one.host_of(survey);
+    if (host == nullptr)
+      continue;
+    InterfaceChoice choice =
+        choose_interfaces(host->interfaces, value_of(survey, "NCCL_SOCKET_IFNAME"),
+                          value_of(survey, "NCCL_SOCKET_FAMILY"));
+    if (choice.interfaces.empty())
+      continue;
+    if (names.insert(choice.interfaces.front()->name).second)
+      seen.push_back(fmt::format("rank {} on {}: {}", model::format_ranks(survey.ranks),
+                                 survey.inventory.hostname, describe(*choice.interfaces.front())));
+  }
+  if (names.size() > 1)
+    into.add({"D18",
+              Severity::warn,
+              "ranks would use differently named network interfaces",
+              seen,
+              "if they are not of one network the start hangs",
+              "export NCCL_SOCKET_IFNAME=NAME on all ranks with one that they share",
+              {},
+              {}});
+}
+
+void check_connections(const Case& one, Findings& into) {
+  std::vector<std::string> broken;
+  std::vector<int> ranks;
+  for (const Connection& connection : one.connections)
+    if (!connection.problem.empty()) {
+      broken.push_back(fmt::format("rank {} to rank {} at {}: {}", connection.from_rank,
+                                   connection.to_rank, connection.address, connection.problem));
+      ranks.push_back(connection.from_rank);
+    }
+  if (!broken.empty())
+    into.add(
+        {"D18",
+         Severity::fail,
+         "ranks do not reach each other over the interfaces NCCL would choose",
+         broken,
+         "the start hangs until NCCL's retries are used up",
+         "look at firewalls and routes between these addresses (ip route get ADDRESS); or export "
+         "NCCL_SOCKET_IFNAME=NAME",
+         ranks,
+         {}});
+  else if (!one.connections.empty())
+    into.add({"D18",
+              Severity::ok,
+              fmt::format("{} connections between ranks over these interfaces were made",
+                          one.connections.size()),
+              {},
+              "",
+              "",
+              {},
+              {}});
+}
+
+void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
+  const model::HostSurvey& host = *survey.host;
+  if (host.rdma.empty()) {
+    bool several = hosts_of(one) > 1;
+    into.add_host(survey, {"D19",
+                           Severity::info,
+                           "no RDMA adapter is visible: between hosts NCCL would use TCP sockets",
+                           {"/sys/class/infiniband is empty"},
+                           several ? "bandwidth between hosts is that of TCP on one interface" : "",
+                           "",
+                           {},
+                           {}});
+    return;
+  }
+  std::vector<std::string> down;
+  std::vector<std::string> up;
+  std::set<std::string> rates;
+  for (const model::RdmaPort& port : host.rdma) {
+    std::string text = fmt::format("{}:{} {} {} {}", port.device, port.port, port.state,
+                                   port.link_layer, port.rate);
+    (port.state == "ACTIVE" ? up : down).push_back(text);
+    if (port.state == "ACTIVE")
+      rates.insert(port.rate);
+  }
+  if (up.empty())
+    into.add_host(survey, {"D19",
+                           Severity::warn,
+                           "no port of an RDMA adapter is active",
+                           down,
+                           "NCCL falls back to TCP sockets",
+                           "ibstat; look at cables and subnet manager",
+                           {},
+                           {}});
+  else if (!down.empty())
+    into.add_host(survey, {"D19",
+                           Severity::info,
+                           "some RDMA ports are not active",
+                           down,
+                           "if they belong to a rail, its GPUs go over another's",
+                           "ibstat",
+                           {},
+                           {}});
+  if (rates.size() > 1)
+    into.add_host(survey, {"D19",
+                           Severity::warn,
+                           "active RDMA ports run at different rates",
+                           up,
+                           "rings run at the pace of the slowest",
+                           "ibstat; or NCCL_IB_HCA=NAME,... to use those of one rate",
+                           {},
+                           {}});
+  bool files =
+      std::any_of(host.driver.device_files.begin(), host.driver.device_files.end(),
+                  [](const std::string& file) { return file.starts_with("/dev/infiniband"); });
+  if (!up.empty() && !files)
+    into.add_host(survey, {"D19",
+                           Severity::fail,
+                           "the RDMA adapters' device files are not there",
+                           {"/sys/class/infiniband shows adapters, /dev/infiniband has no uverbs"},
+                           "verbs cannot be used: NCCL falls back to TCP sockets",
+                           "docker run --device=/dev/infiniband ...",
+                           {},
+                           {}});
+  bool peermem =
+      std::any_of(host.driver.modules.begin(), host.driver.modules.end(),
+                  [](const model::KernelModule& module) {
+                    return module.name == "nvidia_peermem" || module.name == "nv_peer_mem";
+                  });
+  bool has_gpus = !survey.inventory.gpus.empty();
+  if (has_gpus && !up.empty() && !peermem) {
+    bool dmabuf = host.driver.flavour == "open";
+    into.add_host(survey,
+                  {"D19",
+                   dmabuf ? Severity::info : Severity::warn,
+                   dmabuf ? "nvidia_peermem is not loaded; the open driver can use DMA-BUF instead"
+                          : "nvidia_peermem is not loaded",
+                   {"/proc/modules"},
+                   dmabuf ? "" : "no GPUDirect RDMA: data between hosts goes through host memory",
+                   dmabuf ? "" : "modprobe nvidia_peermem",
+                   {},
+                   {}});
+  } else if (down.empty() && files && rates.size() <= 1) {
+    into.add_host(survey, {"D19", Severity::ok, "all RDMA ports are active", up, "", "", {}, {}});
+  }
+}
+
+} // namespace
+
+void check_network(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    check_interfaces(one, survey, into);
+    if (survey.host)
+      check_rdma(one, survey, into);
+  }
+  check_same_interfaces(one, into);
+  check_connections(one, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

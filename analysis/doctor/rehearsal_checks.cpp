@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D21, D25, D27: the real kernel and the real collective.
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::OutcomeKind;
+
+bool is_graph(const RehearsedCell& cell) {
+  return cell.label.variant.find("graph") != std::string::npos;
+}
+
+bool is_base(const RehearsedCell& cell) {
+  return !is_graph(cell) && cell.label.type == model::DataType::f32;
+}
+
+std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
+  std::string text = fmt::format("{}, {} backend: {} of {} bytes in {}{}", rehearsal.name,
+                                 rehearsal.backend, cell.label.workload, cell.label.bytes,
+                                 to_string(cell.label.type), is_graph(cell) ? " from a graph" : "");
+  if (cell.outcome.ok())
+    return fmt::format("{}: {} elements right", text, cell.elements);
+  text += fmt::format(": {}", to_string(cell.outcome.kind));
+  if (!cell.outcome.reason.empty())
+    text += ", " + cell.outcome.reason;
+  if (!cell.first_wrong.empty())
+    text += ", " + cell.first_wrong;
+  return text;
+}
+
+// The base cell decides whether it works at all; what else is tried is a check of its own.
+void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
+  std::vector<std::string> seen;
+  model::Outcome worst = rehearsal.cells.empty() ? rehearsal.outcome : model::Outcome{};
+  for (const RehearsedCell& cell : rehearsal.cells)
+    if (is_base(cell)) {
+      seen.push_back(text_of(rehearsal, cell));
+      worst = model::worse(worst, cell.outcome);
+    }
+  bool crashed_elsewhere = rehearsal.outcome.kind == OutcomeKind::crashed && worst.ok();
+  if (crashed_elsewhere)
+    worst = rehearsal.outcome;
+  if (worst.ok()) {
+    into.add({"D27",
+              Severity::ok,
+              fmt::format("a kernel and an all-reduce ran on {} ({} rank{})", rehearsal.name,
+                          rehearsal.ranks, rehearsal.ranks == 1 ? "" : "s"),
+              seen,
+              "",
+              "",
+              {},
+              {}});
+    return;
+  }
+  if (worst.kind == OutcomeKind::not_run) {
+    into.add(
+        {"D27", Severity::unknown, "the collective was not run", {worst.reason}, "", "", {}, {}});
+    return;
+  }
+  if (seen.empty() || !rehearsal.outcome.reason.empty())
+    seen.push_back(rehearsal.outcome.reason);
+  seen.insert(seen.end(), rehearsal.last_words.begin(), rehearsal.last_words.end());
+  bool wrong = worst.kind == OutcomeKind::wrong_data;
+  into.add({"D27",
+            Severity::fail,
+            wrong ? fmt::format("an all-reduce delivers wrong data ({})", rehearsal.name)
+                  : fmt::format("an all-reduce does not run ({}): {}", rehearsal.name,
+                                to_string(worst.kind)),
+            seen,
+            wrong ? "every result of this machine is in doubt" : "no multi-GPU program runs here",
+            "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep 2>&1 | "
+            "ncclprobe "
+            "doctor --log -",
+            worst.ranks,
+            {}});
+}
+
+// Cells that are tried beside it. `what` is the capability, `since` what it needs.
+void check_capability(const Rehearsal& rehearsal, const char* id, const std::string& what,
+                      const std::string& since, bool (*is_it)(const RehearsedCell&),
+                      Findings& into) {
+  for (const RehearsedCell& cell : rehearsal.cells) {
+    if (!is_it(cell))
+      continue;
+    std::string seen = text_of(rehearsal, cell);
+    if (cell.outcome.ok())
+      into.add({id, Severity::ok, fmt::format("{} works", what), {seen}, "", "", {}, {}});
+    else if (cell.outcome.kind == OutcomeKind::skipped)
+      into.add({id,
+                Severity::info,
+                fmt::format("{} is not to be had here", what),
+                {seen},
+                "",
+                since,
+                {},
+                {}});
+    else if (cell.outcome.kind != OutcomeKind::not_run)
+      into.add({id,
+                Severity::warn,
+                fmt::format("{} does not work", what),
+                {seen},
+                "programs that use it fail, or fall back",
+                since,
+                cell.outcome.ranks,
+                {}});
+  }
+}
+
+} // namespace
+
+void check_rehearsal(const Case& one, Findings& into) {
+  if (one.rehearsals.empty())
+    into.add({"D27",
+              Severity::unknown,
+              "no kernel and no collective was run",
+              {one.not_rehearsed},
+              "",
+              "",
+              {},
+              {}});
+  for (const Rehearsal& rehearsal : one.rehearsals) {
+    check_end_to_end(rehearsal, into);
+    check_capability(rehearsal, "D21", "an all-reduce captured in a CUDA graph",
+                     "needs CUDA 11.3 and NCCL 2.9.6 or later", is_graph, into);
+    check_capability(
+        rehearsal, "D25", "a reduction in bf16", "needs NCCL 2.10.3 or later",
+        [](const RehearsedCell& cell) { return cell.label.type == model::DataType::bf16; }, into);
+    check_capability(
+        rehearsal, "D25", "a reduction in fp8",
+        "needs NCCL 2.24.3 or later and compute capability 9.0",
+        [](const RehearsedCell& cell) { return cell.label.type == model::DataType::f8e4m3; }, into);
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/doctor_command.h"
+
+#include "analysis/doctor/doctor_report.h"
+#include "analysis/doctor/findings.h"
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "base/version.h"
+#include "cli/command_end.h"
+#include "cli/doctor_rehearsal.h"
+#include "cli/stop_on_signal.h"
+
+#include <csignal>
+
+namespace ncclprobe::cli {
+namespace {
+
+namespace doctor = analysis::doctor;
+using base::Result;
+
+int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
+  switch (doctor::worst(findings)) {
+  case doctor::Severity::fail:
+    return base::k_exit_failures;
+  case doctor::Severity::warn:
+    return base::k_exit_warnings;
+  default:
+    return base::k_exit_ok;
+  }
+}
+
+int present(const doctor::Case& one, const DoctorOptions& options) {
+  std::vector<doctor::Finding> findings = doctor::examine(one);
+  std::string text = options.format == "json" ? doctor::render_json(one, findings)
+                                              : doctor::render_text(one, findings);
+  int exit_code = exit_code_of_worst(findings);
+  if (options.output.empty())
+    return show(text, exit_code);
+  if (auto written = base::write_file_atomically(options.output, text); !written) {
+    give_up(written.error());
+    return base::k_exit_output;
+  }
+  return exit_code;
+}
+
+int judge_offline(const DoctorOptions& options) {
+  Result<std::string> text = base::read_file(options.offline);
+  if (!text) {
+    give_up(text.error());
+    return base::k_exit_usage;
+  }
+  Result<doctor::Case> one = doctor::read_case(*text);
+  if (!one) {
+    give_up({base::Errc::invalid_argument,
+             fmt::format("{} is no examination: {}", options.offline, one.error().message),
+             "give a file that `ncclprobe doctor --format json` wrote"});
+    return base::k_exit_usage;
+  }
+  return present(*one, options);
+}
+
+// Without mpirun one process stands for all ranks that a run would have.
+void spread_ranks(const launch::Layout& layout, doctor::Case& one) {
+  if (one.surveys.size() != 1)
+    return;
+  one.surveys.front().ranks.clear();
+  for (const launch::RankSeat& seat : layout.seats)
+    one.surveys.front().ranks.push_back(seat.rank);
+}
+
+Result<doctor::Case> examine_here(const World& world, const DoctorOptions& options, Ward& ward) {
+  NCCLPROBE_TRY(survey_all(world, options, ward));
+  doctor::Case one;
+  one.ncclprobe = base::version_and_build();
+  one.launcher_problem = ward.launcher_problem;
+  one.surveys = ward.surveys;
+  one.deep = options.deep;
+  Result<Stage> stage = set_stage(world, options, ward);
+  if (!stage) {
+    one.not_rehearsed = stage.error().text();
+    return one;
+  }
+  one.backend = stage->backend.name;
+  one.backend_reason = stage->backend.reason;
+  spread_ranks(stage->layout, one);
+  if (options.no_run) {
+    one.not_rehearsed = "--no-run";
+    return one;
+  }
+  NCCLPROBE_TRY(rehearse(world, options, ward, *stage, one));
+  return one;
+}
+
+} // namespace
+
+int doctor_command(const World& world, const DoctorOptions& options) {
+  if (!options.offline.empty())
+    return world.speaks ? judge_offline(options) : base::k_exit_ok;
+  Ward ward;
+  Result<doctor::Case> one = examine_here(world, options, ward);
+  bool leader = ward.fleet ? ward.fleet->rank() == 0 : world.speaks;
+  if (!one)
+    return leader ? give_up(one.error()) : exit_code_of(one.error());
+  if (stop_signal() != 0)
+    return base::k_exit_interrupted;
+  return leader ? present(*one, options) : base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/doctor_options.h"
+
+#include "base/units.h"
+#include "cli/option_values.h"
+
+#include <CLI/CLI.hpp>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_footer = R"(Examples:
+  ncclprobe doctor                           this host; ends with a real kernel and all-reduce on its GPUs
+  mpirun -np 16 ncclprobe doctor             all ranks of all hosts, as they would start: names who differs
+  ncclprobe doctor --deep --load-time 2m     also clocks under load, PCIe under load, connections
+  ncclprobe doctor --format json --output node7.json
+  ncclprobe doctor --offline node7.json      the verdicts once more, on any machine
+
+It changes nothing on the machine. Fixes are commands for you or your administrator; none is run.
+
+Exit codes: 0 nothing worse than information, 8 warnings, 9 failures; 1 defect of ncclprobe, 2 bad arguments or input,
+  6 the ranks were started with different arguments, 7 the output could not be written, 130 interrupted)";
+
+constexpr std::int64_t k_second_ns = 1'000'000'000;
+
+base::Result<void> parse_load_time(const std::string& text, std::int64_t& into) {
+  NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(text));
+  if (into < 2 * k_second_ns || into > 3600 * k_second_ns)
+    return base::fail(base::Errc::invalid_argument, "'{}' is not between 2s and 1h", text);
+  return {};
+}
+
+base::Result<void> parse_library(const std::string& text, std::vector<model::Setting>& into) {
+  NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
+  NCCLPROBE_TRY(check_library_name(library.name));
+  into.push_back(std::move(library));
+  return {};
+}
+
+void accept(const char* option, const base::Result<void>& parsed) {
+  if (!parsed)
+    throw CLI::ValidationError(option, parsed.error().text());
+}
+
+} // namespace
+
+void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
+  app.footer(k_footer);
+  app.add_option("--format,-f", options.format,
+                 "text (default) or json: the verdicts and what they rest on")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--output,-o", options.output, "Write to this file instead of standard output")
+      ->type_name("FILE");
+  CLI::Option* offline = app.add_option("--offline", options.offline,
+                                        "Judge what --format json stored; looks at no hardware")
+                             ->type_name("FILE");
+  app.add_option("--backend", options.backend, "auto (default), nvidia, host (Gloo on the CPU)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "nvidia", "host"}))
+      ->excludes(offline);
+  app.add_option("--ranks", options.ranks,
+                 "Ranks without mpirun (default: all GPUs, or 2 on the CPU)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
+      ->excludes(offline);
+  CLI::Option* deep =
+      app.add_flag("--deep", options.deep,
+                   "Also a minute of load: clocks, PCIe links; and connections between ranks")
+          ->excludes(offline);
+  app.add_option_function<std::string>(
+         "--load-time",
+         [&](const std::string& text) {
+           accept("--load-time", parse_load_time(text, options.load_ns));
+         },
+         "How long --deep loads the GPUs (default 60s)")
+      ->type_name("TIME")
+      ->needs(deep);
+  app.add_flag("--no-run", options.no_run, "Look only: run no kernel and no collective")
+      ->excludes(offline)
+      ->excludes(deep);
+  app.add_option_function<std::vector<std::string>>(
+         "--library",
+         [&](const std::vector<std::string>& all) {
+           for (const std::string& text : all)
+             accept("--library", parse_library(text, options.libraries));
+         },
+         "Load this shared library: nccl, nvml, cupti, cublaslt")
+      ->type_name("NAME=PATH")
+      ->allow_extra_args(false)
+      ->excludes(offline);
+  app.add_flag_callback(
+      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+}
+
+} // namespace ncclprobe::cli

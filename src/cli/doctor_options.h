@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/log.h"
+#include "model/trial.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ncclprobe::cli {
+
+struct DoctorOptions {
+  std::string format = "text"; // or "json"
+  std::string output;          // file; empty: standard output
+  std::string offline; // JSON of an earlier examination to judge again, instead of the machine
+  std::string backend = "auto";
+  std::optional<int> ranks;
+  bool deep = false;
+  std::int64_t load_ns = 60'000'000'000; // sustained load of deep
+  bool no_run = false;                   // look only: no kernel, no collective
+  std::vector<model::Setting> libraries;
+  base::Verbosity verbosity = base::Verbosity::normal;
+};
+
+void declare_doctor_options(CLI::App& app, DoctorOptions& options);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "patient.h"
+
+#include "analysis/doctor/doctor_report.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::healthy_case;
+
+namespace {
+
+Case ill_case() {
+  Case one = healthy_case();
+  one.surveys[1].process.environment = {{"NCCL_P2P_DISABEL", "1"}};
+  one.surveys[0].health[1].remap_pending = true;
+  one.surveys[0].health[1].active_nvlinks = 17;
+  one.surveys[0].host->shared_memory = {64 << 20, 60 << 20, {}};
+  one.rehearsals[0].outcome = {
+      model::OutcomeKind::timed_out, "no answer for 30 s in launch 0", {1}};
+  one.rehearsals[0].cells[0].outcome = one.rehearsals[0].outcome;
+  one.rehearsals[0].last_words = {
+      "rank 1 on node01: NCCL WARN something\nNCCL WARN and more of it"};
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("the text of a healthy and of an ill machine") {
+  support::check_golden("doctor-healthy.txt", render_text(healthy_case(), examine(healthy_case())));
+  support::check_golden("doctor-ill.txt", render_text(ill_case(), examine(ill_case())));
+  support::check_golden("doctor-cpu.txt", render_text(test_doctor::healthy_cpu_case(),
+                                                      examine(test_doctor::healthy_cpu_case())));
+}
+
+TEST_CASE("the JSON of an ill machine") {
+  support::check_golden("doctor-ill.json", render_json(ill_case(), examine(ill_case())));
+}
+
+TEST_CASE("the JSON is enough to come to the same verdicts") {
+  std::string text = render_json(ill_case(), examine(ill_case()));
+
+  auto again = read_case(text);
+
+  REQUIRE(again);
+  CHECK(render_json(*again, examine(*again)) == text);
+}
+
+TEST_CASE("bytes that are no UTF-8 do not stop the JSON") {
+  Case one = healthy_case();
+  one.surveys[0].process.environment = {{"NCCL_DEBUG_FILE", "\xff\xfe"}};
+
+  CHECK(nlohmann::json::accept(render_json(one, examine(one))));
+}

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D14 to D19.
+#include "patient.h"
+
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::found;
+using test_doctor::healthy_case;
+using test_doctor::what;
+using test_doctor::worst;
+
+namespace {
+
+Case with_variables(const std::vector<model::Setting>& settings) {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = settings;
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("variables that NCCL would not take as they are meant are found") {
+  struct Example {
+    model::Setting setting;
+    Severity severity;
+    const char* words;
+  };
+  const Example k_examples[] = {
+      {{"NCCL_P2P_DISABLE", "1"}, Severity::warn, "NCCL_P2P_DISABLE=1 is set"},
+      {{"NCCL_P2P_DISABEL", "1"}, Severity::warn, "NCCL knows NCCL_P2P_DISABLE"},
+      {{"NCCL_LL_THRESHOLD", "0"}, Severity::warn, "not read by NCCL any more"},
+      {{"NCCL_P2P_DISABLE", "yes"}, Severity::warn, "no whole number"},
+      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "none of NCCL's words"},
+      {{"NCCL_MAX_CTAS", "1000"}, Severity::warn, "outside what NCCL documents"},
+      {{"NCCL_DEBUG", "INFO"}, Severity::info, "NCCL_DEBUG=INFO is set"},
+      {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, Severity::info, "no variable of NCCL"},
+  };
+  for (const Example& example : k_examples) {
+    auto findings = found(with_variables({example.setting}), "D14");
+    INFO(example.words);
+    REQUIRE_FALSE(findings.empty());
+    CHECK(findings.front().severity == example.severity);
+    CHECK_THAT(findings.front().what, ContainsSubstring(example.words));
+  }
+}
+
+TEST_CASE("variables that are as they should be are no finding") {
+  Case one = with_variables({{"NCCL_SOCKET_IFNAME", "eth"},
+                             {"NCCL_IB_TIMEOUT", "0x14"},
+                             {"CUDA_VISIBLE_DEVICES", "0,1"}});
+
+  CHECK(worst(one, "D14") == Severity::ok);
+}
+
+TEST_CASE("settings that contradict each other are found") {
+  for (const std::vector<model::Setting>& settings :
+       {std::vector<model::Setting>{{"NCCL_IB_DISABLE", "1"}, {"NCCL_IB_HCA", "mlx5_0"}},
+        {{"NCCL_MIN_CTAS", "16"}, {"NCCL_MAX_CTAS", "8"}},
+        {{"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "1"}}}) {
+    bool any = false;
+    for (const Finding& finding : found(with_variables(settings), "D14"))
+      any = any || finding.what.find("contradict") != std::string::npos;
+    CHECK(any);
+  }
+}
+
+TEST_CASE("ranks with another value of a variable are named, with both values") {
+  Case one = healthy_case();
+  one.surveys.push_back(one.surveys[1]);
+  one.surveys[2].ranks = {2};
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {{"NCCL_BUFFSIZE", "4194304"}};
+  one.surveys[2].process.environment[0].value = "8388608";
+
+  auto findings = found(one, "D14");
+
+  REQUIRE(findings.front().severity == Severity::fail);
+  CHECK(findings.front().ranks == std::vector<int>{2});
+  CHECK(findings.front().evidence ==
+        std::vector<std::string>{"4194304: rank(s) 0,1", "8388608: rank(s) 2"});
+}
+
+TEST_CASE("a variable that only some ranks have is a disagreement") {
+  Case one = healthy_case();
+  one.surveys[1].process.environment = {{"NCCL_ALGO", "Ring"}};
+
+  CHECK(worst(one, "D14") == Severity::fail);
+  CHECK(what(one, "D14") == "ranks disagree on NCCL_ALGO");
+}
+
+TEST_CASE(
+    "settings from NCCL's files count where the environment is silent, and say where they stand") {
+  Case one = healthy_case();
+  one.surveys[0].host->nccl_files = {{"/etc/nccl.conf", {{"NCCL_P2P_DISABLE", "1"}}}};
+  auto findings = found(one, "D14");
+  REQUIRE(findings.front().severity == Severity::warn);
+  CHECK(findings.front().fix == "remove NCCL_P2P_DISABLE from /etc/nccl.conf");
+
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {{"NCCL_P2P_DISABLE", "0"}};
+  CHECK(worst(one, "D14") == Severity::ok);
+}
+
+TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D15") == Severity::ok);
+
+  one.surveys[0].host->shared_memory = {64 << 20, 60 << 20, {}};
+  CHECK(worst(one, "D15") == Severity::warn);
+  CHECK_THAT(found(one, "D15").front().fix, ContainsSubstring("--shm-size"));
+  one.surveys[0].host->shared_memory = {std::uint64_t{8} << 30, 1 << 20, {}};
+  CHECK(worst(one, "D15") == Severity::fail);
+  one.surveys[0].host->shared_memory.reset();
+  CHECK(worst(one, "D15") == Severity::fail);
+
+  one = healthy_case();
+  one.surveys[0].host->shared_memory->segments = {{"nccl-old", 1 << 20, 90'000, 1000},
+                                                  {"nccl-new", 1 << 20, 5, 1000}};
+  auto findings = found(one, "D15");
+  CHECK(findings.front().severity == Severity::info);
+  CHECK(findings.front().evidence.size() == 1);
+}
+
+TEST_CASE("limits that break NCCL are found, and only where they do") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D16") == Severity::ok);
+
+  one.surveys[1].process.limits[0].soft = 65536;
+  CHECK(worst(one, "D16") == Severity::fail); // there is RDMA
+  CHECK(found(one, "D16").front().ranks == std::vector<int>{1});
+  one.surveys[0].host->rdma.clear();
+  CHECK(worst(one, "D16") == Severity::info);
+
+  one = healthy_case();
+  one.surveys[0].process.limits[1].soft = 256;
+  CHECK(worst(one, "D16") == Severity::warn);
+  one = healthy_case();
+  one.surveys[0].process.limits[2].soft.reset();
+  CHECK_THAT(what(one, "D16"), ContainsSubstring("stack is not limited"));
+  one = healthy_case();
+  one.surveys[0].process.limits.clear();
+  CHECK(worst(one, "D16") == Severity::unknown);
+}
+
+TEST_CASE("what a container withholds is found") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D17") == Severity::ok);
+
+  model::Confinement& limits = one.surveys[0].process.confinement;
+  limits.numa_calls_allowed = false;
+  CHECK_THAT(what(one, "D17"), ContainsSubstring("NUMA"));
+  limits = {};
+  limits.memory_limit_bytes = 100 << 20;
+  limits.memory_used_bytes = 99 << 20;
+  CHECK(worst(one, "D17") == Severity::warn);
+  limits = {};
+  limits.pids_limit = 600;
+  limits.pids_used = 300;
+  CHECK(worst(one, "D17") == Severity::warn);
+  limits = {};
+  limits.cpus = 0.5;
+  CHECK(worst(one, "D17") == Severity::warn);
+  limits = {};
+  std::erase(one.surveys[0].host->driver.device_files, "/dev/nvidia-uvm");
+  CHECK(worst(one, "D17") == Severity::fail);
+}
+
+TEST_CASE("an interface name that matches nothing is a failure that lists what there is") {
+  Case one = with_variables({{"NCCL_SOCKET_IFNAME", "ib0"}});
+
+  auto findings = found(one, "D18");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK_THAT(findings.front().evidence.back(), ContainsSubstring("eth0 192.0.2.2"));
+}
+
+TEST_CASE("loopback is enough for one host, not for two") {
+  Case one = with_variables({{"NCCL_SOCKET_IFNAME", "=lo"}});
+  CHECK(worst(one, "D18") == Severity::ok);
+
+  one.surveys[1].inventory.boot_id = "boot-2";
+  one.surveys[1].inventory.hostname = "node02";
+  one.surveys[1].host = one.surveys[0].host;
+  CHECK(worst(one, "D18") == Severity::fail);
+}
+
+TEST_CASE("hosts that would use differently named interfaces are a warning") {
+  Case one = healthy_case();
+  one.surveys[1].inventory.boot_id = "boot-2";
+  one.surveys[1].host = one.surveys[0].host;
+  one.surveys[1].host->interfaces[1].name = "ens5";
+
+  CHECK(worst(one, "D18") == Severity::warn);
+}
+
+TEST_CASE("connections that fail are a failure of the rank that tried") {
+  Case one = healthy_case();
+  one.connections = {{0, 1, "192.0.2.2", ""}, {1, 0, "192.0.2.2", "timed out"}};
+
+  auto findings = found(one, "D18");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().ranks == std::vector<int>{1});
+}
+
+TEST_CASE("faults of RDMA adapters are found") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D19") == Severity::ok);
+
+  one.surveys[0].host->rdma[0].state = "DOWN";
+  CHECK(worst(one, "D19") == Severity::warn);
+  one = healthy_case();
+  one.surveys[0].host->rdma.push_back(
+      {"mlx5_1", 1, "ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand", 1});
+  CHECK_THAT(what(one, "D19"), ContainsSubstring("different rates"));
+  one = healthy_case();
+  std::erase(one.surveys[0].host->driver.device_files, "/dev/infiniband/uverbs0");
+  CHECK(worst(one, "D19") == Severity::fail);
+  one = healthy_case();
+  one.surveys[0].host->driver.modules.clear();
+  CHECK(worst(one, "D19") == Severity::info); // the open driver has DMA-BUF
+  one.surveys[0].host->driver.flavour = "proprietary";
+  CHECK(worst(one, "D19") == Severity::warn);
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "patient.h"
+
+#include "analysis/doctor/diagnosis.h"
+#include "support/catch.h"
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::healthy_case;
+using test_doctor::healthy_cpu_case;
+
+TEST_CASE("nothing is wrong with a healthy machine, with and without GPUs") {
+  for (const Case& one : {healthy_case(), healthy_cpu_case()})
+    for (const Finding& finding : examine(one)) {
+      INFO(finding.id << " " << finding.what);
+      CHECK(finding.severity <= Severity::info);
+    }
+}
+
+TEST_CASE("every check has a name, and every finding's check is known") {
+  for (std::string_view id : check_ids())
+    CHECK_FALSE(check_name(id).empty());
+  for (const Finding& finding : examine(healthy_case()))
+    CHECK_FALSE(check_name(finding.id).empty());
+}
+
+TEST_CASE("findings come worst first, each with what it costs and a fix if it is bad") {
+  Case one = healthy_case();
+  one.surveys[0].process.environment = {{"NCCL_P2P_DISABLE", "1"}};
+  one.surveys[0].health[1].remap_failed = true;
+  one.surveys[0].host->shared_memory.reset();
+
+  auto findings = examine(one);
+
+  CHECK(std::is_sorted(findings.begin(), findings.end(),
+                       [](const auto& a, const auto& b) { return a.severity > b.severity; }));
+  for (const Finding& finding : findings)
+    if (finding.severity >= Severity::warn) {
+      INFO(finding.id << " " << finding.what);
+      CHECK_FALSE(finding.cost.empty());
+      CHECK_FALSE(finding.fix.empty());
+      CHECK_FALSE(finding.evidence.empty());
+    }
+}
+
+TEST_CASE("the same finding of several ranks is one that names them all") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {{"NCCL_P2P_DISABLE", "1"}};
+
+  auto findings = test_doctor::found(one, "D14");
+
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].ranks == std::vector<int>{0, 1});
+  CHECK(findings[0].hosts == std::vector<std::string>{"node01"});
+}
+
+TEST_CASE("a case survives being written and read") {
+  Case one = healthy_case();
+  one.connections = {{0, 1, "192.0.2.3", "refused"}};
+  one.rehearsals[0].cells[0].conditions = {{1, model::Condition::When::during, 5, 1980}};
+  one.under_load = {one.surveys[0]};
+
+  auto again = read_case(write_case(one));
+
+  REQUIRE(again);
+  CHECK(*again == one);
+}
+
+TEST_CASE("what is no case is refused with a reason") {
+  for (const char* text : {"", "{", "[]", "{}", R"({"surveys": 3})", R"({"surveys": [{}]})",
+                           R"({"case": {"surveys": [{"inventory": 1}]}})", "null"}) {
+    auto read = read_case(text);
+    INFO(text);
+    REQUIRE(!read);
+    CHECK_FALSE(read.error().message.empty());
+  }
+}
+
+TEST_CASE("the tree stops at the first question that is answered with no") {
+  Case one = healthy_case();
+  one.surveys[0].inventory.libraries[0].version = "470.129.06 (CUDA 11.4)";
+  one.surveys[1].inventory.libraries[0].version = "470.129.06 (CUDA 11.4)";
+  one.surveys[0].host->driver.module_version = "470.129.06";
+  one.surveys[0].host->driver.fabric_manager_version = "470.129.06";
+
+  Diagnosis diagnosis = diagnose(one, examine(one));
+
+  REQUIRE(diagnosis.steps.size() == 9);
+  CHECK(diagnosis.steps[1].answer == Step::Answer::yes);
+  CHECK(diagnosis.steps[2].answer == Step::Answer::no);
+  CHECK(diagnosis.steps[3].answer == Step::Answer::not_asked);
+  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("driver against runtime"));
+}
+
+TEST_CASE("the tree of a healthy machine ends with a collective that works") {
+  Diagnosis diagnosis = diagnose(healthy_case(), examine(healthy_case()));
+
+  for (const Step& step : diagnosis.steps)
+    CHECK(step.answer == Step::Answer::yes);
+  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("collectives work"));
+}
+
+TEST_CASE("the chain names each version with the ranks that have it") {
+  Case one = healthy_case();
+  one.surveys[1].inventory.libraries[2].version = "2.27.7";
+
+  auto chain = software_chain(one);
+
+  auto nccl = std::find_if(chain.begin(), chain.end(),
+                           [](const ChainLink& link) { return link.part == "NCCL"; });
+  REQUIRE(nccl != chain.end());
+  CHECK(nccl->ranks == std::vector<int>{0});
+  CHECK((nccl + 1)->version == "2.27.7");
+  CHECK((nccl + 1)->ranks == std::vector<int>{1});
+}

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D03, D07 to D13, D20, D22, D24, D33.
+#include "patient.h"
+
+#include "support/catch.h"
+
+#include <functional>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::found;
+using test_doctor::healthy_case;
+using test_doctor::what;
+using test_doctor::worst;
+
+namespace {
+
+struct Fault {
+  const char* id;
+  Severity severity;
+  const char* words; // of the gravest finding
+  std::function<void(model::GpuHealth&)> plant;
+};
+
+} // namespace
+
+TEST_CASE("each fault of a GPU is found, at its severity, on that GPU") {
+  using model::GpuHealth;
+  const Fault k_faults[] = {
+      {"D08", Severity::fail, "prohibited", [](GpuHealth& g) { g.compute_mode = "prohibited"; }},
+      {"D08", Severity::warn, "MIG", [](GpuHealth& g) { g.mig = true; }},
+      {"D08", Severity::warn, "MPS", [](GpuHealth& g) { g.mps_clients = true; }},
+      {"D08", Severity::warn, "other processes",
+       [](GpuHealth& g) {
+         g.processes = {{4711, "python3", 1 << 30}};
+       }},
+      {"D09", Severity::fail, "not joined", [](GpuHealth& g) { g.fabric_state = "in_progress"; }},
+      {"D09", Severity::fail, "not joined", [](GpuHealth& g) { g.fabric_status = 999; }},
+      {"D09", Severity::fail, "not healthy", [](GpuHealth& g) { g.fabric_health = 0b01; }},
+      {"D11", Severity::warn, "change of ECC mode",
+       [](GpuHealth& g) { g.ecc_on_after_reset = false; }},
+      {"D11", Severity::fail, "uncorrected memory errors since",
+       [](GpuHealth& g) { g.uncorrected_since_reset = 1; }},
+      {"D11", Severity::warn, "many corrected",
+       [](GpuHealth& g) { g.corrected_since_reset = 5000; }},
+      {"D11", Severity::fail, "remapping a memory row has failed",
+       [](GpuHealth& g) { g.remap_failed = true; }},
+      {"D11", Severity::warn, "waiting to be remapped",
+       [](GpuHealth& g) { g.remap_pending = true; }},
+      {"D11", Severity::warn, "waiting to be retired",
+       [](GpuHealth& g) { g.retirement_pending = true; }},
+      {"D11", Severity::warn, "trained again",
+       [](GpuHealth& g) {
+         g.nvlink_errors = {{2, 0U, 1U, 0U}};
+       }},
+      {"D11", Severity::fail, "does not answer", [](GpuHealth& g) { g.uuid.clear(); }},
+      {"D12", Severity::fail, "NVLinks are down", [](GpuHealth& g) { g.active_nvlinks = 17; }},
+      {"D12", Severity::warn, "fewer lanes", [](GpuHealth& g) { g.pcie_width = 8; }},
+      {"D12", Severity::info, "below their generation",
+       [](GpuHealth& g) { g.pcie_generation = 1; }},
+      {"D12", Severity::warn, "repeats packets", [](GpuHealth& g) { g.pcie_replays = 100'000; }},
+      {"D22", Severity::fail, "heat or by its power supply",
+       [](GpuHealth& g) { g.throttle_reasons = 0x40; }},
+      {"D22", Severity::fail, "heat or by its power supply",
+       [](GpuHealth& g) { g.throttle_reasons = 0x80; }},
+      {"D22", Severity::warn, "power cap", [](GpuHealth& g) { g.throttle_reasons = 0x4; }},
+      {"D22", Severity::warn, "application clocks", [](GpuHealth& g) { g.throttle_reasons = 0x2; }},
+      {"D22", Severity::warn, "power limit", [](GpuHealth& g) { g.power_limit_mw = 400'000; }},
+  };
+  for (const Fault& fault : k_faults) {
+    Case one = healthy_case();
+    CHECK(worst(one, fault.id) <= Severity::info);
+    fault.plant(one.surveys[0].health[1]);
+
+    auto findings = found(one, fault.id);
+
+    INFO(fault.id << " " << fault.words);
+    REQUIRE_FALSE(findings.empty());
+    CHECK(findings.front().severity == fault.severity);
+    CHECK_THAT(findings.front().what, ContainsSubstring(fault.words));
+    REQUIRE_FALSE(findings.front().evidence.empty());
+    CHECK_THAT(findings.front().evidence.front(), ContainsSubstring("GPU 1 (00000000:4B:00.0)"));
+  }
+}
+
+TEST_CASE("persistence mode may be off where the daemon runs") {
+  Case one = healthy_case();
+  one.surveys[0].health[0].persistence = false;
+  CHECK(worst(one, "D33") == Severity::ok);
+
+  one.surveys[0].host->driver.services = {"nv-fabricmanager"};
+  CHECK(worst(one, "D33") == Severity::warn);
+}
+
+TEST_CASE("an idle GPU is not throttled") {
+  Case one = healthy_case();
+  one.surveys[0].health[0].throttle_reasons = 0x1;
+
+  CHECK(worst(one, "D22") == Severity::ok);
+}
+
+TEST_CASE("a fabric manager that is missing or of another version is a failure") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.fabric_manager_version = "575.57.08";
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("different versions"));
+
+  one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("does not run"));
+  CHECK(worst(one, "D09") == Severity::fail);
+}
+
+TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  one.surveys[0].host->driver.nvswitches = 0; // the hypervisor has them
+
+  CHECK(worst(one, "D09") == Severity::ok);
+}
+
+TEST_CASE("Xids in the kernel's log are graver when the hardware caused them") {
+  Case one = healthy_case();
+  one.surveys[0].host->kernel_log.xids = {{31, "0000:3b:00", "NVRM: Xid (PCI:0000:3b:00): 31, x"}};
+  CHECK(worst(one, "D11") == Severity::warn);
+
+  one.surveys[0].host->kernel_log.xids.push_back(
+      {79, "0000:3b:00", "NVRM: Xid (PCI:0000:3b:00): 79, x"});
+  CHECK(worst(one, "D11") == Severity::fail);
+}
+
+TEST_CASE("a log that may not be read leaves Xids unknown") {
+  Case one = healthy_case();
+  one.surveys[0].host->kernel_log = {"", "/dev/kmsg: Operation not permitted", {}};
+
+  CHECK(worst(one, "D11") == Severity::unknown);
+}
+
+TEST_CASE("GPUs whose health NVML does not tell are unknown, not well") {
+  Case one = healthy_case();
+  one.surveys[0].health.clear();
+  one.surveys[0].health_problem = "NVML not found";
+
+  CHECK(worst(one, "D11") == Severity::unknown);
+}
+
+TEST_CASE("bridges that redirect traffic matter on bare metal only") {
+  Case one = healthy_case();
+  one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", true}, {"0000:3c:00.0", std::nullopt}};
+  CHECK(worst(one, "D13") == Severity::warn);
+
+  one.surveys[0].host->pci.hypervisor = "QEMU";
+  CHECK(worst(one, "D13") == Severity::ok);
+}
+
+TEST_CASE("bridges that only root may read are unknown") {
+  Case one = healthy_case();
+  one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", std::nullopt}};
+
+  CHECK(worst(one, "D13") == Severity::unknown);
+}
+
+TEST_CASE("a translating IOMMU is a warning, one in pass-through mode is not") {
+  Case one = healthy_case();
+  one.surveys[0].host->pci.iommu_words = "intel_iommu=on";
+  CHECK(worst(one, "D13") == Severity::warn);
+
+  one.surveys[0].host->pci.iommu_words = "intel_iommu=on iommu=pt";
+  CHECK(worst(one, "D13") == Severity::ok);
+}
+
+TEST_CASE("GPUs that are not alike are a warning, and so is their numbering by speed") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.gpus[1].name = "NVIDIA H100 PCIe";
+  CHECK(worst(one, "D03") == Severity::warn);
+  CHECK(worst(one, "D07") == Severity::warn);
+
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  CHECK(worst(one, "D07") == Severity::ok);
+}
+
+TEST_CASE("a rank that finds no GPU of its own is named") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.gpus.resize(1);
+
+  auto findings = found(one, "D07");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().ranks == std::vector<int>{1});
+}
+
+TEST_CASE("ranks of one host that are shown different GPUs are a warning") {
+  Case one = healthy_case();
+  one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", "0"}};
+  one.surveys[1].process.environment = {{"CUDA_VISIBLE_DEVICES", "1"}};
+
+  CHECK(worst(one, "D07") == Severity::warn);
+}
+
+TEST_CASE("a GPU without free memory is a failure, one that does not tell is unknown") {
+  Case one = healthy_case();
+  one.surveys[1].inventory.gpus[1].free_bytes = 1 << 20;
+  CHECK(worst(one, "D20") == Severity::fail);
+
+  for (model::Survey& survey : one.surveys)
+    for (model::Gpu& gpu : survey.inventory.gpus)
+      gpu.free_bytes = 0;
+  CHECK(worst(one, "D20") == Severity::unknown);
+}
+
+TEST_CASE("ranks that share too few CPUs are named") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.process.cpus_allowed = {3};
+
+  auto findings = found(one, "D24");
+
+  CHECK(findings.front().severity == Severity::warn);
+  CHECK(findings.front().ranks == std::vector<int>{0, 1});
+}
+
+TEST_CASE("clocks that fall under load are found, steady ones are not") {
+  Case one = healthy_case();
+  one.deep = true;
+  Rehearsal load{"sustained load", "nvidia", 2, {}, {one.rehearsals[0].cells[0]}, {}};
+  for (int i = 0; i < 60; ++i) {
+    std::int64_t at_ns = i * 1'000'000'000LL;
+    load.cells[0].conditions.push_back(
+        {0, model::Condition::When::during, at_ns, 1980 - (i % 2) * 15, 2619, 60, 500'000, 0});
+    load.cells[0].conditions.push_back(
+        {1, model::Condition::When::during, at_ns, 1980 - i * 10, 2619, 85, 700'000, 0x4});
+  }
+  one.rehearsals.push_back(load);
+
+  auto findings = found(one, "D22");
+
+  REQUIRE(findings.front().severity == Severity::warn);
+  CHECK(findings.front().ranks == std::vector<int>{1});
+  CHECK_THAT(findings.front().what, ContainsSubstring("clocks fall"));
+  CHECK_THAT(findings.front().evidence.front(), ContainsSubstring("software power cap"));
+}
+
+TEST_CASE("a PCIe link that stays slow under load is a failure") {
+  Case one = healthy_case();
+  one.under_load = {one.surveys[0]};
+  CHECK(worst(one, "D12") == Severity::ok);
+
+  one.under_load[0].health[0].pcie_generation = 3;
+  CHECK(worst(one, "D12") == Severity::fail);
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "patient.h"
+
+#include <algorithm>
+
+namespace ncclprobe::test_doctor {
+
+using namespace analysis::doctor;
+
+namespace {
+
+model::Survey rank_survey(int rank) {
+  model::Survey survey;
+  survey.ranks = {rank};
+  survey.mpi = "Open MPI v4.1.4";
+  survey.ncclprobe = "0.1.0 build 000000000000";
+  survey.taken_utc = "2026-03-01T12:34:56Z";
+  model::Host& host = survey.inventory;
+  host.hostname = "node01";
+  host.boot_id = "boot-1";
+  host.cpus_allowed = 16;
+  host.memory_bytes = std::uint64_t{256} << 30;
+  host.worker_version =
+      "ncclprobe-worker 0.1.0, nvidia backend: CUDA 13.0.88, architectures 80,90,100+PTX";
+  for (int i = 0; i < 2; ++i)
+    host.gpus.push_back({i, "NVIDIA H200", "GPU-" + std::to_string(i),
+                         "0000:" + std::to_string(i + 3) + "b:00.0", "9.0",
+                         std::uint64_t{141} << 30, std::uint64_t{140} << 30, 132, 18, "default"});
+  host.libraries = {{"cuda_driver", "580.95.05 (CUDA 13.0)", "/usr/lib/libcuda.so.580.95.05", ""},
+                    {"cuda_runtime", "13.0", "/opt/ncclprobe/ncclprobe-worker", ""},
+                    {"nccl", "2.28.3", "/usr/lib/libnccl.so.2.28.3", ""},
+                    {"nvml", "13.580.95.05", "/usr/lib/libnvidia-ml.so.580.95.05", ""},
+                    {"cupti", "130001", "/usr/lib/libcupti.so.13", ""},
+                    {"gloo", "0.5.0", "/lib/libgloo.so.0", ""}};
+  survey.process.libraries = {{"/usr/lib/libcuda.so.580.95.05", "libcuda.so.1", "", false},
+                              {"/usr/lib/libnccl.so.2.28.3", "libnccl.so.2", "", false}};
+  survey.process.limits = {{"memlock", std::nullopt, std::nullopt},
+                           {"nofile", 1048576U, 1048576U},
+                           {"stack", 8388608U, std::nullopt}};
+  survey.process.confinement.numa_calls_allowed = true;
+  for (int cpu = 0; cpu < 16; ++cpu)
+    survey.process.cpus_allowed.push_back(cpu);
+  return survey;
+}
+
+model::GpuHealth healthy_gpu(int index) {
+  model::GpuHealth gpu;
+  gpu.index = index;
+  gpu.name = "NVIDIA H200";
+  gpu.uuid = "GPU-" + std::to_string(index);
+  gpu.pci_bus_id = "00000000:" + std::to_string(index + 3) + "B:00.0";
+  gpu.ecc_on = gpu.ecc_on_after_reset = true;
+  gpu.corrected_since_reset = gpu.uncorrected_since_reset = 0;
+  gpu.corrected_ever = gpu.uncorrected_ever = 0;
+  gpu.remapped_rows_corrected = gpu.remapped_rows_uncorrected = 0;
+  gpu.remap_pending = gpu.remap_failed = false;
+  gpu.throttle_reasons = 1;
+  gpu.sm_clock_mhz = 345;
+  gpu.most_sm_clock_mhz = 1980;
+  gpu.temperature_c = 31;
+  gpu.power_mw = 76'000;
+  gpu.power_limit_mw = gpu.default_power_limit_mw = 700'000;
+  gpu.persistence = true;
+  gpu.compute_mode = "default";
+  gpu.mig = false;
+  gpu.processes.emplace();
+  gpu.mps_clients = false;
+  gpu.pcie_generation = gpu.most_pcie_generation = 5;
+  gpu.pcie_width = gpu.most_pcie_width = 16;
+  gpu.pcie_replays = 0;
+  gpu.nvlinks = gpu.active_nvlinks = 18;
+  gpu.nvlink_errors = {{0, 0U, 0U, 0U}};
+  gpu.fabric_state = "completed";
+  gpu.fabric_status = 0;
+  gpu.fabric_health = 0b10;
+  return gpu;
+}
+
+model::HostSurvey healthy_host() {
+  model::HostSurvey host;
+  host.shared_memory = {std::uint64_t{64} << 30, std::uint64_t{60} << 30, {}};
+  host.pci.bridges = {{"0000:3a:00.0", false}};
+  host.driver.module_version = "580.95.05";
+  host.driver.flavour = "open";
+  host.driver.services = {"nv-fabricmanager", "nvidia-persistenced"};
+  host.driver.fabric_manager_version = "580.95.05";
+  host.driver.device_files = {"/dev/nvidia0", "/dev/nvidia-uvm", "/dev/nvidiactl",
+                              "/dev/infiniband/uverbs0"};
+  host.driver.modules = {{"nvidia", "580.95.05"}, {"nvidia_peermem", "580.95.05"}};
+  host.driver.nvidia_pci_devices = 2;
+  host.driver.nvswitches = 4;
+  host.interfaces = {{"lo", true, true, true, {}, 65536, {"127.0.0.1", "::1"}},
+                     {"eth0", true, true, false, 25000, 1500, {"192.0.2.2"}}};
+  host.rdma = {{"mlx5_0", 1, "ACTIVE", "400 Gb/sec (4X NDR)", "InfiniBand", 1}};
+  host.kernel_log.source = "/dev/kmsg";
+  return host;
+}
+
+RehearsedCell right_cell(model::DataType type, const std::string& variant) {
+  RehearsedCell cell;
+  cell.label.workload = "all_reduce";
+  cell.label.bytes = 8 << 20;
+  cell.label.type = type;
+  cell.label.variant = variant;
+  cell.elements = 2 << 20;
+  return cell;
+}
+
+} // namespace
+
+Case healthy_case() {
+  Case one;
+  one.ncclprobe = "0.1.0 build 000000000000";
+  one.backend = "nvidia";
+  one.backend_reason = "every host has usable GPUs";
+  one.surveys = {rank_survey(0), rank_survey(1)};
+  one.surveys[0].host = healthy_host();
+  one.surveys[0].health = {healthy_gpu(0), healthy_gpu(1)};
+  Rehearsal all{"all ranks", "nvidia", 2, {}, {}, {}};
+  all.cells = {right_cell(model::DataType::f32, ""), right_cell(model::DataType::bf16, ""),
+               right_cell(model::DataType::f8e4m3, ""), right_cell(model::DataType::f32, "graph")};
+  one.rehearsals = {all};
+  return one;
+}
+
+Case healthy_cpu_case() {
+  Case one = healthy_case();
+  one.backend = "host";
+  one.surveys.resize(1);
+  model::Survey& survey = one.surveys[0];
+  survey.ranks = {0, 1};
+  survey.mpi.clear();
+  survey.inventory.gpus.clear();
+  survey.inventory.nvidia_problem = "no NVIDIA driver";
+  survey.inventory.libraries = {{"gloo", "0.5.0", "/lib/libgloo.so.0", ""}};
+  survey.process.libraries.clear();
+  survey.health.clear();
+  survey.health_problem = "NVML not found";
+  survey.host->driver = {};
+  survey.host->rdma.clear();
+  one.rehearsals[0].backend = "host";
+  one.rehearsals[0].cells.pop_back();
+  return one;
+}
+
+std::vector<Finding> found(const Case& one, const std::string& id) {
+  std::vector<Finding> all = examine(one);
+  std::erase_if(all, [&](const Finding& finding) { return finding.id != id; });
+  return all;
+}
+
+Severity worst(const Case& one, const std::string& id) {
+  return analysis::doctor::worst(found(one, id));
+}
+
+std::string what(const Case& one, const std::string& id) {
+  std::vector<Finding> all = found(one, id);
+  return all.empty() ? "" : all.front().what;
+}
+
+} // namespace ncclprobe::test_doctor

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/findings.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::test_doctor {
+
+// Two ranks on one host with two H200 on which nothing is wrong, looked at from two processes.
+// Every number is made up.
+analysis::doctor::Case healthy_case();
+
+// The same on a host without GPUs, one process.
+analysis::doctor::Case healthy_cpu_case();
+
+// What examine() finds under an id.
+std::vector<analysis::doctor::Finding> found(const analysis::doctor::Case& one,
+                                             const std::string& id);
+// The gravest of these.
+analysis::doctor::Severity worst(const analysis::doctor::Case& one, const std::string& id);
+// The `what` of the gravest.
+std::string what(const analysis::doctor::Case& one, const std::string& id);
+
+} // namespace ncclprobe::test_doctor

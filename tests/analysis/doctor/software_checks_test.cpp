@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D01, D02, D04, D05, D06, D29, D32.
+#include "patient.h"
+
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::found;
+using test_doctor::healthy_case;
+using test_doctor::healthy_cpu_case;
+using test_doctor::what;
+using test_doctor::worst;
+
+namespace {
+
+// Of all ranks, as all load the same.
+void set_version(Case& one, std::string_view library, const std::string& version) {
+  for (model::Survey& survey : one.surveys)
+    for (model::Library& each : survey.inventory.libraries)
+      if (each.name == library)
+        each.version = version;
+}
+
+} // namespace
+
+TEST_CASE("a launcher that started more tasks than MPI sees is a failure") {
+  Case one = healthy_case();
+  one.launcher_problem = "srun started 4 tasks, but MPI sees 1";
+
+  CHECK(worst(one, "D01") == Severity::fail);
+}
+
+TEST_CASE("ranks with another NCCL are named") {
+  Case one = healthy_case();
+  one.surveys.push_back(one.surveys[1]);
+  one.surveys[2].ranks = {2};
+  one.surveys[2].inventory.libraries[2].version = "2.27.7";
+
+  auto findings = found(one, "D32");
+
+  REQUIRE(findings.front().severity == Severity::fail);
+  CHECK(findings.front().ranks == std::vector<int>{2});
+  CHECK(findings.front().evidence ==
+        std::vector<std::string>{"2.27.7: rank(s) 2", "2.28.3: rank(s) 0,1"});
+}
+
+TEST_CASE("of two ranks that differ both are named") {
+  Case one = healthy_case();
+  one.surveys[1].ncclprobe = "0.2.0";
+
+  CHECK(found(one, "D32").front().ranks == std::vector<int>{0, 1});
+}
+
+TEST_CASE("a kernel module of another version than the libraries is a failure") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.module_version = "575.57.08";
+
+  CHECK(worst(one, "D02") == Severity::fail);
+  CHECK_THAT(what(one, "D02"), ContainsSubstring("kernel module and user libraries"));
+}
+
+TEST_CASE("GPUs on the bus without a driver module are a failure that names the module") {
+  Case one = healthy_cpu_case();
+  one.surveys[0].host->driver.nvidia_pci_devices = 2;
+  one.surveys[0].host->driver.modules = {{"nouveau", ""}};
+
+  auto findings = found(one, "D02");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK_THAT(findings.front().fix, ContainsSubstring("nouveau"));
+}
+
+TEST_CASE("a loaded driver under which CUDA sees no GPU points at CUDA_VISIBLE_DEVICES") {
+  Case one = healthy_cpu_case();
+  one.surveys[0].host->driver.nvidia_pci_devices = 2;
+  one.surveys[0].host->driver.module_version = "580.95.05";
+  one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
+
+  auto findings = found(one, "D02");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().fix == "unset CUDA_VISIBLE_DEVICES");
+}
+
+TEST_CASE("a worker that did not survive looking at the GPUs is a failure") {
+  Case one = healthy_cpu_case();
+  one.surveys[0].problem = "the survey worker said nothing for 60000 ms";
+
+  CHECK(worst(one, "D02") == Severity::fail);
+}
+
+TEST_CASE("driver and runtime are judged as NVIDIA's compatibility rules say") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D04") == Severity::ok);
+
+  set_version(one, "cuda_driver", "550.54.14 (CUDA 12.4)");
+  CHECK(worst(one, "D04") == Severity::fail); // runtime 13.0 wants 580
+  set_version(one, "cuda_runtime", "12.8");
+  CHECK(worst(one, "D04") == Severity::warn); // minor-version compatibility
+  CHECK_THAT(what(one, "D04"), ContainsSubstring("minor_compat"));
+  set_version(one, "cuda_runtime", "12.1");
+  CHECK(worst(one, "D04") == Severity::ok);
+  set_version(one, "cuda_runtime", "");
+  CHECK(worst(one, "D04") == Severity::unknown);
+}
+
+TEST_CASE("a GPU without code in this build is a failure before anything runs") {
+  Case one = healthy_case();
+  CHECK(worst(one, "D05") == Severity::ok);
+
+  auto set_capability = [&](const char* text) {
+    for (model::Survey& survey : one.surveys)
+      for (model::Gpu& gpu : survey.inventory.gpus)
+        gpu.compute_capability = text;
+  };
+  set_capability("7.5");
+  CHECK(worst(one, "D05") == Severity::fail);
+  set_capability("8.9"); // runs code for 8.0
+  CHECK(worst(one, "D05") == Severity::ok);
+  set_capability("12.0"); // PTX of 10.0
+  CHECK(worst(one, "D05") == Severity::info);
+}
+
+TEST_CASE("two majors of one library in a process are a failure, twice the same a warning") {
+  Case one = healthy_case();
+  auto& libraries = one.surveys[1].process.libraries;
+  libraries.push_back({"/opt/a/libcudart.so.12.4.127", "libcudart.so.12", "", false});
+  CHECK(worst(one, "D06") == Severity::ok);
+
+  libraries.push_back({"/opt/b/libcudart.so.13.0.88", "libcudart.so.13", "", false});
+  CHECK(worst(one, "D06") == Severity::fail);
+  CHECK(found(one, "D06").front().ranks == std::vector<int>{1});
+  libraries.back() = {"/opt/b/libcudart.so.12.6.1", "libcudart.so.12", "", false};
+  CHECK(worst(one, "D06") == Severity::warn);
+}
+
+TEST_CASE("an RPATH is told of where LD_LIBRARY_PATH is set, and only there") {
+  Case one = healthy_case();
+  one.surveys[0].process.libraries[1].rpath = true;
+  one.surveys[0].process.libraries[1].runpath = "/opt/own/lib";
+  CHECK(worst(one, "D06") == Severity::ok);
+
+  one.surveys[0].process.environment = {{"LD_LIBRARY_PATH", "/opt/other"}};
+
+  CHECK_THAT(what(one, "D06"), ContainsSubstring("RPATH"));
+}
+
+TEST_CASE("a libcuda of a compatibility package is a warning") {
+  Case one = healthy_case();
+  one.surveys[0].process.libraries[0].path = "/usr/local/cuda/compat/libcuda.so.580.95.05";
+
+  CHECK(worst(one, "D06") == Severity::warn);
+}
+
+TEST_CASE("a feature's chain breaks at the link that is missing") {
+  Case one = healthy_case();
+  auto nvls = [&] {
+    for (const Finding& finding : found(one, "D29"))
+      if (finding.what.starts_with("NVLS"))
+        return finding.what;
+    return std::string("nothing");
+  };
+  CHECK(nvls() == "NVLS all-reduce: unknown"); // multicast itself is never tried
+
+  one.surveys[0].process.environment = {{"NCCL_NVLS_ENABLE", "0"}};
+
+  CHECK(nvls() == "NVLS all-reduce: no");
+}
+
+TEST_CASE("a host without GPUs has no feature chains") {
+  CHECK(found(healthy_cpu_case(), "D29").empty());
+}
