@@ -3,7 +3,7 @@
 
 #include "topology/path.h"
 
-#include <charconv>
+#include "base/text_files.h"
 
 namespace ncclprobe::topology {
 
@@ -19,12 +19,10 @@ std::optional<Path> parse_path_label(std::string_view label) {
   if (label == "?")
     return Path{};
   if (label.starts_with("NV")) {
-    Path path{PathType::nvlink, 0};
-    const char* end = label.data() + label.size();
-    auto [stop, error] = std::from_chars(label.data() + 2, end, path.nvlinks);
-    if (error != std::errc() || stop != end || path.nvlinks < 1 || path.nvlinks > k_most_links)
+    int links = base::number_of<int>(label.substr(2)).value_or(0);
+    if (links < 1 || links > k_most_links)
       return std::nullopt;
-    return path;
+    return Path{PathType::nvlink, links};
   }
   for (const auto& [type, name] : enum_names(PathType{}))
     if (name == label)

@@ -3,6 +3,7 @@
 
 #include "topology/read/read_any.h"
 
+#include "base/text_files.h"
 #include "topology/hwloc_source.h"
 #include "topology/machine_json.h"
 #include "topology/read/nccl_xml.h"
@@ -56,7 +57,7 @@ base::Result<FileFormat> detect_format(std::string_view text, const std::string&
     return FileFormat::smi_query;
   bool gpus = false;
   for (const std::string& line : plain_lines(text.substr(0, std::size_t{1} << 16))) {
-    auto words = words_of(line);
+    auto words = base::words_of(line);
     if (words.size() >= 3 && words[0] == "GPU" && words[1].ends_with(':'))
       gpus = true;
     if (gpus && words.size() >= 3 && words[0] == "Link" && words[1].ends_with(':'))

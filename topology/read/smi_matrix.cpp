@@ -4,12 +4,12 @@
 #include "topology/read/smi_matrix.h"
 
 #include "base/number_list.h"
+#include "base/text_files.h"
 #include "topology/derive.h"
 #include "topology/read/source_text.h"
 #include "topology/validate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace ncclprobe::topology {
@@ -29,12 +29,8 @@ struct Column {
 std::optional<int> number_after(std::string_view word, std::string_view prefix) {
   if (!word.starts_with(prefix) || word.size() == prefix.size() || word.size() > 10)
     return std::nullopt;
-  int number = 0;
-  const char* end = word.data() + word.size();
-  auto [stop, error] = std::from_chars(word.data() + prefix.size(), end, number);
-  if (error != std::errc() || stop != end || number < 0)
-    return std::nullopt;
-  return number;
+  auto number = base::number_of<int>(word.substr(prefix.size()));
+  return number.value_or(-1) < 0 ? std::nullopt : number;
 }
 
 // Labels of older drivers: SOC was SYS.
@@ -46,13 +42,13 @@ std::optional<Path> read_label(std::string_view label) {
   return parse_path_label(label);
 }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
+std::vector<std::string> cells_of(std::string_view line) {
   if (line.find('\t') == std::string_view::npos)
-    return words_of(line);
-  std::vector<std::string_view> cells;
+    return base::words_of(line);
+  std::vector<std::string> cells;
   while (true) {
     std::size_t tab = line.find('\t');
-    cells.push_back(trimmed(line.substr(0, tab)));
+    cells.emplace_back(trimmed(line.substr(0, tab)));
     if (tab == std::string_view::npos)
       return cells;
     line.remove_prefix(tab + 1);
@@ -91,7 +87,7 @@ private:
   // The heading names the columns; it is the first line that begins with "GPU0" or the like.
   Result<void> read_heading() {
     for (heading_ = 0; heading_ < lines_.size(); ++heading_) {
-      auto words = words_of(lines_[heading_]);
+      auto words = base::words_of(lines_[heading_]);
       if (words.size() >= 2 && number_after(words[0], "GPU") && !read_label(words[1]))
         break;
       // The only GPU of a host has no second column that would tell a heading from a row.
@@ -103,13 +99,13 @@ private:
                      "no heading like 'GPU0 GPU1 ... CPU Affinity': not a matrix of "
                      "nvidia-smi topo -m");
     int unnumbered_nics = 0;
-    for (std::string_view word : words_of(lines_[heading_])) {
+    for (const std::string& word : base::words_of(lines_[heading_])) {
       // Behind the devices: "CPU Affinity", "NUMA Affinity", "GPU NUMA ID".
       if (word == "CPU" || word == "NUMA" || word == "GPU")
         break;
       if (columns_.size() == k_most_columns)
         return fail_at(name_, heading_ + 1, "more than {} columns", k_most_columns);
-      NCCLPROBE_TRY(add_column(std::string(word), unnumbered_nics));
+      NCCLPROBE_TRY(add_column(word, unnumbered_nics));
     }
     return {};
   }
@@ -135,7 +131,7 @@ private:
     return {};
   }
 
-  Result<void> read_row(const std::vector<std::string_view>& cells, std::size_t line) {
+  Result<void> read_row(const std::vector<std::string>& cells, std::size_t line) {
     auto column = std::ranges::find(columns_, cells[0], &Column::name);
     if (column == columns_.end())
       return fail_at(name_, line, "a row for '{}', which is no column; rows for {} are missing",
@@ -185,7 +181,7 @@ private:
     return {a, b, path, Source::nvidia_smi};
   }
 
-  void read_affinity(int index, const std::vector<std::string_view>& cells) {
+  void read_affinity(int index, const std::vector<std::string>& cells) {
     auto gpu = std::ranges::find(host_.gpus, index, &Gpu::index);
     auto list_at = [&](std::size_t position) {
       std::size_t cell = columns_.size() + 1 + position;
@@ -201,13 +197,13 @@ private:
 
   // "  NIC0: mlx5_0"
   void read_legend(std::string_view line) {
-    auto words = words_of(line);
+    auto words = base::words_of(line);
     if (words.size() != 2 || !words[0].ends_with(':'))
       return;
-    auto number = number_after(words[0].substr(0, words[0].size() - 1), "NIC");
+    auto number = number_after(std::string_view(words[0]).substr(0, words[0].size() - 1), "NIC");
     auto nic = number ? std::ranges::find(host_.nics, *number, &Nic::index) : host_.nics.end();
     if (nic != host_.nics.end())
-      nic->name = std::string(words[1]);
+      nic->name = words[1];
   }
 
   std::vector<std::string> lines_;

@@ -3,6 +3,7 @@
 
 #include "topology/read/smi_query.h"
 
+#include "base/text_files.h"
 #include "topology/read/source_text.h"
 #include "topology/validate.h"
 
@@ -188,7 +189,7 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
     if (colon == std::string_view::npos)
       continue;
     std::string_view value = trimmed(line.substr(colon + 1));
-    auto words = words_of(line.substr(0, colon));
+    auto words = base::words_of(line.substr(0, colon));
     auto number = words.size() == 2 ? leading_int(words[1]) : std::nullopt;
     if (number && words[0] == "GPU") {
       if (host.gpus.size() == k_most_gpus)

@@ -50,19 +50,6 @@ std::vector<std::string> plain_lines(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (true) {
-    std::size_t begin = line.find_first_not_of(k_blanks);
-    if (begin == std::string_view::npos)
-      return words;
-    line.remove_prefix(begin);
-    std::size_t end = std::min(line.find_first_of(k_blanks), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
 std::string_view trimmed(std::string_view text) {
   std::size_t begin = text.find_first_not_of(k_blanks);
   if (begin == std::string_view::npos)

@@ -23,9 +23,6 @@ std::size_t line_at(std::string_view text, std::size_t position);
 // Without carriage returns and terminal escape codes ("\033[4m" underlines nvidia-smi's headings).
 std::vector<std::string> plain_lines(std::string_view text);
 
-// The parts between blanks.
-std::vector<std::string_view> words_of(std::string_view line);
-
 // Without blanks around it.
 std::string_view trimmed(std::string_view text);
 

@@ -3,7 +3,10 @@
 
 #include "topology/read/xml.h"
 
+#include "base/text_files.h"
+
 #include <charconv>
+#include <cmath>
 
 namespace ncclprobe::topology {
 
@@ -77,12 +80,8 @@ base::Result<std::optional<double>> XmlFile::number(const pugi::xml_node& node,
   auto written = text(node, attribute);
   if (!written)
     return std::nullopt;
-  std::string_view digits = trimmed(*written);
-  double value = 0;
-  const char* end = digits.data() + digits.size();
-  auto [stop, error] = std::from_chars(digits.data(), end, value);
-  bool finite = value - value == 0;
-  if (error != std::errc() || stop != end || !finite)
+  auto value = base::number_of<double>(trimmed(*written));
+  if (!value || !std::isfinite(*value))
     return fail_at(node, "<{}>: {}=\"{}\" is not a number", node.name(), attribute, *written);
   return value;
 }

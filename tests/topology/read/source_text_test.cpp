@@ -19,7 +19,7 @@ TEST_CASE("lines are counted from one") {
   CHECK(line_at("a\nb\nc", 999) == 3);
 }
 
-TEST_CASE("words are what stands between blanks") {
-  CHECK(words_of("  GPU0\t X  NV18 ") == std::vector<std::string_view>{"GPU0", "X", "NV18"});
-  CHECK(words_of(" \t ").empty());
+TEST_CASE("blanks around text are taken off") {
+  CHECK(trimmed("\t a b \r\n") == "a b");
+  CHECK(trimmed(" \t ").empty());
 }

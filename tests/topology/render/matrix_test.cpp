@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/text_files.h"
 #include "support/catch.h"
 #include "support/golden.h"
 #include "topology/machine_files.h"
@@ -28,9 +29,9 @@ TEST_CASE("a matrix of nvidia-smi is printed with the same cells") {
   auto theirs = plain_lines(recorded);
   auto ours = plain_lines(printed);
   for (std::size_t line = 1; line <= 8; ++line) {
-    auto expected = words_of(theirs[line]);
+    auto expected = base::words_of(theirs[line]);
     expected.pop_back(); // "GPU NUMA ID", for GPUs whose memory is a NUMA node
-    CHECK(words_of(ours[line]) == expected);
+    CHECK(base::words_of(ours[line]) == expected);
   }
 }
 
