@@ -168,7 +168,7 @@ Result<BackendChoice> choose_backend(const std::string& asked,
 
 Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
                            const std::vector<model::Host>& hosts, const std::string& backend,
-                           std::optional<int> ranks) {
+                           std::optional<int> ranks, const Seating& seating) {
   Layout layout;
   for (const model::Host& host : hosts)
     layout.hosts.push_back(host.hostname);
@@ -176,21 +176,36 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
   auto gpus = [&](int host) {
     return static_cast<int>(hosts[static_cast<std::size_t>(host)].gpus.size());
   };
+  std::vector<int> numbers = host_numbers(reports);
+  std::map<int, int> used; // devices taken by host
+  auto add_seat = [&](int supervisor) {
+    int host = numbers[static_cast<std::size_t>(supervisor)];
+    int place = used[host]++;
+    bool named = place < static_cast<int>(seating.devices.size());
+    layout.seats.push_back({layout.ranks(), supervisor, host,
+                            named ? seating.devices[static_cast<std::size_t>(place)] : place});
+  };
+  auto wanted = [&](int host) {
+    return !seating.devices.empty() ? static_cast<int>(seating.devices.size())
+           : on_gpus                ? gpus(host)
+                                    : 2;
+  };
+  bool alone = hosts.size() == reports.size(); // each on its host
   if (reports.size() == 1) {
-    int wanted = ranks.value_or(on_gpus ? gpus(0) : 2);
-    for (int rank = 0; rank < wanted; ++rank)
-      layout.seats.push_back({rank, 0, 0, rank});
+    int count = ranks.value_or(wanted(0));
+    for (int rank = 0; rank < count; ++rank)
+      add_seat(0);
+  } else if (seating.share == Seating::Share::all_gpus && on_gpus && alone) {
+    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
+      for (int i = 0; i < wanted(numbers[static_cast<std::size_t>(supervisor)]); ++i)
+        add_seat(supervisor);
   } else {
     if (ranks && *ranks != static_cast<int>(reports.size()))
       return fail(Error{Errc::invalid_argument,
                         fmt::format("--ranks {} does not fit {} MPI ranks", *ranks, reports.size()),
                         "leave --ranks out under mpirun"});
-    std::vector<int> numbers = host_numbers(reports);
-    std::map<int, int> used; // devices taken by host
-    for (int rank = 0; rank < static_cast<int>(reports.size()); ++rank) {
-      int host = numbers[static_cast<std::size_t>(rank)];
-      layout.seats.push_back({rank, rank, host, used[host]++});
-    }
+    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
+      add_seat(supervisor);
   }
   if (layout.seats.empty())
     return fail(Errc::invalid_argument, "there is no rank to run");

@@ -120,6 +120,13 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
 
 } // namespace
 
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields)
+    line += (&field == &fields.front() ? "" : ",") + quote(field);
+  return line + "\r\n";
+}
+
 std::string render_csv_report(const model::Run& run) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
@@ -128,15 +135,8 @@ std::string render_csv_report(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials) {
     if (trial.spec.purpose != model::Purpose::measure)
       continue;
-    for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
-      std::string line;
-      for (const std::string& field : row(run, results, verdicts, trial, c)) {
-        if (!line.empty())
-          line += ',';
-        line += quote(field);
-      }
-      out += line + "\r\n";
-    }
+    for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c)
+      out += csv_line(row(run, results, verdicts, trial, c));
   }
   return out;
 }

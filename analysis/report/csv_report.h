@@ -5,6 +5,7 @@
 #include "model/run.h"
 
 #include <string>
+#include <vector>
 
 namespace ncclprobe::analysis {
 
@@ -12,5 +13,8 @@ namespace ncclprobe::analysis {
 // it; the verdict is that of the setting, so it repeats in the rows of all its processes. Units
 // are in the column names; what was not measured is empty. Columns are only ever added, at the end.
 std::string render_csv_report(const model::Run& run);
+
+// The fields, quoted where they need it, and the end of the line.
+std::string csv_line(const std::vector<std::string>& fields);
 
 } // namespace ncclprobe::analysis

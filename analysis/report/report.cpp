@@ -6,6 +6,7 @@
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
+#include "analysis/report/p2p_report.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/result_tables.h"
@@ -53,6 +54,10 @@ std::string render_table_report(const model::Run& run) {
 } // namespace
 
 std::string render_report(const model::Run& run, Format format) {
+  if (is_p2p(run))
+    return format == Format::json  ? render_p2p_json(run)
+           : format == Format::csv ? render_p2p_csv(run)
+                                   : render_p2p_table(run);
   switch (format) {
   case Format::table:
     return render_table_report(run);

@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli/doctor_command.h"
 #include "cli/options.h"
+#include "cli/p2p_command.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
 
@@ -70,6 +71,10 @@ int main(int argc, char** argv) {
     if (auto* doctor = std::get_if<cli::DoctorCommand>(&command)) {
       base::start_log("ncclprobe", doctor->options.verbosity);
       return cli::doctor_command(world, doctor->options);
+    }
+    if (auto* p2p = std::get_if<cli::P2pCommand>(&command)) {
+      base::start_log("ncclprobe", p2p->options.verbosity);
+      return cli::p2p_command(world, p2p->options);
     }
     auto& run = std::get<cli::RunCommand>(command);
     base::start_log("ncclprobe", run.options.verbosity);

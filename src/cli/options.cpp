@@ -19,6 +19,7 @@ constexpr const char* k_footer = R"(Examples:
   mpirun -np 8 ncclprobe --resume run.h5     what is missing of a run that was stopped or killed
   ncclprobe --backend host --ranks 4 --collectives all_reduce,broadcast --sizes 1M
   ncclprobe plan --dry-run --plan sweep.toml
+  ncclprobe p2p                              bandwidth and latency of every link
   ncclprobe report run.h5 --format csv
   mpirun -np 8 ncclprobe doctor              what is wrong here, what it costs, how to repair it
 
@@ -29,7 +30,7 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run",    "plan", "doctor",     "report",
+  constexpr std::array k_words{"run",    "plan", "p2p",        "doctor",   "report",
                                "--help", "-h",   "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
@@ -64,6 +65,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Say what is wrong with this machine and its software, and how to repair it");
   declare_doctor_options(*doctor, doctor_options);
+  P2pOptions p2p_options;
+  CLI::App* p2p = app.add_subcommand(
+      "p2p", "Measure the links: bandwidth and latency between all pairs, and to the host");
+  declare_p2p_options(*p2p, p2p_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
@@ -79,6 +84,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     return DoctorCommand{doctor_options};
   if (*plan)
     return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
+  if (*p2p)
+    return P2pCommand{p2p_options};
   return RunCommand{options};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/doctor_options.h"
+#include "cli/p2p_options.h"
 #include "cli/run_options.h"
 
 #include <string>
@@ -22,6 +23,9 @@ struct PlanCommand {
 struct DoctorCommand {
   DoctorOptions options;
 };
+struct P2pCommand {
+  P2pOptions options;
+};
 struct ReportCommand {
   std::vector<std::string> arguments; // passed on to ncclprobe-report
 };
@@ -30,8 +34,8 @@ struct VersionCommand {};
 struct Leave {
   int exit_code;
 };
-using Command =
-    std::variant<RunCommand, PlanCommand, DoctorCommand, ReportCommand, VersionCommand, Leave>;
+using Command = std::variant<RunCommand, PlanCommand, P2pCommand, DoctorCommand, ReportCommand,
+                             VersionCommand, Leave>;
 
 // Reads the arguments (argv[0] first). Touches no hardware. Prints help and usage errors itself.
 Command parse_command_line(const std::vector<std::string>& arguments);

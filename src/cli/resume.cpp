@@ -104,9 +104,10 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
 Result<std::string> stored_plan(const std::filesystem::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
   if (run.header.plan.empty())
-    return fail(Error{Errc::invalid_argument,
-                      fmt::format("{} does not hold the plan it was made from", run_file.string()),
-                      "it was written by an ncclprobe that had no --resume: start a new run"});
+    return fail(
+        Error{Errc::invalid_argument,
+              fmt::format("{} does not hold the plan it was made from", run_file.string()),
+              "it is a P2P matrix, or of an ncclprobe that had no --resume: start a new run"});
   return std::move(run.header.plan);
 }
 

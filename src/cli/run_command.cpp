@@ -45,8 +45,9 @@ std::string default_output() {
   return text;
 }
 
-model::RunHeader make_header(const World& world, const Session& session, const RunOptions& options,
+model::RunHeader make_header(const World& world, const Session& session, const Job& job,
                              const workload::Plan& plan) {
+  const RunOptions& options = job.options;
   model::RunHeader header;
   header.run_id = random_uuid();
   header.started_utc = base::utc_now();
@@ -65,7 +66,8 @@ model::RunHeader make_header(const World& world, const Session& session, const R
       header.environment.push_back({name, value});
   header.pinned = plan.pinned;
   header.planned_trials = static_cast<int>(plan.trials.size());
-  header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
+  if (job.can_be_resumed)
+    header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
   return header;
 }
 
@@ -125,39 +127,48 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
   return ending_of(supervisor, all_done);
 }
 
-base::Result<std::string> fold_and_report(const std::filesystem::path& output) {
+base::Result<std::string> fold_and_report(const std::filesystem::path& output,
+                                          std::optional<analysis::Format> format) {
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(output));
   for (const std::string& damaged : folded.damaged)
     spdlog::error("left out of the run file: {}", damaged);
   NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(output));
-  return analysis::render_report(run, analysis::Format::table);
+  if (format)
+    return analysis::render_report(run, *format);
+  return fmt::format("{}\nrun file: {}\n", analysis::render_report(run, analysis::Format::table),
+                     output.string());
 }
 
-int finish(const std::filesystem::path& output, const base::Result<Ending>& ending,
+// How to come to the rest of a run that was cut short.
+std::string way_on(const Job& job, const std::filesystem::path& output) {
+  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}` goes on", output.string())
+                            : "start it again for the rest";
+}
+
+int finish(const Job& job, const std::filesystem::path& output, const base::Result<Ending>& ending,
            const Tally& tally) {
   if (!ending) {
-    spdlog::error("{}; the trials stored before are in {}: once it can be written again, "
-                  "`ncclprobe --resume {}` goes on",
-                  ending.error().text(), store::parts_folder(output).string(), output.string());
+    spdlog::error("{}; the trials stored before are in {}: once it can be written again, {}",
+                  ending.error().text(), store::parts_folder(output).string(), way_on(job, output));
     return exit_code_of(ending.error());
   }
   if (stop_signal() == SIGTERM) { // under mpirun less than a second is left: folding can wait
-    spdlog::warn("stopped by a signal; `ncclprobe report {0}` shows the trials that were "
-                 "finished, `ncclprobe --resume {0}` goes on",
-                 output.string());
+    spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were "
+                 "finished, {}",
+                 output.string(), way_on(job, output));
     return base::k_exit_interrupted;
   }
-  auto report = fold_and_report(output);
+  auto report = fold_and_report(output, job.format);
   if (!report)
     return give_up(report.error());
   int exit_code = tally.exit_code();
   if (*ending == Ending::interrupted) {
-    spdlog::warn("stopped; `ncclprobe --resume {}` goes on", output.string());
+    spdlog::warn("stopped; {}", way_on(job, output));
     exit_code = base::k_exit_interrupted;
   } else if (*ending == Ending::broken) {
     exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
   }
-  return show(fmt::format("{}\nrun file: {}\n", *report, output.string()), exit_code);
+  return show(*report, exit_code);
 }
 
 // Makes the run file, or goes on with one. What is stored in it.
@@ -182,12 +193,13 @@ base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions
 
 // Runs the plan. `supervisor` is released before anything is folded or shown, so that the others
 // end.
-int lead(const World& world, Session& session, const RunOptions& options,
-         const workload::Plan& plan, launch::Supervisor& supervisor, Progress& progress) {
+int lead(const World& world, Session& session, const Job& job, const workload::Plan& plan,
+         launch::Supervisor& supervisor, Progress& progress) {
+  const RunOptions& options = job.options;
   std::filesystem::path output = options.output.value_or(default_output());
   if (!options.resume_file.empty())
     output = options.resume_file;
-  auto begun = begin(output, options, make_header(world, session, options, plan), plan, progress);
+  auto begun = begin(output, options, make_header(world, session, job, plan), plan, progress);
   if (!begun) {
     supervisor.release();
     return give_up(begun.error());
@@ -195,7 +207,7 @@ int lead(const World& world, Session& session, const RunOptions& options,
   Tally tally = begun->tally;
   auto ending = measure(supervisor, plan, output, *begun, progress, tally);
   supervisor.release();
-  return finish(output, ending, tally);
+  return finish(job, output, ending, tally);
 }
 
 int follow(Session& session, launch::SupervisorOptions how) {
@@ -206,9 +218,10 @@ int follow(Session& session, launch::SupervisorOptions how) {
 }
 
 // Plans, and leads the followers through the plan.
-int plan_and_lead(const World& world, Session& session, const RunOptions& options,
+int plan_and_lead(const World& world, Session& session, const Job& job,
                   launch::SupervisorOptions how) {
-  auto plan = workload::make_plan(make_request(options, session, world));
+  const RunOptions& options = job.options;
+  auto plan = job.plan();
   double expected_ns = 0;
   int trials = 0;
   if (plan) {
@@ -237,10 +250,26 @@ int plan_and_lead(const World& world, Session& session, const RunOptions& option
   StopOnSignal stopper(supervisor);
   if (!quiet)
     say_what_is_coming(session, *plan, expected_ns);
-  return lead(world, session, options, *plan, supervisor, progress);
+  return lead(world, session, job, *plan, supervisor, progress);
 }
 
 } // namespace
+
+int run_job(const World& world, Session& session, const Job& job) {
+  launch::SupervisorOptions how;
+  how.program = session.worker;
+  how.cpus_of_rank = session.cpus_of_rank;
+  how.seats_per_worker = *job.options.seats_per_worker;
+  try {
+    return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))
+                                      : follow(session, std::move(how));
+  } catch (const std::exception& error) {
+    // Leaving in order would wait for supervisors that wait for us.
+    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+    session.fleet->abort(base::k_exit_internal);
+    throw; // g++ does not see that abort() never returns
+  }
+}
 
 int run_command(const World& world, RunOptions options) {
   Session session;
@@ -249,19 +278,8 @@ int run_command(const World& world, RunOptions options) {
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
-  launch::SupervisorOptions how;
-  how.program = session.worker;
-  how.cpus_of_rank = session.cpus_of_rank;
-  how.seats_per_worker = *options.seats_per_worker;
-  try {
-    return leader ? plan_and_lead(world, session, options, std::move(how))
-                  : follow(session, std::move(how));
-  } catch (const std::exception& error) {
-    // Leaving in order would wait for supervisors that wait for us.
-    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
-    session.fleet->abort(base::k_exit_internal);
-    throw; // g++ does not see that abort() never returns
-  }
+  auto plan = [&] { return workload::make_plan(make_request(options, session, world)); };
+  return run_job(world, session, {options, plan, std::nullopt, true});
 }
 
 } // namespace ncclprobe::cli

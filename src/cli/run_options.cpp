@@ -50,45 +50,8 @@ auto checked(std::string option, Parse parse) {
   };
 }
 
-template <typename T>
-Result<void> parse_names(const std::string& text, std::string_view what,
-                         std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    NCCLPROBE_TRY_ASSIGN(const T value,
-                         model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
-  return {};
-}
-
 constexpr int k_most = 1'000'000;
 constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
-
-// A list of whole numbers, repeated ones once.
-template <typename T>
-Result<void> parse_numbers(const std::string& text, T least, T most,
-                           std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    T value{};
-    auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
-    if (error != std::errc{} || end != text.data() + comma || value < least || value > most)
-      return fail(Errc::invalid_argument, "'{}' is not a whole number from {} to {}",
-                  text.substr(at, comma - at), least, most);
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
-  return {};
-}
 
 // Options of `run` and `plan`: the same, declared once.
 void declare(CLI::App& app, RunOptions& options) {

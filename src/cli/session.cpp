@@ -114,10 +114,12 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
                        launch::choose_backend(options.backend.value_or("auto"), session.hosts));
   // `mpirun -np 1` means one rank; without mpirun one supervisor drives them all.
   std::optional<int> ranks = options.ranks;
-  if (!ranks && started_by_launcher(world) && session.fleet->size() == 1)
+  bool whole_hosts = session.seating.share == launch::Seating::Share::all_gpus;
+  if (!ranks && started_by_launcher(world) && session.fleet->size() == 1 && !whole_hosts)
     ranks = 1;
-  NCCLPROBE_TRY_ASSIGN(session.layout, launch::make_layout(session.reports, session.hosts,
-                                                           session.backend.name, ranks));
+  NCCLPROBE_TRY_ASSIGN(session.layout,
+                       launch::make_layout(session.reports, session.hosts, session.backend.name,
+                                           ranks, session.seating));
   if (session.backend.name == "nvidia" && !bound_by_user(world))
     session.cpus_of_rank = cpus_near_gpus(session.layout, session.hosts, session.fleet->rank());
   return {};

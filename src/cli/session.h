@@ -44,6 +44,7 @@ cpus_near_gpus(const launch::Layout& layout, const std::vector<model::Host>& hos
 // What is known before the first trial: who takes part, on what, with which backend. The same on
 // all supervisors.
 struct Session {
+  launch::Seating seating; // set before it is opened
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports;
   std::vector<model::Host> hosts;

@@ -189,3 +189,43 @@ TEST_CASE("plan, report and --version are commands of their own") {
         3);
   CHECK(std::holds_alternative<VersionCommand>(parse({"--version"})));
 }
+
+namespace {
+
+P2pOptions p2p_options(std::vector<std::string> words) {
+  words.insert(words.begin(), "p2p");
+  Command command = parse(std::move(words));
+  REQUIRE(std::holds_alternative<P2pCommand>(command));
+  return std::get<P2pCommand>(command).options;
+}
+
+} // namespace
+
+TEST_CASE("options of p2p are read, and nothing said means nothing set") {
+  P2pOptions none = p2p_options({});
+  CHECK_FALSE(none.methods);
+  CHECK_FALSE(none.mode);
+  CHECK_FALSE(none.format);
+  CHECK(none.repeats == 1);
+
+  P2pOptions all = p2p_options({"--methods", "ce,latency,ce", "--directions", "bi,all", "--sizes",
+                                "1M,2M", "--devices", "3,1", "--mode", "ipc", "--format", "json",
+                                "--repeat", "2", "--cell-timeout", "5s"});
+  CHECK(all.methods == std::vector{workload::P2pMethod::ce, workload::P2pMethod::latency});
+  CHECK(all.directions == std::vector{workload::P2pDirection::bi, workload::P2pDirection::all});
+  CHECK(all.sizes == std::vector<std::uint64_t>{1 << 20, 2 << 20});
+  CHECK(all.devices == std::vector{3, 1});
+  CHECK(all.mode == workload::P2pMode::ipc);
+  CHECK(all.format == analysis::Format::json);
+  CHECK(all.cell_deadline_ns == 5'000'000'000);
+}
+
+TEST_CASE("what p2p does not know ends with exit code 2") {
+  CHECK(exit_code({"p2p", "--methods", "teleport"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--directions", "together"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--devices", "-1"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--mode", "both"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--sizes", "0x"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--format", "xml"}) == base::k_exit_usage);
+  CHECK(exit_code({"p2p", "--help"}) == base::k_exit_ok);
+}

@@ -154,3 +154,38 @@ TEST_CASE("more ranks than GPUs names the ranks without") {
   CHECK(launch::make_layout(ranks_on({"a", "a"}), {host_with(2)}, "nvidia", 4).error().code ==
         base::Errc::invalid_argument);
 }
+
+TEST_CASE(
+    "a supervisor that is alone on its host may drive all GPUs of it, or those that are named") {
+  launch::Seating seating{launch::Seating::Share::all_gpus, {}};
+
+  auto layout = launch::make_layout(ranks_on({"a", "b"}), {host_with(2), host_with(3)}, "nvidia",
+                                    {}, seating);
+
+  REQUIRE(layout.has_value());
+  CHECK(layout->host_of_rank() == std::vector<int>{0, 0, 1, 1, 1});
+  CHECK(layout->seats[4].supervisor == 1);
+  CHECK(layout->seats[4].device == 2);
+
+  seating.devices = {2, 0};
+  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, seating);
+  REQUIRE(layout.has_value());
+  CHECK(layout->ranks() == 2);
+  CHECK(layout->seats[0].device == 2);
+  CHECK(layout->seats[1].device == 0);
+
+  seating.devices = {3};
+  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, seating);
+  REQUIRE_FALSE(layout.has_value());
+  CHECK_THAT(layout.error().message, ContainsSubstring("have no GPU"));
+}
+
+TEST_CASE("supervisors that share a host have a GPU each, whatever they may drive") {
+  launch::Seating seating{launch::Seating::Share::all_gpus, {}};
+
+  auto layout = launch::make_layout(ranks_on({"a", "a"}), {host_with(4)}, "nvidia", {}, seating);
+
+  REQUIRE(layout.has_value());
+  CHECK(layout->ranks() == 2);
+  CHECK(layout->seats[1].supervisor == 1);
+}

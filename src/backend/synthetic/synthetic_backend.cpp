@@ -43,6 +43,7 @@ public:
   }
   void read(std::uint64_t, std::span<std::byte>) override { refuse(); }
   void write(std::uint64_t, std::span<const std::byte>) override {}
+  std::string share() override { return std::to_string(device_); }
 
 private:
   [[noreturn]] static void refuse() {
@@ -169,6 +170,10 @@ public:
   }
   std::unique_ptr<Buffer> allocate_on_host(std::uint64_t bytes, model::Memory) override {
     return std::make_unique<SyntheticBuffer>(bytes, index_, true);
+  }
+  std::unique_ptr<Buffer> allocate_shared(std::uint64_t bytes) override { return allocate(bytes); }
+  std::unique_ptr<Buffer> map_shared(const std::string& handle, std::uint64_t bytes) override {
+    return std::make_unique<SyntheticBuffer>(bytes, std::stoi(handle));
   }
   std::unique_ptr<Stream> open_stream(int) override {
     return std::make_unique<SyntheticStream>(world_);

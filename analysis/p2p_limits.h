@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+#include "workload/p2p_label.h"
+
+#include <optional>
+#include <string>
+
+namespace ncclprobe::analysis {
+
+// The most that a link can carry one way, by what the run's header tells of the machine, and which
+// pairs it compares with.
+struct P2pLimit {
+  std::optional<double> gb_per_s;
+  std::string derivation; // "18 NVLinks x 25 GB/s", or why it is unknown
+  std::string link_class; // pairs of one class should be equally fast: "NV18", "PIX", "host"
+};
+
+P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer);
+
+// A figure may be above a limit by so much: clocks and counted bytes are not that exact.
+inline constexpr double k_limit_tolerance = 0.02;
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/normality.h"
+#include "analysis/p2p_matrix.h"
+
+namespace ncclprobe::analysis {
+
+// Is a matrix normal for the node it was measured on? By its median; single pairs that are slower
+// are outliers.
+struct P2pVerdict {
+  NormalityVerdict verdict;
+  std::string text; // one line
+};
+
+// Nothing for what has no reference (latency, all at once, messages), on other hardware than GPUs,
+// and where the GPUs of the hosts are not alike.
+std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix& matrix);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/p2p_command.h"
+
+#include "cli/command_end.h"
+#include "cli/default_job.h"
+#include "cli/run_command.h"
+#include "workload/p2p_plan.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::Result;
+using workload::P2pMode;
+
+// What sessions and runs want to know.
+RunOptions run_options_of(const P2pOptions& options) {
+  RunOptions run;
+  run.backend = options.backend;
+  run.ranks = options.ranks;
+  run.repeats = options.repeats;
+  run.seed = options.seed;
+  run.libraries = options.libraries;
+  run.output = options.output;
+  run.verbosity = options.verbosity;
+  run.prepare = "off";
+  run.no_sweep = true;
+  return run;
+}
+
+// Direct is possible if each host's ranks belong to one supervisor.
+Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
+  std::set<std::pair<int, int>> pairs; // of host and supervisor
+  std::set<int> hosts;
+  for (const launch::RankSeat& seat : session.layout.seats) {
+    pairs.insert({seat.host, seat.supervisor});
+    hosts.insert(seat.host);
+  }
+  bool possible = pairs.size() == hosts.size();
+  // Processes on the CPU reach each other by messages in either mode.
+  if (session.backend.name == "host")
+    return P2pMode::direct;
+  if (options.mode == P2pMode::direct && !possible)
+    return base::fail(Error{Errc::mismatch,
+                            "--mode direct: several processes were started on one host, and one "
+                            "has to drive all its GPUs",
+                            "start one a host (mpirun --map-by ppr:1:node), or use --mode ipc"});
+  return options.mode.value_or(possible ? P2pMode::direct : P2pMode::ipc);
+}
+
+workload::P2pRequest request_of(const P2pOptions& options, const Session& session, P2pMode mode,
+                                std::uint64_t seed) {
+  workload::P2pRequest request;
+  request.backend = session.backend.name;
+  request.host_of_rank = session.layout.host_of_rank();
+  request.mode = mode;
+  if (options.methods)
+    request.methods = *options.methods;
+  if (options.directions)
+    request.directions = *options.directions;
+  if (options.sizes)
+    request.sizes = *options.sizes;
+  request.repeats = options.repeats;
+  request.seed = seed;
+  request.libraries = options.libraries;
+  request.cell_deadline_ns = options.cell_deadline_ns;
+  request.startup_deadline_ns = options.startup_deadline_ns;
+  if (session.backend.name == "nvidia")
+    for (const launch::RankSeat& seat : session.layout.seats) {
+      const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
+      std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;
+      request.memory_bytes = std::min(request.memory_bytes.value_or(free_bytes), free_bytes);
+    }
+  return request;
+}
+
+} // namespace
+
+int p2p_command(const World& world, const P2pOptions& options) {
+  RunOptions run = run_options_of(options);
+  Session session;
+  session.seating.share = launch::Seating::Share::all_gpus;
+  session.seating.devices = options.devices.value_or(std::vector<int>{});
+  Result<void> opened = open_session(world, run, session);
+  bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
+  if (!opened)
+    return leader ? give_up(opened.error()) : exit_code_of(opened.error());
+  Result<P2pMode> mode = choose_mode(options, session); // the same everywhere
+  if (!mode)
+    return leader ? give_up(mode.error()) : exit_code_of(mode.error());
+  bool one_process = *mode == P2pMode::direct && session.backend.name != "host";
+  run.seats_per_worker = one_process ? session.layout.ranks() : 1;
+  fill_defaults(run, session.backend.name, session.hosts);
+  Job job;
+  job.options = run;
+  job.format = options.format;
+  job.can_be_resumed = false;
+  job.plan = [&] {
+    return workload::make_p2p_plan(request_of(options, session, *mode, *run.seed));
+  };
+  return run_job(world, session, job);
+}
+
+} // namespace ncclprobe::cli

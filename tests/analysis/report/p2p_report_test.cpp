@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/p2p_runs.h"
+#include "analysis/report/report.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using support::check_golden;
+using enum workload::P2pMethod;
+using workload::P2pLabel;
+using workload::P2pTransfer;
+
+namespace {
+
+// A slow pair, a figure that cannot be, a cell that was skipped, one with wrong data.
+model::Run run_with_everything() {
+  auto rates = [](const P2pLabel& label, const P2pTransfer& way) {
+    if (label.method == latency)
+      return way.from == way.to ? 312.0 : way.to.host ? 1650.0 : 690.0 + 4 * way.to.rank;
+    if (label.method == host)
+      return 55.4;
+    bool slow = way.from.rank == 1 && way.to.rank == 3;
+    bool impossible =
+        label.direction == workload::P2pDirection::uni && way.from.rank == 3 && way.to.rank == 0;
+    return slow ? 310.0 : impossible ? 471.0 : 386.5 + way.from.rank;
+  };
+  model::Run run = analysis_test::make_p2p_run(4, {ce, latency, host}, rates);
+  model::TrialRecord& trial = run.trials.front();
+  trial.cells[1] = {{model::OutcomeKind::skipped, "planted: no direct path", {0}}, {}, {}, {}};
+  trial.cells[2].outcome = {
+      model::OutcomeKind::wrong_data, "1 of 67108864 elements are wrong", {3}};
+  trial.cells[2].check.wrong = 1;
+  trial.cells[2].check.first_wrong = "rank 3 element 17: bits 0x1 instead of 0x2 (2)";
+  trial.outcome = trial.cells[2].outcome;
+  return run;
+}
+
+} // namespace
+
+TEST_CASE("the report of P2P matrices reads as agreed") {
+  check_golden("report-p2p.txt", render_report(run_with_everything(), Format::table));
+  check_golden("report-p2p.csv", render_report(run_with_everything(), Format::csv));
+}
+
+TEST_CASE("the JSON of P2P matrices holds every cell with its unit, limit and share") {
+  auto json = nlohmann::json::parse(render_report(run_with_everything(), Format::json));
+
+  CHECK(json["schema"] == "ncclprobe.p2p");
+  CHECK(json["synthetic"] == false);
+  const auto& matrix = json["matrices"][0];
+  CHECK(matrix["method"] == "ce");
+  CHECK(matrix["size_bytes"] == 512 << 20);
+  REQUIRE(matrix["cells"].size() == 12);
+  const auto& first = matrix["cells"][0];
+  CHECK(first["from"] == "0");
+  CHECK(first["to"] == "1");
+  CHECK(first["one_way"]["gb_per_s"].get<double>() == Approx(386.5).epsilon(1e-6));
+  CHECK(first["one_way"]["limit_gb_per_s"] == 450);
+  CHECK(first["one_way"]["share_of_limit"].get<double>() == Approx(386.5 / 450).epsilon(1e-6));
+  CHECK(matrix["cells"][1]["one_way"].is_null());
+  CHECK(matrix["cells"][1]["reason"] == "planted: no direct path");
+  CHECK(matrix["cells"][2]["data"] == "wrong");
+  CHECK(json["beyond_limits"].size() == 1);
+}
+
+TEST_CASE("synthetic matrices say so in every view") {
+  model::Run run = run_with_everything();
+  run.header.synthetic = true;
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("SYNTHETIC NUMBERS"));
+  CHECK_THAT(text, ContainsSubstring("one way, 512M, GB/s [SYNTHETIC]"));
+  CHECK_THAT(render_report(run, Format::csv), ContainsSubstring("\r\ntrue,"));
+  CHECK(nlohmann::json::parse(render_report(run, Format::json))["synthetic"] == true);
+}
