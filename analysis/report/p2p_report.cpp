@@ -244,8 +244,9 @@ std::string render_p2p_table(const model::Run& run) {
   out += render_findings(matrices);
   if (std::string problems = render_problems(run); !problems.empty())
     out += "\n" + problems;
-  out += "\n" + paragraph("Rows are from, columns to; numbers are ranks. ",
-                          "A percentage is the share of what the link carries, ! more than that, * "
+  out += "\n" + paragraph("",
+                          "Rows are from, columns to; numbers are ranks. A percentage is the share "
+                          "of what the link carries, ! more than that, * "
                           "slower than others of its kind. Both ways: the sum. Latency: the row's "
                           "GPU reads the column's memory.",
                           2);

@@ -84,9 +84,12 @@ class P2p(ProgramTest):
         self.assertEqual({row["gb_per_s"] for row in self.report()}, {""})
 
     def test_fresh_processes_are_pooled(self):
-        self.measure("p2p", "--backend", "host", "--methods", "sendrecv", "--directions", "uni", "--sizes", "4K", "--repeat", "2")
+        done = self.measure("p2p", "--backend", "host", "--methods", "sendrecv", "--directions", "uni", "--sizes", "4K",
+                            "--repeat", "2")
 
-        self.assertEqual({row["batches"] for row in self.report()}, {"10"})
+        self.assertIn("Trials       2: all ok", done.stdout)
+        for row in self.report():
+            self.assertIn(int(row["batches"]), range(2, 11))  # fewer where the time box ends a cell
 
 
 if __name__ == "__main__":
