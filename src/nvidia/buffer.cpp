@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "nvidia/cuda_error.h"
+#include "nvidia/near_cpus.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +80,7 @@ GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::
   if (size_bytes == 0)
     return;
   gpu_->use();
+  NearCpus near(pci_bus_id(gpu_->index()));
   if (home_ == Home::pinned)
     memory_ = {static_cast<std::byte*>(allocate_pinned_memory(size_bytes)), PinnedMemoryDeleter{}};
   else

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <sched.h>
+#include <string>
+
+namespace ncclprobe::nvidia {
+
+// While it lives, the calling thread runs on the CPUs near a PCI device, as far as it may: memory
+// of the host that it takes then lies on the device's NUMA node. Where Linux does not tell the
+// node, as in many virtual machines, nothing changes.
+class NearCpus {
+public:
+  explicit NearCpus(const std::string& pci_bus_id, const std::string& sysfs = "/sys");
+  ~NearCpus();
+  NearCpus(const NearCpus&) = delete;
+  NearCpus& operator=(const NearCpus&) = delete;
+
+private:
+  std::optional<cpu_set_t> before_; // if it was changed
+};
+
+} // namespace ncclprobe::nvidia
