@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 
 namespace ncclprobe::topology {
@@ -29,6 +30,11 @@ using Topology = std::unique_ptr<struct ::hwloc_topology, Destroy>;
 
 // Not loaded yet; keeps PCI devices, and bridges that lead to some.
 Topology new_topology() {
+  // Its plugins would load the libraries before a topology can say that it wants none of them.
+  ::setenv("HWLOC_PLUGINS_BLACKLIST",
+           "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,"
+           "hwloc_levelzero.so",
+           0);
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0)
     return nullptr;
@@ -239,11 +245,31 @@ private:
 
 } // namespace
 
-Result<Host> hwloc_topology() {
+namespace {
+
+Result<Topology> loaded_topology() {
   Topology topology = new_topology();
   if (!topology || hwloc_topology_load(topology.get()) != 0)
     return base::fail(base::Errc::failed, "hwloc cannot describe this host");
+  return topology;
+}
+
+} // namespace
+
+Result<Host> hwloc_topology() {
+  NCCLPROBE_TRY_ASSIGN(Topology topology, loaded_topology());
   return Translation(topology.get()).host();
+}
+
+Result<std::string> hwloc_xml() {
+  NCCLPROBE_TRY_ASSIGN(Topology topology, loaded_topology());
+  char* buffer = nullptr;
+  int bytes = 0; // with the zero at its end
+  if (hwloc_topology_export_xmlbuffer(topology.get(), &buffer, &bytes, 0) != 0)
+    return base::fail(base::Errc::failed, "hwloc cannot write what it sees");
+  std::string xml(buffer, static_cast<std::size_t>(std::max(bytes - 1, 0)));
+  hwloc_free_xmlbuffer(topology.get(), buffer);
+  return xml;
 }
 
 Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {

@@ -16,6 +16,9 @@ namespace ncclprobe::topology {
 // into this process. Errors: failed, if hwloc cannot look.
 base::Result<Host> hwloc_topology();
 
+// The same as a file that `lstopo file.xml` would write. Errors: failed.
+base::Result<std::string> hwloc_xml();
+
 // A file that `lstopo file.xml` wrote, of hwloc 1 or 2. Errors: invalid_argument with the file and,
 // for what is no XML, the line (hwloc itself does not tell any).
 base::Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "model/trial.h"
+#include "topology/machine.h"
 
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,9 @@ struct Host {
   std::vector<Library> libraries;
   std::string worker_version; // ncclprobe version, build options, architectures
   std::string nvidia_problem; // why the nvidia backend cannot be used; empty if it can
+  // GPUs there are numbered as nvidia-smi does it; the bus id leads from one list to the other.
+  topology::Host topology;
+  std::vector<std::string> contradictions; // where the sources of the topology disagree
   bool operator==(const Host&) const = default;
 
   const Library* library(std::string_view name) const {

@@ -4,6 +4,7 @@
 #include "model/json.h"
 
 #include "base/json_optional.h"
+#include "topology/machine_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -168,8 +169,10 @@ CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
 CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
       multiprocessors, nvlinks, compute_mode)
-CODEC(EXPORTED, Host, hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus,
-      libraries, worker_version, nvidia_problem)
+GROWN_CODEC(EXPORTED, Host,
+            (hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus, libraries,
+             worker_version, nvidia_problem),
+            (topology, contradictions))
 CODEC(EXPORTED, RankPlace, rank, host, device)
 GROWN_CODEC(EXPORTED, RunHeader,
             (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,

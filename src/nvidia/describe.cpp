@@ -3,11 +3,13 @@
 
 #include "nvidia/cublaslt_library.h"
 #include "nvidia/cuda_error.h"
+#include "nvidia/cuda_topology.h"
 #include "nvidia/cupti_library.h"
 #include "nvidia/factory.h"
 #include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
+#include "nvidia/nvml_topology.h"
 
 #include <array>
 #include <dlfcn.h>
@@ -129,13 +131,16 @@ void describe_gpus(model::Host& host, const NvmlLibrary* nvml) {
     host.gpus.push_back(describe_gpu(index, nvml));
 }
 
-void describe_all(model::Host& host, const backend::Options& options) {
+void describe_all(model::Host& host, const backend::Options& options,
+                  std::vector<topology::Host>& sources) {
   std::optional<NvmlLibrary> nvml;
   model::Library nvml_entry = describe_library("nvml", [&](model::Library& library) {
     nvml.emplace(options);
     take(*nvml, library);
   });
   const NvmlLibrary* known = nvml ? &*nvml : nullptr;
+  if (known != nullptr)
+    sources.push_back(nvml_topology(*known));
   host.libraries.push_back(describe_library(
       "cuda_driver", [&](model::Library& library) { describe_driver(known, library); }));
   host.libraries.push_back(describe_library("cuda_runtime", describe_runtime));
@@ -152,17 +157,20 @@ void describe_all(model::Host& host, const backend::Options& options) {
       "cublaslt", [&](model::Library& library) { take(CublasLtLibrary(options), library); }));
 
   describe_gpus(host, known);
+  sources.push_back(cuda_topology());
   host.nvidia_problem = !nccl_entry.problem.empty() ? nccl_entry.problem : too_old_for_build(host);
 }
 
 } // namespace
 
-void describe(model::Host& host, const backend::Options& options) {
+std::vector<topology::Host> describe(model::Host& host, const backend::Options& options) {
+  std::vector<topology::Host> sources;
   try {
-    describe_all(host, options);
+    describe_all(host, options, sources);
   } catch (const std::exception& error) {
     host.nvidia_problem = error.what();
   }
+  return sources;
 }
 
 } // namespace ncclprobe::nvidia

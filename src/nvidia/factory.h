@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 // The NVIDIA backend as the rest of the program sees it: no CUDA type, no vendor header. Where it
 // is not built, factory_not_built.cpp implements the same functions.
@@ -17,8 +18,9 @@ namespace ncclprobe::nvidia {
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options);
 
 // Fills in this host's GPUs, the versions and paths of NVIDIA's libraries, and, if the backend
-// cannot be used here, why. Of the options, `libraries` and `environment` matter. Never throws.
-void describe(model::Host& host, const backend::Options& options = {});
+// cannot be used here, why. Returns what NVML and CUDA say of the topology, in this order. Of the
+// options, `libraries` and `environment` matter. Never throws.
+std::vector<topology::Host> describe(model::Host& host, const backend::Options& options = {});
 
 // Fills in the health of this host's GPUs, or why it cannot be had. Reads only. Never throws.
 void examine_health(model::Survey& survey, const backend::Options& options = {});

@@ -18,8 +18,9 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options&) {
                                     "reconfigure with -DNCCLPROBE_NVIDIA=ON"});
 }
 
-void describe(model::Host& host, const backend::Options&) {
+std::vector<topology::Host> describe(model::Host& host, const backend::Options&) {
   host.nvidia_problem = k_not_built;
+  return {};
 }
 
 void examine_health(model::Survey& survey, const backend::Options&) {

@@ -7,6 +7,9 @@
 #include "base/version.h"
 #include "host/host_backend.h"
 #include "nvidia/factory.h"
+#include "topology/hwloc_source.h"
+#include "topology/merge.h"
+#include "topology/sysfs_source.h"
 
 #include <sched.h>
 #include <sys/utsname.h>
@@ -54,10 +57,17 @@ model::Host take_inventory(const backend::Options& options, Gpus gpus) {
   host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}",
                                     base::version_and_build(), nvidia::build_description());
   host::describe(host);
+  std::vector<topology::Host> sources;
   if (gpus == Gpus::look)
-    nvidia::describe(host, options);
+    sources = nvidia::describe(host, options);
   else
     host.nvidia_problem = "not looked at";
+  sources.push_back(topology::sysfs_topology());
+  if (auto hwloc = topology::hwloc_topology())
+    sources.push_back(std::move(*hwloc));
+  topology::Merged merged = topology::merge_sources(sources);
+  host.topology = std::move(merged.host);
+  host.contradictions = std::move(merged.contradictions);
   return host;
 }
 

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "model/inventory.h"
+
+#include "model/json.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+
+TEST_CASE("a host's topology goes through JSON with its sources") {
+  model::Host host;
+  host.hostname = "box";
+  topology::Gpu gpu;
+  gpu.bus_id = {std::string("0000:1b:00.0"), topology::Source::nvml};
+  gpu.nvlinks = {std::vector<topology::NvLink>(18), topology::Source::nvml};
+  host.topology.gpus = {gpu};
+  host.contradictions = {"two sources disagree"};
+
+  auto read = model::parse_json<model::Host>(model::write_json(host));
+
+  REQUIRE(read);
+  CHECK(*read == host);
+}
+
+TEST_CASE("a host of which nothing is known writes no topology, as before there was any") {
+  std::string text = model::write_json(model::Host{});
+
+  CHECK(text.find("topology") == std::string::npos);
+  auto read = model::parse_json<model::Host>(text);
+  REQUIRE(read);
+  CHECK(*read == model::Host{});
+}

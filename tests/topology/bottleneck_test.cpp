@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "knowledge/gpu_models.h"
+#include "support/catch.h"
+#include "topology/bottleneck.h"
+#include "topology/machine_builder.h"
+
+#include <fmt/format.h>
+
+using namespace ncclprobe;
+using namespace ncclprobe::topology;
+using ncclprobe::topology_test::HostBuilder;
+
+namespace {
+
+const double k_gen4_x16 = knowledge::pcie_gb_per_s(4, 16).value();
+
+Approx about(double value) {
+  return Approx(value).epsilon(1e-9);
+}
+
+double busbw(const Machine& machine, Traffic traffic) {
+  return bottleneck(machine, rank_per_gpu(machine), traffic).busbw_gb_per_s.value_or(-1);
+}
+
+// Two GPUs under each of two switches, each switch on a CPU of its own.
+Host two_switches(const std::string& name) {
+  HostBuilder builder(name);
+  int left = builder.pci_switch("0000:10:00.0", 0);
+  builder.gpu("0000:11:00.0", left, 0).gpu("0000:12:00.0", left, 0);
+  int right = builder.pci_switch("0000:80:00.0", 1);
+  builder.gpu("0000:81:00.0", right, 1).gpu("0000:82:00.0", right, 1);
+  return builder.host();
+}
+
+Host eight_behind_switches(const std::string& name) {
+  HostBuilder builder(name);
+  for (int i = 0; i < 8; ++i) {
+    std::string bus = fmt::format("0000:{}1:00.0", i);
+    int bridge = builder.pci_switch(fmt::format("0000:{}0:00.0", i), i / 4);
+    builder.gpu(bus, bridge, i / 4);
+    builder.nic(fmt::format("mlx5_{}", i), fmt::format("0000:{}2:00.0", i), bridge, i / 4, 200);
+  }
+  return builder.to_switches(18).host();
+}
+
+} // namespace
+
+TEST_CASE("behind NVSwitches every collective is limited by one GPU's links") {
+  Machine machine{{eight_behind_switches("a")}};
+
+  for (Traffic traffic : {Traffic::ring, Traffic::broadcast, Traffic::reduce, Traffic::all_to_all,
+                          Traffic::scatter, Traffic::send_recv})
+    CHECK(busbw(machine, traffic) == about(450));
+  CHECK(busbw(machine, Traffic::gather) == about(450)); // into the root
+  Bottleneck ring = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+  REQUIRE(ring.links.size() == 1);
+  CHECK_THAT(ring.links[0], ContainsSubstring("NVSwitch: 18 NVLinks"));
+  CHECK(ring.in_switch_gb_per_s.value_or(-1) == about(450.0 * 14 / 9));
+}
+
+TEST_CASE("a GPU with links down is the bottleneck") {
+  Host host = eight_behind_switches("a");
+  host.gpus[5].nvlinks->resize(12);
+  Machine machine{{host}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(300));
+  CHECK(found.links == std::vector<std::string>{"GPU 5 to NVSwitch: 12 NVLinks"});
+  CHECK(busbw(machine, Traffic::all_to_all) == about(300));
+}
+
+TEST_CASE("over PCIe rings cross the switches' uplinks once, and all-to-all four times") {
+  Machine machine{{two_switches("a")}};
+
+  CHECK(busbw(machine, Traffic::ring) == about(k_gen4_x16));
+  // Out of either pair 2 x 2 blocks of S/4 leave: S through one link, and busbw is 3/4 S/t.
+  CHECK(busbw(machine, Traffic::all_to_all) == about(k_gen4_x16 * 3 / 4));
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::all_to_all);
+  REQUIRE(found.links.size() == 1);
+  CHECK_THAT(found.links[0],
+             ContainsSubstring("0000:10:00.0") || ContainsSubstring("0000:80:00.0"));
+  CHECK(busbw(machine, Traffic::gather) == about(k_gen4_x16));
+}
+
+TEST_CASE("ranks in an order that crosses the switch each time halve the neighbour ring") {
+  Machine machine{{two_switches("a")}};
+  std::vector<RankGpu> crossing{{0, 0}, {0, 2}, {0, 1}, {0, 3}};
+
+  CHECK(busbw(machine, Traffic::send_recv) == about(k_gen4_x16));
+  CHECK(bottleneck(machine, crossing, Traffic::send_recv).busbw_gb_per_s.value_or(-1) ==
+        about(k_gen4_x16 / 2));
+  CHECK(bottleneck(machine, crossing, Traffic::ring).busbw_gb_per_s.value_or(-1) ==
+        about(k_gen4_x16));
+}
+
+TEST_CASE("bridged pairs meet over PCIe, so PCIe limits all four") {
+  HostBuilder builder("a");
+  for (int i = 0; i < 4; ++i)
+    builder.gpu(fmt::format("0000:{}1:00.0", i), -1, 0);
+  Machine machine{{builder.between(0, 1, 4).between(2, 3, 4).host()}};
+  std::vector<RankGpu> pair{{0, 0}, {0, 1}};
+
+  CHECK(bottleneck(machine, pair, Traffic::ring).busbw_gb_per_s.value_or(-1) == about(100));
+  CHECK(busbw(machine, Traffic::ring) == about(2 * k_gen4_x16)); // two links out of a pair
+}
+
+TEST_CASE("in a mesh each GPU's links together limit the rings") {
+  HostBuilder builder("a");
+  for (int i = 0; i < 4; ++i)
+    builder.gpu(fmt::format("0000:{}1:00.0", i), -1, 0, "7.0");
+  for (int i = 0; i < 4; ++i)
+    for (int j = i + 1; j < 4; ++j)
+      builder.between(i, j, j - i == 2 ? 2 : 1);
+  Machine machine{{builder.host()}};
+
+  CHECK(busbw(machine, Traffic::ring) == about(100)); // 1 + 2 + 1 links
+  CHECK_FALSE(bottleneck(machine, rank_per_gpu(machine), Traffic::ring).in_switch_gb_per_s);
+}
+
+TEST_CASE("between hosts the NICs limit, as far as the GPUs reach them") {
+  Machine machine{{eight_behind_switches("a"), eight_behind_switches("b")}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(8 * 25));
+  REQUIRE(found.links.size() == 8);
+  CHECK_THAT(found.links[0], ContainsSubstring("network port mlx5_0 of host"));
+  CHECK_FALSE(found.in_switch_gb_per_s);
+}
+
+TEST_CASE("a link of unknown rate limits nothing, and is named") {
+  Host host = two_switches("a");
+  for (PciDevice& device : host.pci)
+    if (device.kind == PciKind::bridge)
+      device.gt_per_s = device.gt_per_s_max = {};
+  Machine machine{{host}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::all_to_all);
+
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(k_gen4_x16)); // out of each GPU
+  CHECK(found.unknown ==
+        std::vector<std::string>{"PCIe link of 0000:10:00.0", "PCIe link of 0000:80:00.0"});
+  for (PciDevice& device : host.pci)
+    device.gt_per_s = device.gt_per_s_max = {};
+  Bottleneck nothing = bottleneck({{host}}, rank_per_gpu(machine), Traffic::ring);
+  CHECK_FALSE(nothing.busbw_gb_per_s);
+  CHECK_THAT(nothing.derivation, ContainsSubstring("no link on the way has a known rate"));
+}
+
+TEST_CASE("one rank has no bottleneck") {
+  Machine machine{{two_switches("a")}};
+
+  CHECK_FALSE(bottleneck(machine, {{0, 0}}, Traffic::ring).busbw_gb_per_s);
+}

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/catch.h"
+#include "topology/example_machines.h"
+#include "topology/findings.h"
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::topology;
+
+namespace {
+
+Host example() {
+  Host host = topology_test::full_machine().hosts.at(0);
+  for (Gpu& gpu : host.gpus) { // nothing to say of it
+    gpu.pcie.generation_now = gpu.pcie.generation_slot_max;
+    gpu.pcie.width_now = gpu.pcie.width_slot_max;
+    gpu.ecc_pending = gpu.ecc_now;
+  }
+  return host;
+}
+
+bool says(const std::vector<Finding>& all, FindingKind kind, const std::string& words) {
+  return std::ranges::any_of(all, [&](const Finding& finding) {
+    return finding.kind == kind && finding.text.find(words) != std::string::npos;
+  });
+}
+
+} // namespace
+
+TEST_CASE("a machine of which everything is known and well has no findings") {
+  for (Load load : {Load::idle, Load::busy})
+    for (const Finding& finding : findings(example(), load))
+      FAIL(finding.text);
+}
+
+TEST_CASE("a slow PCIe link of an idle GPU is a remark, under load it is a fault") {
+  Host host = example();
+  host.gpus[1].pcie.generation_now = {1, Source::nvml};
+
+  CHECK(says(findings(host, Load::idle), FindingKind::remark,
+             "GPU 1: PCIe generation 1 of 4 now: idle"));
+  CHECK_FALSE(says(findings(host, Load::idle), FindingKind::degraded, ""));
+  CHECK(says(findings(host, Load::busy), FindingKind::degraded, "GPU 1: PCIe generation 1 of 4"));
+}
+
+TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told") {
+  Host host = example();
+  host.gpus[0].pcie.width_now = {8, Source::nvml};
+  host.gpus[1].pcie.generation_slot_max = {3, Source::nvml};
+  host.gpus[1].pcie.generation_now = {3, Source::nvml};
+
+  std::vector<Finding> found = findings(host, Load::idle);
+
+  CHECK(says(found, FindingKind::degraded, "GPU 0: PCIe x8 of x16"));
+  CHECK(says(found, FindingKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
+}
+
+TEST_CASE("NVLinks that are down are named; a GPU without any that is up is only remarked") {
+  Host host = example();
+  NvLink up = host.gpus[0].nvlinks->front();
+  NvLink down = up;
+  down.number = {7, Source::nvml};
+  down.active = {false, Source::nvml};
+  host.gpus[0].nvlinks->push_back(down);
+  host.gpus[1].nvlinks = {std::vector<NvLink>{down}, Source::nvml};
+
+  std::vector<Finding> found = findings(host, Load::idle);
+
+  CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are down: 7"));
+  CHECK(says(found, FindingKind::remark, "GPU 1: it has NVLinks, and none is up"));
+}
+
+TEST_CASE("a fabric that is not ready is a fault") {
+  Host host = example();
+  host.gpus[0].fabric.state = {std::string("in_progress"), Source::nvml};
+  host.gpus[1].fabric.health = {std::string("bandwidth degraded"), Source::nvml};
+
+  std::vector<Finding> found = findings(host, Load::idle);
+
+  CHECK(says(found, FindingKind::degraded, "GPU 0: the NVLink fabric is not ready (in_progress)"));
+  CHECK(says(found, FindingKind::degraded, "GPU 1: NVLink fabric: bandwidth degraded"));
+}
+
+TEST_CASE("what a virtual machine hides is said once for all GPUs") {
+  Host host = example();
+  host.virtual_machine = {true, Source::sysfs};
+  host.numa.clear();
+  std::erase_if(host.pci, [](const PciDevice& device) { return device.kind == PciKind::bridge; });
+  for (PciDevice& device : host.pci)
+    device.parent = -1;
+  for (Gpu& gpu : host.gpus)
+    gpu.nvlinks = {};
+  host.nics[0].gpudirect = {};
+
+  std::vector<Finding> found = findings(host, Load::idle);
+
+  CHECK(says(found, FindingKind::unknown, "the virtual machine does not show which PCIe switches"));
+  CHECK(says(found, FindingKind::unknown, "the virtual machine does not show NUMA nodes"));
+  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: nobody told whether it has NVLinks"));
+  CHECK(says(found, FindingKind::unknown, "mlx5_0: GPUDirect is unknown"));
+}
+
+TEST_CASE("modes that will change and mixed GPUs are remarked") {
+  Host host = example();
+  host.gpus[0].ecc_pending = {false, Source::nvml};
+  host.gpus[1].mig_now = {true, Source::nvml};
+  host.gpus[1].name = {std::string("Another GPU"), Source::nvml};
+
+  std::vector<Finding> found = findings(host, Load::idle);
+
+  CHECK(says(found, FindingKind::remark, "GPU 0: ECC is on and will be off"));
+  CHECK(says(found, FindingKind::remark, "GPU 1: MIG is on"));
+  CHECK(says(found, FindingKind::remark, "Another GPU (GPU 1), Example GPU (GPU 0)"));
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/catch.h"
+#include "topology/machine_builder.h"
+#include "topology/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::topology;
+using ncclprobe::topology_test::HostBuilder;
+
+namespace {
+
+// Two GPUs and a NIC on each of two NUMA nodes of four CPUs.
+Machine two_nodes() {
+  HostBuilder builder("box");
+  builder.numa(0, 0, 4).numa(1, 4, 4);
+  for (int node = 0; node < 2; ++node) {
+    int bridge = builder.pci_switch(fmt::format("0000:{}0:00.0", node), node);
+    builder.gpu(fmt::format("0000:{}1:00.0", node), bridge, node);
+    builder.gpu(fmt::format("0000:{}2:00.0", node), bridge, node);
+    builder.nic(fmt::format("mlx5_{}", node), fmt::format("0000:{}3:00.0", node), bridge, node,
+                200);
+  }
+  return {{builder.host()}};
+}
+
+bool has_line(const std::vector<std::string>& lines, const std::string& line) {
+  return std::ranges::find(lines, line) != lines.end();
+}
+
+} // namespace
+
+TEST_CASE("each GPU gets a rank with its share of the node's CPUs and the nearest NIC") {
+  std::vector<RankPlacement> placement = propose_placement(two_nodes());
+
+  REQUIRE(placement.size() == 4);
+  CHECK(placement[0].cpus == std::vector<int>{0, 1});
+  CHECK(placement[1].cpus == std::vector<int>{2, 3});
+  CHECK(placement[2].cpus == std::vector<int>{4, 5});
+  CHECK(placement[3].numa_node == 1);
+  CHECK(placement[0].nic == 0);
+  CHECK(placement[3].nic == 1);
+  CHECK(placement[3].reason ==
+        "its GPU is on NUMA node 1, which 2 ranks share; mlx5_1 is nearest (PIX)");
+}
+
+TEST_CASE("GPUs that are equally near to several NICs are spread over them") {
+  HostBuilder builder("box");
+  builder.numa(0, 0, 8);
+  int bridge = builder.pci_switch("0000:10:00.0", 0);
+  builder.gpu("0000:11:00.0", bridge, 0).gpu("0000:12:00.0", bridge, 0);
+  builder.nic("mlx5_0", "0000:13:00.0", bridge, 0, 200);
+  builder.nic("mlx5_1", "0000:14:00.0", bridge, 0, 200);
+  Host host = builder.host();
+
+  std::vector<RankPlacement> spread = propose_placement({{host}});
+  host.nics[1].up = {false, Source::synthetic};
+  std::vector<RankPlacement> one_down = propose_placement({{host}});
+
+  CHECK(spread.at(0).nic == 0);
+  CHECK(spread.at(1).nic == 1);
+  CHECK(one_down.at(1).nic == 0);
+}
+
+TEST_CASE("the placement becomes a rank file, CPU masks and visible devices") {
+  Machine machine = two_nodes();
+
+  std::vector<std::string> lines = launch_options(machine, propose_placement(machine));
+
+  CHECK(has_line(lines, "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1,2,3"));
+  CHECK(has_line(lines, "rank 0=box slot=0,1"));
+  CHECK(has_line(lines, "rank 3=box slot=6,7"));
+  CHECK(has_line(lines, "mpirun -np 4 --mca rmaps_rank_file_physical 1 --rankfile ranks.txt ..."));
+  CHECK(has_line(lines, "srun --ntasks-per-node=4 --cpu-bind=mask_cpu:0x3,0xc,0x30,0xc0 ..."));
+}
+
+TEST_CASE("where NUMA nodes are unknown nothing is bound") {
+  Machine machine = two_nodes();
+  Host& host = machine.hosts[0];
+  host.numa.clear();
+  for (Gpu& gpu : host.gpus)
+    gpu.numa_node = {};
+  for (PciDevice& device : host.pci)
+    device.numa_node = {};
+
+  std::vector<RankPlacement> placement = propose_placement(machine);
+  std::vector<std::string> lines = launch_options(machine, placement);
+
+  CHECK(placement.at(0).cpus.empty());
+  CHECK_THAT(placement.at(0).reason, ContainsSubstring("NUMA node is unknown"));
+  CHECK(has_line(lines, "mpirun -np 4 --bind-to none ..."));
+}
+
+TEST_CASE("a machine without GPUs has nothing to place") {
+  Machine machine{{HostBuilder("box").numa(0, 0, 4).host()}};
+
+  CHECK(propose_placement(machine).empty());
+  CHECK(has_line(launch_options(machine, {}), "# no GPU: nothing to place"));
+}
+
+TEST_CASE("a rank that may only run away from its GPU is warned of, one that is free is not") {
+  Machine machine = two_nodes();
+
+  CHECK(misplaced(machine, {{0, 0, 0, {0, 1}}, {1, 0, 3, {0, 1, 2, 3, 4, 5, 6, 7}}}).empty());
+  CHECK(misplaced(machine, {{0, 0, 3, {}}}).empty());
+  std::vector<std::string> warnings = misplaced(machine, {{3, 0, 3, {0, 1}}});
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], ContainsSubstring("rank 3 drives GPU 3 (NUMA node 1, CPUs 4-7) from CPUs "
+                                            "0,1 of NUMA node 0"));
+}

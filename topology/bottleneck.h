@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// What limits a collective on a machine: the narrowest set of links that its data must cross.
+//
+// Bus bandwidth is that of nccl-tests (doc/PERFORMANCE.md there): algorithm bandwidth S/t, times
+// 2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter, all_to_all, gather and scatter,
+// 1 for broadcast, reduce and send_recv; S is the total buffer of n ranks' data where there is one.
+//
+// For every group A of the ranks, what must leave it has to fit through the links that lead out,
+// whose capacity cap(A) is a maximum flow (Ford and Fulkerson). With k ranks in A:
+//   all_reduce, all_gather, reduce_scatter by rings: every ring leaves A at least once, and busbw
+//   is
+//       what the rings carry together:                        busbw <= cap(A)
+//   broadcast (A with the root), reduce (A without it): S     busbw <= cap(A)
+//   all_to_all: k(n-k) blocks of S/n                          busbw <= cap(A) (n-1)/(k(n-k))
+//   gather (A without the root): k blocks of S/n              busbw <= cap(A) (n-1)/k
+//   scatter (A with the root): n-k blocks of S/n              busbw <= cap(A) (n-1)/(n-k)
+//   send_recv: S for each rank of A whose successor is not in it
+// The ceiling is the least over the groups that links suggest: each GPU, what NVLinks connect, all
+// below each PCI device, each host, and their complements. As any group gives a true bound, it is
+// never too low; in trees of PCIe links and with NVSwitches it is exact. Links of unknown rate
+// count as unlimited, and are named. Algorithms other than rings can pass it: trees, and switches
+// that reduce (NVLS), see `in_switch_gb_per_s`.
+namespace ncclprobe::topology {
+
+enum class Traffic { ring, broadcast, reduce, all_to_all, gather, scatter, send_recv };
+
+constexpr auto enum_names(Traffic) {
+  using enum Traffic;
+  return std::to_array<std::pair<Traffic, std::string_view>>({{ring, "ring"},
+                                                              {broadcast, "broadcast"},
+                                                              {reduce, "reduce"},
+                                                              {all_to_all, "all_to_all"},
+                                                              {gather, "gather"},
+                                                              {scatter, "scatter"},
+                                                              {send_recv, "send_recv"}});
+}
+
+// Where a rank sits.
+struct RankGpu {
+  int host = 0; // position in Machine::hosts
+  int gpu = 0;  // Gpu::index
+  bool operator==(const RankGpu&) const = default;
+};
+
+struct Bottleneck {
+  std::optional<double> busbw_gb_per_s; // nothing if no limiting link's rate is known
+  std::vector<std::string> links;       // that are full: "GPU 3 to NVSwitch: 18 NVLinks"
+  std::string derivation;               // "450 GB/s out of GPU 3"
+  std::vector<std::string> unknown;     // links that count as unlimited
+  // all_reduce by NVSwitches that reduce: each GPU sends S(1+1/n) and receives as much, so busbw <=
+  // port 2(n-1)/(n+1). Only with NVSwitches and compute capability 9.0 and up, on one host.
+  std::optional<double> in_switch_gb_per_s;
+};
+
+// `ranks` by rank; the root is rank 0. Errors: none; less than two ranks have no bottleneck.
+Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks, Traffic traffic);
+
+// One rank for each GPU, host by host.
+std::vector<RankGpu> rank_per_gpu(const Machine& machine);
+
+} // namespace ncclprobe::topology

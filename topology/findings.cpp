@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/findings.h"
+
+#include "base/number_list.h"
+#include "topology/derive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace ncclprobe::topology {
+namespace {
+
+// "GPU 3", "GPUs 0-7"
+std::string gpus_text(const std::vector<int>& gpus) {
+  return (gpus.size() == 1 ? "GPU " : "GPUs ") + base::format_number_list(gpus);
+}
+
+class Findings {
+public:
+  Findings(const Host& host, Load load) : host_(host), load_(load) {}
+
+  std::vector<Finding> take() {
+    what_is_hidden();
+    pcie_links();
+    nvlinks();
+    fabric();
+    modes();
+    nics();
+    return std::move(found_);
+  }
+
+private:
+  void add(FindingKind kind, std::string text) { found_.push_back({kind, std::move(text)}); }
+
+  // One finding for all GPUs of which the same is to be said.
+  void of_gpus(FindingKind kind, const std::function<std::string(const Gpu&)>& say) {
+    std::vector<std::pair<std::string, std::vector<int>>> said;
+    for (const Gpu& gpu : host_.gpus) {
+      std::string text = say(gpu);
+      if (text.empty())
+        continue;
+      auto same = std::ranges::find(said, text, &std::pair<std::string, std::vector<int>>::first);
+      if (same == said.end())
+        same = said.insert(said.end(), {text, {}});
+      same->second.push_back(gpu.index);
+    }
+    for (const auto& [text, gpus] : said)
+      add(kind, gpus_text(gpus) + ": " + text);
+  }
+
+  void what_is_hidden() {
+    bool vm = host_.virtual_machine.value_or(false);
+    const char* where = vm ? "the virtual machine does not show " : "no source told ";
+    bool any_bridge = std::ranges::any_of(
+        host_.pci, [](const PciDevice& device) { return device.kind == PciKind::bridge; });
+    if (!host_.gpus.empty() && !any_bridge)
+      add(FindingKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
+                                                     "hang on: shared PCIe links are unknown");
+    if (host_.numa.empty())
+      add(FindingKind::unknown, std::string(where) + "NUMA nodes");
+    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
+      return gpu.numa_node || host_.numa.empty() ? "" : std::string(where) + "its NUMA node";
+    });
+    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) -> std::string {
+      const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr;
+      if (!vm || !gpu.numa_node || !device || device->numa_node)
+        return "";
+      return fmt::format("NUMA node {} by {}, but the virtual machine's PCI devices have none: "
+                         "it may not be the machine's",
+                         *gpu.numa_node, to_string(gpu.numa_node.source));
+    });
+    of_gpus(FindingKind::unknown,
+            [](const Gpu& gpu) { return gpu.nvlinks ? "" : "nobody told whether it has NVLinks"; });
+  }
+
+  void pcie_links() {
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
+      const PcieLink& link = gpu.pcie;
+      Fact<int> width_max = link.width_slot_max;
+      width_max.fill_from(link.width_gpu_max);
+      if (link.width_now && width_max && *link.width_now < *width_max)
+        return fmt::format("PCIe x{} of x{}: a link this narrow at any load is a fault of seating, "
+                           "slot or riser",
+                           *link.width_now, *width_max);
+      if (link.width_slot_max && link.width_gpu_max && *link.width_slot_max < *link.width_gpu_max)
+        return fmt::format("the slot gives PCIe x{}, the GPU could use x{}", *link.width_slot_max,
+                           *link.width_gpu_max);
+      return "";
+    });
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
+      const PcieLink& link = gpu.pcie;
+      Fact<int> best = link.generation_slot_max;
+      best.fill_from(link.generation_gpu_max);
+      if (load_ == Load::busy && link.generation_now && best && *link.generation_now < *best)
+        return fmt::format("PCIe generation {} of {} under load", *link.generation_now, *best);
+      if (link.generation_slot_max && link.generation_gpu_max &&
+          *link.generation_slot_max < *link.generation_gpu_max)
+        return fmt::format("the slot gives PCIe generation {}, the GPU could use {}",
+                           *link.generation_slot_max, *link.generation_gpu_max);
+      return "";
+    });
+    if (load_ == Load::idle)
+      of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+        Fact<int> best = gpu.pcie.generation_slot_max;
+        best.fill_from(gpu.pcie.generation_gpu_max);
+        if (!gpu.pcie.generation_now || !best || *gpu.pcie.generation_now >= *best)
+          return "";
+        return fmt::format("PCIe generation {} of {} now: idle GPUs lower their link; look again "
+                           "under load",
+                           *gpu.pcie.generation_now, *best);
+      });
+  }
+
+  void nvlinks() {
+    of_gpus(FindingKind::degraded, [](const Gpu& gpu) -> std::string {
+      if (!gpu.nvlinks)
+        return "";
+      std::vector<int> down;
+      for (const NvLink& link : *gpu.nvlinks)
+        if (link.active && !*link.active)
+          down.push_back(link.number.value_or(0));
+      // All of them down: a GPU without a bridge, which is how many are sold.
+      if (down.empty() || down.size() == gpu.nvlinks->size())
+        return "";
+      return fmt::format("{} of {} NVLinks are down: {}", down.size(), gpu.nvlinks->size(),
+                         base::format_number_list(down));
+    });
+    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+      bool all_down = gpu.nvlinks && !gpu.nvlinks->empty() &&
+                      std::ranges::all_of(*gpu.nvlinks, [](const NvLink& link) {
+                        return link.active && !*link.active;
+                      });
+      return all_down ? "it has NVLinks, and none is up: no bridge or NVSwitch is connected" : "";
+    });
+  }
+
+  void fabric() {
+    of_gpus(FindingKind::degraded, [](const Gpu& gpu) -> std::string {
+      const Fabric& fabric = gpu.fabric;
+      if (fabric.state && *fabric.state != "completed" && *fabric.state != "not_supported")
+        return fmt::format("the NVLink fabric is not ready ({}): is nvidia-fabricmanager running?",
+                           *fabric.state);
+      if (fabric.status && *fabric.status != "success")
+        return fmt::format("the NVLink fabric says: {}", *fabric.status);
+      if (fabric.health && *fabric.health != "healthy")
+        return fmt::format("NVLink fabric: {}", *fabric.health);
+      return "";
+    });
+  }
+
+  void modes() {
+    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+      if (!gpu.ecc_now || !gpu.ecc_pending || *gpu.ecc_now == *gpu.ecc_pending)
+        return "";
+      return fmt::format("ECC is {} and will be {} after the next reset",
+                         *gpu.ecc_now ? "on" : "off", *gpu.ecc_pending ? "on" : "off");
+    });
+    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+      return gpu.mig_now.value_or(false) ? "MIG is on: its instances have neither P2P nor NVLink"
+                                         : "";
+    });
+    std::map<std::string, std::vector<int>> models;
+    for (const Gpu& gpu : host_.gpus)
+      if (gpu.name)
+        models[*gpu.name].push_back(gpu.index);
+    if (models.size() > 1) {
+      std::string list;
+      for (const auto& [name, gpus] : models)
+        list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, gpus_text(gpus));
+      add(FindingKind::remark, "different GPUs in one host: " + list);
+    }
+  }
+
+  void nics() {
+    std::vector<std::string> open;
+    for (const Nic& nic : host_.nics) {
+      if (nic.up && !*nic.up && nic.kind && *nic.kind != NicKind::ethernet)
+        add(FindingKind::degraded, nic_label(nic) + ": the port is down");
+      if (!nic.gpudirect)
+        open.push_back(nic_label(nic));
+    }
+    if (open.empty() || host_.gpus.empty())
+      return;
+    std::string names;
+    for (const std::string& name : open)
+      names += (names.empty() ? "" : ", ") + name;
+    add(FindingKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf, "
+                                      "which needs none, is only seen by trying)");
+  }
+
+  const Host& host_;
+  Load load_;
+  std::vector<Finding> found_;
+};
+
+} // namespace
+
+std::vector<Finding> findings(const Host& host, Load load) {
+  return Findings(host, load).take();
+}
+
+} // namespace ncclprobe::topology

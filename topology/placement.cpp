@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "topology/placement.h"
+
+#include "base/number_list.h"
+#include "topology/derive.h"
+#include "topology/paths.h"
+#include "topology/pci_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace ncclprobe::topology {
+namespace {
+
+std::optional<int> node_of(const Host& host, const Gpu& gpu) {
+  Fact<int> node = gpu.numa_node;
+  if (int place = pci_position(host, gpu.bus_id); place >= 0)
+    node.fill_from(numa_of(host, place));
+  return node.value;
+}
+
+// The CPUs near a GPU, as the driver says or as its NUMA node has them.
+std::vector<int> cpus_near(const Host& host, const Gpu& gpu) {
+  if (gpu.cpu_affinity)
+    return *gpu.cpu_affinity;
+  auto node = node_of(host, gpu);
+  const NumaNode* numa = node ? host.numa_node(*node) : nullptr;
+  return numa ? numa->cpus.value_or({}) : std::vector<int>{};
+}
+
+// Part `number` of `parts` equal ones; all of it if there are more parts than CPUs.
+std::vector<int> share_of(const std::vector<int>& cpus, std::size_t number, std::size_t parts) {
+  if (cpus.size() < parts)
+    return cpus;
+  std::size_t first = cpus.size() * number / parts;
+  std::size_t last = cpus.size() * (number + 1) / parts;
+  return {cpus.begin() + static_cast<std::ptrdiff_t>(first),
+          cpus.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+bool by_rdma(const Nic& nic) {
+  return nic.kind && *nic.kind != NicKind::ethernet && *nic.kind != NicKind::other;
+}
+
+struct NearNic {
+  int index = 0;
+  std::string label;
+  PathType path = PathType::unknown;
+};
+
+// The nearest that is not down; RDMA before sockets; of equals the one with the fewest ranks.
+std::optional<NearNic> nearest_nic(const Host& host, int gpu,
+                                   const std::map<int, int>& ranks_of_nic) {
+  std::optional<NearNic> best;
+  std::tuple<bool, bool, PathType, int> best_key;
+  for (const Nic& nic : host.nics) {
+    if (!nic.up.value_or(true))
+      continue;
+    PathType type =
+        path_between(host, {DeviceKind::gpu, gpu}, {DeviceKind::nic, nic.index}).path.type;
+    auto used = ranks_of_nic.find(nic.index);
+    std::tuple key{!by_rdma(nic), type == PathType::unknown, type,
+                   used == ranks_of_nic.end() ? 0 : used->second};
+    if (best && best_key <= key)
+      continue;
+    best = {nic.index, nic_label(nic), type};
+    best_key = key;
+  }
+  return best;
+}
+
+std::string reason_for(const std::optional<int>& node, std::size_t sharers,
+                       const std::optional<NearNic>& nic) {
+  std::string reason = node ? fmt::format("its GPU is on NUMA node {}", *node)
+                            : "its GPU's NUMA node is unknown: not bound";
+  if (node && sharers > 1)
+    reason += fmt::format(", which {} ranks share", sharers);
+  if (nic && nic->path != PathType::unknown)
+    reason += fmt::format("; {} is nearest ({})", nic->label, to_string(nic->path));
+  else if (nic)
+    reason += fmt::format("; how near {} is, is unknown", nic->label);
+  return reason;
+}
+
+const Host& host_at(const Machine& machine, int host) {
+  return machine.hosts.at(static_cast<std::size_t>(host));
+}
+
+// Bits of CPUs as srun takes them: "0xff0f".
+std::string mask_of(const std::vector<int>& cpus) {
+  std::string digits;
+  std::set<int> set(cpus.begin(), cpus.end());
+  for (int digit = 0; digit <= *set.rbegin() / 4; ++digit) {
+    int value = 0;
+    for (int bit = 0; bit < 4; ++bit)
+      value |= static_cast<int>(set.contains(4 * digit + bit)) << bit;
+    digits.insert(digits.begin(), "0123456789abcdef"[value]);
+  }
+  return "0x" + digits;
+}
+
+std::vector<RankPlacement> on_host(const std::vector<RankPlacement>& placement, int host) {
+  std::vector<RankPlacement> ranks;
+  std::ranges::copy_if(placement, std::back_inserter(ranks),
+                       [&](const RankPlacement& rank) { return rank.host == host; });
+  return ranks;
+}
+
+bool all_bound(const std::vector<RankPlacement>& ranks) {
+  return std::ranges::none_of(ranks, [](const RankPlacement& rank) { return rank.cpus.empty(); });
+}
+
+std::string visible_devices(const std::vector<RankPlacement>& ranks) {
+  std::string list;
+  for (const RankPlacement& rank : ranks)
+    list += fmt::format("{}{}", list.empty() ? "" : ",", rank.gpu);
+  return "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + list;
+}
+
+std::string srun_binding(const std::vector<RankPlacement>& ranks) {
+  std::string masks;
+  for (const RankPlacement& rank : ranks)
+    masks += (masks.empty() ? "" : ",") + mask_of(rank.cpus);
+  return "--cpu-bind=mask_cpu:" + masks;
+}
+
+} // namespace
+
+std::vector<RankPlacement> propose_placement(const Machine& machine) {
+  std::vector<RankPlacement> placement;
+  for (std::size_t number = 0; number < machine.hosts.size(); ++number) {
+    const Host& host = machine.hosts[number];
+    std::map<std::vector<int>, std::size_t> sharers;
+    for (const Gpu& gpu : host.gpus)
+      ++sharers[cpus_near(host, gpu)];
+    std::map<std::vector<int>, std::size_t> placed;
+    std::map<int, int> ranks_of_nic;
+    for (const Gpu& gpu : host.gpus) {
+      RankPlacement rank;
+      rank.rank = static_cast<int>(placement.size());
+      rank.host = static_cast<int>(number);
+      rank.gpu = gpu.index;
+      rank.numa_node = node_of(host, gpu);
+      std::vector<int> near = cpus_near(host, gpu);
+      if (rank.numa_node)
+        rank.cpus = share_of(near, placed[near]++, sharers[near]);
+      auto nic = nearest_nic(host, gpu.index, ranks_of_nic);
+      if (nic) {
+        rank.nic = nic->index;
+        ++ranks_of_nic[nic->index];
+      }
+      rank.reason = reason_for(rank.numa_node, sharers[near], nic);
+      placement.push_back(std::move(rank));
+    }
+  }
+  return placement;
+}
+
+std::vector<std::string> launch_options(const Machine& machine,
+                                        const std::vector<RankPlacement>& placement) {
+  if (placement.empty())
+    return {"# no GPU: nothing to place"};
+  std::vector<std::string> lines;
+  std::set<std::string> visible;
+  std::set<std::string> srun;
+  std::size_t most = 0;
+  for (std::size_t host = 0; host < machine.hosts.size(); ++host) {
+    auto ranks = on_host(placement, static_cast<int>(host));
+    if (ranks.empty())
+      continue;
+    most = std::max(most, ranks.size());
+    visible.insert(visible_devices(ranks));
+    if (all_bound(ranks))
+      srun.insert(srun_binding(ranks));
+  }
+  if (visible.size() == 1)
+    lines.push_back(*visible.begin());
+  else
+    lines.push_back("# the hosts number their GPUs differently: set CUDA_VISIBLE_DEVICES on each");
+  if (!all_bound(placement)) {
+    lines.push_back("# NUMA nodes are unknown: binding to CPUs could only do harm");
+    lines.push_back(fmt::format("mpirun -np {} --bind-to none ...", placement.size()));
+    lines.push_back(fmt::format("srun --ntasks-per-node={} --cpu-bind=none ...", most));
+    return lines;
+  }
+  lines.push_back("cat > ranks.txt <<END");
+  for (const RankPlacement& rank : placement)
+    lines.push_back(fmt::format("rank {}={} slot={}", rank.rank,
+                                host_at(machine, rank.host).name.value_or("localhost"),
+                                base::format_number_list(rank.cpus)));
+  lines.push_back("END");
+  lines.push_back(fmt::format(
+      "mpirun -np {} --mca rmaps_rank_file_physical 1 --rankfile ranks.txt ...", placement.size()));
+  if (srun.size() == 1)
+    lines.push_back(fmt::format("srun --ntasks-per-node={} {} ...", most, *srun.begin()));
+  else
+    lines.push_back(
+        "# srun: the hosts need different CPU masks; bind with --cpu-bind=sockets there");
+  return lines;
+}
+
+std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankSeat>& seats) {
+  std::vector<std::string> warnings;
+  for (const RankSeat& seat : seats) {
+    const Host& host = host_at(machine, seat.host);
+    const Gpu* gpu = host.gpu(seat.gpu);
+    auto node = gpu ? node_of(host, *gpu) : std::nullopt;
+    std::vector<int> near = gpu ? cpus_near(host, *gpu) : std::vector<int>{};
+    bool away =
+        std::ranges::none_of(seat.cpus, [&](int cpu) { return std::ranges::count(near, cpu) > 0; });
+    if (!node || near.empty() || seat.cpus.empty() || !away)
+      continue;
+    std::string nodes;
+    for (const NumaNode& numa : host.numa)
+      if (std::ranges::any_of(seat.cpus, [&](int cpu) {
+            return numa.cpus && std::ranges::count(*numa.cpus, cpu) > 0;
+          }))
+        nodes += fmt::format("{}{}", nodes.empty() ? " of NUMA node " : ", ", numa.index);
+    warnings.push_back(fmt::format(
+        "rank {} drives GPU {} (NUMA node {}, CPUs {}) from CPUs {}{}: every launch and every copy "
+        "through the host crosses NUMA nodes",
+        seat.rank, seat.gpu, *node, base::format_number_list(near),
+        base::format_number_list(seat.cpus), nodes));
+  }
+  return warnings;
+}
+
+} // namespace ncclprobe::topology

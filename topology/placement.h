@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// Which rank should drive which GPU from which CPUs, and through which NIC.
+namespace ncclprobe::topology {
+
+struct RankPlacement {
+  int rank = 0;
+  int host = 0; // position in Machine::hosts
+  int gpu = 0;  // Gpu::index
+  std::optional<int> numa_node;
+  std::vector<int> cpus;  // its share of that node's; empty: unknown, so better not bound
+  std::optional<int> nic; // Nic::index, the nearest that works
+  std::string reason;
+};
+
+// One rank a GPU, host by host. Ranks that share a NUMA node share its CPUs evenly; GPUs that are
+// equally near to several NICs are spread over them.
+std::vector<RankPlacement> propose_placement(const Machine& machine);
+
+// How to start it, as lines of a shell: for mpirun a rank file, for srun its options, and which
+// GPUs the processes must see in which order.
+std::vector<std::string> launch_options(const Machine& machine,
+                                        const std::vector<RankPlacement>& placement);
+
+// Where a process is now.
+struct RankSeat {
+  int rank = 0;
+  int host = 0;
+  int gpu = 0;
+  std::vector<int> cpus; // that it may run on; empty: unknown
+};
+
+// "rank 3 drives GPU 3 (NUMA node 1) from CPUs 0-3 of NUMA node 0": for each rank that may only run
+// away from its GPU. Silent where the GPU's node is unknown.
+std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankSeat>& seats);
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <string>
+
+namespace ncclprobe::topology {
+
+// For each kind of collective over all GPUs: the most bus bandwidth and the links that limit it
+// (bottleneck.h).
+std::string render_ceilings(const Machine& machine);
+
+// Which rank drives which GPU from which CPUs and through which NIC, why, and how to start it so
+// (placement.h).
+std::string render_placement(const Machine& machine);
+
+} // namespace ncclprobe::topology

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/machine.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::topology {
+
+// For people: each host's GPUs, NICs, P2P and matrix, then what is unknown, degraded or
+// contradictory. `contradictions` by host, or empty.
+std::string render_summary(const Machine& machine,
+                           const std::vector<std::vector<std::string>>& contradictions);
+
+} // namespace ncclprobe::topology
