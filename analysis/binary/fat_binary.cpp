@@ -120,7 +120,7 @@ bool is_fat_binary(std::string_view bytes) {
     return false;
   std::memcpy(&header, bytes.data(), sizeof(header));
   return header.magic == k_magic && header.version == k_version &&
-         header.header_bytes >= sizeof(header) && header.header_bytes <= bytes.size();
+         header.header_bytes == sizeof(header);
 }
 
 void read_fat_binaries(std::string_view section, DeviceCode& code) {
@@ -149,7 +149,7 @@ void find_fat_binaries(std::string_view data, DeviceCode& code) {
     if (found == nullptr)
       return;
     at = static_cast<std::size_t>(static_cast<const char*>(found) - data.data());
-    std::size_t taken = at % k_alignment == 0 ? read_container(data.substr(at), code) : 0;
+    std::size_t taken = read_container(data.substr(at), code);
     at += std::max<std::size_t>(taken, 1);
   }
 }

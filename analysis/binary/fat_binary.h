@@ -13,7 +13,7 @@ bool is_fat_binary(std::string_view bytes);
 // Of a section that holds nothing but fat binaries, one behind the other with padding between them.
 void read_fat_binaries(std::string_view section, DeviceCode& code);
 
-// Of any data, which may hold some: those found by their magic number at a multiple of 8 bytes.
+// Of any data, which may hold some: those found by their magic number.
 void find_fat_binaries(std::string_view data, DeviceCode& code);
 
 } // namespace ncclprobe::analysis

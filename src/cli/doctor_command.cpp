@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "base/version.h"
 #include "cli/command_end.h"
+#include "cli/doctor_questions.h"
 #include "cli/doctor_rehearsal.h"
 #include "cli/stop_on_signal.h"
 
@@ -31,11 +32,7 @@ int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
   }
 }
 
-int present(const doctor::Case& one, const DoctorOptions& options) {
-  std::vector<doctor::Finding> findings = doctor::examine(one);
-  std::string text = options.format == "json" ? doctor::render_json(one, findings)
-                                              : doctor::render_text(one, findings);
-  int exit_code = exit_code_of_worst(findings);
+int deliver(const std::string& text, int exit_code, const DoctorOptions& options) {
   if (options.output.empty())
     return show(text, exit_code);
   if (auto written = base::write_file_atomically(options.output, text); !written) {
@@ -43,6 +40,23 @@ int present(const doctor::Case& one, const DoctorOptions& options) {
     return base::k_exit_output;
   }
   return exit_code;
+}
+
+int present(const doctor::Case& one, const DoctorOptions& options) {
+  std::vector<doctor::Finding> findings = doctor::examine(one);
+  std::string text = options.format == "json" ? doctor::render_json(one, findings)
+                                              : doctor::render_text(one, findings);
+  return deliver(text, exit_code_of_worst(findings), options);
+}
+
+int answer(const World& world, const DoctorOptions& options) {
+  AnswerFormat format = options.format == "json" ? AnswerFormat::json : AnswerFormat::text;
+  Result<DoctorAnswer> answered = answer_question(world, options.questions, format);
+  if (!answered) {
+    give_up(answered.error());
+    return base::k_exit_usage;
+  }
+  return deliver(answered->text, answered->exit_code, options);
 }
 
 int judge_offline(const DoctorOptions& options) {
@@ -96,6 +110,8 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
 } // namespace
 
 int doctor_command(const World& world, const DoctorOptions& options) {
+  if (options.questions.any())
+    return world.speaks ? answer(world, options) : base::k_exit_ok;
   if (!options.offline.empty())
     return world.speaks ? judge_offline(options) : base::k_exit_ok;
   Ward ward;

@@ -17,10 +17,13 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe doctor --deep --load-time 2m     also clocks under load, PCIe under load, connections
   ncclprobe doctor --format json --output node7.json
   ncclprobe doctor --offline node7.json      the verdicts once more, on any machine
+  ncclprobe doctor --log train.log           root causes in a training, NCCL or kernel log; - is standard input
+  ncclprobe doctor --binary libtorch_cuda.so --gpu "RTX 5090"    will its code run there?
+  ncclprobe doctor --explain-gpu --gpu T4 --gpu L4 --price T4=800 --price L4=2400
 
 It changes nothing on the machine. Fixes are commands for you or your administrator; none is run.
 
-Exit codes: 0 nothing worse than information, 8 warnings, 9 failures; 1 defect of ncclprobe, 2 bad arguments or input,
+Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code: a GPU cannot run it); 1 defect of ncclprobe, 2 bad arguments or input,
   6 the ranks were started with different arguments, 7 the output could not be written, 130 interrupted)";
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
@@ -91,6 +94,7 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
       ->type_name("NAME=PATH")
       ->allow_extra_args(false)
       ->excludes(offline);
+  declare_doctor_questions(app, options.questions);
   app.add_flag_callback(
       "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "cli/doctor_question_options.h"
 #include "model/trial.h"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct DoctorOptions {
   std::int64_t load_ns = 60'000'000'000; // sustained load of deep
   bool no_run = false;                   // look only: no kernel, no collective
   std::vector<model::Setting> libraries;
+  DoctorQuestions questions; // answered instead of an examination
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 

@@ -52,7 +52,7 @@ TEST_CASE("several fat binaries with padding between them are all read") {
 }
 
 TEST_CASE("fat binaries that stand in other data are found") {
-  std::string data = "12345678" + fat_binary(code_entry(CodeKind::cubin, 89)) + "tail";
+  std::string data = "1234" + fat_binary(code_entry(CodeKind::cubin, 89)) + "tail";
   auto code = read_device_code(elf_file({{".ldata", data}}));
 
   REQUIRE(code);
@@ -144,6 +144,17 @@ TEST_CASE("what nvcc was told to build is what is read") {
   CHECK(names(code->cubin_targets()) == "sm_80 sm_90a");
   CHECK(names(code->ptx_targets()) == "sm_90");
   CHECK(code->problems.empty());
+}
+
+TEST_CASE("the code that cuFFT keeps in its data is found") {
+  auto file = MappedFile::open("/usr/local/cuda/lib/libcufft.so");
+  if (!file)
+    NCCLPROBE_SKIP("no libcufft.so here");
+  auto code = read_device_code(file->bytes());
+
+  REQUIRE(code);
+  CHECK(code->containers > 100);
+  CHECK(code->cubins.size() >= 2);
 }
 
 TEST_CASE("an installed NCCL has code for several GPUs") {

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/exit_code.h"
+#include "cli/doctor_questions.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+
+namespace ncclprobe::cli {
+namespace {
+
+DoctorQuestions parsed(std::vector<std::string> arguments) {
+  DoctorQuestions questions;
+  CLI::App app;
+  declare_doctor_questions(app, questions);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return questions;
+}
+
+} // namespace
+
+TEST_CASE("doctor's questions are read from the command line") {
+  auto questions = parsed({"--gpu", "T4", "--gpu", "sm_90", "--price", "T4=800.5"});
+  CHECK(questions.gpus == std::vector<std::string>{"T4", "sm_90"});
+  CHECK(questions.prices.at("T4") == 800.5);
+  CHECK(questions.any());
+  CHECK_FALSE(DoctorQuestions{}.any());
+  CHECK(parsed({"--log", "-"}).log == "-");
+}
+
+TEST_CASE("questions that do not go together and bad prices are refused") {
+  CHECK_THROWS_AS(parsed({"--log", "a", "--binary", "b"}), CLI::ParseError);
+  CHECK_THROWS_AS(parsed({"--log", "a", "--gpu", "T4"}), CLI::ParseError);
+  for (const char* price : {"T4", "T4=", "=5", "T4=-1", "T4=1x", "T4=nan"})
+    CHECK_THROWS_AS(parsed({"--price", price}), CLI::ParseError);
+}
+
+TEST_CASE("the exit code of a log is its worst severity") {
+  support::ScratchFolder folder;
+  auto answer = [&](const std::string& log) {
+    std::ofstream(folder / "a.log", std::ios::trunc) << log;
+    DoctorQuestions questions;
+    questions.log = (folder / "a.log").string();
+    return answer_question({}, questions, AnswerFormat::text).value().exit_code;
+  };
+
+  CHECK(answer("all is well\n") == base::k_exit_ok);
+  CHECK(answer("[rank1]: CUDA out of memory\n") == base::k_exit_failures);
+  CHECK(answer("frobnicate: ERROR: widget\n") == base::k_exit_warnings);
+}
+
+TEST_CASE("what cannot be answered says what to give instead") {
+  DoctorQuestions questions;
+  questions.log = "/nonexistent/a.log";
+  CHECK(answer_question({}, questions, AnswerFormat::text).error().code == base::Errc::not_found);
+  questions = {};
+  questions.gpus = {"Frobnicator"};
+  CHECK_THAT(answer_question({}, questions, AnswerFormat::text).error().text(),
+             ContainsSubstring("sm_89"));
+}
+
+TEST_CASE("a named GPU is explained without looking at this machine") {
+  DoctorQuestions questions;
+  questions.gpus = {"T4"};
+
+  auto answer = answer_question({}, questions, AnswerFormat::json);
+  REQUIRE(answer);
+  CHECK_THAT(answer->text, ContainsSubstring("\"compute_capability\": \"7.5\""));
+}
+
+} // namespace ncclprobe::cli
