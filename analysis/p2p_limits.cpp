@@ -4,6 +4,8 @@
 #include "analysis/p2p_limits.h"
 
 #include "knowledge/gpu_models.h"
+#include "topology/links.h"
+#include "topology/paths.h"
 
 #include <algorithm>
 
@@ -25,13 +27,48 @@ const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace&
   return found == gpus.end() ? nullptr : &*found;
 }
 
+const topology::Host& topology_of(const model::RunHeader& header, const model::RankPlace& place) {
+  static const topology::Host k_unknown;
+  bool known = place.host >= 0 && place.host < static_cast<int>(header.hosts.size());
+  return known ? header.hosts[static_cast<std::size_t>(place.host)].topology : k_unknown;
+}
+
 // One way, of a link of the generation that GPUs of this compute capability have.
 std::optional<double> nvlink_gb_per_s(const model::Gpu& gpu) {
   auto capability = knowledge::parse_compute_capability(gpu.compute_capability);
   return capability ? knowledge::nvlink_gb_per_s(*capability) : std::nullopt;
 }
 
-P2pLimit host_limit(const model::Gpu* gpu) {
+// The topology numbers GPUs as nvidia-smi does.
+const topology::Gpu* in_topology(const topology::Host& host, const model::Gpu* gpu) {
+  auto bus_id = gpu ? topology::normal_bus_id(gpu->pci_bus_id) : std::nullopt;
+  auto found = std::find_if(host.gpus.begin(), host.gpus.end(), [&](const topology::Gpu& one) {
+    return bus_id && one.bus_id && *one.bus_id == *bus_id;
+  });
+  return found == host.gpus.end() ? nullptr : &*found;
+}
+
+// What the inventory found out of the way between two GPUs.
+std::optional<P2pLimit> topology_limit(const topology::Host& host, const model::Gpu& source,
+                                       const model::Gpu& target) {
+  const topology::Gpu* from = in_topology(host, &source);
+  const topology::Gpu* to = in_topology(host, &target);
+  if (!from || !to)
+    return std::nullopt;
+  topology::Ceiling ceiling = topology::ceiling(host, from->index, to->index);
+  if (!ceiling.gb_per_s)
+    return std::nullopt;
+  topology::FoundPath path = topology::path_between(host, {topology::DeviceKind::gpu, from->index},
+                                                    {topology::DeviceKind::gpu, to->index});
+  return P2pLimit{ceiling.gb_per_s, ceiling.derivation, path.path.label()};
+}
+
+P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
+  if (const topology::Gpu* known = in_topology(host, gpu)) {
+    topology::Ceiling ceiling = topology::host_ceiling(host, known->index);
+    if (ceiling.gb_per_s)
+      return {ceiling.gb_per_s, ceiling.derivation, "host"};
+  }
   auto models =
       gpu ? knowledge::find_gpu_models(gpu->name) : std::vector<const knowledge::GpuModel*>{};
   if (models.empty() || !models.front()->pcie_gb_per_s)
@@ -50,13 +87,15 @@ P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& 
   if (!from || !to)
     return {std::nullopt, "the run does not say where its ranks are", "?"};
   if (transfer.from.host || transfer.to.host)
-    return host_limit(gpu_of(header, *to));
+    return host_limit(topology_of(header, *to), gpu_of(header, *to));
   if (from->host != to->host)
     return {std::nullopt, "the network between the hosts is not known", "network"};
   const model::Gpu* source = gpu_of(header, *from);
   const model::Gpu* target = gpu_of(header, *to);
   if (from == to || !source || !target)
     return {std::nullopt, "not known", from == to ? "own" : "?"};
+  if (auto limit = topology_limit(topology_of(header, *from), *source, *target))
+    return *limit;
   int links = std::min(source->nvlinks.value_or(0), target->nvlinks.value_or(0));
   auto link = nvlink_gb_per_s(*source);
   if (links == 0 || !link)

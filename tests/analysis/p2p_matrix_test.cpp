@@ -190,3 +190,35 @@ TEST_CASE("processes are pooled by their medians") {
   CHECK(figure.value == Approx(370).epsilon(1e-6));
   CHECK(figure.batches == 9);
 }
+
+TEST_CASE("what the inventory knows of links counts before what the GPU's model tells") {
+  model::Run run = make_p2p_run(2, {ce, host}, steady);
+  model::Host& machine = run.header.hosts.front();
+  for (int i = 0; i < 2; ++i) {
+    machine.gpus[static_cast<std::size_t>(i)].pci_bus_id = fmt::format("00000000:{}B:00.0", i + 1);
+    topology::Gpu gpu;
+    gpu.index = 1 - i; // as nvidia-smi numbers them
+    gpu.bus_id = {fmt::format("0000:{}b:00.0", i + 1), topology::Source::nvml};
+    gpu.compute_capability = {"9.0", topology::Source::nvml};
+    topology::NvLink link;
+    link.active = {true, topology::Source::nvml};
+    link.gb_per_s = {25.0, topology::Source::nvml};
+    link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
+    gpu.nvlinks = {std::vector<topology::NvLink>(12, link), topology::Source::nvml};
+    gpu.pcie.generation_gpu_max = {4, topology::Source::nvml};
+    gpu.pcie.width_gpu_max = {16, topology::Source::nvml};
+    gpu.pcie.generation_slot_max = {4, topology::Source::nvml};
+    gpu.pcie.width_slot_max = {16, topology::Source::nvml};
+    machine.topology.gpus.insert(machine.topology.gpus.begin(), gpu);
+  }
+
+  auto matrices = p2p_matrices(run);
+
+  const P2pFigure& link = *of(matrices, ce, P2pDirection::uni).at(k_there)->figure;
+  CHECK(link.limit.gb_per_s == 300.0);
+  CHECK(link.limit.link_class == "NV12");
+  CHECK(link.beyond_limit());
+  const P2pFigure& to_gpu =
+      *of(matrices, host, P2pDirection::uni).at({{true, 0}, {false, 0}})->figure;
+  CHECK(to_gpu.limit.gb_per_s.value_or(0) == Approx(31.5).epsilon(0.01));
+}
