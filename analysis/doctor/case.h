@@ -44,6 +44,14 @@ struct Connection {
   bool operator==(const Connection&) const = default;
 };
 
+// The GPU code of a library that is really mapped.
+struct LibraryCode {
+  std::string path;
+  std::vector<std::string> cubins; // "sm_90"
+  std::vector<std::string> ptx;    // "compute_90"
+  bool operator==(const LibraryCode&) const = default;
+};
+
 struct Case {
   std::string ncclprobe; // version
   std::string backend;   // that was chosen, and why
@@ -51,6 +59,7 @@ struct Case {
   std::string launcher_problem;       // its idea of the job is not MPI's
   std::vector<model::Survey> surveys; // by rank
   std::vector<Rehearsal> rehearsals;  // in the order they ran
+  std::vector<LibraryCode> code;      // of the leader's process
   std::string not_rehearsed;          // why there are none
   bool deep = false;                  // what follows was looked at
   std::vector<Connection> connections;

@@ -117,17 +117,30 @@ Code code_of_worker(const model::Survey& survey) {
   return code;
 }
 
-void check_code(const model::Survey& survey, Findings& into) {
-  Code code = code_of_worker(survey);
+Code code_of_library(const LibraryCode& library) {
+  Code code;
+  auto read = [](const std::vector<std::string>& names, std::vector<CodeTarget>& targets) {
+    for (const std::string& name : names)
+      if (auto target = knowledge::parse_code_target(name))
+        targets.push_back(*target);
+  };
+  read(library.cubins, code.cubins);
+  read(library.ptx, code.ptx);
+  return code;
+}
+
+// `who` has this code: "this ncclprobe", a library. `seen`: where that is known from.
+void check_code(const model::Survey& survey, const Code& code, const std::string& who,
+                const std::string& seen, const std::string& fix, Findings& into) {
   std::set<std::string> capabilities;
   for (const model::Gpu& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
   for (const std::string& text : capabilities) {
     auto capability = knowledge::parse_compute_capability(text);
-    if (!capability || code.cubins.empty()) {
+    if (!capability || (code.cubins.empty() && code.ptx.empty())) {
       into.add(survey, {"D05",
                         Severity::unknown,
-                        "which code this ncclprobe holds for the GPUs is not known",
+                        fmt::format("which GPU code {} holds is not known", who),
                         {},
                         "",
                         "",
@@ -136,25 +149,22 @@ void check_code(const model::Survey& survey, Findings& into) {
       continue;
     }
     knowledge::CodeFit fit = knowledge::judge_code(*capability, code.cubins, code.ptx);
-    std::vector<std::string> seen{survey.inventory.worker_version};
-    std::string via = fit.via ? fit.via->sm() : "";
     using enum knowledge::CodeVerdict;
     if (fit.verdict == none)
       into.add(survey, {"D05",
                         Severity::fail,
-                        fmt::format("this ncclprobe has no code for compute capability {}", text),
-                        seen,
+                        fmt::format("{} has no code for compute capability {}", who, text),
+                        {seen},
                         "'no kernel image is available for execution on the device'",
-                        fmt::format("build with -DNCCLPROBE_CUDA_ARCHS={}{}", capability->major,
-                                    capability->minor),
+                        fix,
                         {},
                         {}});
     else
       into.add(survey, {"D05",
                         fit.verdict == ptx_jit ? Severity::info : Severity::ok,
-                        fmt::format("compute capability {} runs code for {} ({})", text, via,
-                                    to_string(fit.verdict)),
-                        seen,
+                        fmt::format("on compute capability {} {} runs its code for {} ({})", text,
+                                    who, fit.via ? fit.via->sm() : "?", to_string(fit.verdict)),
+                        {seen},
                         fit.verdict == ptx_jit ? "the driver compiles it at the first start" : "",
                         "",
                         {},
@@ -162,13 +172,30 @@ void check_code(const model::Survey& survey, Findings& into) {
   }
 }
 
+std::string list_of(const LibraryCode& library) {
+  std::string text = library.path + ":";
+  for (const auto* names : {&library.cubins, &library.ptx})
+    for (const std::string& name : *names)
+      text += " " + name;
+  return text;
+}
+
 } // namespace
 
 void check_compatibility(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     check_driver_fit(survey, into);
-    check_code(survey, into);
+    check_code(survey, code_of_worker(survey), "this ncclprobe", survey.inventory.worker_version,
+               "build with -DNCCLPROBE_CUDA_ARCHS=... for these GPUs", into);
   }
+  // All ranks have the same NCCL, or D32 says so.
+  for (const LibraryCode& library : one.code)
+    for (const model::Survey& survey : one.surveys)
+      check_code(
+          survey, code_of_library(library), "NCCL's library", list_of(library),
+          "take a libnccl that is built for these GPUs: ncclprobe doctor --binary FILE lists "
+          "what one holds",
+          into);
 }
 
 } // namespace ncclprobe::analysis::doctor

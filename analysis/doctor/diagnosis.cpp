@@ -69,7 +69,11 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
     if (found != nullptr) {
       if (found->severity != Severity::info) // says something, but not why
         step.because = found->what;
-      step.answer = found->severity == Severity::fail      ? Step::Answer::no
+      bool nothing_to_ask = found->id == "D02" && found->severity == Severity::info; // no GPU
+      if (nothing_to_ask)
+        step.because = found->what;
+      step.answer = nothing_to_ask                         ? Step::Answer::not_asked
+                    : found->severity == Severity::fail    ? Step::Answer::no
                     : found->severity == Severity::unknown ? Step::Answer::unknown
                                                            : Step::Answer::yes;
     }

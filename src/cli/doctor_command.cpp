@@ -5,10 +5,12 @@
 
 #include "analysis/doctor/doctor_report.h"
 #include "analysis/doctor/findings.h"
+#include "analysis/doctor/library_code.h"
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/version.h"
 #include "cli/command_end.h"
+#include "cli/doctor_connections.h"
 #include "cli/doctor_questions.h"
 #include "cli/doctor_rehearsal.h"
 #include "cli/stop_on_signal.h"
@@ -90,7 +92,12 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
   one.ncclprobe = base::version_and_build();
   one.launcher_problem = ward.launcher_problem;
   one.surveys = ward.surveys;
+  if (ward.fleet->rank() == 0)
+    one.code = doctor::read_library_code(ward.surveys.front());
   one.deep = options.deep;
+  if (options.deep) {
+    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward));
+  }
   Result<Stage> stage = set_stage(world, options, ward);
   if (!stage) {
     one.not_rehearsed = stage.error().text();

@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "cli/command_end.h"
 #include "cli/default_job.h"
+#include "cli/preflight.h"
 #include "cli/preparation.h"
 #include "cli/progress.h"
 #include "cli/resume.h"
@@ -248,8 +249,11 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
     return give_up(plan.error());
   }
   StopOnSignal stopper(supervisor);
-  if (!quiet)
+  if (!quiet) {
+    for (const auto& finding : preflight(session.hosts, session.backend.name, world))
+      spdlog::warn("{}; it costs: {} (`ncclprobe doctor` says more)", finding.what, finding.cost);
     say_what_is_coming(session, *plan, expected_ns);
+  }
   return lead(world, session, job, *plan, supervisor, progress);
 }
 

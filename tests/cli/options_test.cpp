@@ -229,3 +229,19 @@ TEST_CASE("what p2p does not know ends with exit code 2") {
   CHECK(exit_code({"p2p", "--format", "xml"}) == base::k_exit_usage);
   CHECK(exit_code({"p2p", "--help"}) == base::k_exit_ok);
 }
+
+TEST_CASE("doctor's options are read, and those that exclude each other are refused") {
+  Command command = parse({"doctor", "--deep", "--load-time", "2m", "--format", "json"});
+  REQUIRE(std::holds_alternative<DoctorCommand>(command));
+  const DoctorOptions& options = std::get<DoctorCommand>(command).options;
+  CHECK(options.deep);
+  CHECK(options.load_ns == 120'000'000'000);
+  CHECK(options.format == "json");
+  CHECK(options.backend == "auto");
+
+  CHECK(exit_code({"doctor", "--offline", "a.json", "--deep"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--load-time", "10s"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--deep", "--load-time", "1s"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--library", "nonsense"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--help"}) == base::k_exit_ok);
+}

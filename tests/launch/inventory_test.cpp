@@ -56,3 +56,14 @@ TEST_CASE("a worker program that is not there is an error") {
   REQUIRE(!answer.has_value());
   CHECK(answer.error().code == base::Errc::not_found);
 }
+
+TEST_CASE("a survey is what the worker reports when asked for that scope") {
+  std::string token = test_launch::make_token();
+
+  auto answer = launch::take_survey({NCCLPROBE_TEST_WORKERS "/inventory", {}, {token}},
+                                    model::SurveyScope::host, 20s);
+
+  REQUIRE(answer.has_value());
+  CHECK(answer->inventory.hostname == "--survey host");
+  CHECK(test_launch::processes_with(token).empty());
+}

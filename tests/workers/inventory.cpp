@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers --inventory, or as INVENTORY says: with an exit, or not at all.
+// Answers --inventory and --survey, or as INVENTORY says: with an exit, or not at all.
 #include "talk.h"
 
 #include <cstdio>
@@ -21,5 +21,10 @@ int main(int argc, char** argv) {
   wire::Channel channel{base::Fd(wire::k_channel_fd)};
   model::Host host;
   host.hostname = argc == 2 ? argv[1] : "?";
+  if (argc == 3) {
+    model::Survey survey;
+    survey.inventory.hostname = std::string(argv[1]) + " " + argv[2];
+    return channel.send({-1, wire::Survey{survey}}) ? 0 : 1;
+  }
   return channel.send({-1, wire::Inventory{host}}) ? 0 : 1;
 }

@@ -64,6 +64,7 @@ TEST_CASE("a case survives being written and read") {
   one.connections = {{0, 1, "192.0.2.3", "refused"}};
   one.rehearsals[0].cells[0].conditions = {{1, model::Condition::When::during, 5, 1980}};
   one.under_load = {one.surveys[0]};
+  one.code = {{"/usr/lib/libnccl.so.2", {"sm_90"}, {}}};
 
   auto again = read_case(write_case(one));
 
@@ -103,6 +104,13 @@ TEST_CASE("the tree of a healthy machine ends with a collective that works") {
   for (const Step& step : diagnosis.steps)
     CHECK(step.answer == Step::Answer::yes);
   CHECK_THAT(diagnosis.conclusion, ContainsSubstring("collectives work"));
+}
+
+TEST_CASE("a host without GPUs is not asked about its driver") {
+  Diagnosis diagnosis = diagnose(healthy_cpu_case(), examine(healthy_cpu_case()));
+
+  CHECK(diagnosis.steps[1].answer == Step::Answer::not_asked);
+  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("no GPU"));
 }
 
 TEST_CASE("the chain names each version with the ranks that have it") {

@@ -124,6 +124,21 @@ TEST_CASE("a GPU without code in this build is a failure before anything runs") 
   CHECK(worst(one, "D05") == Severity::info);
 }
 
+TEST_CASE("an NCCL that is built without these GPUs is a failure that names the file") {
+  Case one = healthy_case();
+  one.code = {{"/usr/lib/libnccl.so.2.28.3", {"sm_80", "sm_90"}, {"compute_90"}}};
+  CHECK(worst(one, "D05") == Severity::ok);
+
+  one.code[0].cubins = {"sm_80", "sm_100"};
+  one.code[0].ptx = {"compute_100"};
+
+  auto findings = found(one, "D05");
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK_THAT(findings.front().what, ContainsSubstring("NCCL's library has no code"));
+  CHECK_THAT(findings.front().evidence.front(),
+             ContainsSubstring("/usr/lib/libnccl.so.2.28.3: sm_80 sm_100"));
+}
+
 TEST_CASE("two majors of one library in a process are a failure, twice the same a warning") {
   Case one = healthy_case();
   auto& libraries = one.surveys[1].process.libraries;

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/preflight.h"
+
+#include "analysis/doctor/findings.h"
+
+namespace ncclprobe::cli {
+
+std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
+                                                 const std::string& backend, const World& world) {
+  using namespace analysis::doctor;
+  if (backend != "nvidia")
+    return {};
+  Case one;
+  one.backend = backend;
+  for (const model::Host& host : hosts) {
+    model::Survey& survey = one.surveys.emplace_back();
+    survey.inventory = host;
+    for (const auto& [name, value] : world.environment_by_name)
+      if (model::bears_on_communication(name))
+        survey.process.environment.push_back({name, value});
+  }
+  Findings findings;
+  check_compatibility(one, findings);
+  check_variables(one, findings);
+  std::vector<Finding> grave = findings.take();
+  std::erase_if(grave, [](const Finding& finding) { return finding.severity < Severity::warn; });
+  return grave;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/finding.h"
+#include "cli/session.h"
+
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// Of doctor's checks those that the inventories and the environment answer, which are there before
+// every run: what fails, and NCCL variables that do not mean what they say. Nothing on the CPU.
+std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
+                                                 const std::string& backend, const World& world);
+
+} // namespace ncclprobe::cli
