@@ -159,11 +159,12 @@ LogPatterns::LineVerdict LogPatterns::judge(std::string_view body,
   re2::StringPiece text(body.data(), body.size());
   bool any_strong = false, any_suspicious = false;
   for (std::size_t number : worth_trying) {
-    const auto& [expression, hit] = compiled_->expressions[number];
+    const RE2& expression = *compiled_->expressions[number].expression;
+    const Hit& hit = compiled_->expressions[number].hit;
     bool known = std::any_of(verdict.hits.begin(), verdict.hits.end(), [&](const Hit& one) {
       return one.entry == hit.entry && one.weak <= hit.weak;
     });
-    if (known || !RE2::PartialMatch(text, *expression))
+    if (known || !RE2::PartialMatch(text, expression))
       continue;
     if (hit.entry == nullptr) {
       any_suspicious = true;

@@ -6,6 +6,7 @@
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
+#include "analysis/report/normality_section.h"
 #include "analysis/report/p2p_report.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
@@ -37,6 +38,8 @@ std::string render_table_report(const model::Run& run) {
   if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
+  if (std::string normality = render_normality(run, results); !normality.empty())
+    out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())
     out += "\n" + proof;
   if (std::string problems = render_problems(run); !problems.empty())

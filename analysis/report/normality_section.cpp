@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/normality_section.h"
+
+#include "analysis/normality.h"
+#include "analysis/report/text_layout.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ncclprobe::analysis {
+namespace {
+
+constexpr std::size_t k_causes = 3;
+
+bool nvls_off(const model::Run& run) {
+  return std::any_of(
+      run.header.environment.begin(), run.header.environment.end(),
+      [](const model::Setting& one) { return one.name == "NCCL_NVLS_ENABLE" && one.value == "0"; });
+}
+
+// The largest measured message of each collective, plain and out of place first.
+std::map<std::string, const SettingResult*> largest(const std::vector<SettingResult>& results) {
+  std::map<std::string, const SettingResult*> found;
+  for (const SettingResult& one : results) {
+    if (!one.is_default || !one.label.variant.empty() || !one.busbw_gb_per_s ||
+        one.timing_mode != model::TimingMode::batch || one.data == DataState::wrong)
+      continue;
+    const SettingResult*& best = found[one.label.workload];
+    if (best == nullptr || one.label.bytes > best->label.bytes)
+      best = &one;
+  }
+  return found;
+}
+
+} // namespace
+
+std::string render_normality(const model::Run& run, const std::vector<SettingResult>& results) {
+  const model::RunHeader& header = run.header;
+  if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1)
+    return "";
+  auto links = node_links(header.hosts.front());
+  if (!links)
+    return "";
+  std::string out;
+  for (const auto& [workload, result] : largest(results)) {
+    MeasuredFigure figure{workload, result->label.bytes, result->ranks, *result->busbw_gb_per_s,
+                          nvls_off(run)};
+    NormalityVerdict verdict = judge_normality(*links, figure);
+    if (!verdict.source.empty() || verdict.verdict != Normality::unknown)
+      out += paragraph("", describe(*result) + ": " + describe(verdict, figure), 2);
+    for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
+      out += paragraph("", fmt::format("{}. {}", i + 1, verdict.causes[i]), 4);
+  }
+  return out.empty() ? "" : "Is this normal?\n" + out;
+}
+
+} // namespace ncclprobe::analysis

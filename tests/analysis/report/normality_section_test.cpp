@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/normality_section.h"
+#include "support/catch.h"
+
+namespace ncclprobe::analysis {
+namespace {
+
+model::Run run_of(const std::string& backend) {
+  model::Run run;
+  run.header.backend = backend;
+  model::Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.compute_capability = "9.0";
+  gpu.nvlinks = 18;
+  run.header.hosts = {model::Host{}};
+  run.header.hosts[0].gpus.assign(8, gpu);
+  return run;
+}
+
+SettingResult result(double busbw_gb_per_s, std::uint64_t bytes = 1ull << 33) {
+  SettingResult one;
+  one.is_default = true;
+  one.label.workload = "all_reduce";
+  one.label.bytes = bytes;
+  one.ranks = 8;
+  one.busbw_gb_per_s = busbw_gb_per_s;
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("the largest default message is judged") {
+  std::string text = render_normality(run_of("nvidia"), {result(100, 1 << 30), result(470)});
+
+  CHECK_THAT(text, ContainsSubstring("normal: 470.00 GB/s"));
+  CHECK(text.find("100.00") == std::string::npos);
+}
+
+TEST_CASE("what is low comes with causes, and a ring is expected where NVLS is off") {
+  model::Run run = run_of("nvidia");
+  CHECK_THAT(render_normality(run, {result(362)}), ContainsSubstring("1. "));
+
+  run.header.environment = {{"NCCL_NVLS_ENABLE", "0"}};
+  CHECK_THAT(render_normality(run, {result(362)}), ContainsSubstring("normal: 362.00"));
+}
+
+TEST_CASE("what cannot be judged is left out") {
+  CHECK(render_normality(run_of("host"), {result(470)}).empty());
+  model::Run two_hosts = run_of("nvidia");
+  two_hosts.header.hosts.push_back(two_hosts.header.hosts[0]);
+  CHECK(render_normality(two_hosts, {result(470)}).empty());
+  model::Run synthetic = run_of("nvidia");
+  synthetic.header.synthetic = true;
+  CHECK(render_normality(synthetic, {result(470)}).empty());
+  SettingResult changed = result(470);
+  changed.is_default = false;
+  CHECK(render_normality(run_of("nvidia"), {changed}).empty());
+}
+
+} // namespace ncclprobe::analysis
