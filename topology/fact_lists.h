@@ -19,6 +19,9 @@ struct NamedFact {
   Fact<T> Owner::*field;
   Nature nature = Nature::fixed;
 };
+// clang deduces nothing from aggregates before its release 17.
+template <typename Owner, typename T>
+NamedFact(std::string_view, Fact<T> Owner::*, Nature = Nature::fixed) -> NamedFact<Owner, T>;
 
 constexpr auto facts_of(const PcieLink*) {
   using P = PcieLink;

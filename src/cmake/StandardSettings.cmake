@@ -9,6 +9,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(NCCLPROBE_WERROR "Warnings are errors" OFF)
+option(NCCLPROBE_FUZZ "Build the fuzzers (clang only; see tests/fuzz/run.sh)" OFF)
 option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
 add_library(ncclprobe_settings INTERFACE)
@@ -21,5 +22,10 @@ target_include_directories(ncclprobe_settings INTERFACE ${PROJECT_SOURCE_DIR}/sr
 if(NCCLPROBE_SANITIZE)
   target_compile_options(ncclprobe_settings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
+  target_link_options(ncclprobe_settings INTERFACE -fsanitize=address,undefined)
+endif()
+if(NCCLPROBE_FUZZ)
+  target_compile_options(ncclprobe_settings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined>)
   target_link_options(ncclprobe_settings INTERFACE -fsanitize=address,undefined)
 endif()

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "fuzz/use_machine.h"
+
+#include "topology/hwloc_source.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ncclprobe;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  fuzz::use(topology::read_hwloc_xml(text, "fuzz"));
+  return 0;
+}

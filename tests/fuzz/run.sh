@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds the fuzzers and runs each of them, one after the other, until something crashes:
+#   tests/fuzz/run.sh [seconds for each] [name]...     default: 600 seconds, all of them
+# Needs clang (Debian: clang, libclang-rt-dev). What a fuzzer learns is kept in build/fuzz/corpus; a
+# crash is left in build/fuzz and can be tried again with build/fuzz/tests/fuzz/fuzz_NAME FILE.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+seconds=${1:-600}
+shift || true
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(fat_binary hwloc_xml log machine_json nccl_graph nccl_xml smi_matrix smi_query)
+case $seconds in *[!0-9]* | "") echo "run.sh: '$seconds' is no number of seconds" >&2 && exit 2 ;; esac
+
+launcher=()
+command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" \
+  -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DNCCLPROBE_FUZZ=ON -DNCCLPROBE_TESTS=OFF "${launcher[@]}" >/dev/null
+cmake --build build/fuzz --target "${names[@]/#/fuzz_}"
+
+failed=()
+for name in "${names[@]}"; do
+  mkdir -p "build/fuzz/corpus/$name"
+  seeds=()
+  for folder in "tests/fuzz/corpus/$name" tests/machines; do
+    [ -d "$folder" ] && seeds+=("$folder")
+  done
+  words=()
+  [ ! -f "tests/fuzz/$name.dict" ] || words=("-dict=tests/fuzz/$name.dict")
+  echo "fuzz: $name for $seconds s"
+  if ! "build/fuzz/tests/fuzz/fuzz_$name" "build/fuzz/corpus/$name" "${seeds[@]}" \
+    "${words[@]}" -max_total_time="$seconds" -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
+    -artifact_prefix="build/fuzz/crash-$name-" -print_final_stats=1 -verbosity=0 2>"build/fuzz/$name.txt"; then
+    failed+=("$name")
+    tail -40 "build/fuzz/$name.txt"
+  fi
+  grep -E 'number_of_executed_units|peak_rss_mb' "build/fuzz/$name.txt" || true
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "fuzz: crashed: ${failed[*]}"
+  exit 1
+fi
+echo "fuzz: no crash in ${#names[@]} fuzzers, $seconds s each"
