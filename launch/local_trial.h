@@ -47,8 +47,6 @@ public:
   void deliver(const wire::Exchange& whole);
   void stop(const StopOrder& order);
 
-  // All ranks have their results, and nothing went wrong since.
-  bool only_leaving() const { return told_finished_ && !stopping_; }
   bool over() const { return reported_; }
   std::string lost_workers() const; // that did not die, in words; empty if there are none
   // A worker was killed, or ended otherwise than with exit 0: it may not have cleaned up after

@@ -138,11 +138,7 @@ void LocalTrials::drop_what_is_over() {
 }
 
 void LocalTrials::begin_what_may() {
-  bool others_only_leave =
-      discarded_.empty() && std::all_of(trials_.begin(), trials_.end(), [](const Numbered& one) {
-        return one.trial->only_leaving();
-      });
-  if (waiting_ && others_only_leave) {
+  if (waiting_ && trials_.empty() && discarded_.empty()) {
     waiting_->trial = begin(*waiting_, LocalTrial::Standing::ordered);
     if (waiting_->trial)
       trials_.push_back(std::move(*waiting_));

@@ -59,7 +59,7 @@ private:
   const SupervisorOptions& options_;
   Tell tell_leader_;
   std::vector<Numbered> trials_;    // begun; the present one is the last
-  std::optional<Numbered> waiting_; // ordered, and to begin when all others only leave
+  std::optional<Numbered> waiting_; // ordered, and to begin when all others are gone
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
   bool closed_ = false;

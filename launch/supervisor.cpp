@@ -46,7 +46,7 @@ struct Supervisor::Impl {
   void take_as_leader(int from, Letter letter);
   LeaderTrial* find(int number);
   void begin(const model::TrialSpec& spec);
-  void announce(std::span<const model::TrialSpec> upcoming);
+  void announce(const model::TrialSpec& spec);
   void begin_ahead(std::span<const model::TrialSpec> upcoming);
   void abandon_ahead();
   void note_losses(const LeaderTrial& ended);
@@ -195,22 +195,22 @@ void Supervisor::Impl::begin(const model::TrialSpec& spec) {
   one->second.start();
 }
 
-void Supervisor::Impl::announce(std::span<const model::TrialSpec> upcoming) {
-  if (upcoming.empty() || options.next_trial != NextTrial::at_start_up ||
-      announced == upcoming.front())
+void Supervisor::Impl::announce(const model::TrialSpec& spec) {
+  if (announced == spec)
     return;
-  announced = upcoming.front();
-  Prepare next{model::write_json(upcoming.front())};
+  announced = spec;
+  Prepare next{model::write_json(spec)};
   for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
     tell(supervisor, last_number + 1, next);
 }
 
 // The next trial need not wait until this one's processes are gone.
 void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
-  if (upcoming.empty() || stop_requested || no_more_trials)
+  if (upcoming.empty() || announced != upcoming.front() || stop_requested || no_more_trials)
     return;
   begin(upcoming.front());
-  announce(upcoming.subspan(1));
+  if (upcoming.size() > 1)
+    announce(upcoming[1]);
 }
 
 // What was begun ahead is not wanted any more.
@@ -262,14 +262,15 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
     record.started_utc = base::utc_now();
     return record;
   }
-  if (impl.options.next_trial == NextTrial::alone)
+  if (!impl.options.prepare)
     upcoming = {};
   if (!impl.leading.empty() && impl.leading.begin()->second.spec() != spec)
     impl.abandon_ahead();
   if (impl.leading.empty())
     impl.begin(spec);
   auto present = impl.leading.begin();
-  impl.announce(upcoming);
+  if (!upcoming.empty())
+    impl.announce(upcoming.front());
   present->second.take_the_stage();
   while (!present->second.over()) {
     impl.turn();

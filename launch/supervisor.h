@@ -34,11 +34,6 @@ struct TrialProgress {
   std::string phase; // of the slowest rank
 };
 
-// When the next trial's workers are started: when the present trial's are gone; when it has its
-// results, beside its teardown; or during its start-up, so that they wait for their turn with their
-// devices open.
-enum class NextTrial { alone, at_results, at_start_up };
-
 struct SupervisorOptions {
   WorkerProgram program;
   // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed.
@@ -53,7 +48,8 @@ struct SupervisorOptions {
   // The driver may take its time to clean up after a dead process.
   std::chrono::milliseconds kill_wait{10'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
-  NextTrial next_trial = NextTrial::alone;               // leader only
+  // Leader only: have the next trial's workers started while the present ones start up.
+  bool prepare = false;
   // What a preparation may take; the present trial waits for it before it measures.
   std::chrono::milliseconds prepare_patience{20'000};
 };
@@ -75,9 +71,8 @@ public:
   Supervisor& operator=(const Supervisor&) = delete;
 
   // Leader only. Everything that can go wrong with the trial is in the record. `upcoming` are the
-  // trials that will most likely be run next: the first may be prepared during this one, and
-  // begin when this one has its results (NextTrial). A trial that was not announced, or differs,
-  // starts afresh.
+  // trials that will most likely be run next: the first is prepared during this one, and begins
+  // when this one has its results. A trial that was not announced, or differs, starts afresh.
   model::TrialRecord run(const model::TrialSpec& spec,
                          std::span<const model::TrialSpec> upcoming = {});
   // Leader only: the run is over.

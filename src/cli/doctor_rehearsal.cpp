@@ -77,8 +77,7 @@ launch::SupervisorOptions supervisor_options(const World& world, const Ward& war
   how.program = ward.worker;
   if (stage.backend.name == "nvidia" && !bound_by_user(world))
     how.cpus_of_rank = cpus_near_gpus(stage.layout, ward.hosts, ward.fleet->rank());
-  how.next_trial =
-      choose_preparation("auto", stage.backend.name, ward.hosts, stage.layout, trials).next_trial;
+  how.prepare = choose_preparation("auto", stage.backend.name, ward.hosts, stage.layout, trials).on;
   return how;
 }
 

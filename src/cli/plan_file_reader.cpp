@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "cli/option_values.h"
 #include "cli/plan_file.h"
-#include "cli/preparation.h"
 
 #include <toml++/toml.h>
 
@@ -351,8 +350,8 @@ private:
   }
   Result<void> prepare(const toml::node& node) const {
     NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "prepare"));
-    if (!is_preparation(value))
-      return wrong(node, "prepare is auto, early, late or off");
+    if (value != "auto" && value != "on" && value != "off")
+      return wrong(node, "prepare is auto, on or off");
     if (!options_.prepare)
       options_.prepare = value;
     return {};

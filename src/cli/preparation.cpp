@@ -28,22 +28,14 @@ std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {
 
 } // namespace
 
-bool is_preparation(const std::string& word) {
-  return word == "auto" || word == "early" || word == "late" || word == "off";
-}
-
 Preparation choose_preparation(const std::string& asked, const std::string& backend,
                                const std::vector<model::Host>& hosts, const launch::Layout& layout,
                                const std::vector<model::TrialSpec>& trials) {
-  using launch::NextTrial;
-  NextTrial when = asked == "off"     ? NextTrial::alone
-                   : asked == "early" ? NextTrial::at_start_up
-                                      : NextTrial::at_results;
+  if (asked == "off")
+    return {false, "asked for"};
   if (backend != "nvidia")
-    return asked == "auto" ? Preparation{NextTrial::alone, "it pays on GPUs only"}
-                           : Preparation{when, "asked for"};
-  if (when == NextTrial::alone)
-    return {when, "asked for"};
+    return asked == "on" ? Preparation{true, "asked for"}
+                         : Preparation{false, "it pays on GPUs only"};
   std::uint64_t peak_bytes = 0;
   for (const model::TrialSpec& trial : trials)
     peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));
@@ -53,10 +45,9 @@ Preparation choose_preparation(const std::string& asked, const std::string& back
     std::string problem =
         obstacle(host.gpus.at(static_cast<std::size_t>(seat.device)), needed_bytes);
     if (!problem.empty())
-      return {NextTrial::alone,
-              fmt::format("GPU {} of {}: {}", seat.device, host.hostname, problem)};
+      return {false, fmt::format("GPU {} of {}: {}", seat.device, host.hostname, problem)};
   }
-  return {when, asked == "auto" ? "every GPU can be shared by two trials" : "asked for"};
+  return {true, asked == "on" ? "asked for" : "every GPU can be shared by two trials"};
 }
 
 } // namespace ncclprobe::cli

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "launch/layout.h"
-#include "launch/supervisor.h"
 #include "model/inventory.h"
 #include "model/trial.h"
 
@@ -12,19 +11,15 @@
 
 namespace ncclprobe::cli {
 
-// When the next trial's workers are started, and why then.
+// Whether the next trial's workers may be started while the present ones are there, and why (not).
 struct Preparation {
-  launch::NextTrial next_trial = launch::NextTrial::alone;
+  bool on = false;
   std::string reason;
 };
 
-// The words for --prepare.
-bool is_preparation(const std::string& word);
-
-// `asked`: auto, early, late or off. Two generations of processes share each GPU then, so whatever
-// is asked it is off where a GPU's compute mode forbids that or its free memory may not be enough.
-// auto: late on GPUs, where start-up takes seconds; early is faster where few GPUs share a driver,
-// but lets an idle context stand beside every measurement (analysis/METHOD.md).
+// `asked`: auto, on or off. Two generations of processes share each GPU then, so whatever is asked
+// it is off where a GPU's compute mode forbids that or its free memory may not be enough. auto:
+// only on GPUs, where start-up takes seconds.
 Preparation choose_preparation(const std::string& asked, const std::string& backend,
                                const std::vector<model::Host>& hosts, const launch::Layout& layout,
                                const std::vector<model::TrialSpec>& trials);

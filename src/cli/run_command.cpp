@@ -236,11 +236,11 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
     Preparation preparation =
         choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,
                            session.layout, plan->trials);
-    how.next_trial = preparation.next_trial;
-    bool refused = preparation.next_trial == launch::NextTrial::alone &&
-                   (options.prepare == "early" || options.prepare == "late");
-    if (refused)
-      spdlog::warn("--prepare {} is not possible: {}", *options.prepare, preparation.reason);
+    how.prepare = preparation.on;
+    if (!preparation.on && options.prepare == "on")
+      spdlog::warn("--prepare on is not possible: {}", preparation.reason);
+    else
+      spdlog::debug("trials are {}prepared: {}", preparation.on ? "" : "not ", preparation.reason);
   }
   how.on_progress = [&](const launch::TrialProgress& now) { progress.update(now); };
   launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));

@@ -89,11 +89,10 @@ void declare(CLI::App& app, RunOptions& options) {
   number("--devices-per-worker", options.seats_per_worker, 1,
          "Ranks that one worker process drives (default 1)");
   app.add_option("--prepare", options.prepare,
-                 "Start the next trial's workers early (during the start-up of the present ones), "
-                 "late (when these have their results), or off (when they are gone); default auto: "
-                 "late on GPUs that two trials can share")
+                 "Start the next trial's workers during the start-up of the present ones: auto "
+                 "(default: on GPUs that allow it), on, off")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "early", "late", "off"}));
+      ->check(CLI::IsMember({"auto", "on", "off"}));
 
   text("--collectives,-c", "NAME,...",
        "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "

@@ -44,7 +44,7 @@ std::string refusal(const std::string& content) {
 
 constexpr const char* k_full_plan = R"(
 backend = "host"
-prepare = "early"
+prepare = "on"
 collectives = ["all_reduce", "send_recv"]
 types = ["f16"]
 ops = ["avg"]
@@ -93,7 +93,7 @@ TEST_CASE("a plan file says anything the command line can") {
   RunOptions options = read(k_full_plan);
 
   CHECK(options.backend == "host");
-  CHECK(options.prepare == "early");
+  CHECK(options.prepare == "on");
   CHECK(options.collectives ==
         std::vector{model::Collective::all_reduce, model::Collective::send_recv});
   CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4096, 8192, 16384});

@@ -6,7 +6,6 @@
 
 using namespace ncclprobe;
 using cli::choose_preparation;
-using launch::NextTrial;
 
 namespace {
 
@@ -37,19 +36,18 @@ struct Machine {
 TEST_CASE("trials are prepared on GPUs that can be shared, and elsewhere if asked for") {
   Machine machine;
 
-  CHECK(machine.choose("auto").next_trial == NextTrial::at_results);
-  CHECK(machine.choose("late").next_trial == NextTrial::at_results);
-  CHECK(machine.choose("early").next_trial == NextTrial::at_start_up);
-  CHECK(machine.choose("off").next_trial == NextTrial::alone);
-  CHECK(machine.choose("auto", "host").next_trial == NextTrial::alone);
-  CHECK(machine.choose("early", "host").next_trial == NextTrial::at_start_up);
+  CHECK(machine.choose("auto").on);
+  CHECK(machine.choose("on").on);
+  CHECK(!machine.choose("off").on);
+  CHECK(!machine.choose("auto", "host").on);
+  CHECK(machine.choose("on", "host").on);
 }
 
 TEST_CASE("a GPU for one process at a time forbids preparing, even if asked for") {
   Machine machine;
   machine.hosts[0].gpus[1].compute_mode = "exclusive_process";
 
-  CHECK(machine.choose("early").next_trial == NextTrial::alone);
+  CHECK(!machine.choose("on").on);
   CHECK(machine.choose("auto").reason == "GPU 1 of node1: its compute mode is exclusive_process");
 }
 
@@ -59,8 +57,8 @@ TEST_CASE("too little free memory for two trials forbids preparing") {
   cell.schedule.buffers = {{"send", 30 * k_gib, {}}, {"receive", 10 * k_gib, {}}};
   machine.trials[0].cells = {cell};
 
-  CHECK(machine.choose("auto").next_trial == NextTrial::alone);
+  CHECK(!machine.choose("auto").on);
   CHECK_THAT(machine.choose("auto").reason, ContainsSubstring("GPU 0 of node1: 80G of its memory"));
   machine.trials[0].cells[0].schedule.buffers.pop_back();
-  CHECK(machine.choose("auto").next_trial == NextTrial::at_results);
+  CHECK(machine.choose("auto").on);
 }

@@ -101,7 +101,7 @@ void descriptors(launch::Fleet& fleet) {
 void prepared(launch::Fleet& fleet) {
   launch::SupervisorOptions options =
       test_launch::make_options("crash_in_cell", test_launch::own_environment());
-  options.next_trial = launch::NextTrial::at_start_up;
+  options.prepare = true;
   int ranks = 2 * fleet.size();
   launch::Supervisor supervisor(fleet, test_launch::make_layout(ranks, fleet.size()), options);
   if (fleet.rank() != 0)
@@ -174,7 +174,7 @@ launch::Supervisor* stopped_by_signal = nullptr;
 void wait(launch::Fleet& fleet, const char* result_file) {
   launch::SupervisorOptions options =
       test_launch::make_options("wait_in_cell", test_launch::own_environment());
-  options.next_trial = launch::NextTrial::at_start_up;
+  options.prepare = true;
   launch::Supervisor supervisor(fleet, test_launch::make_layout(fleet.size(), fleet.size()),
                                 options);
   stopped_by_signal = &supervisor;

@@ -30,7 +30,7 @@ struct Lab {
   explicit Lab(const std::string& worker, std::vector<std::string> environment = {}) {
     environment.push_back(token);
     options = test_launch::make_options(worker, environment);
-    options.next_trial = launch::NextTrial::at_start_up;
+    options.prepare = true;
   }
   launch::Supervisor& begin(int ranks) {
     return supervisor.emplace(*fleet, test_launch::make_layout(ranks), options);
@@ -64,8 +64,6 @@ TEST_CASE("the next trial starts up beside this one, but nothing else happens wh
   support::ScratchFolder folder;
   std::string diary = folder / "diary";
   Lab lab("diary", {"DIARY=" + diary});
-  bool early = GENERATE(true, false);
-  lab.options.next_trial = early ? launch::NextTrial::at_start_up : launch::NextTrial::at_results;
   std::vector<model::TrialSpec> plan = make_plan(4, 2);
   // Each but the last stays in its teardown until it is the next one's turn.
   for (int id = 0; id < 3; ++id)
@@ -76,7 +74,7 @@ TEST_CASE("the next trial starts up beside this one, but nothing else happens wh
 
   for (const model::TrialRecord& record : records) {
     CHECK(record.outcome.reason == "");
-    CHECK(record.prepared == (early && record.spec.id > 0));
+    CHECK(record.prepared == (record.spec.id > 0));
     CHECK(record.workers.at(1).exit == "exit 0");
     CHECK(record.startup_ns > 0);
   }
@@ -95,10 +93,7 @@ TEST_CASE("the next trial starts up beside this one, but nothing else happens wh
     std::string next = std::to_string(id + 1);
     // Between the first that measures and the last that has measured there is nothing else.
     CHECK(last("measured " + number) - first("measuring " + number) == 3);
-    if (early)
-      CHECK(last("opened " + next) < first("measuring " + number));
-    else
-      CHECK(first("opened " + next) > last("measured " + number));
+    CHECK(last("opened " + next) < first("measuring " + number));
     CHECK(first("turn " + next) < first("left " + number));
     CHECK(last("left " + number) < first("measuring " + next));
   }
