@@ -29,7 +29,7 @@ public:
 
   // It is its turn.
   void promote();
-  // Only prepared: all its ranks have opened their devices and wait.
+  // Only prepared: all its ranks have started their libraries and wait.
   bool at_turn() const;
   // Only prepared: something went wrong, and what.
   const std::string& spoilt() const { return spoilt_; }

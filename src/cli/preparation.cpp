@@ -13,8 +13,8 @@ namespace {
 
 // A CUDA context with NCCL's kernels and buffers, generously.
 constexpr std::uint64_t k_context_bytes = 3ULL << 29;
-// At the most: one is being torn down, one connects, one has just opened its device.
-constexpr std::uint64_t k_contexts = 3;
+// At the most: one is being torn down, one connects.
+constexpr std::uint64_t k_contexts = 2;
 
 // Why a GPU cannot be shared by two trials; empty if it can.
 std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {

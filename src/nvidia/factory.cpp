@@ -10,9 +10,11 @@
 namespace ncclprobe::nvidia {
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) {
+  NvmlFuture nvml = start_nvml(options);
   count_gpus(); // says why there are none, before NCCL is looked for
-  return std::make_unique<NcclBackend>(std::make_shared<const NcclLibrary>(options),
-                                       start_nvml(options), options.host_of_rank);
+  auto nccl = std::make_shared<const NcclLibrary>(options);
+  nvml.wait(); // nothing goes on in the background of somebody else's measurement
+  return std::make_unique<NcclBackend>(std::move(nccl), std::move(nvml), options.host_of_rank);
 }
 
 void examine_health(model::Survey& survey, const backend::Options& options) {

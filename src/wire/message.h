@@ -23,7 +23,8 @@ inline constexpr std::uint16_t k_protocol_version = 1;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may keep everybody waiting.
-// With its devices open: the workers of the next trial wait here until it is their turn.
+// With its libraries and the driver started, but nothing made on a device, which even when idle
+// would disturb: the workers of the next trial wait here until it is their turn.
 inline constexpr const char* k_turn_key = "turn";
 // Connected, nothing launched yet: passed when no other process of the run touches a device.
 inline constexpr const char* k_measure_key = "measure";

@@ -52,10 +52,6 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
                            spec.seed,   spec.id,        spec.replicate};
   auto library = std::make_unique<Library>();
   library->backend = make_backend(spec.backend, options);
-  std::vector<Seat> seats;
-  for (const wire::Seat& seat : start.seats)
-    seats.push_back({seat.rank, library->backend->open_device(seat.device)});
-  tell_phase("ready", -1);
   // All ranks meet twice before they launch anything: the supervisors let them go on only when
   // nothing else of theirs disturbs.
   std::vector<int> everybody(static_cast<std::size_t>(spec.ranks));
@@ -64,7 +60,10 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   for (const wire::Seat& seat : start.seats)
     present[seat.rank] = "";
   link.exchange(wire::k_turn_key, everybody, present);
-
+  std::vector<Seat> seats;
+  for (const wire::Seat& seat : start.seats)
+    seats.push_back({seat.rank, library->backend->open_device(seat.device)});
+  tell_phase("ready", -1);
   library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(seats),
                                                      spec.ranks, spec.seed, link, board);
   tell_phase("communicator_init", -1);

@@ -93,7 +93,7 @@ TEST_CASE("the next trial starts up beside this one, but nothing else happens wh
     std::string next = std::to_string(id + 1);
     // Between the first that measures and the last that has measured there is nothing else.
     CHECK(last("measured " + number) - first("measuring " + number) == 3);
-    CHECK(last("opened " + next) < first("measuring " + number));
+    CHECK(last("loaded " + next) < first("measuring " + number));
     CHECK(first("turn " + next) < first("left " + number));
     CHECK(last("left " + number) < first("measuring " + next));
   }

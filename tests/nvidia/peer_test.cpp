@@ -193,6 +193,7 @@ TEST_CASE("memory of another process is mapped and copied from, by engine and by
   if (child == 0) {
     dup2(to_child[0], 3);
     dup2(to_parent[1], 4);
+    closefrom(5); // its own copy of the end that it reads from would keep that open
     execl("/proc/self/exe", "test_nvidia_gpu", "[.owner of shared memory]", nullptr);
     _exit(99);
   }

@@ -35,10 +35,10 @@ void wait_for(const std::string& wanted) {
 int main() {
   using namespace ncclprobe;
   test_worker::Talk talk;
-  talk.enter("ready");
-  note("opened", talk.trial());
+  note("loaded", talk.trial());
   talk.meet(wire::k_turn_key, "");
   note("turn", talk.trial());
+  talk.enter("ready");
   talk.enter("communicator_init");
   talk.meet(wire::k_measure_key, "");
   note("measuring", talk.trial());

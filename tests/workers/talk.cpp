@@ -59,8 +59,8 @@ std::map<int, std::string> Talk::meet(const std::string& key, const std::string&
 }
 
 void Talk::init() {
-  enter("ready");
   meet(wire::k_turn_key, "");
+  enter("ready");
   enter("communicator_init");
   meet("init", std::to_string(rank()));
   meet(wire::k_measure_key, "");
