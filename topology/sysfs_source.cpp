@@ -265,6 +265,8 @@ void add_interfaces(const fs::path& sys, Host& host) {
       nic.gbit_per_s = {*mbit / 1000, Source::sysfs};
     nic.gpudirect = {false, Source::derived}; // sockets go through host memory
     set_place(entry, host, nic);
+    if (!nic.bus_id && !nic.up.value_or(false))
+      continue; // made by software, and not in use
     if (!nic.bus_id || !with_rdma.contains(*nic.bus_id))
       host.nics.push_back(std::move(nic));
   }

@@ -9,6 +9,7 @@
 #include "cli/p2p_command.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
+#include "cli/topo_command.h"
 
 #include <cerrno>
 #include <cstring>
@@ -75,6 +76,10 @@ int main(int argc, char** argv) {
     if (auto* p2p = std::get_if<cli::P2pCommand>(&command)) {
       base::start_log("ncclprobe", p2p->options.verbosity);
       return cli::p2p_command(world, p2p->options);
+    }
+    if (auto* topo = std::get_if<cli::TopoCommand>(&command)) {
+      base::start_log("ncclprobe", topo->options.verbosity);
+      return cli::topo_command(world, topo->options);
     }
     auto& run = std::get<cli::RunCommand>(command);
     base::start_log("ncclprobe", run.options.verbosity);

@@ -22,6 +22,7 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe p2p                              bandwidth and latency of every link
   ncclprobe report run.h5 --format csv
   mpirun -np 8 ncclprobe doctor              what is wrong here, what it costs, how to repair it
+  ncclprobe topo                             what this machine is, and what is unknown of it
 
 Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
   4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that --resume goes on with,
@@ -30,8 +31,8 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run",    "plan", "p2p",        "doctor",   "report",
-                               "--help", "-h",   "--help-all", "--version"};
+  constexpr std::array k_words{"run",    "plan",   "p2p", "topo",       "doctor",
+                               "report", "--help", "-h",  "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
@@ -69,6 +70,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* p2p = app.add_subcommand(
       "p2p", "Measure the links: bandwidth and latency between all pairs, and to the host");
   declare_p2p_options(*p2p, p2p_options);
+  TopoOptions topo_options;
+  CLI::App* topo = app.add_subcommand(
+      "topo", "Show what the machine is: GPUs, links, network, placement and ceilings");
+  declare_topo_options(*topo, topo_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
@@ -86,6 +91,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     return PlanCommand{options, dry_run ? DryRun::yes : DryRun::no};
   if (*p2p)
     return P2pCommand{p2p_options};
+  if (*topo)
+    return TopoCommand{topo_options};
   return RunCommand{options};
 }
 

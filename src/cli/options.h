@@ -5,6 +5,7 @@
 #include "cli/doctor_options.h"
 #include "cli/p2p_options.h"
 #include "cli/run_options.h"
+#include "cli/topo_options.h"
 
 #include <string>
 #include <variant>
@@ -26,6 +27,9 @@ struct DoctorCommand {
 struct P2pCommand {
   P2pOptions options;
 };
+struct TopoCommand {
+  TopoOptions options;
+};
 struct ReportCommand {
   std::vector<std::string> arguments; // passed on to ncclprobe-report
 };
@@ -34,8 +38,8 @@ struct VersionCommand {};
 struct Leave {
   int exit_code;
 };
-using Command = std::variant<RunCommand, PlanCommand, P2pCommand, DoctorCommand, ReportCommand,
-                             VersionCommand, Leave>;
+using Command = std::variant<RunCommand, PlanCommand, P2pCommand, TopoCommand, DoctorCommand,
+                             ReportCommand, VersionCommand, Leave>;
 
 // Reads the arguments (argv[0] first). Touches no hardware. Prints help and usage errors itself.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "model/inventory.h"
-
 #include "model/json.h"
 #include "support/catch.h"
 

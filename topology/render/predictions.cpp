@@ -55,7 +55,7 @@ std::string render_ceilings(const Machine& machine) {
                                  "nccl-tests, from the links' nominal rates):\n",
                                  ranks.size()) +
                      table.render();
-  if (ring.in_switch_gb_per_s)
+  if (ring.in_switch_gb_per_s > ring.busbw_gb_per_s)
     text += fmt::format("all_reduce by NVSwitches that reduce (NVLS): {:.4g} GB/s at most\n",
                         *ring.in_switch_gb_per_s);
   for (const std::string& link : ring.unknown)

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/log.h"
+#include "model/trial.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ncclprobe::cli {
+
+struct TopoOptions {
+  std::string format = "summary";
+  std::string output;            // file; empty: standard output
+  std::vector<std::string> from; // files that describe hosts, instead of this machine
+  std::string record;            // folder to gather everything in
+  std::optional<int> host;       // only this one
+  std::string nccl = "auto";     // ask NCCL too: on, off, auto (when recording)
+  bool placement = false;
+  bool ceilings = false;
+  bool names = false; // record host names, addresses and serial numbers too
+  std::vector<model::Setting> libraries;
+  base::Verbosity verbosity = base::Verbosity::normal;
+};
+
+void declare_topo_options(CLI::App& app, TopoOptions& options);
+
+} // namespace ncclprobe::cli

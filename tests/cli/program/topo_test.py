@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`ncclprobe topo` as a user runs it, on a machine that may have no GPU, and on files."""
+
+import json
+import pathlib
+import unittest
+
+from program_test_case import ProgramTest, mpirun
+
+MACHINES = pathlib.Path(__file__).resolve().parents[2] / "machines"
+
+
+class Topo(ProgramTest):
+    def topo(self, *arguments, code=0, launcher=(), **environment):
+        done = self.run_program("topo", *arguments, launcher=launcher, **environment)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def refused(self, *arguments):
+        done = self.topo(*arguments, code=2)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        return done.stderr
+
+    def test_this_machine_is_shown_with_or_without_gpus(self):
+        done = self.topo()
+
+        self.assertIn("CPU: ", done.stdout)
+        if "no GPU is known" in done.stdout:
+            self.assertIn("note: ", done.stdout)
+
+    def test_every_format_works_on_this_machine(self):
+        for form in ("summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"):
+            with self.subTest(format=form):
+                self.assertNotEqual(self.topo("--format", form).stdout, "")
+
+    def test_json_has_sources_and_is_read_back(self):
+        text = self.topo("--format", "json").stdout
+        machine = json.loads(text)
+        self.assertEqual(machine["hosts"][0]["cpu"]["architecture"]["source"], "sysfs")
+        stored = self.folder / "here.json"
+        stored.write_text(text)
+
+        self.assertEqual(self.topo("--from", str(stored), "--format", "json").stdout, text)
+
+    def test_ranks_of_one_host_see_one_host(self):
+        for ranks in (1, 2, 4):
+            with self.subTest(ranks=ranks):
+                done = self.topo("--format", "json", launcher=mpirun(ranks))
+                self.assertEqual(len(json.loads(done.stdout)["hosts"]), 1)
+
+    def test_several_files_are_several_hosts_and_one_can_be_chosen(self):
+        files = [str(MACHINES / name) for name in ("dgx-a100.xml", "two-h200-vm.xml")]
+        arguments = ["--from", files[0], "--from", files[1]]
+
+        both = self.topo(*arguments, "--format", "json").stdout
+        second = self.topo(*arguments, "--host", "1", "--format", "json").stdout
+
+        self.assertEqual(len(json.loads(both)["hosts"]), 2)
+        self.assertEqual(json.loads(second)["hosts"], [json.loads(both)["hosts"][1]])
+        self.assertIn("there are 2 hosts", self.refused(*arguments, "--host", "2"))
+
+    def test_placement_and_ceilings_of_a_recorded_machine(self):
+        done = self.topo("--from", str(MACHINES / "two-h200-vm.xml"), "--placement", "--ceilings")
+
+        self.assertIn("all_reduce, all_gather, reduce_scatter (rings)", done.stdout)
+        self.assertIn("CUDA_VISIBLE_DEVICES=0,1", done.stdout)
+        self.assertIn("mpirun -np 2", done.stdout)
+
+    def test_bad_files_are_refused_with_their_name(self):
+        self.assertIn("/nowhere.xml", self.refused("--from", "/nowhere.xml"))
+        self.assertIn("is a folder", self.refused("--from", str(self.folder)))
+        for name, content in (("empty.xml", ""), ("cut.xml", "<system version=\"1\">\n<cpu numaid="),
+                              ("log.txt", "step 1\nstep 2\n")):
+            file = self.folder / name
+            file.write_text(content)
+            self.assertIn(name, self.refused("--from", str(file)))
+
+    def test_bad_options_are_refused(self):
+        for arguments in (["--format", "png"], ["--nccl", "maybe"], ["--host", "-1"], ["--names"],
+                          ["--record", "x", "--from", "y"], ["--library", "openblas=/x"]):
+            with self.subTest(arguments=arguments):
+                self.topo(*arguments, code=2)
+
+    def test_output_goes_to_a_file_and_a_bad_place_is_an_output_error(self):
+        file = self.folder / "matrix.svg"
+
+        self.assertEqual(self.topo("--format", "svg", "--output", str(file)).stdout, "")
+        self.assertIn("<svg", file.read_text())
+        self.topo("--output", str(self.folder / "no-such-folder" / "x"), code=7)
+
+    def test_recording_gathers_what_there_is_and_leaves_names_out(self):
+        folder = self.folder / "machine"
+        done = self.topo("--record", str(folder))
+
+        self.assertIn("README.txt", [path.name for path in folder.iterdir()])
+        self.assertIn("topology.json", done.stdout)
+        boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        for path in folder.iterdir():
+            self.assertNotIn(boot_id, path.read_text(), path.name)
+        self.assertIsNone(json.loads((folder / "topology.json").read_text())["hosts"][0]["name"])
+        self.topo("--from", str(folder / "hwloc.xml"))
+        self.topo("--from", str(folder / "topology.json"))
+
+        self.topo("--record", str(folder), "--names")
+        self.assertIn(boot_id, (folder / "topology.json").read_text())
+
+    def test_recording_under_mpirun_records_each_host_once(self):
+        folder = self.folder / "machine"
+        self.topo("--record", str(folder), launcher=mpirun(2))
+
+        self.assertTrue((folder / "topology.json").exists())
+
+    def test_a_recording_that_cannot_be_written_is_an_output_error(self):
+        file = self.folder / "file"
+        file.write_text("in the way")
+
+        self.topo("--record", str(file / "machine"), code=7)
+
+
+if __name__ == "__main__":
+    unittest.main()
