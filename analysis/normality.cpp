@@ -28,6 +28,8 @@ constexpr double k_broken_share = 0.5;
 constexpr std::uint64_t k_small_bytes = 4 << 20;
 // Published large-message figures are of 1 GiB and more; from here on the curve is flat.
 constexpr std::uint64_t k_large_bytes = 256 << 20;
+// Below it a copy is in part start-up; figures of copies are of more.
+constexpr std::uint64_t k_large_copy_bytes = 64 << 20;
 // From the ceiling alone: what a ring of NCCL reaches of an NVLink (A100 0.78, H200 0.82), and of
 // PCIe, where the path between the GPUs decides.
 constexpr double k_ring_share = 0.8, k_ring_least_share = 0.65;
@@ -38,6 +40,12 @@ constexpr double k_above_ceiling = 1.02;
 
 bool is_collective(const std::string& kind) {
   return !kind.starts_with("p2p") && kind != "host_device";
+}
+
+// Kernels reach less than copy engines, and reads another share than writes: no share of the
+// ceiling is known that would hold for other GPUs.
+bool copied_by_kernel(const std::string& kind) {
+  return kind.starts_with("p2p_sm_");
 }
 
 bool same_model(const std::string& one, const std::string& other) {
@@ -60,7 +68,7 @@ std::optional<double> ceiling_of(const NodeLinks& links, const MeasuredFigure& f
       !links.nvlink_gb_per_s)
     return std::nullopt; // whether there are NVLinks is not known
   auto ceiling = over_pcie ? links.pcie_gb_per_s : links.nvlink_gb_per_s;
-  if (ceiling && figure.kind == "p2p_bidirectional")
+  if (ceiling && figure.kind.ends_with("_bidirectional"))
     return 2 * *ceiling;
   return ceiling;
 }
@@ -71,7 +79,7 @@ bool may_use_nvls(const NodeLinks& links, const MeasuredFigure& figure) {
 }
 
 const ReferenceFigure* published_figure(const NodeLinks& links, const MeasuredFigure& figure) {
-  if (figure.bytes < k_large_bytes && is_collective(figure.kind))
+  if (figure.bytes < (is_collective(figure.kind) ? k_large_bytes : k_large_copy_bytes))
     return nullptr;
   std::string link = has_nvlink(links) ? "nvlink" : "pcie";
   const ReferenceFigure* found = nullptr;
@@ -129,8 +137,11 @@ bool judge_by_publication(const NodeLinks& links, const MeasuredFigure& figure,
     // A threshold alone is no typical value; what passes it is normal all the same.
     judge_against(one->low_gb_per_s, std::min(least, one->low_gb_per_s), figure.gb_per_s, verdict);
     verdict.basis =
-        fmt::format("published for {}{}{}", one->gpus > 0 ? fmt::format("{} x ", one->gpus) : "",
-                    one->gpu, one->nvls ? (*one->nvls ? ", NVLS" : ", ring") : "");
+        !one->measured_by.empty()
+            ? "measured by " + one->measured_by
+            : fmt::format("published for {}{}{}",
+                          one->gpus > 0 ? fmt::format("{} x ", one->gpus) : "", one->gpu,
+                          one->nvls ? (*one->nvls ? ", NVLS" : ", ring") : "");
     verdict.source = one->source;
     return true;
   }
@@ -150,7 +161,7 @@ void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure,
                       NormalityVerdict& verdict) {
   verdict.basis = "nothing published for this node, kind and size";
   bool large = figure.bytes == 0 || figure.bytes >= k_large_bytes;
-  if (!verdict.ceiling_gb_per_s || !large)
+  if (!verdict.ceiling_gb_per_s || !large || copied_by_kernel(figure.kind))
     return;
   bool collective = is_collective(figure.kind);
   bool nvlink = has_nvlink(links) && figure.kind != "p2p_host" && figure.kind != "host_device";

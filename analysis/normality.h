@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-// "Is this number normal?", from what others published for the same kind of node, else from the
-// ceiling of the links. Pure. GB/s are 1e9 bytes a second: P2P in one direction unless the kind
-// says otherwise, collectives as busbw.
+// "Is this number normal?", from what others published, or we measured, on the same kind of node,
+// else from the ceiling of the links. Pure. GB/s are 1e9 bytes a second: P2P in one direction
+// unless the kind says otherwise, collectives as busbw.
 namespace ncclprobe::analysis {
 
 // What the GPUs of one node are connected by, in one direction; absent is unknown.
@@ -29,7 +29,8 @@ struct NodeLinks {
 std::optional<NodeLinks> node_links(const model::Host& host);
 
 struct MeasuredFigure {
-  // "p2p", "p2p_bidirectional", "p2p_host" (P2P disabled), "host_device", or a collective's name
+  // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read" (kernels), each also "..._bidirectional";
+  // "p2p_host" (P2P disabled), "host_device", or a collective's name
   std::string kind;
   std::uint64_t bytes = 0;
   int ranks = 0; // of the collective, one a GPU

@@ -16,12 +16,15 @@ std::string kind_of(const P2pMatrix& matrix) {
   if (matrix.direction != P2pDirection::uni && matrix.direction != P2pDirection::bi)
     return "";
   bool bi = matrix.direction == P2pDirection::bi;
+  std::string both = bi ? "_bidirectional" : "";
   switch (matrix.method) {
   case P2pMethod::ce:
   case P2pMethod::ce_read:
+    return "p2p" + both;
   case P2pMethod::sm_write:
+    return "p2p_sm_write" + both;
   case P2pMethod::sm_read:
-    return bi ? "p2p_bidirectional" : "p2p";
+    return "p2p_sm_read" + both;
   case P2pMethod::staged:
     return bi ? "" : "p2p_host";
   case P2pMethod::host:
@@ -31,12 +34,26 @@ std::string kind_of(const P2pMatrix& matrix) {
   }
 }
 
+const std::optional<P2pFigure>& figure_of(const P2pMatrix& matrix, const P2pEntry& entry) {
+  return matrix.direction == P2pDirection::bi ? entry.both_ways : entry.figure;
+}
+
 std::optional<double> median_of(const P2pMatrix& matrix) {
   std::vector<double> values;
   for (const P2pEntry& entry : matrix.entries)
-    if (const auto& figure = matrix.direction == P2pDirection::bi ? entry.both_ways : entry.figure)
+    if (const auto& figure = figure_of(matrix, entry))
       values.push_back(figure->value);
   return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+// Pairs may have a part of a GPU's NVLinks (no switch between them), or a network between them.
+bool any_pair_has_another_link(const P2pMatrix& matrix, double nvlink_gb_per_s) {
+  double full = (matrix.direction == P2pDirection::bi ? 2 : 1) * nvlink_gb_per_s;
+  return std::any_of(matrix.entries.begin(), matrix.entries.end(), [&](const P2pEntry& entry) {
+    const auto& figure = figure_of(matrix, entry);
+    return figure && (nvlink_gb_per_s > 0 ? figure->limit.gb_per_s != full
+                                          : figure->limit.link_class == "network");
+  });
 }
 
 } // namespace
@@ -48,7 +65,9 @@ std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix&
       header.hosts.empty())
     return std::nullopt;
   auto links = node_links(header.hosts.front());
-  if (!links)
+  bool between_gpus = matrix.method != P2pMethod::host && matrix.method != P2pMethod::staged;
+  if (!links ||
+      (between_gpus && any_pair_has_another_link(matrix, links->nvlink_gb_per_s.value_or(0))))
     return std::nullopt;
   MeasuredFigure figure;
   figure.kind = kind;

@@ -14,8 +14,10 @@ struct P2pVerdict {
   std::string text; // one line
 };
 
-// Nothing for what has no reference (latency, all at once, messages), on other hardware than GPUs,
-// and where the GPUs of the hosts are not alike.
+// Nothing for what has no reference (latency, all at once, messages, kernels on most GPUs), on
+// other hardware than GPUs, where the GPUs of the first host are not alike, and where some pair has
+// another link than all NVLinks of a GPU, of which references are: no verdict is better than a
+// wrong one.
 std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix& matrix);
 
 } // namespace ncclprobe::analysis

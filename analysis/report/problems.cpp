@@ -7,6 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
 #include "base/units.h"
+#include "workload/p2p_label.h"
 
 #include <algorithm>
 #include <set>
@@ -19,6 +20,7 @@ using model::TrialRecord;
 
 constexpr std::size_t k_most_tails = 2;      // workers whose output is shown
 constexpr std::size_t k_most_tail_lines = 8; // of each
+constexpr std::size_t k_most_pairs = 6;      // that are named one by one
 
 std::string trial_setting(const model::TrialSpec& spec) {
   return printable(spec.name.empty() ? model::label_of(spec.process.common) : spec.name);
@@ -39,11 +41,40 @@ bool has_problem(const TrialRecord& trial) {
                      [](const model::CellRecord& cell) { return !cell.outcome.ok(); });
 }
 
+// "uni 0 to 3", "bi 0 to 1, 1 to 0"; empty for what is no P2P transfer.
+std::string pairs_of(const model::CellLabel& label) {
+  auto p2p = workload::read_p2p_label(label);
+  if (!p2p)
+    return "";
+  std::vector<std::string> ways;
+  for (const workload::P2pTransfer& one : p2p->transfers)
+    ways.push_back(to_string(one.from) + " to " + to_string(one.to));
+  bool cut = ways.size() > k_most_pairs;
+  if (cut)
+    ways.resize(k_most_pairs);
+  return fmt::format("{} {}{}", model::to_string(p2p->direction), join(ways, ", "),
+                     cut ? " ..." : "");
+}
+
 // Cells that ended alike.
 struct CellProblem {
   std::string workload;
   model::Outcome outcome;
   std::set<std::uint64_t> sizes;
+  std::vector<std::string> pairs; // of P2P cells
+
+  std::string what() const {
+    std::string text = workload + " " + format_size_range(sizes);
+    if (pairs.empty())
+      return text;
+    std::vector<std::string> shown(
+        pairs.begin(),
+        pairs.begin() + static_cast<std::ptrdiff_t>(std::min(pairs.size(), k_most_pairs)));
+    text += ", " + join(shown, "; ");
+    return pairs.size() == shown.size()
+               ? text
+               : fmt::format("{} and {} more", text, pairs.size() - shown.size());
+  }
 };
 
 std::vector<CellProblem> cell_problems(const TrialRecord& trial) {
@@ -57,8 +88,12 @@ std::vector<CellProblem> cell_problems(const TrialRecord& trial) {
       return one.workload == label.workload && one.outcome == outcome;
     });
     if (same == problems.end())
-      same = problems.insert(problems.end(), {label.workload, outcome, {}});
+      same = problems.insert(problems.end(), {label.workload, outcome, {}, {}});
     same->sizes.insert(label.bytes);
+    std::string pairs = pairs_of(label);
+    if (!pairs.empty() &&
+        std::find(same->pairs.begin(), same->pairs.end(), pairs) == same->pairs.end())
+      same->pairs.push_back(std::move(pairs));
   }
   return problems;
 }
@@ -70,7 +105,7 @@ bool same_end(const TrialRecord& a, const TrialRecord& b) {
          std::equal(cells_a.begin(), cells_a.end(), cells_b.begin(), cells_b.end(),
                     [](const CellProblem& x, const CellProblem& y) {
                       return x.workload == y.workload && x.outcome == y.outcome &&
-                             x.sizes == y.sizes;
+                             x.sizes == y.sizes && x.pairs == y.pairs;
                     });
 }
 
@@ -86,12 +121,11 @@ std::string render_cells(const TrialRecord& trial) {
   for (const CellProblem& problem : cell_problems(trial)) {
     std::string reason = printable(problem.outcome.reason);
     bool said = problem.outcome.reason == trial.outcome.reason;
-    out +=
-        paragraph("  ",
-                  fmt::format("{} {}: {}{}{}", problem.workload, format_size_range(problem.sizes),
-                              in_words(problem.outcome.kind), on_ranks(problem.outcome.ranks),
-                              said || reason.empty() ? "" : ": " + reason),
-                  2);
+    out += paragraph("  ",
+                     fmt::format("{}: {}{}{}", problem.what(), in_words(problem.outcome.kind),
+                                 on_ranks(problem.outcome.ranks),
+                                 said || reason.empty() ? "" : ": " + reason),
+                     2);
   }
   return out;
 }
@@ -237,12 +271,15 @@ std::string render_group(const std::vector<const TrialRecord*>& group, std::stri
 
 std::string render_wrong_data(const model::Run& run) {
   std::string lines;
+  bool collective = false;
+  bool p2p = false;
   for (const TrialRecord& trial : run.trials)
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       const model::CellRecord& record = trial.cells[c];
       if (data_state(record) != DataState::wrong)
         continue;
       const model::Cell& cell = trial.spec.cells[c];
+      (workload::read_p2p_label(cell.label) ? p2p : collective) = true;
       std::string what = record.check.wrong > 0
                              ? fmt::format("{} of {} elements, first {}", record.check.wrong,
                                            record.check.elements, record.check.first_wrong)
@@ -256,8 +293,10 @@ std::string render_wrong_data(const model::Run& run) {
     }
   if (lines.empty())
     return "";
-  return "!!! WRONG DATA: a collective delivered wrong results" + synthetic_mark(run) + "\n" +
-         lines;
+  std::string who = !p2p         ? "a collective"
+                    : collective ? "a collective and a P2P transfer"
+                                 : "a P2P transfer";
+  return "!!! WRONG DATA: " + who + " delivered wrong results" + synthetic_mark(run) + "\n" + lines;
 }
 
 std::string render_problems(const model::Run& run) {

@@ -44,6 +44,7 @@ const std::vector<ReferenceFigure>& reference_figures() {
       figure.threshold_gb_per_s = optional_of<double>(one, "threshold");
       figure.note = text_of(one, "note");
       figure.source = text_of(one, "source");
+      figure.measured_by = text_of(one, "measured_by");
       made.push_back(std::move(figure));
     }
     return made;

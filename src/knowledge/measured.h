@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-// Results that others published, by node type. GB/s are 1e9 bytes a second; P2P in one direction,
-// collectives as busbw.
+// Results that others published, or we measured, by node type. GB/s are 1e9 bytes a second; P2P in
+// one direction, collectives as busbw.
 namespace ncclprobe::knowledge {
 
 struct ReferencePoint {
@@ -31,8 +31,10 @@ const std::vector<std::string>& reference_curve_sources();
 
 // One figure: what a large transfer or collective reaches on a kind of node.
 struct ReferenceFigure {
-  std::string gpu;          // a name that find_gpu_models() knows
-  std::string kind;         // "p2p", "p2p_host", "all_reduce", "host_device"
+  std::string gpu; // a name that find_gpu_models() knows
+  // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read", each also "..._bidirectional"; "p2p_host",
+  // "host_device", "all_reduce" ...
+  std::string kind;
   int gpus = 0;             // in the collective; 0: any
   std::optional<bool> nvls; // absent: does not matter or is not told
   std::string link;         // "nvlink", "pcie", "c2c"
@@ -41,7 +43,8 @@ struct ReferenceFigure {
   double high_gb_per_s = 0;
   std::optional<double> threshold_gb_per_s; // below it a published health check fails the node
   std::string note;
-  std::string source;
+  std::string source;      // address of the publication, or of the tool it was measured with
+  std::string measured_by; // with what, on what and when, if it is ours; empty if published
 };
 const std::vector<ReferenceFigure>& reference_figures();
 

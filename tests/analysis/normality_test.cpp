@@ -54,6 +54,33 @@ TEST_CASE("P2P between H200 is judged by the published health check") {
   CHECK(judge_normality(h200(), {"host_device", k_gib, 1, 54}).verdict == Normality::normal);
 }
 
+TEST_CASE("kernels that copy are not judged by what copy engines reach") {
+  auto judge = [](const char* kind, double gb_per_s) {
+    return judge_normality(h200(), {kind, 512 << 20, 2, gb_per_s});
+  };
+  // nvbandwidth measures 676.8 there.
+  NormalityVerdict read = judge("p2p_sm_read_bidirectional", 673.4);
+  CHECK(read.verdict == Normality::normal);
+  CHECK(read.expected_gb_per_s == 673.4);
+  CHECK(read.basis == "measured by ncclprobe, 2 x H200 SXM, 2026-11");
+  CHECK(judge("p2p_sm_write_bidirectional", 730.7).verdict == Normality::normal);
+  CHECK(judge("p2p_sm_write", 369.5).verdict == Normality::normal);
+  CHECK(judge("p2p_sm_read", 373.9).verdict == Normality::normal);
+  CHECK(judge("p2p_sm_read", 250).verdict == Normality::low);
+  CHECK(judge("p2p_sm_read_bidirectional", 930).verdict == Normality::unknown); // ceiling: 900
+
+  // Known for H200 only; a share of the ceiling is no ground to judge by.
+  NodeLinks b200{"NVIDIA B200", 8, 900, 63};
+  CHECK(judge_normality(b200, {"p2p_sm_read", 512 << 20, 2, 500}).verdict == Normality::unknown);
+  CHECK(judge_normality(b200, {"p2p", 512 << 20, 2, 500}).estimate);
+}
+
+TEST_CASE("small copies are in part start-up: large ones tell nothing of them") {
+  CHECK(judge_normality(h200(), {"p2p", 1 << 20, 2, 180}).verdict == Normality::unknown);
+  CHECK(judge_normality(h200(), {"p2p", 64 << 20, 2, 180}).verdict == Normality::broken);
+  CHECK(judge_normality(h200(), {"host_device", 1 << 20, 1, 20}).verdict == Normality::unknown);
+}
+
 TEST_CASE("nothing is published of a T4's collectives: the verdict is an estimate and says so") {
   NormalityVerdict verdict = judge_normality(t4(), {"all_reduce", k_gib, 4, 6});
 

@@ -53,6 +53,9 @@ TEST_CASE("every reference figure names a model that is known") {
     CHECK(one.low_gb_per_s <= one.high_gb_per_s);
     CHECK(one.source.starts_with("https://"));
   }
+  // What we measured ourselves says so.
+  CHECK(std::any_of(reference_figures().begin(), reference_figures().end(),
+                    [](const auto& one) { return one.measured_by.starts_with("ncclprobe, "); }));
   for (const ReferenceCurve& one : reference_curves()) {
     INFO(one.gpu);
     CHECK_FALSE(find_gpu_models(one.gpu).empty());

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/p2p_matrix.h"
 #include "analysis/p2p_runs.h"
 #include "analysis/report/report.h"
+#include "store/run_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
 
@@ -40,11 +42,64 @@ model::Run run_with_everything() {
   return run;
 }
 
+// Two H200 of a virtual machine, as `ncclprobe p2p` measured them.
+model::Run recorded_run() {
+  return base::value_or_throw(
+      store::read_run(std::string(NCCLPROBE_SOURCE_DIR) + "/tests/machines/two-h200-vm-p2p.h5"));
+}
+
 } // namespace
+
+TEST_CASE("a recorded run on two H200 exceeds no ceiling, and nothing in it is low") {
+  model::Run run = recorded_run();
+
+  std::vector<P2pMatrix> matrices = p2p_matrices(run);
+  CHECK(beyond_limits(matrices).empty());
+  std::size_t with_limit = 0;
+  for (const P2pMatrix& matrix : matrices)
+    for (const P2pEntry& entry : matrix.entries)
+      for (const auto& figure : {entry.figure, entry.both_ways})
+        if (auto share = figure ? figure->share() : std::nullopt) {
+          INFO(describe(matrix, entry));
+          CHECK(*share <= 1.02);
+          CHECK(*share > 0.5);
+          ++with_limit;
+        }
+  CHECK(with_limit >= 30);
+  std::string text = render_report(run, Format::table);
+  check_golden("report-p2p-two-h200.txt", text);
+  CHECK_THAT(text, ContainsSubstring("normal: 673.38 GB/s"));
+  CHECK(text.find(" low: ") == std::string::npos);
+}
+
+TEST_CASE("the test for figures beyond their ceiling sees one in a recorded run") {
+  model::Run run = recorded_run();
+  for (model::CellRecord& cell : run.trials.at(0).cells)
+    for (model::Sample& sample : cell.samples)
+      sample.elapsed_ns = sample.elapsed_ns * 4 / 5; // a quarter faster: 393 becomes 491 of 450
+
+  CHECK_FALSE(beyond_limits(p2p_matrices(run)).empty());
+}
 
 TEST_CASE("the report of P2P matrices reads as agreed") {
   check_golden("report-p2p.txt", render_report(run_with_everything(), Format::table));
   check_golden("report-p2p.csv", render_report(run_with_everything(), Format::csv));
+}
+
+TEST_CASE("problems name the pairs they are of, the first six of many") {
+  model::Run run = analysis_test::make_p2p_run(
+      4, {ce}, [](const P2pLabel&, const P2pTransfer&) { return 386.5; });
+  model::TrialRecord& trial = run.trials.front();
+  for (std::size_t c = 0; c < trial.cells.size(); ++c)
+    if (workload::read_p2p_label(trial.spec.cells[c].label)->direction !=
+        workload::P2pDirection::together)
+      trial.cells[c].outcome = {model::OutcomeKind::skipped, "planted", {0}};
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("p2p_ce 512M, uni 0 to 1; uni 0 to 2; uni 0 to 3;"));
+  CHECK_THAT(text, ContainsSubstring("uni 1 to 3 and 15 more:"));
+  CHECK(text.find("WRONG DATA") == std::string::npos);
 }
 
 TEST_CASE("the JSON of P2P matrices holds every cell with its unit, limit and share") {
