@@ -4,6 +4,7 @@
 // The GPUs that ranks see: which, whose, how much of them is free, and the CPUs beside them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "topology/placement.h"
 
 #include <algorithm>
 #include <map>
@@ -243,6 +244,31 @@ void check_memory(const model::Survey& survey, Findings& into) {
     into.add(survey, {"D20", Severity::ok, "GPU memory is free", {}, "", "", {}, {}});
 }
 
+struct Seats {
+  const model::Host* host;
+  std::vector<topology::RankSeat> seats;
+};
+
+// Rank r of a host drives the r-th GPU that it sees.
+std::vector<Seats> seats_by_host(const Case& one) {
+  std::map<std::string, std::size_t> taken; // GPUs, by host
+  std::vector<Seats> all;
+  for (const model::Survey& survey : one.surveys) {
+    const model::Host& host = survey.inventory;
+    Seats here{&host, {}};
+    for (int rank : survey.ranks) {
+      std::size_t place = taken[host.boot_id]++;
+      if (place >= host.gpus.size())
+        continue;
+      for (const topology::Gpu& gpu : host.topology.gpus)
+        if (gpu.bus_id && same_pci(*gpu.bus_id, host.gpus[place].pci_bus_id))
+          here.seats.push_back({rank, 0, gpu.index, survey.process.cpus_allowed});
+    }
+    all.push_back(std::move(here));
+  }
+  return all;
+}
+
 void check_affinity(const Case& one, Findings& into) {
   // Several ranks that may only use one and the same CPU.
   std::map<std::pair<std::string, std::vector<int>>, std::vector<int>> ranks_by_cpus;
@@ -267,8 +293,29 @@ void check_affinity(const Case& one, Findings& into) {
          ranks,
          {host}});
   }
+  for (const auto& [host, seats] : seats_by_host(one)) {
+    std::vector<std::string> away = topology::misplaced(topology::Machine{{host->topology}}, seats);
+    if (away.empty())
+      continue;
+    good = false;
+    into.add({"D24",
+              Severity::warn,
+              "ranks may only run on CPUs that are far from their GPUs",
+              away,
+              "",
+              "ncclprobe topo --placement, or mpirun --bind-to none",
+              {},
+              {host->hostname}});
+  }
   if (good)
-    into.add({"D24", Severity::ok, "every rank has CPUs enough", {}, "", "", {}, {}});
+    into.add({"D24",
+              Severity::ok,
+              "every rank has CPUs enough, none far from its GPU as far as that is known",
+              {},
+              "",
+              "",
+              {},
+              {}});
 }
 
 } // namespace

@@ -15,6 +15,9 @@ namespace ncclprobe::analysis::doctor {
 namespace {
 
 constexpr std::size_t k_width = 110;
+// Lines of evidence of a finding. A failure's hold the last words of workers.
+constexpr std::size_t k_most_evidence = 5;
+constexpr std::size_t k_most_evidence_of_failure = 12;
 
 // Words of `text` in lines behind `label`, later lines indented to it.
 std::string paragraph(const std::string& label, const std::string& text) {
@@ -83,11 +86,18 @@ std::string render_finding(const Finding& finding, int ranks, std::size_t hosts)
                                           place.empty() ? "" : " [" + place + "]"));
   if (finding.severity == Severity::ok) // its evidence is in the JSON
     return out;
-  bool first = true;
-  for (const std::string& seen : finding.evidence)
-    if (!seen.empty())
-      out += lines_behind(std::exchange(first, false) ? "          seen   " : "                 ",
-                          seen);
+  std::vector<std::string> seen = finding.evidence;
+  std::erase(seen, "");
+  std::size_t most =
+      finding.severity == Severity::fail ? k_most_evidence_of_failure : k_most_evidence;
+  if (seen.size() > most) {
+    std::size_t more = seen.size() - (most - 1);
+    seen.resize(most - 1);
+    seen.push_back(fmt::format("and {} more (all in --format json)", more));
+  }
+  const char* label = "          seen   ";
+  for (const std::string& one : seen)
+    out += lines_behind(std::exchange(label, "                 "), one);
   if (!finding.cost.empty())
     out += paragraph("          costs  ", finding.cost);
   if (!finding.fix.empty())

@@ -108,34 +108,37 @@ void check_multicast(const model::Survey& survey, Findings& into) {
   bool hopper =
       std::any_of(survey.inventory.gpus.begin(), survey.inventory.gpus.end(),
                   [](const auto& gpu) { return std::atoi(gpu.compute_capability.c_str()) >= 9; });
-  bool fabric = std::any_of(survey.health.begin(), survey.health.end(),
-                            [](const GpuHealth& gpu) { return gpu.fabric_state == "completed"; });
   if (!hopper)
     return;
-  const model::Setting* nvls = survey.variable("NCCL_NVLS_ENABLE");
   std::vector<std::string> seen;
+  std::size_t able = 0;
+  std::size_t told = 0;
+  for (const GpuHealth& gpu : survey.health)
+    if (gpu.multicast) {
+      ++told;
+      able += *gpu.multicast ? 1 : 0;
+      seen.push_back(fmt::format("{}: CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = {}", gpu_label(gpu),
+                                 *gpu.multicast ? 1 : 0));
+    }
+  const model::Setting* nvls = survey.variable("NCCL_NVLS_ENABLE");
   if (nvls != nullptr)
-    seen.push_back("NCCL_NVLS_ENABLE=" + nvls->value);
+    seen.insert(seen.begin(), "NCCL_NVLS_ENABLE=" + nvls->value);
+  auto add = [&](Severity severity, const char* what, const char* cost, const char* fix) {
+    into.add_host(survey, {"D10", severity, what, seen, cost, fix, {}, {}});
+  };
+  constexpr const char* k_look =
+      "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start";
   if (nvls != nullptr && nvls->value == "0")
-    into.add_host(survey, {"D10",
-                           Severity::info,
-                           "NVLS (reduction in the switch) is turned off",
-                           seen,
-                           "all-reduce cannot use the switch's arithmetic",
-                           "",
-                           {},
-                           {}});
+    add(Severity::info, "NVLS (reduction in the switch) is turned off",
+        "all-reduce cannot use the switch's arithmetic", "");
+  else if (told == 0)
+    add(Severity::unknown, "whether the driver offers multicast is not known", "", k_look);
+  else if (able == told)
+    add(Severity::info, "the driver offers multicast (NVLS); whether it works was not tried", "",
+        k_look);
   else
-    into.add_host(survey,
-                  {"D10",
-                   fabric ? Severity::info : Severity::unknown,
-                   fabric ? "the GPUs and their fabric are of the kind that has multicast"
-                          : "whether multicast works is not known",
-                   seen,
-                   "",
-                   "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start",
-                   {},
-                   {}});
+    add(Severity::info, "the driver offers no multicast on some GPUs: NVLS cannot be used", "",
+        k_look);
 }
 
 } // namespace

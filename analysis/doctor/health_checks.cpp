@@ -7,8 +7,10 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/load.h"
+#include "knowledge/health_codes.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -19,6 +21,10 @@ using model::GpuHealth;
 constexpr std::uint64_t k_application_clocks = 0x2;
 constexpr std::uint64_t k_power_cap = 0x4;
 constexpr std::uint64_t k_hot_or_brake = 0x8 | 0x20 | 0x40 | 0x80;
+
+// Our limits, of counts since the driver was loaded: fewer are repaired without a trace.
+constexpr std::uint64_t k_corrected_memory_errors = 1000;
+constexpr std::uint64_t k_crc_errors_of_link = 1000;
 
 class HealthOfHost {
 public:
@@ -58,9 +64,10 @@ void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
     host.bad("D11", Severity::info,
              "uncorrected memory errors in the GPU's life, none since the last reset", gpu,
              fmt::format("{} ever", *gpu.uncorrected_ever), "", "");
-  if (gpu.corrected_since_reset.value_or(0) > 1000)
+  if (gpu.corrected_since_reset.value_or(0) > k_corrected_memory_errors)
     host.bad("D11", Severity::warn, "many corrected memory errors", gpu,
-             fmt::format("{} since the driver was loaded", *gpu.corrected_since_reset),
+             fmt::format("{} since the driver was loaded (our limit: {})",
+                         *gpu.corrected_since_reset, k_corrected_memory_errors),
              "memory that will fail; each costs a little time", "watch it: nvidia-smi -q -d ECC");
   if (gpu.remap_failed == true)
     host.bad("D11", Severity::fail, "remapping a memory row has failed", gpu,
@@ -80,24 +87,82 @@ void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
              fmt::format("{} rows", *gpu.remapped_rows_uncorrected), "", "");
 }
 
-void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
-  for (const model::NvLinkErrors& link : gpu.nvlink_errors) {
-    std::uint64_t retrained = link.recoveries.value_or(0);
-    std::uint64_t corrected = link.replays.value_or(0) + link.crc_errors.value_or(0);
-    if (retrained == 0 && corrected == 0)
-      continue;
+// Of all links of a GPU, absent where no link told.
+struct LinkSum {
+  std::optional<std::uint64_t> recoveries;
+  std::optional<std::uint64_t> replays;
+  std::optional<std::uint64_t> crc_errors;
+
+  void add(const model::NvLinkErrors& link) {
+    auto more = [](auto& sum, const auto& value) {
+      if (value)
+        sum = sum.value_or(0) + *value;
+    };
+    more(recoveries, link.recoveries);
+    more(replays, link.replays);
+    more(crc_errors, link.crc_errors);
+  }
+  std::string text() const {
     auto count = [](const std::optional<std::uint64_t>& value) {
       return value ? std::to_string(*value) : std::string("unknown");
     };
-    host.bad(
-        "D11", retrained > 0 ? Severity::warn : Severity::info,
-        retrained > 0 ? "an NVLink had to be trained again" : "an NVLink repeated packets", gpu,
-        fmt::format("link {}: {} recoveries, {} replays, {} CRC errors since the driver was loaded",
-                    link.link, count(link.recoveries), count(link.replays), count(link.crc_errors)),
-        retrained > 0 ? "traffic stops while a link recovers: outliers, or Xid 74"
-                      : "little, unless the count grows during a run",
-        "nvidia-smi nvlink -e, before and after a run");
+    return fmt::format("{} recoveries, {} replays, {} CRC errors", count(recoveries),
+                       count(replays), count(crc_errors));
   }
+};
+
+// One line a GPU: an NVSwitch node has more than a hundred links, and a few CRC errors on each,
+// which NVLink repairs, are its everyday life.
+void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
+  if (gpu.nvlink_errors.empty())
+    return;
+  auto badness = [](const model::NvLinkErrors& link) {
+    return std::tuple(link.recoveries.value_or(0), link.replays.value_or(0),
+                      link.crc_errors.value_or(0));
+  };
+  LinkSum all;
+  const model::NvLinkErrors* worst = &gpu.nvlink_errors.front();
+  bool many_crc = false;
+  for (const model::NvLinkErrors& link : gpu.nvlink_errors) {
+    all.add(link);
+    many_crc = many_crc || link.crc_errors.value_or(0) > k_crc_errors_of_link;
+    if (badness(link) > badness(*worst))
+      worst = &link;
+  }
+  bool retrained = all.recoveries.value_or(0) > 0;
+  if (!retrained && all.replays.value_or(0) == 0 && !many_crc)
+    return;
+  LinkSum of_worst;
+  of_worst.add(*worst);
+  host.bad("D11", retrained ? Severity::warn : Severity::info,
+           retrained ? "an NVLink had to be trained again"
+                     : "an NVLink repeated packets, or saw many CRC errors",
+           gpu,
+           fmt::format("{} on {} links since the driver was loaded; worst: link {} with {} (our "
+                       "limit: {} CRC errors a link)",
+                       all.text(), gpu.nvlink_errors.size(), worst->link, of_worst.text(),
+                       k_crc_errors_of_link),
+           retrained ? "traffic stops while a link recovers: outliers, or Xid 74"
+                     : "little, unless the count grows during a run",
+           "nvidia-smi nvlink -e, before and after a run");
+}
+
+// What NVIDIA does first about it leaves the GPU in service. Of an Xid that the table does not
+// have, nobody knows.
+bool spares_the_gpu(const model::Xid& seen) {
+  constexpr int k_cleanup = 45; // follows another one, which is judged
+  if (seen.number == k_cleanup)
+    return true;
+  const knowledge::Xid* known = knowledge::xid(seen.number);
+  return known != nullptr && (known->immediate == "RESTART_APP" || known->immediate == "IGNORE");
+}
+
+std::string meaning_of(int number) {
+  const knowledge::Xid* known = knowledge::xid(number);
+  if (known == nullptr)
+    return fmt::format("Xid {}: not in our table", number);
+  return fmt::format("Xid {} ({}): {}{}; first action: {}", number, known->mnemonic, known->meaning,
+                     known->advice.empty() ? "" : "; " + known->advice, known->immediate);
 }
 
 void check_xids(const model::Survey& survey, Findings& into) {
@@ -115,22 +180,23 @@ void check_xids(const model::Survey& survey, Findings& into) {
   }
   if (log.xids.empty())
     return;
+  bool harmless = std::all_of(log.xids.begin(), log.xids.end(), spares_the_gpu);
+  // The gravest meanings first, then the lines, the last first.
   std::vector<std::string> seen;
-  for (const model::Xid& xid : log.xids)
-    seen.push_back(xid.line);
-  if (seen.size() > 5)
-    seen.erase(seen.begin(), seen.end() - 5);
-  // Application faults: the GPU is as good as before (NVIDIA's Xid catalogue).
-  auto by_application = [](const model::Xid& xid) {
-    constexpr int k_applications[] = {13, 31, 32, 43, 45, 63, 92, 94};
-    return std::find(std::begin(k_applications), std::end(k_applications), xid.number) !=
-           std::end(k_applications);
-  };
-  bool harmless = std::all_of(log.xids.begin(), log.xids.end(), by_application);
+  for (bool grave : {true, false})
+    for (const model::Xid& xid : log.xids) {
+      std::string meaning = meaning_of(xid.number);
+      if (spares_the_gpu(xid) != grave &&
+          std::find(seen.begin(), seen.end(), meaning) == seen.end())
+        seen.push_back(meaning);
+    }
+  for (auto xid = log.xids.rbegin(); xid != log.xids.rend(); ++xid)
+    seen.push_back(xid->line);
   into.add_host(
       survey, {"D11",
                harmless ? Severity::warn : Severity::fail,
-               fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver", log.xids.size()),
+               fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver{}", log.xids.size(),
+                           harmless ? ", none of which asks for more than a new start" : ""),
                seen,
                "ranks die or hang; the number says what is broken",
                "ncclprobe doctor --log with these lines explains them",
@@ -146,7 +212,8 @@ void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {
                   gpu.power_limit_mw.value_or(0) / 1000, gpu.temperature_c.value_or(0));
   if ((reasons & k_hot_or_brake) != 0)
     host.bad("D22", Severity::fail, "a GPU is slowed down by heat or by its power supply", gpu,
-             fmt::format("{} ({})", throttle_text(reasons), clocks), "clocks are halved or worse",
+             fmt::format("{} ({})", throttle_text(reasons), clocks),
+             "clocks fall far below what the GPU can do",
              "look at fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
   else if ((reasons & k_power_cap) != 0)
     host.bad("D22", Severity::warn, "a GPU is at its power cap", gpu, clocks,

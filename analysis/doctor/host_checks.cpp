@@ -12,8 +12,8 @@ namespace {
 
 using base::format_bytes;
 
-// NCCL's shared-memory transport and proxies take about 10 MB for a pair of ranks of a node
-// (buffers of 4 MiB and channels); 64 MB, Docker's default, is too little from a few ranks on.
+// 64 MiB is what Docker gives by default. What NCCL needs depends on its channels, buffers and
+// transports; the rest are our limits, below which we would look here first.
 constexpr std::uint64_t k_docker_default_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_shared_bytes_per_rank = std::uint64_t{32} << 20;
 constexpr std::int64_t k_stale_after_s = 3600;
@@ -39,8 +39,9 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
     if (other.inventory.boot_id == survey.inventory.boot_id)
       ranks += other.ranks.size();
   std::uint64_t wanted = std::max<std::uint64_t>(ranks, 1) * k_shared_bytes_per_rank;
-  std::string seen = fmt::format("/dev/shm: {} MiB, {} MiB free, for {} rank(s)",
-                                 shared->size_bytes >> 20, shared->free_bytes >> 20, ranks);
+  std::string seen = fmt::format(
+      "/dev/shm: {} MiB, {} MiB free, for {} rank(s); our limit is {} MiB free a rank",
+      shared->size_bytes >> 20, shared->free_bytes >> 20, ranks, k_shared_bytes_per_rank >> 20);
   bool small = shared->size_bytes <= k_docker_default_bytes;
   if (shared->free_bytes < wanted || small) {
     bool hopeless = shared->free_bytes < wanted / 4;
@@ -69,20 +70,16 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
     }
   if (stale.empty())
     return;
-  std::size_t count = stale.size();
-  if (stale.size() > 5) {
-    stale.resize(5);
-    stale.push_back(fmt::format("and {} more", count - 5));
-  }
-  into.add_host(survey,
-                {"D15",
-                 Severity::info,
-                 fmt::format("{} old segments of communication libraries lie in /dev/shm", count),
-                 stale,
-                 fmt::format("{} MiB of memory, if no running job uses them", stale_bytes >> 20),
-                 "fuser /dev/shm/NAME shows who uses one; remove those that nobody does",
-                 {},
-                 {}});
+  into.add_host(
+      survey,
+      {"D15",
+       Severity::info,
+       fmt::format("{} old segments of communication libraries lie in /dev/shm", stale.size()),
+       stale,
+       fmt::format("{} MiB of memory, if no running job uses them", stale_bytes >> 20),
+       "fuser /dev/shm/NAME shows who uses one; remove those that nobody does",
+       {},
+       {}});
 }
 
 const model::Limit* limit_of(const model::Survey& survey, std::string_view name) {

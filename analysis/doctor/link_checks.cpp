@@ -4,14 +4,33 @@
 // D12, D13: links, and what stands in the way of GPUs that write to each other.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "knowledge/gpu_models.h"
+#include "topology/paths.h"
 
 #include <algorithm>
-#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
 using model::GpuHealth;
+
+constexpr std::uint64_t k_pcie_replays = 1000; // our limit
+
+// NVML's throttle reason "GPU idle" (nvml.h, nvmlClocksEventReasonGpuIdle).
+constexpr std::uint64_t k_idle = 0x1;
+
+// Links that every GPU of this model has in use: those on an NVSwitch board. A card for bridges
+// may have none.
+std::optional<int> links_of_model(const std::string& name) {
+  std::optional<int> links;
+  for (const knowledge::GpuModel* model : knowledge::find_gpu_models(name)) {
+    bool switched = model->nvlink && model->nvlink->via.find("NVSwitch") != std::string::npos;
+    if (!switched || !model->nvlink->links || (links && *links != *model->nvlink->links))
+      return std::nullopt;
+    links = model->nvlink->links;
+  }
+  return links;
+}
 
 void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
   int most = 0;
@@ -20,21 +39,57 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
   for (const GpuHealth& gpu : survey.health) {
     if (!gpu.active_nvlinks || !gpu.nvlinks)
       continue;
-    bool some_down = *gpu.active_nvlinks > 0 && *gpu.active_nvlinks < *gpu.nvlinks;
-    bool fewer = *gpu.active_nvlinks < most;
-    if (!some_down && !fewer)
+    int up = *gpu.active_nvlinks;
+    std::optional<int> published = links_of_model(gpu.name);
+    // A GPU on its own may have been given without its links.
+    bool some_down = up > 0 && up < *gpu.nvlinks;
+    bool too_few = published && up < *published && (up > 0 || survey.health.size() > 1);
+    if (!some_down && !too_few && up >= most)
       continue;
     anything = true;
+    std::string seen = fmt::format("{}: {} of {} links are up", gpu_label(gpu), up, *gpu.nvlinks);
+    if (up < most)
+      seen += fmt::format("; others of this host have {}", most);
+    if (too_few)
+      seen += fmt::format("; this model has {}", *published);
     into.add_host(survey, {"D12",
                            Severity::fail,
                            "NVLinks are down",
-                           {fmt::format("{}: {} of {} links are up; others of this host have {}",
-                                        gpu_label(gpu), *gpu.active_nvlinks, *gpu.nvlinks, most)},
+                           {seen},
                            "bandwidth between these GPUs falls with the share of links",
                            "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
                            {},
                            {}});
   }
+}
+
+// GPUs that could write to each other over NVLink or within a PCIe tree, and may not.
+void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
+  const topology::Host& host = survey.inventory.topology;
+  std::vector<std::string> seen;
+  for (const topology::P2pCapability& pair : host.p2p) {
+    if (pair.from > pair.to || !pair.can_access || *pair.can_access)
+      continue;
+    topology::FoundPath found = topology::path_between(host, {topology::DeviceKind::gpu, pair.from},
+                                                       {topology::DeviceKind::gpu, pair.to});
+    using enum topology::PathType;
+    topology::PathType type = found.path.type;
+    if (type == nvlink || type == pix || type == pxb)
+      seen.push_back(fmt::format("GPU {} and GPU {}: {}, but CUDA says no", pair.from, pair.to,
+                                 found.path.label()));
+  }
+  if (seen.empty())
+    return;
+  anything = true;
+  into.add_host(survey,
+                {"D12",
+                 Severity::warn,
+                 "GPUs that share NVLinks or a PCIe switch cannot reach each other's memory",
+                 seen,
+                 "NCCL sends their data through host memory",
+                 "nvidia-smi topo -p2p r says why; ncclprobe topo shows the paths",
+                 {},
+                 {}});
 }
 
 void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
@@ -56,6 +111,17 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              "reseat card and riser; look at the slot's settings in the BIOS",
                              {},
                              {}});
+    } else if (slow && gpu.busy_percent.value_or(0) > 0 &&
+               (gpu.throttle_reasons.value_or(k_idle) & k_idle) == 0) {
+      anything = true;
+      into.add_host(survey, {"D12",
+                             Severity::warn,
+                             "a busy GPU's PCIe link runs below its generation",
+                             {fmt::format("{}; {} % busy", seen, *gpu.busy_percent)},
+                             "copies to and from the host are as much slower",
+                             "reseat card and riser; look at the slot's settings in the BIOS",
+                             {},
+                             {}});
     } else if (slow) {
       anything = true;
       // Idle GPUs save power so: only load shows the truth.
@@ -68,12 +134,13 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              {},
                              {}});
     }
-    if (gpu.pcie_replays.value_or(0) > 1000) {
+    if (gpu.pcie_replays.value_or(0) > k_pcie_replays) {
       anything = true;
       into.add_host(survey, {"D12",
                              Severity::warn,
                              "a PCIe link repeats packets",
-                             {fmt::format("{}: {} replays", gpu_label(gpu), *gpu.pcie_replays)},
+                             {fmt::format("{}: {} replays (our limit: {})", gpu_label(gpu),
+                                          *gpu.pcie_replays, k_pcie_replays)},
                              "bandwidth to the host, and outliers",
                              "reseat card and riser",
                              {},
@@ -104,16 +171,12 @@ void check_peers(const model::Survey& survey, Findings& into) {
   seen.push_back(fmt::format("{} IOMMU groups", pci.iommu_groups));
   if (!redirecting.empty() && pci.hypervisor.empty()) {
     std::size_t count = redirecting.size();
-    if (redirecting.size() > 5) {
-      redirecting.resize(5);
-      redirecting.push_back(fmt::format("and {} more", count - 5));
-    }
-    redirecting.insert(redirecting.end(), seen.begin(), seen.end());
+    seen.insert(seen.end(), redirecting.begin(), redirecting.end());
     into.add_host(
         survey, {"D13",
                  concerned ? Severity::warn : Severity::info,
                  fmt::format("{} PCI bridges send peers' traffic up to the root (ACS)", count),
-                 redirecting,
+                 seen,
                  "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some "
                  "platforms hang",
                  "setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (administrator, bare metal only)",
@@ -166,6 +229,7 @@ void check_links(const Case& one, Findings& into) {
     bool anything = false;
     check_nvlinks(survey, into, anything);
     check_pcie(survey, into, anything);
+    check_p2p(survey, into, anything);
     if (!anything && !survey.health.empty())
       into.add_host(survey, {"D12",
                              Severity::ok,

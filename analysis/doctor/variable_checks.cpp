@@ -54,12 +54,12 @@ struct Leftover {
 };
 constexpr Leftover k_leftovers[] = {
     {"NCCL_P2P_DISABLE", "1",
-     "GPUs exchange data through host memory instead of NVLink or PCIe: often ten times slower",
+     "GPUs exchange data through host memory, or the network, instead of NVLink or PCIe",
      Severity::warn},
     {"NCCL_SHM_DISABLE", "1", "ranks of a host that have no P2P talk over the network",
      Severity::warn},
     {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn},
-    {"NCCL_NVLS_ENABLE", "0", "no in-switch reduction: all-reduce loses up to a third on NVSwitch",
+    {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce must do without it",
      Severity::info},
     {"NCCL_CUMEM_ENABLE", "0", "no NVLS, no registered buffers over cuMem", Severity::info},
     {"NCCL_DEBUG", "TRACE", "every call is logged: latency", Severity::warn},

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-// The state of a GPU as NVML tells it at one moment. What could not be read is absent.
+// The state of a GPU as NVML tells it at one moment (and one attribute of CUDA's). What could not
+// be read is absent.
 namespace ncclprobe::model {
 
 struct GpuProcess {
@@ -81,6 +82,7 @@ struct GpuHealth {
   std::optional<std::uint32_t> fabric_health; // NVML's mask
   std::string fabric_cluster;                 // UUID; all zeros in a single node
   std::optional<std::uint32_t> fabric_clique;
+  std::optional<bool> multicast; // CUDA's attribute, of GPUs that the process may see
   bool operator==(const GpuHealth&) const = default;
 };
 

@@ -44,7 +44,7 @@ CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corr
       busy_percent, memory_bytes, free_bytes, persistence, compute_mode, mig, processes,
       mps_clients, pcie_generation, most_pcie_generation, pcie_width, most_pcie_width, pcie_replays,
       nvlinks, active_nvlinks, nvlink_errors, fabric_state, fabric_status, fabric_health,
-      fabric_cluster, fabric_clique)
+      fabric_cluster, fabric_clique, multicast)
 
 void to_json(nlohmann::json& out, const Survey& value) {
   out = {{"ranks", value.ranks},

@@ -4,6 +4,7 @@
 #include "nvidia/factory.h"
 
 #include "nvidia/gpu.h"
+#include "nvidia/multicast.h"
 #include "nvidia/nccl_backend.h"
 #include "nvidia/nvml_health.h"
 
@@ -22,6 +23,8 @@ void examine_health(model::Survey& survey, const backend::Options& options) {
     survey.health = read_health(NvmlLibrary(options));
     if (survey.health.empty())
       survey.health_problem = "NVML knows no GPU";
+    if (!survey.inventory.gpus.empty()) // CUDA runs in this process
+      read_multicast(survey.health);
   } catch (const std::exception& error) {
     survey.health_problem = error.what();
   }

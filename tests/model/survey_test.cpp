@@ -34,6 +34,7 @@ model::Survey whole_survey() {
   gpu.processes = {{42, "python3", 1U << 20}};
   gpu.nvlink_errors = {{3, 1U, std::nullopt, 0U}};
   gpu.fabric_health = 2U;
+  gpu.multicast = true;
   return survey;
 }
 

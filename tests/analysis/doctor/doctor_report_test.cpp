@@ -57,3 +57,16 @@ TEST_CASE("bytes that are no UTF-8 do not stop the JSON") {
 
   CHECK(nlohmann::json::accept(render_json(one, examine(one))));
 }
+
+TEST_CASE("the text shows a few lines of evidence, the JSON all") {
+  Case one = healthy_case();
+  for (int i = 0; i < 40; ++i)
+    one.surveys[0].host->pci.bridges.push_back({fmt::format("0000:{:02x}:00.0", i), true});
+
+  auto findings = examine(one);
+  std::string text = render_text(one, findings);
+
+  CHECK_THAT(text, ContainsSubstring("more (all in --format json)"));
+  CHECK_THAT(text, !ContainsSubstring("0000:27:00.0"));
+  CHECK_THAT(render_json(one, findings), ContainsSubstring("0000:27:00.0"));
+}

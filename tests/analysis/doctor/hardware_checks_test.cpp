@@ -58,6 +58,12 @@ TEST_CASE("each fault of a GPU is found, at its severity, on that GPU") {
       {"D11", Severity::fail, "does not answer", [](GpuHealth& g) { g.uuid.clear(); }},
       {"D12", Severity::fail, "NVLinks are down", [](GpuHealth& g) { g.active_nvlinks = 17; }},
       {"D12", Severity::warn, "fewer lanes", [](GpuHealth& g) { g.pcie_width = 8; }},
+      {"D12", Severity::warn, "busy GPU's PCIe link",
+       [](GpuHealth& g) {
+         g.pcie_generation = 1;
+         g.busy_percent = 97;
+         g.throttle_reasons = 0;
+       }},
       {"D12", Severity::info, "below their generation",
        [](GpuHealth& g) { g.pcie_generation = 1; }},
       {"D12", Severity::warn, "repeats packets", [](GpuHealth& g) { g.pcie_replays = 100'000; }},
@@ -128,6 +134,135 @@ TEST_CASE("Xids in the kernel's log are graver when the hardware caused them") {
   one.surveys[0].host->kernel_log.xids.push_back(
       {79, "0000:3b:00", "NVRM: Xid (PCI:0000:3b:00): 79, x"});
   CHECK(worst(one, "D11") == Severity::fail);
+}
+
+TEST_CASE("an Xid that the table does not have is not taken for harmless, and meanings are told") {
+  Case one = healthy_case();
+  model::KernelLog& log = one.surveys[0].host->kernel_log;
+  log.xids = {{45, "0000:3b:00", "line of 45"}, {94, "0000:3b:00", "line of 94"}};
+  CHECK(worst(one, "D11") == Severity::warn);
+
+  log.xids.push_back({99'999, "0000:3b:00", "line of the unknown one"});
+  CHECK(worst(one, "D11") == Severity::fail);
+
+  log.xids.back() = {79, "0000:3b:00", "line of 79"};
+  auto findings = found(one, "D11");
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK_THAT(findings.front().evidence.front(),
+             ContainsSubstring("FALLEN_OFF_BUS") || ContainsSubstring("PREEMPTIVE_REMOVAL"));
+  CHECK(findings.front().evidence.size() == 6); // three meanings, three lines
+}
+
+TEST_CASE("NVLink counters are one line a GPU, and only where they matter") {
+  Case one = healthy_case();
+  auto& gpus = one.surveys[0].health;
+  for (model::GpuHealth& gpu : gpus) {
+    gpu.nvlink_errors.clear();
+    for (int link = 0; link < 18; ++link)
+      gpu.nvlink_errors.push_back({link, 0U, 0U, 86U});
+  }
+  CHECK(worst(one, "D11") == Severity::ok);
+
+  gpus[0].nvlink_errors[4].crc_errors = 1001;
+  auto crc = found(one, "D11");
+  CHECK(crc.front().severity == Severity::info);
+  REQUIRE(crc.front().evidence.size() == 1);
+  CHECK_THAT(crc.front().evidence.front(),
+             ContainsSubstring("0 recoveries, 0 replays, 2463 CRC errors on 18 links") &&
+                 ContainsSubstring("worst: link 4 with 0 recoveries, 0 replays, 1001 CRC errors"));
+
+  gpus[1].nvlink_errors[7] = {7, 3U, std::nullopt, std::nullopt};
+  auto both = found(one, "D11");
+  CHECK(both.front().evidence.size() == 2);
+}
+
+TEST_CASE("fewer NVLinks than the GPU's model has are a failure even if all GPUs agree") {
+  Case one = healthy_case();
+  for (model::GpuHealth& gpu : one.surveys[0].health) {
+    gpu.name = "NVIDIA H100 80GB HBM3";
+    gpu.nvlinks = gpu.active_nvlinks = 16;
+  }
+  CHECK(worst(one, "D12") == Severity::fail);
+  CHECK_THAT(found(one, "D12").front().evidence.front(), ContainsSubstring("this model has 18"));
+
+  for (model::GpuHealth& gpu : one.surveys[0].health) { // a card for bridges, without one
+    gpu.name = "NVIDIA A100-PCIE-40GB";
+    gpu.nvlinks = 12;
+    gpu.active_nvlinks = 0;
+  }
+  CHECK(worst(one, "D12") == Severity::ok);
+}
+
+TEST_CASE("GPUs that share NVLinks but may not reach each other are a warning") {
+  Case one = healthy_case();
+  topology::Host& host = one.surveys[0].inventory.topology;
+  for (int index : {0, 1}) {
+    topology::Gpu gpu;
+    gpu.index = index;
+    host.gpus.push_back(gpu);
+  }
+  using topology::Source;
+  host.stated_paths = {{{topology::DeviceKind::gpu, 0},
+                        {topology::DeviceKind::gpu, 1},
+                        {topology::PathType::nvlink, 18},
+                        Source::synthetic}};
+  topology::P2pCapability pair;
+  pair.from = 0;
+  pair.to = 1;
+  pair.can_access = {true, Source::synthetic};
+  host.p2p = {pair};
+  CHECK(worst(one, "D12") == Severity::ok);
+
+  host.p2p[0].can_access = {false, Source::synthetic};
+  CHECK(worst(one, "D12") == Severity::warn);
+  CHECK_THAT(found(one, "D12").front().evidence.front(), ContainsSubstring("NV18"));
+
+  host.stated_paths[0].path = {topology::PathType::sys, 0};
+  CHECK(worst(one, "D12") == Severity::ok);
+}
+
+TEST_CASE("multicast is what the driver says, or unknown") {
+  Case one = healthy_case();
+  CHECK_THAT(what(one, "D10"), ContainsSubstring("the driver offers multicast"));
+
+  one.surveys[0].health[1].multicast = false;
+  CHECK_THAT(what(one, "D10"), ContainsSubstring("no multicast on some"));
+
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.multicast.reset();
+  CHECK(worst(one, "D10") == Severity::unknown);
+}
+
+TEST_CASE("a rank that may only run far from its GPU is named") {
+  using topology::Source;
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys) {
+    topology::Host& host = survey.inventory.topology;
+    for (int index : {0, 1}) {
+      topology::NumaNode numa;
+      numa.index = index;
+      std::vector<int> cpus;
+      for (int cpu = 0; cpu < 8; ++cpu)
+        cpus.push_back(index * 8 + cpu);
+      numa.cpus = {cpus, Source::synthetic};
+      host.numa.push_back(numa);
+      topology::Gpu gpu;
+      gpu.index = index;
+      gpu.bus_id = {fmt::format("0000:{}b:00.0", index + 3), Source::synthetic};
+      gpu.numa_node = {index, Source::synthetic};
+      gpu.cpu_affinity = {cpus, Source::synthetic};
+      host.gpus.push_back(gpu);
+    }
+  }
+  CHECK(worst(one, "D24") == Severity::ok); // may run everywhere
+
+  one.surveys[0].process.cpus_allowed = {0, 1, 2, 3};
+  one.surveys[1].process.cpus_allowed = {4, 5, 6, 7};
+  auto findings = found(one, "D24");
+  CHECK(findings.front().severity == Severity::warn);
+  REQUIRE(findings.front().evidence.size() == 1);
+  CHECK_THAT(findings.front().evidence.front(),
+             ContainsSubstring("rank 1 drives GPU 1 (NUMA node 1, CPUs 8-15) from CPUs 4-7"));
 }
 
 TEST_CASE("a log that may not be read leaves Xids unknown") {

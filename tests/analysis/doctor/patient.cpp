@@ -75,6 +75,7 @@ model::GpuHealth healthy_gpu(int index) {
   gpu.fabric_state = "completed";
   gpu.fabric_status = 0;
   gpu.fabric_health = 0b10;
+  gpu.multicast = true;
   return gpu;
 }
 

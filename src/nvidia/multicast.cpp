@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/multicast.h"
+
+#include "nvidia/shared_library.h"
+#include "topology/machine.h"
+
+#include <cuda.h>
+
+#include <exception>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
+  auto start = driver.optional<CUresult (*)(unsigned)>("cuInit");
+  auto find = driver.optional<CUresult (*)(CUdevice*, const char*)>("cuDeviceGetByPCIBusId");
+  auto attribute =
+      driver.optional<CUresult (*)(int*, CUdevice_attribute, CUdevice)>("cuDeviceGetAttribute");
+  if (start == nullptr || find == nullptr || attribute == nullptr || start(0) != CUDA_SUCCESS)
+    return;
+  for (model::GpuHealth& gpu : health) {
+    auto name = topology::normal_bus_id(gpu.pci_bus_id);
+    CUdevice device = 0;
+    int value = 0;
+    if (name && find(&device, name->c_str()) == CUDA_SUCCESS &&
+        attribute(&value, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == CUDA_SUCCESS)
+      gpu.multicast = value != 0;
+  }
+}
+
+} // namespace
+
+void read_multicast(std::vector<model::GpuHealth>& health, const std::string& library) {
+  try {
+    ask(SharedLibrary("the CUDA driver", {library}), health);
+  } catch (const std::exception&) {
+    return; // no driver, which other checks tell
+  }
+}
+
+} // namespace ncclprobe::nvidia
