@@ -196,12 +196,8 @@ private:
     pci.pci_id("device", device.device);
     pci.pci_id("subsystem_vendor", device.subsystem_vendor);
     pci.pci_id("subsystem_device", device.subsystem_device);
-    PcieRate rate = pcie_rate(host_, static_cast<std::size_t>(position));
-    if (rate.gt_per_s)
-      pci.attribute("link_speed", fmt::format("{:.1f} GT/s PCIe", *rate.gt_per_s));
-    if (rate.width)
-      pci.attribute("link_width", *rate.width);
     const Gpu* gpu = gpu_at(host_, position);
+    write_link(pci, pcie_rate(host_, static_cast<std::size_t>(position)), gpu != nullptr);
     std::vector<const Nic*> nics = nics_at(device.bus_id);
     const std::vector<int>& children = tree_.children[position];
     if (!gpu && nics.empty() && children.empty())
@@ -214,6 +210,20 @@ private:
     for (int child : children)
       write_pci(child, level + 1);
     pci.end();
+  }
+
+  // NCCL refuses a device without these two. It looks up what is missing of a GPU, but not of
+  // others that a file describes (virtual NICs have no link); "" and 0 are its own words for
+  // unknown.
+  static void write_link(Element& pci, const PcieRate& rate, bool is_gpu) {
+    if (rate.gt_per_s)
+      pci.attribute("link_speed", fmt::format("{:.1f} GT/s PCIe", *rate.gt_per_s));
+    else if (!is_gpu)
+      pci.attribute("link_speed", "");
+    if (rate.width)
+      pci.attribute("link_width", *rate.width);
+    else if (!is_gpu)
+      pci.attribute("link_width", 0);
   }
 
   void write_lone_gpu(const Gpu& gpu) {

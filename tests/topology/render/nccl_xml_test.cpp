@@ -64,6 +64,8 @@ TEST_CASE("a tree of ports is written as NCCL would have found it") {
 TEST_CASE("a topology for NCCL reads as agreed") {
   support::check_golden("topology-dgx-a100.nccl.xml", written(read_machine("dgx-a100.xml")));
   support::check_golden("topology-two-h200-vm.nccl.xml", written(read_machine("two-h200-vm.xml")));
+  support::check_golden("topology-two-h200-vm-live.nccl.xml",
+                        written(read_machine("two-h200-vm.json")));
 }
 
 TEST_CASE("the file keeps to what NCCL's own parser takes") {
@@ -103,6 +105,23 @@ TEST_CASE("what NCCL finds out for itself is written only if NCCL said it") {
   CHECK_THAT(written(machine), !ContainsSubstring("gdr="));
   CHECK_THAT(written(machine), !ContainsSubstring("rank="));
   CHECK_THAT(written(machine), !ContainsSubstring("speed=\"200000\""));
+}
+
+TEST_CASE("an unknown link is told to NCCL as unknown, except of GPUs, where NCCL looks") {
+  Machine machine = read_machine("two-h200-vm.json");
+  std::string text = written(machine);
+  CHECK_THAT(text,
+             ContainsSubstring("subsystem_device=\"0x1041\" link_speed=\"\" link_width=\"0\">"));
+
+  for (PciDevice& device : machine.hosts[0].pci)
+    device.gt_per_s = device.gt_per_s_max = {};
+  for (PciDevice& device : machine.hosts[0].pci)
+    device.width = device.width_max = {};
+  for (Gpu& gpu : machine.hosts[0].gpus)
+    gpu.pcie = {};
+
+  CHECK_THAT(written(machine), ContainsSubstring("subsystem_device=\"0x18bf\">"));
+  check_round_trip(text, "two-h200-vm.json as XML");
 }
 
 TEST_CASE("GPUs without a bus id cannot be told to NCCL") {
