@@ -117,11 +117,12 @@ std::string without_names(const std::string& text) {
   static const std::regex k_uuid(
       "(GPU-|MIG-)?[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}");
   static const std::regex k_nccl("(host_hash|guid)=\"[^\"]*\"");
-  static const std::regex k_hwloc(
-      "(name=\"(HostName|[^\"]*Serial[^\"]*|[^\"]*UUID|Address|[^\"]*GUID[^\"]*|[^\"]*GID[^\"]*|"
-      "[^\"]*AssetTag)\" value=)\"[^\"]*\"");
-  static const std::regex k_smi("([^\n]*(Serial Number|Serial|GUID|Asset Tag|Chassis|Host ID)"
-                                "[^\n:]*: )[^\n]*");
+  static const std::regex k_hwloc("(name=\"(HostName|LinuxCgroup|[^\"]*Serial[^\"]*|[^\"]*UUID|"
+                                  "Address|[^\"]*GUID[^\"]*|[^\"]*GID[^\"]*|"
+                                  "[^\"]*AssetTag)\" value=)\"[^\"]*\"");
+  static const std::regex k_smi(
+      "([^\n]*(Serial Number|Serial|GPU PDI|GUID|Asset Tag|Chassis|Host ID)"
+      "[^\n:]*: )[^\n]*");
   std::string out; // line by line: std::regex recurses for each character it passes
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find('\n', at), text.size() - 1);
