@@ -12,12 +12,15 @@
 #include "topology/machine_json.h"
 #include "topology/render/dot.h"
 #include "topology/render/facts.h"
+#include "topology/render/graphs.h"
 #include "topology/render/matrix.h"
 #include "topology/render/nccl_xml.h"
 #include "topology/render/predictions.h"
 #include "topology/render/summary.h"
 #include "topology/render/svg.h"
 #include "topology/render/tree.h"
+
+#include <nlohmann/json.hpp>
 
 namespace ncclprobe::cli {
 namespace {
@@ -45,7 +48,37 @@ Result<void> choose_host(const TopoOptions& options, Sight& sight) {
   return {};
 }
 
+// NCCL's graphs have rings and trees but no machine.
+Result<void> check_that_it_can_be_shown(const Sight& sight, const TopoOptions& options) {
+  if (sight.graphs.empty())
+    return {};
+  if (options.format != "summary" && options.format != "json")
+    return base::fail(base::Errc::invalid_argument,
+                      "--format {} does not show NCCL's graphs; leave their file out, or use "
+                      "summary or json",
+                      options.format);
+  if (sight.machine.hosts.empty() && (options.placement || options.ceilings || options.host))
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  options.from.front() + " holds NCCL's graphs and no machine",
+                                  "give a file of the machine too: NCCL_TOPO_DUMP_FILE writes one, "
+                                  "NCCL_GRAPH_DUMP_FILE does not"});
+  return {};
+}
+
+std::string json(const Sight& sight) {
+  if (sight.graphs.empty())
+    return topology::write_machine_json(sight.machine);
+  std::string graphs = topology::write_graphs_json(sight.graphs);
+  if (sight.machine.hosts.empty())
+    return graphs;
+  auto document = nlohmann::ordered_json::parse(topology::write_machine_json(sight.machine));
+  document["nccl_graphs"] = nlohmann::ordered_json::parse(graphs).at("graphs");
+  return document.dump(1) + "\n";
+}
+
 std::string summary(const Sight& sight, const TopoOptions& options) {
+  if (sight.machine.hosts.empty())
+    return topology::render_graphs(sight.graphs);
   std::string text = topology::render_summary(sight.machine, sight.contradictions);
   for (const std::string& warning : topology::misplaced(sight.machine, sight.seats))
     text += "warning: " + warning + "\n";
@@ -55,6 +88,8 @@ std::string summary(const Sight& sight, const TopoOptions& options) {
     text += "\n" + topology::render_ceilings(sight.machine);
   if (options.placement)
     text += "\n" + topology::render_placement(sight.machine);
+  if (!sight.graphs.empty())
+    text += "\n" + topology::render_graphs(sight.graphs);
   return text;
 }
 
@@ -65,7 +100,7 @@ Result<std::string> render(const Sight& sight, const TopoOptions& options) {
   if (options.format == "tree")
     return topology::render_tree(machine, topology::Lines::utf8);
   if (options.format == "json")
-    return topology::write_machine_json(machine);
+    return json(sight);
   if (options.format == "dot")
     return topology::render_dot(machine);
   if (options.format == "svg")
@@ -78,6 +113,8 @@ Result<std::string> render(const Sight& sight, const TopoOptions& options) {
 }
 
 int present(Sight& sight, const TopoOptions& options) {
+  if (auto possible = check_that_it_can_be_shown(sight, options); !possible)
+    return give_up(possible.error());
   if (auto chosen = choose_host(options, sight); !chosen)
     return give_up(chosen.error());
   Result<std::string> text = render(sight, options);

@@ -35,16 +35,15 @@ base::Result<Sight> read_sight(const std::vector<std::string>& files) {
     if (auto* machine = std::get_if<topology::Machine>(&read.content)) {
       for (topology::Host& host : machine->hosts)
         sight.machine.hosts.push_back(std::move(host));
+    } else if (sight.graphs.empty()) {
+      sight.graphs = std::move(std::get<std::vector<topology::NcclGraph>>(read.content));
     } else {
-      sight.remarks.push_back(fmt::format(
-          "{} holds NCCL's graphs, which tell rings and trees but no machine: they are not shown",
-          file));
+      return base::fail(base::Errc::invalid_argument,
+                        "{}: a second file of NCCL's graphs; give one at a time", file);
     }
   }
-  if (sight.machine.hosts.empty())
-    return base::fail(base::Error{base::Errc::invalid_argument,
-                                  fmt::format("{}: no machine in it", files.front()),
-                                  "NCCL_TOPO_DUMP_FILE writes one, NCCL_GRAPH_DUMP_FILE does not"});
+  if (sight.machine.hosts.empty() && sight.graphs.empty())
+    return base::fail(base::Errc::invalid_argument, "{}: no machine in it", files.front());
   return sight;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "topology/placement.h"
+#include "topology/read/nccl_graph.h"
 
 #include <string>
 #include <vector>
@@ -12,14 +13,15 @@ namespace ncclprobe::cli {
 
 // What `topo` shows, wherever it is from.
 struct Sight {
-  topology::Machine machine;
+  topology::Machine machine; // no host, if all that was read is `graphs`
+  std::vector<topology::NcclGraph> graphs;
   std::vector<std::vector<std::string>> contradictions; // by host; empty: nobody compared
   std::vector<topology::RankSeat> seats;                // of the job's ranks
   std::vector<std::string> remarks;
 };
 
-// The hosts of all files, one after the other; NCCL's graphs, which are no machine, are told in a
-// remark. Errors: not_found, io, invalid_argument with file and line.
+// The hosts of all files, one after the other, and NCCL's graphs of at most one file.
+// Errors: not_found, io, invalid_argument with file and line.
 base::Result<Sight> read_sight(const std::vector<std::string>& files);
 
 } // namespace ncclprobe::cli

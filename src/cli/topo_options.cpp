@@ -17,6 +17,7 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe topo --format svg -o node.svg    a picture; dot: for Graphviz
   ncclprobe topo --format nccl-xml -o t.xml  what NCCL_TOPO_FILE takes
   ncclprobe topo --from a.xml --from b.json  other machines: files of NCCL, nvidia-smi, hwloc or our own
+  ncclprobe topo --from graphs.xml           rings and trees that NCCL found (NCCL_GRAPH_DUMP_FILE)
   ncclprobe topo --record machine/           all there is to know of this host, for a bug report
 
 Every value has a source (--format facts): nvml, cuda, sysfs, hwloc, nccl. What none of them tells is unknown.

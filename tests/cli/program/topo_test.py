@@ -69,6 +69,30 @@ class Topo(ProgramTest):
         self.assertIn("CUDA_VISIBLE_DEVICES=0,1", done.stdout)
         self.assertIn("mpirun -np 2", done.stdout)
 
+    def test_rings_and_trees_of_nccl_are_shown(self):
+        graphs = ["--from", str(MACHINES / "eight-h200-vm.graph.xml")]
+        golden = MACHINES.parent / "golden" / "topology-graphs.txt"
+
+        self.assertEqual(self.topo(*graphs).stdout, golden.read_text())
+        rings = json.loads(self.topo(*graphs, "--format", "json").stdout)["graphs"][0]
+        self.assertEqual([len(channel["gpus"]) for channel in rings["channels"]], [8] * 12)
+        for arguments in (["--format", "svg"], ["--placement"], ["--host", "0"], graphs):
+            with self.subTest(arguments=arguments):
+                self.assertIn("graphs", self.refused(*graphs, *arguments))
+
+    def test_a_machine_and_its_graphs_are_shown_together(self):
+        machine = ["--from", str(MACHINES / "eight-h200-vm.topo-m.txt")]
+        both = [*machine, "--from", str(MACHINES / "eight-h200-vm.graph.xml")]
+        golden = MACHINES.parent / "golden" / "topology-graphs.txt"
+
+        self.assertEqual(self.topo(*both).stdout,
+                         self.topo(*machine).stdout + "\n" + golden.read_text())
+        text = self.topo(*both, "--format", "json").stdout
+        self.assertEqual(len(json.loads(text)["nccl_graphs"]), 5)
+        stored = self.folder / "both.json"
+        stored.write_text(text)
+        self.assertEqual(self.topo("--from", str(stored)).stdout, self.topo(*machine).stdout)
+
     def test_bad_files_are_refused_with_their_name(self):
         self.assertIn("/nowhere.xml", self.refused("--from", "/nowhere.xml"))
         self.assertIn("is a folder", self.refused("--from", str(self.folder)))
