@@ -11,6 +11,8 @@
 namespace ncclprobe::analysis::doctor {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LibraryCode, path, cubins, ptx)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PythonTorch, interpreter, problem, python, torch,
+                                                path, cuda, architectures, nccl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connection, from_rank, to_rank, address, problem)
 
 static void to_json(nlohmann::json& out, const RehearsedCell& cell) {
@@ -47,6 +49,7 @@ nlohmann::json case_json(const Case& one) {
           {"surveys", one.surveys},
           {"rehearsals", one.rehearsals},
           {"code", one.code},
+          {"torch", one.torch},
           {"not_rehearsed", one.not_rehearsed},
           {"deep", one.deep},
           {"connections", one.connections},
@@ -72,6 +75,7 @@ base::Result<Case> read_case(std::string_view text) {
     one.launcher_problem = in.value("launcher_problem", none.launcher_problem);
     one.rehearsals = in.value("rehearsals", none.rehearsals);
     one.code = in.value("code", none.code);
+    one.torch = in.value("torch", none.torch);
     one.not_rehearsed = in.value("not_rehearsed", none.not_rehearsed);
     one.deep = in.value("deep", none.deep);
     one.connections = in.value("connections", none.connections);

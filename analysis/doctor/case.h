@@ -52,6 +52,19 @@ struct LibraryCode {
   bool operator==(const LibraryCode&) const = default;
 };
 
+// What a Python interpreter says of its PyTorch.
+struct PythonTorch {
+  std::string interpreter; // as it was asked for
+  std::string problem;     // why it tells nothing; empty: it did
+  std::string python;      // version
+  std::string torch;       // "2.7.0+cu128"
+  std::string path;
+  std::string cuda;                       // that it was built with; empty: without
+  std::vector<std::string> architectures; // "sm_90", "compute_90"; empty: it does not tell
+  std::string nccl;                       // "2.26.2"
+  bool operator==(const PythonTorch&) const = default;
+};
+
 struct Case {
   std::string ncclprobe; // version
   std::string backend;   // that was chosen, and why
@@ -60,6 +73,7 @@ struct Case {
   std::vector<model::Survey> surveys; // by rank
   std::vector<Rehearsal> rehearsals;  // in the order they ran
   std::vector<LibraryCode> code;      // of the leader's process
+  std::vector<PythonTorch> torch;     // that was asked for, of the leader's host
   std::string not_rehearsed;          // why there are none
   bool deep = false;                  // what follows was looked at
   std::vector<Connection> connections;

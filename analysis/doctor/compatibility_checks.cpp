@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D04, D05: driver against runtime, and the GPUs against the code that was built for them.
+// D04, D05, D26: driver against runtime, and the GPUs against the code that was built for them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "knowledge/compatibility.h"
@@ -27,6 +27,55 @@ bool loads_compat_package(const model::Survey& survey) {
                      });
 }
 
+// `runtime`: whose it is, for people.
+void judge_runtime(const model::Survey& survey, const char* id, const VersionNumber& driver,
+                   const VersionNumber& cuda, const std::string& runtime, const std::string& where,
+                   Findings& into) {
+  knowledge::DriverFit fit =
+      knowledge::judge_driver(driver, cuda,
+                              loads_compat_package(survey) ? knowledge::LoadedDriver::compat_package
+                                                           : knowledge::LoadedDriver::system);
+  std::vector<std::string> seen{
+      fmt::format("driver {} (knows CUDA up to {}), runtime CUDA {} at {}", driver.text(),
+                  driver_cuda_version(survey), cuda.text(), where),
+      fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
+                  text_of(fit.least))};
+  using enum knowledge::DriverVerdict;
+  std::string what = fmt::format("driver against {}: {}", runtime, to_string(fit.verdict));
+  switch (fit.verdict) {
+  case full:
+    into.add(survey, {id, Severity::ok, what, seen, "", "", {}, {}});
+    break;
+  case minor_compat:
+  case forward_compat:
+    into.add(survey, {id,
+                      Severity::warn,
+                      what,
+                      seen,
+                      fit.meaning,
+                      fmt::format("update the driver to {} or later", text_of(fit.full)),
+                      {},
+                      {}});
+    break;
+  case insufficient:
+    into.add(survey,
+             {id,
+              Severity::fail,
+              what,
+              seen,
+              fit.meaning,
+              fmt::format("update the driver on the host to {} or later, or take a build for CUDA "
+                          "{} or older",
+                          text_of(fit.least), driver_cuda_version(survey)),
+              {},
+              {}});
+    break;
+  case unknown:
+    into.add(survey, {id, Severity::unknown, what, seen, "", "", {}, {}});
+    break;
+  }
+}
+
 void check_driver_fit(const model::Survey& survey, Findings& into) {
   const model::Library* runtime = survey.inventory.library("cuda_runtime");
   auto driver = knowledge::parse_version(driver_version(survey));
@@ -44,49 +93,7 @@ void check_driver_fit(const model::Survey& survey, Findings& into) {
                       {}});
     return;
   }
-  knowledge::DriverFit fit =
-      knowledge::judge_driver(*driver, *cuda,
-                              loads_compat_package(survey) ? knowledge::LoadedDriver::compat_package
-                                                           : knowledge::LoadedDriver::system);
-  std::vector<std::string> seen{
-      fmt::format("driver {} (knows CUDA up to {}), runtime CUDA {} at {}", driver->text(),
-                  driver_cuda_version(survey), cuda->text(), runtime->path),
-      fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
-                  text_of(fit.least))};
-  using enum knowledge::DriverVerdict;
-  std::string what = fmt::format("driver against CUDA runtime: {}", to_string(fit.verdict));
-  switch (fit.verdict) {
-  case full:
-    into.add(survey, {"D04", Severity::ok, what, seen, "", "", {}, {}});
-    break;
-  case minor_compat:
-  case forward_compat:
-    into.add(survey, {"D04",
-                      Severity::warn,
-                      what,
-                      seen,
-                      fit.meaning,
-                      fmt::format("update the driver to {} or later", text_of(fit.full)),
-                      {},
-                      {}});
-    break;
-  case insufficient:
-    into.add(survey,
-             {"D04",
-              Severity::fail,
-              what,
-              seen,
-              fit.meaning,
-              fmt::format("update the driver on the host to {} or later, or take a build for CUDA "
-                          "{} or older",
-                          text_of(fit.least), driver_cuda_version(survey)),
-              {},
-              {}});
-    break;
-  case unknown:
-    into.add(survey, {"D04", Severity::unknown, what, seen, "", "", {}, {}});
-    break;
-  }
+  judge_runtime(survey, "D04", *driver, *cuda, "CUDA runtime", runtime->path, into);
 }
 
 // "..., architectures 75,80,90+PTX": what nvcc was asked for when the worker was built.
@@ -130,15 +137,16 @@ Code code_of_library(const LibraryCode& library) {
 }
 
 // `who` has this code: "this ncclprobe", a library. `seen`: where that is known from.
-void check_code(const model::Survey& survey, const Code& code, const std::string& who,
-                const std::string& seen, const std::string& fix, Findings& into) {
+void check_code(const model::Survey& survey, const char* id, const Code& code,
+                const std::string& who, const std::string& seen, const std::string& fix,
+                Findings& into) {
   std::set<std::string> capabilities;
   for (const model::Gpu& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
   for (const std::string& text : capabilities) {
     auto capability = knowledge::parse_compute_capability(text);
     if (!capability || (code.cubins.empty() && code.ptx.empty())) {
-      into.add(survey, {"D05",
+      into.add(survey, {id,
                         Severity::unknown,
                         fmt::format("which GPU code {} holds is not known", who),
                         {},
@@ -151,7 +159,7 @@ void check_code(const model::Survey& survey, const Code& code, const std::string
     knowledge::CodeFit fit = knowledge::judge_code(*capability, code.cubins, code.ptx);
     using enum knowledge::CodeVerdict;
     if (fit.verdict == none)
-      into.add(survey, {"D05",
+      into.add(survey, {id,
                         Severity::fail,
                         fmt::format("{} has no code for compute capability {}", who, text),
                         {seen},
@@ -160,7 +168,7 @@ void check_code(const model::Survey& survey, const Code& code, const std::string
                         {},
                         {}});
     else
-      into.add(survey, {"D05",
+      into.add(survey, {id,
                         fit.verdict == ptx_jit ? Severity::info : Severity::ok,
                         fmt::format("on compute capability {} {} runs its code for {} ({})", text,
                                     who, fit.via ? fit.via->sm() : "?", to_string(fit.verdict)),
@@ -170,6 +178,77 @@ void check_code(const model::Survey& survey, const Code& code, const std::string
                         {},
                         {}});
   }
+}
+
+// What it says itself, or else what our table knows of the official wheel.
+Code code_of_torch(const PythonTorch& torch, std::string& source) {
+  Code code;
+  for (const std::string& name : torch.architectures)
+    if (auto target = knowledge::parse_code_target(name))
+      (name.starts_with("compute") ? code.ptx : code.cubins).push_back(*target);
+  source = "its own list";
+  if (!code.cubins.empty() || !code.ptx.empty())
+    return code;
+  std::size_t plus = torch.torch.find('+');
+  source = "it does not tell";
+  if (plus == std::string::npos)
+    return code;
+  const knowledge::PytorchWheel* wheel =
+      knowledge::pytorch_wheel(torch.torch.substr(0, plus), torch.torch.substr(plus + 1));
+  if (wheel == nullptr)
+    return code;
+  source = "our table of official wheels";
+  return {wheel->cubins, wheel->ptx};
+}
+
+void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings& into) {
+  auto add = [&](Severity severity, const std::string& what, std::vector<std::string> seen,
+                 const std::string& cost, const std::string& fix) {
+    into.add_host(survey, {"D26", severity, what, std::move(seen), cost, fix, {}, {}});
+  };
+  if (!torch.problem.empty()) {
+    add(Severity::fail, fmt::format("{} cannot tell of its PyTorch", torch.interpreter),
+        {torch.problem}, "programs that this interpreter runs have no PyTorch",
+        "name the interpreter of the right environment: --python PATH");
+    return;
+  }
+  std::string name = "PyTorch " + torch.torch;
+  std::string where = fmt::format("{} (Python {}), CUDA {}, NCCL {}", torch.path, torch.python,
+                                  torch.cuda.empty() ? "none" : torch.cuda,
+                                  torch.nccl.empty() ? "unknown" : torch.nccl);
+  bool gpus = !survey.inventory.gpus.empty();
+  auto cuda = knowledge::parse_version(torch.cuda);
+  if (!cuda) {
+    add(gpus ? Severity::fail : Severity::info, name + " is built without CUDA", {where},
+        gpus ? "it cannot use the GPUs of this host" : "",
+        gpus ? "install a wheel with a CUDA tag (cu...) from PyTorch's own index" : "");
+    return;
+  }
+  if (!gpus) {
+    add(Severity::info, name + " is built for CUDA, and no GPU is visible here", {where}, "", "");
+    return;
+  }
+  add(Severity::ok, fmt::format("{} for CUDA {}", name, cuda->text()), {where}, "", "");
+  if (auto driver = knowledge::parse_version(driver_version(survey)))
+    judge_runtime(survey, "D26", *driver, *cuda, "PyTorch's CUDA runtime", torch.path, into);
+  std::string source;
+  Code code = code_of_torch(torch, source);
+  std::string list = source + ":";
+  for (const auto& target : code.cubins)
+    list += " " + target.sm();
+  for (const auto& target : code.ptx)
+    list += " " + target.compute();
+  check_code(survey, "D26", code, name, list,
+             "take a wheel that has code for these GPUs: ncclprobe doctor --explain-gpu names them",
+             into);
+  const model::Library* nccl = survey.inventory.library("nccl");
+  auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
+  auto its = knowledge::parse_version(torch.nccl);
+  if (ours && its && *ours != *its)
+    add(Severity::info, "PyTorch's NCCL is not the one that is measured here",
+        {fmt::format("PyTorch: {}, ncclprobe: {} at {}", its->text(), ours->text(), nccl->path)},
+        "what is measured need not be what training gets",
+        "ncclprobe --library nccl=PATH with PyTorch's libnccl.so.2");
 }
 
 std::string list_of(const LibraryCode& library) {
@@ -185,17 +264,21 @@ std::string list_of(const LibraryCode& library) {
 void check_compatibility(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     check_driver_fit(survey, into);
-    check_code(survey, code_of_worker(survey), "this ncclprobe", survey.inventory.worker_version,
+    check_code(survey, "D05", code_of_worker(survey), "this ncclprobe",
+               survey.inventory.worker_version,
                "build with -DNCCLPROBE_CUDA_ARCHS=... for these GPUs", into);
   }
   // All ranks have the same NCCL, or D32 says so.
   for (const LibraryCode& library : one.code)
     for (const model::Survey& survey : one.surveys)
       check_code(
-          survey, code_of_library(library), "NCCL's library", list_of(library),
+          survey, "D05", code_of_library(library), "NCCL's library", list_of(library),
           "take a libnccl that is built for these GPUs: ncclprobe doctor --binary FILE lists "
           "what one holds",
           into);
+  for (const PythonTorch& torch : one.torch)
+    if (!one.surveys.empty())
+      check_torch(one.surveys.front(), torch, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

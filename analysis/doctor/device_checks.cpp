@@ -302,7 +302,7 @@ void check_affinity(const Case& one, Findings& into) {
               Severity::warn,
               "ranks may only run on CPUs that are far from their GPUs",
               away,
-              "",
+              "latency of every launch, and of every copy through the host",
               "ncclprobe topo --placement, or mpirun --bind-to none",
               {},
               {host->hostname}});

@@ -8,7 +8,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 28> k_checks{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> k_checks{
     {{"D01", "launcher"},       {"D02", "driver_present"}, {"D03", "inventory"},
      {"D04", "driver_runtime"}, {"D05", "fatbin"},         {"D06", "loaded_libraries"},
      {"D07", "rank_to_gpu"},    {"D08", "sharing"},        {"D09", "fabric"},
@@ -17,8 +17,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> k_checks
      {"D16", "limits"},         {"D17", "container"},      {"D18", "interfaces"},
      {"D19", "rdma"},           {"D20", "memory"},         {"D21", "graphs"},
      {"D22", "clocks"},         {"D24", "affinity"},       {"D25", "dtypes"},
-     {"D27", "end_to_end"},     {"D29", "chains"},         {"D32", "agreement"},
-     {"D33", "persistence"}}};
+     {"D26", "pytorch"},        {"D27", "end_to_end"},     {"D29", "chains"},
+     {"D32", "agreement"},      {"D33", "persistence"}}};
 
 template <typename T>
 void merge_into(std::vector<T>& all, const std::vector<T>& more) {

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/command_end.h"
 #include "cli/doctor_connections.h"
+#include "cli/doctor_python.h"
 #include "cli/doctor_questions.h"
 #include "cli/doctor_rehearsal.h"
 #include "cli/stop_on_signal.h"
@@ -94,6 +95,8 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
   one.surveys = ward.surveys;
   if (ward.fleet->rank() == 0)
     one.code = doctor::read_library_code(ward.surveys.front());
+  if (ward.fleet->rank() == 0 && !options.python.empty())
+    one.torch = {ask_python(options.python, world.environment)};
   one.deep = options.deep;
   if (options.deep) {
     NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward));

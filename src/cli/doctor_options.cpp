@@ -15,6 +15,7 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe doctor                           this host; ends with a real kernel and all-reduce on its GPUs
   mpirun -np 16 ncclprobe doctor             all ranks of all hosts, as they would start: names who differs
   ncclprobe doctor --deep --load-time 2m     also clocks under load, PCIe under load, connections
+  ncclprobe doctor --python .venv/bin/python  also whether its PyTorch suits driver and GPUs
   ncclprobe doctor --format json --output node7.json
   ncclprobe doctor --offline node7.json      the verdicts once more, on any machine
   ncclprobe doctor --log train.log           root causes in a training, NCCL or kernel log; - is standard input
@@ -93,6 +94,10 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
          "Load this shared library: nccl, nvml, cupti, cublaslt")
       ->type_name("NAME=PATH")
       ->allow_extra_args(false)
+      ->excludes(offline);
+  app.add_option("--python", options.python,
+                 "Also judge the PyTorch that this interpreter imports (on rank 0's host)")
+      ->type_name("PATH")
       ->excludes(offline);
   declare_doctor_questions(app, options.questions);
   app.add_flag_callback(

@@ -27,6 +27,7 @@ struct DoctorOptions {
   std::int64_t load_ns = 60'000'000'000; // sustained load of deep
   bool no_run = false;                   // look only: no kernel, no collective
   std::vector<model::Setting> libraries;
+  std::string python;        // interpreter whose PyTorch is judged too; empty: none
   DoctorQuestions questions; // answered instead of an examination
   base::Verbosity verbosity = base::Verbosity::normal;
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D01, D02, D04, D05, D06, D29, D32.
+// D01, D02, D04, D05, D06, D26, D29, D32.
 #include "patient.h"
 
 #include "support/catch.h"
@@ -187,4 +187,49 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
 
 TEST_CASE("a host without GPUs has no feature chains") {
   CHECK(found(healthy_cpu_case(), "D29").empty());
+}
+
+TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
+  Case one = healthy_case();
+  CHECK(found(one, "D26").empty());
+
+  PythonTorch torch;
+  torch.interpreter = "python3";
+  torch.python = "3.12.1";
+  torch.torch = "2.7.0+cu128";
+  torch.path = "/venv/torch/__init__.py";
+  torch.cuda = "12.8";
+  torch.architectures = {"sm_80", "sm_90", "compute_90"};
+  torch.nccl = "2.28.3";
+  one.torch = {torch};
+  CHECK(worst(one, "D26") == Severity::ok);
+
+  one.torch[0].architectures = {"sm_70", "sm_80"};
+  CHECK(worst(one, "D26") == Severity::fail);
+  CHECK_THAT(what(one, "D26"),
+             ContainsSubstring("PyTorch 2.7.0+cu128 has no code for compute capability 9.0"));
+
+  one.torch[0].architectures.clear(); // then our table of wheels is asked
+  CHECK(worst(one, "D26") == Severity::ok);
+
+  one.torch[0].nccl = "2.26.2";
+  CHECK(worst(one, "D26") == Severity::info);
+
+  one.torch[0].cuda = "14.9";
+  CHECK(worst(one, "D26") == Severity::unknown);
+
+  one.torch[0].cuda.clear();
+  CHECK_THAT(what(one, "D26"), ContainsSubstring("built without CUDA"));
+  CHECK(worst(one, "D26") == Severity::fail);
+
+  one.torch[0].problem = "No module named 'torch'";
+  CHECK(found(one, "D26").front().evidence.front() == "No module named 'torch'");
+
+  set_version(one, "cuda_driver", "520.61.05 (CUDA 11.8)");
+  one.torch = {torch};
+  CHECK_THAT(what(one, "D26"), ContainsSubstring("PyTorch's CUDA runtime: insufficient"));
+
+  auto again = read_case(write_case(one));
+  REQUIRE(again);
+  CHECK(*again == one);
 }
