@@ -3,6 +3,7 @@
 
 #include "topology/bottleneck.h"
 
+#include "base/number_list.h"
 #include "knowledge/gpu_models.h"
 #include "topology/derive.h"
 #include "topology/flow.h"
@@ -44,6 +45,7 @@ public:
 
   const std::set<Group>& groups() const { return groups_; }
   const std::set<std::string>& unknown() const { return unknown_; }
+  bool lacks_nvlinks() const { return lacks_nvlinks_; }
 
   FlowNetwork::Cut out_of(const Group& group) const {
     std::vector<int> inside;
@@ -110,7 +112,7 @@ private:
     return gpus;
   }
 
-  // True if NVLinks connect all of the host's GPUs that take part.
+  // True if NVLinks connect all of the host's GPUs that take part, or could as far as anyone knows.
   bool add_nvlinks(int number, const Host& host) {
     std::vector<const Gpu*> gpus = taking_part(number, host);
     std::vector<std::size_t> island(gpus.size());
@@ -120,11 +122,16 @@ private:
     }
     for (std::size_t i = 0; i < gpus.size(); ++i)
       for (std::size_t j = i + 1; j < gpus.size(); ++j) {
-        if (!linked(host, *gpus[i], *gpus[j]))
+        Link link = link_between(host, *gpus[i], *gpus[j]);
+        if (link == Link::none)
           continue;
         std::size_t from = island[j];
         std::replace(island.begin(), island.end(), from, island[i]);
-        if (!behind_switch(*gpus[i]) || !behind_switch(*gpus[j]))
+        lacks_nvlinks_ = lacks_nvlinks_ || link == Link::unknown;
+        if (link == Link::unknown)
+          add_both(gpu_point(number, gpus[i]->index), gpu_point(number, gpus[j]->index), {},
+                   untold_nvlinks(number, gpus));
+        else if (!behind_switch(*gpus[i]) || !behind_switch(*gpus[j]))
           add_both(gpu_point(number, gpus[i]->index), gpu_point(number, gpus[j]->index),
                    ceiling(host, gpus[i]->index, gpus[j]->index).gb_per_s,
                    fmt::format("GPU {} to GPU {}{}: NVLink", gpus[i]->index, gpus[j]->index,
@@ -139,9 +146,23 @@ private:
     return std::ranges::adjacent_find(island, std::not_equal_to{}) == island.end();
   }
 
-  static bool linked(const Host& host, const Gpu& a, const Gpu& b) {
-    return path_between(host, {DeviceKind::gpu, a.index}, {DeviceKind::gpu, b.index}).path.type ==
-           PathType::nvlink;
+  enum class Link { none, nvlink, unknown };
+
+  // Nobody looked for NVLinks, or nobody knows where they lead: they may be faster than PCIe.
+  static Link link_between(const Host& host, const Gpu& a, const Gpu& b) {
+    FoundPath found = path_between(host, {DeviceKind::gpu, a.index}, {DeviceKind::gpu, b.index});
+    if (found.path.type == PathType::nvlink)
+      return Link::nvlink;
+    return nvlinks_untold(a, b, found) ? Link::unknown : Link::none;
+  }
+
+  std::string untold_nvlinks(int number, const std::vector<const Gpu*>& gpus) const {
+    std::vector<int> indices;
+    for (const Gpu* gpu : gpus)
+      indices.push_back(gpu->index);
+    return fmt::format("NVLinks of GPUs {}{}, of which nobody told where they lead, if there are "
+                       "any",
+                       base::format_number_list(indices), on(number));
   }
 
   static bool behind_switch(const Gpu& gpu) {
@@ -242,6 +263,7 @@ private:
   std::vector<int> point_of_rank_;
   std::set<Group> groups_;
   std::set<std::string> unknown_;
+  bool lacks_nvlinks_ = false; // somewhere, nobody told whether there are any
 };
 
 // busbw by the capacity out of a group, see the header; nothing if nothing must leave the group.
@@ -328,7 +350,8 @@ Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks,
   }
   found.unknown.assign(network.unknown().begin(), network.unknown().end());
   if (!found.busbw_gb_per_s)
-    found.derivation = "no link on the way has a known rate";
+    found.derivation = network.lacks_nvlinks() ? "unknown: nobody told of NVLinks"
+                                               : "no link on the way has a known rate";
   if (traffic == Traffic::ring)
     found.in_switch_gb_per_s = in_switch(machine, ranks);
   return found;

@@ -27,8 +27,8 @@
 // The ceiling is the least over the groups that links suggest: each GPU, what NVLinks connect, all
 // below each PCI device, each host, and their complements. As any group gives a true bound, it is
 // never too low; in trees of PCIe links and with NVSwitches it is exact. Links of unknown rate
-// count as unlimited, and are named. Algorithms other than rings can pass it: trees, and switches
-// that reduce (NVLS), see `in_switch_gb_per_s`.
+// count as unlimited, and are named; so do NVLinks that there may be, where nobody told. Algorithms
+// other than rings can pass it: trees, and switches that reduce (NVLS), see `in_switch_gb_per_s`.
 namespace ncclprobe::topology {
 
 enum class Traffic { ring, broadcast, reduce, all_to_all, gather, scatter, send_recv };

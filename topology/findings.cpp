@@ -61,10 +61,13 @@ private:
     if (!host_.gpus.empty() && !any_bridge)
       add(FindingKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
                                                      "hang on: shared PCIe links are unknown");
-    if (host_.numa.empty())
+    bool of_some_gpu = std::ranges::any_of(
+        host_.gpus, [](const Gpu& gpu) { return gpu.numa_node.value.has_value(); });
+    bool any_numa = !host_.numa.empty() || (of_some_gpu && !vm);
+    if (!any_numa)
       add(FindingKind::unknown, std::string(where) + "NUMA nodes");
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
-      return gpu.numa_node || host_.numa.empty() ? "" : std::string(where) + "its NUMA node";
+      return gpu.numa_node || !any_numa ? "" : std::string(where) + "the NUMA node";
     });
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) -> std::string {
       const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr;
@@ -74,8 +77,18 @@ private:
                          "it may not be the machine's",
                          *gpu.numa_node, to_string(gpu.numa_node.source));
     });
-    of_gpus(FindingKind::unknown,
-            [](const Gpu& gpu) { return gpu.nvlinks ? "" : "nobody told whether it has NVLinks"; });
+    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
+      return gpu.nvlinks || in_matrix(gpu) ? "" : "nobody told whether there are NVLinks";
+    });
+  }
+
+  // nvidia-smi's matrix shows where NVLinks lead without listing them.
+  bool in_matrix(const Gpu& gpu) const {
+    DeviceRef self{DeviceKind::gpu, gpu.index};
+    return std::ranges::any_of(host_.stated_paths, [&](const StatedPath& stated) {
+      return stated.source == Source::nvidia_smi && stated.a.kind == stated.b.kind &&
+             (stated.a == self || stated.b == self);
+    });
   }
 
   void pcie_links() {
@@ -135,7 +148,8 @@ private:
                       std::ranges::all_of(*gpu.nvlinks, [](const NvLink& link) {
                         return link.active && !*link.active;
                       });
-      return all_down ? "it has NVLinks, and none is up: no bridge or NVSwitch is connected" : "";
+      return all_down ? "there are NVLinks, and none is up: no bridge or NVSwitch is connected"
+                      : "";
     });
   }
 

@@ -177,8 +177,7 @@ Ceiling ceiling(const Host& host, int gpu_a, int gpu_b) {
     return {found.path.nvlinks * *rate,
             fmt::format("{} NVLinks x {} GB/s", found.path.nvlinks, number(*rate))};
   }
-  // Nobody looked for NVLinks, or nobody knows where they lead: there may be a faster way.
-  if (!nvlinks_between(*a, *b) && found.source != Source::nvidia_smi)
+  if (nvlinks_untold(*a, *b, found)) // there may be a faster way
     return {std::nullopt, "NVLinks between them are unknown"};
   int pci_a = pci_position(host, a->bus_id);
   int pci_b = pci_position(host, b->bus_id);

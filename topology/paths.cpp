@@ -158,6 +158,11 @@ std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b) {
   return 0;
 }
 
+bool nvlinks_untold(const Gpu& a, const Gpu& b, const FoundPath& found) {
+  return found.path.type != PathType::nvlink && found.source != Source::nvidia_smi &&
+         !nvlinks_between(a, b);
+}
+
 FoundPath path_between(const Host& host, DeviceRef a, DeviceRef b) {
   auto end_a = end_of(host, a);
   auto end_b = end_of(host, b);

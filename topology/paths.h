@@ -26,6 +26,11 @@ FoundPath path_between(const Host& host, DeviceRef a, DeviceRef b);
 // of the two GPUs' links). Nothing if that is not known.
 std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b);
 
+// True if nobody looked for NVLinks between two GPUs, or nobody knows where they lead, so that
+// there may be a faster way than the one `found` between them. A matrix of nvidia-smi would show
+// it.
+bool nvlinks_untold(const Gpu& a, const Gpu& b, const FoundPath& found);
+
 // Its NVLinks that are up. Nothing if nobody looked.
 std::optional<int> active_nvlinks(const Gpu& gpu);
 

@@ -140,7 +140,7 @@ void describe_all(model::Host& host, const backend::Options& options,
   });
   const NvmlLibrary* known = nvml ? &*nvml : nullptr;
   if (known != nullptr)
-    sources.push_back(nvml_topology(*known));
+    sources.push_back(nvml_topology(*known, host.contradictions));
   host.libraries.push_back(describe_library(
       "cuda_driver", [&](model::Library& library) { describe_driver(known, library); }));
   host.libraries.push_back(describe_library("cuda_runtime", describe_runtime));

@@ -324,10 +324,10 @@ void add_pairs(const NvmlFunctions& nvml, const std::vector<nvmlDevice_t>& devic
                topology::Host& host) {
   for (std::size_t i = 0; i < devices.size(); ++i)
     for (std::size_t j = 0; j < devices.size(); ++j) {
-      if (i == j)
-        continue;
       nvmlDevice_t from = devices[i];
       nvmlDevice_t to = devices[j];
+      if (i == j || from == nullptr || to == nullptr)
+        continue;
       topology::P2pCapability pair;
       pair.from = static_cast<int>(i);
       pair.to = static_cast<int>(j);
@@ -347,15 +347,21 @@ void add_pairs(const NvmlFunctions& nvml, const std::vector<nvmlDevice_t>& devic
     }
 }
 
-std::vector<nvmlDevice_t> devices_of(const NvmlFunctions& nvml) {
+// In NVML's order; null where it counts a GPU and cannot open it, so that the others keep their
+// numbers.
+std::vector<nvmlDevice_t> devices_of(const NvmlFunctions& nvml,
+                                     std::vector<std::string>& complaints) {
   unsigned count = 0;
   std::vector<nvmlDevice_t> devices;
   if (nvml.count == nullptr || nvml.by_index == nullptr || nvml.count(&count) != NVML_SUCCESS)
     return devices;
   for (unsigned i = 0; i < count; ++i) {
     nvmlDevice_t device = nullptr;
-    if (nvml.by_index(i, &device) != NVML_SUCCESS)
-      return {}; // the others' numbers would no longer be nvidia-smi's
+    if (nvmlReturn_t code = nvml.by_index(i, &device); code != NVML_SUCCESS) {
+      device = nullptr;
+      complaints.push_back(fmt::format("GPU {}: counted by nvml, which cannot open it: {}: lost?",
+                                       i, nvml.error_string(code)));
+    }
     devices.push_back(device);
   }
   return devices;
@@ -363,7 +369,7 @@ std::vector<nvmlDevice_t> devices_of(const NvmlFunctions& nvml) {
 
 } // namespace
 
-topology::Host nvml_topology(const NvmlLibrary& nvml) {
+topology::Host nvml_topology(const NvmlLibrary& nvml, std::vector<std::string>& complaints) {
   NvmlFunctions functions(nvml.library());
   topology::Host host;
   std::string driver = nvml.driver_version();
@@ -373,9 +379,10 @@ topology::Host nvml_topology(const NvmlLibrary& nvml) {
   if (functions.cuda_driver_version != nullptr &&
       functions.cuda_driver_version(&cuda) == NVML_SUCCESS)
     host.cuda_driver_version = told(fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10));
-  std::vector<nvmlDevice_t> devices = devices_of(functions);
+  std::vector<nvmlDevice_t> devices = devices_of(functions, complaints);
   for (std::size_t i = 0; i < devices.size(); ++i)
-    host.gpus.push_back(describe(functions, static_cast<int>(i), devices[i]));
+    if (devices[i] != nullptr)
+      host.gpus.push_back(describe(functions, static_cast<int>(i), devices[i]));
   add_pairs(functions, devices, host);
   return host;
 }

@@ -67,7 +67,8 @@ model::Host take_inventory(const backend::Options& options, Gpus gpus) {
     sources.push_back(std::move(*hwloc));
   topology::Merged merged = topology::merge_sources(sources);
   host.topology = std::move(merged.host);
-  host.contradictions = std::move(merged.contradictions);
+  host.contradictions.insert(host.contradictions.end(), merged.contradictions.begin(),
+                             merged.contradictions.end());
   return host;
 }
 

@@ -4,7 +4,7 @@
 // A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one
 // whose links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that
 // has only what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked
-// directly and the driver tells no rates.
+// directly and the driver tells no rates; with FAKE_NVML_LOST the second GPU is lost.
 #include "nvidia/nvml_api.h"
 
 #include <cstdio>
@@ -27,6 +27,7 @@ constexpr nvmlReturn_t k_invalid_argument = NVML_ERROR_INVALID_ARGUMENT;
 constexpr nvmlReturn_t k_not_supported = NVML_ERROR_NOT_SUPPORTED;
 constexpr nvmlReturn_t k_not_found = 6;
 constexpr nvmlReturn_t k_insufficient_size = 7;
+[[maybe_unused]] constexpr nvmlReturn_t k_gpu_is_lost = 15;
 
 nvmlDevice_st devices[] = {
     {"00000000:1B:00.0", "NVIDIA H200", 18, 18, 5, 16, 0},
@@ -103,6 +104,10 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   return answer(count, static_cast<unsigned>(std::size(devices)));
 }
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+#ifdef FAKE_NVML_LOST
+  if (index == 1)
+    return k_gpu_is_lost;
+#endif
   return index < std::size(devices) ? answer(device, &devices[index]) : k_invalid_argument;
 }
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* out, unsigned length) {

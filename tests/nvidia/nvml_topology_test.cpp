@@ -10,10 +10,11 @@ using namespace ncclprobe::topology;
 
 namespace {
 
-Host told_by(const char* library) {
+Host told_by(const char* library, std::vector<std::string>* complaints = nullptr) {
   backend::Options options;
   options.libraries.push_back({"nvml", library});
-  return nvidia::nvml_topology(nvidia::NvmlLibrary(options));
+  std::vector<std::string> own;
+  return nvidia::nvml_topology(nvidia::NvmlLibrary(options), complaints ? *complaints : own);
 }
 
 template <typename T>
@@ -132,6 +133,23 @@ TEST_CASE("P2P and common ancestors are told for every pair") {
   CHECK(host.stated_paths[2].a.index == 1);
   CHECK(host.stated_paths[2].path.type == PathType::node);
   CHECK(host.stated_paths[2].source == Source::nvml);
+}
+
+TEST_CASE("a lost GPU is complained of and hides no other") {
+  std::vector<std::string> complaints;
+  Host host = told_by(FAKE_NVML_LOST, &complaints);
+
+  REQUIRE(host.gpus.size() == 2);
+  CHECK(host.gpus[0].index == 0);
+  CHECK(host.gpus[1].index == 2); // as nvidia-smi numbers it
+  CHECK(host.gpus[1].bus_id == nvml<std::string>("0000:9a:00.0"));
+  REQUIRE(host.p2p.size() == 2);
+  CHECK(host.p2p[0].to == 2);
+  CHECK(host.stated_paths.size() == 1);
+  REQUIRE(complaints.size() == 1);
+  CHECK_THAT(complaints[0],
+             ContainsSubstring("GPU 1: counted by nvml") && ContainsSubstring("fake"));
+  CHECK(validate({{host}}, "the fake's machine"));
 }
 
 TEST_CASE("a library of an old driver tells little, and that is no error") {

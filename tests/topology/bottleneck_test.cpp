@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "topology/bottleneck.h"
 #include "topology/machine_builder.h"
+#include "topology/machine_files.h"
+#include "topology/read/nccl_xml.h"
 
 #include <fmt/format.h>
 
@@ -148,6 +150,50 @@ TEST_CASE("a link of unknown rate limits nothing, and is named") {
   Bottleneck nothing = bottleneck({{host}}, rank_per_gpu(machine), Traffic::ring);
   CHECK_FALSE(nothing.busbw_gb_per_s);
   CHECK_THAT(nothing.derivation, ContainsSubstring("no link on the way has a known rate"));
+}
+
+TEST_CASE("GPUs that may have NVLinks have no ceiling by their PCIe links") {
+  Host host = two_switches("a");
+  for (Gpu& gpu : host.gpus)
+    gpu.nvlinks = {};
+  Machine machine{{host}};
+
+  for (Traffic traffic :
+       {Traffic::ring, Traffic::broadcast, Traffic::all_to_all, Traffic::gather}) {
+    Bottleneck found = bottleneck(machine, rank_per_gpu(machine), traffic);
+    CHECK_FALSE(found.busbw_gb_per_s);
+    CHECK_THAT(found.derivation, ContainsSubstring("unknown: nobody told of NVLinks"));
+    REQUIRE(found.unknown.size() == 1);
+    CHECK_THAT(found.unknown[0], ContainsSubstring("NVLinks of GPUs 0-3"));
+  }
+
+  // A matrix would show NVLinks, so PCIe is what there is.
+  for (int i = 0; i < 4; ++i)
+    for (int j = i + 1; j < 4; ++j)
+      machine.hosts[0].stated_paths.push_back(
+          {{DeviceKind::gpu, i}, {DeviceKind::gpu, j}, {PathType::sys, 0}, Source::nvidia_smi});
+  CHECK(busbw(machine, Traffic::ring) == about(k_gen4_x16));
+}
+
+TEST_CASE("a cloud provider's file without NVLinks gives no ceiling") {
+  auto text = topology_test::cloud_text("aws_p4d-24xl-topo.xml");
+  if (!text)
+    NCCLPROBE_SKIP("the file is not there");
+  auto machine = read_nccl_xml(*text, "aws_p4d-24xl-topo.xml");
+  REQUIRE(machine);
+
+  CHECK(busbw(*machine, Traffic::ring) == -1);
+}
+
+TEST_CASE("where only some GPUs may have NVLinks, the others still limit") {
+  Host host = two_switches("a");
+  host.gpus[0].nvlinks = host.gpus[1].nvlinks = {}; // of the left switch
+  Machine machine{{host}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(k_gen4_x16));
+  CHECK(found.unknown.size() == 1);
 }
 
 TEST_CASE("one rank has no bottleneck") {

@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "topology/example_machines.h"
 #include "topology/findings.h"
+#include "topology/machine_files.h"
 
 #include <algorithm>
 
@@ -70,7 +71,7 @@ TEST_CASE("NVLinks that are down are named; a GPU without any that is up is only
   std::vector<Finding> found = findings(host, Load::idle);
 
   CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are down: 7"));
-  CHECK(says(found, FindingKind::remark, "GPU 1: it has NVLinks, and none is up"));
+  CHECK(says(found, FindingKind::remark, "GPU 1: there are NVLinks, and none is up"));
 }
 
 TEST_CASE("a fabric that is not ready is a fault") {
@@ -99,8 +100,23 @@ TEST_CASE("what a virtual machine hides is said once for all GPUs") {
 
   CHECK(says(found, FindingKind::unknown, "the virtual machine does not show which PCIe switches"));
   CHECK(says(found, FindingKind::unknown, "the virtual machine does not show NUMA nodes"));
-  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: nobody told whether it has NVLinks"));
+  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: nobody told whether there are NVLinks"));
   CHECK(says(found, FindingKind::unknown, "mlx5_0: GPUDirect is unknown"));
+}
+
+TEST_CASE("a matrix tells of NVLinks and NUMA nodes without listing them") {
+  Machine machine = topology_test::read_machine("eight-h200-vm.topo-m.txt");
+  Host& host = machine.hosts.at(0);
+
+  std::vector<Finding> all = findings(host, Load::idle);
+  CHECK_FALSE(says(all, FindingKind::unknown, "NVLinks"));
+  CHECK_FALSE(says(all, FindingKind::unknown, "NUMA node"));
+
+  host.gpus[3].numa_node = {};
+  host.stated_paths.clear();
+  std::vector<Finding> less = findings(host, Load::idle);
+  CHECK(says(less, FindingKind::unknown, "GPU 3: no source told the NUMA node"));
+  CHECK(says(less, FindingKind::unknown, "GPUs 0-7: nobody told whether there are NVLinks"));
 }
 
 TEST_CASE("modes that will change and mixed GPUs are remarked") {
