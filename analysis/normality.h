@@ -66,11 +66,4 @@ std::string describe(const NormalityVerdict& verdict, const MeasuredFigure& figu
 // gradients costs each step. Speed-up below 1.5 from two GPUs is what people call "none".
 std::vector<std::string> why_no_speed_up(const NodeLinks& links);
 
-// Speed-up over GPUs: 1.5 of 2 is 0.75.
-double scaling_efficiency(double speed_up, int gpus);
-
-// Share of communication that must be exposed in a step, if making it faster by `sync_share` makes
-// the whole step faster by `step_share` and nothing else changed. Above 1 it cannot be.
-double exposed_share(double sync_share, double step_share);
-
 } // namespace ncclprobe::analysis

@@ -89,12 +89,4 @@ std::vector<std::string> why_no_speed_up(const NodeLinks& links) {
   return reasons;
 }
 
-double scaling_efficiency(double speed_up, int gpus) {
-  return speed_up / gpus;
-}
-
-double exposed_share(double sync_share, double step_share) {
-  return step_share / sync_share;
-}
-
 } // namespace ncclprobe::analysis

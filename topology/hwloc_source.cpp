@@ -278,16 +278,16 @@ Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {
   if (std::string_view(file.root().name()) != "topology")
     return file.fail_at(file.root(), "a file of hwloc begins with <topology>, not <{}>",
                         file.root().name());
+  ::setenv("HWLOC_HIDE_ERRORS", "2", 0); // it would print some on stderr, without the file's name
   std::string buffer(text);
   Topology topology = new_topology();
   if (!topology ||
       hwloc_topology_set_xmlbuffer(topology.get(), buffer.c_str(),
                                    static_cast<int>(buffer.size()) + 1) != 0 ||
       hwloc_topology_load(topology.get()) != 0)
-    return base::fail(base::Errc::invalid_argument,
-                      "{}: hwloc does not accept this as a topology: something is missing, or two "
-                      "parts contradict each other",
-                      name);
+    return file.fail_at(file.root(),
+                        "hwloc does not accept this as a topology: something is missing, or two "
+                        "parts contradict each other");
   Machine machine;
   machine.hosts.push_back(Translation(topology.get()).host());
   NCCLPROBE_TRY(validate(machine, name));

@@ -194,19 +194,4 @@ Ceiling host_ceiling(const Host& host, int gpu) {
   return pci < 0 ? of_own_link(*one) : over_pcie(host, {pci}, -1);
 }
 
-Ceiling nic_ceiling(const Host& host, int gpu, int nic) {
-  const Gpu* one = host.gpu(gpu);
-  const Nic* network = host.nic(nic);
-  if (!one || !network)
-    return {std::nullopt, "no such device"};
-  Ceiling by_network{std::nullopt, "the network's speed is unknown"};
-  if (network->gbit_per_s)
-    by_network = {*network->gbit_per_s / 8,
-                  fmt::format("network of {} Gbit/s", number(*network->gbit_per_s))};
-  int pci_gpu = pci_position(host, one->bus_id);
-  int pci_nic = pci_position(host, network->bus_id);
-  int common = pci_gpu < 0 || pci_nic < 0 ? -1 : pci_meeting(host, pci_gpu, pci_nic).common;
-  return narrower(over_pcie(host, {pci_gpu, pci_nic}, common), by_network);
-}
-
 } // namespace ncclprobe::topology

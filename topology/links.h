@@ -23,9 +23,6 @@ Ceiling ceiling(const Host& host, int gpu_a, int gpu_b);
 // Between a GPU and the host's memory: its PCIe link, and the switches above it.
 Ceiling host_ceiling(const Host& host, int gpu);
 
-// Between a GPU and a NIC: the narrowest of the PCIe links on the way and the network's own speed.
-Ceiling nic_ceiling(const Host& host, int gpu, int nic);
-
 // What one active link carries: the lesser of what is reported and the nominal rate of its
 // generation, as some drivers report the signalling rate with its coding (26.562 for 25).
 std::optional<double> nvlink_gb_per_s(const Gpu& gpu, const NvLink& link);

@@ -167,7 +167,7 @@ Found contradiction_in(const Machine& machine) {
 
 base::Result<void> validate(const Machine& machine, const std::string& name) {
   if (Found found = contradiction_in(machine))
-    return base::fail(base::Errc::invalid_argument, "{}: {}", name, found->text);
+    return base::fail(base::Errc::invalid_argument, "{}:1: {}", name, found->text);
   return {};
 }
 

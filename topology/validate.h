@@ -21,7 +21,8 @@ struct Contradiction {
 // are sane. Nothing: so it is.
 std::optional<Contradiction> contradiction_in(const Machine& machine);
 
-// The same as an error, invalid_argument: "<name>: two GPUs have the number 0".
+// The same as an error, invalid_argument: "<name>:1: two GPUs have the number 0": readers know no
+// better line than where the machine begins.
 base::Result<void> validate(const Machine& machine, const std::string& name);
 
 } // namespace ncclprobe::topology

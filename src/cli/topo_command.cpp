@@ -132,6 +132,13 @@ int present(Sight& sight, const TopoOptions& options) {
 } // namespace
 
 int topo_command(const World& world, const TopoOptions& options) {
+  if ((options.placement || options.ceilings) && options.format != "summary") {
+    base::Error error{base::Errc::invalid_argument,
+                      fmt::format("--{} is shown by --format summary only, not by {}",
+                                  options.placement ? "placement" : "ceilings", options.format),
+                      "leave --format out"};
+    return world.speaks ? give_up(error) : exit_code_of(error);
+  }
   if (!options.from.empty()) {
     if (!world.speaks)
       return base::k_exit_ok;

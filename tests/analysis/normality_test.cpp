@@ -127,9 +127,4 @@ TEST_CASE("why a second GPU brings nothing depends on the link between them") {
   CHECK_THAT(why_no_speed_up(h200()).front(), ContainsSubstring("detour"));
 }
 
-TEST_CASE("claims of speed-up are checked by arithmetic") {
-  CHECK(scaling_efficiency(1.5, 2) == 0.75);
-  CHECK(exposed_share(0.09, 0.07) == Approx(0.778).margin(0.001));
-}
-
 } // namespace ncclprobe::analysis

@@ -57,9 +57,9 @@ TEST_CASE("a file that is no topology of hwloc is refused") {
              ContainsSubstring("lstopo.xml:2: not well-formed XML"));
   CHECK_THAT(complaint_on("<system/>"), ContainsSubstring("lstopo.xml:1: a file of hwloc begins"));
   CHECK_THAT(complaint_on("<topology version=\"2.0\"/>"),
-             ContainsSubstring("lstopo.xml: hwloc does not accept this"));
+             ContainsSubstring("lstopo.xml:1: hwloc does not accept this"));
   CHECK_THAT(complaint_on("<topology version=\"2.0\"><object type=\"Pigeon\"/></topology>"),
-             ContainsSubstring("lstopo.xml: hwloc does not accept this"));
+             ContainsSubstring("lstopo.xml:1: hwloc does not accept this"));
 }
 
 TEST_CASE("hwloc describes this host") {

@@ -92,12 +92,3 @@ TEST_CASE("what is not known has no ceiling") {
   CHECK_FALSE(ceiling(unseen, 0, 1).gb_per_s);
   CHECK_THAT(ceiling(unseen, 0, 1).derivation, ContainsSubstring("NVLinks"));
 }
-
-TEST_CASE("towards a NIC the network's own speed counts too") {
-  Host host = read_machine("dgx-a100.xml").hosts[0];
-
-  CHECK(nic_ceiling(host, 0, 0).gb_per_s == 25); // 200 Gbit/s, below PCIe gen 4 x16
-  host.nics[0].gbit_per_s = said(400.0);
-  CHECK(*nic_ceiling(host, 0, 0).gb_per_s == Approx(31.5).epsilon(0.01));
-  CHECK_FALSE(nic_ceiling(host, 0, 99).gb_per_s);
-}

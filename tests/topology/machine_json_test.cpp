@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "topology/example_machines.h"
 #include "topology/json_lines.h"
+#include "topology/machine_files.h"
 #include "topology/machine_json.h"
 
 #include <nlohmann/json.hpp>
@@ -106,4 +107,11 @@ TEST_CASE("JSON of a machine that cannot be is refused with the element's line")
   CHECK(read.error().text() ==
         "m.json:" + std::to_string(json_line_of(text, "/hosts/0/pci/1")) +
             ": PCI device 0000:18:00.0 has parent 1, which is not before it");
+}
+
+TEST_CASE("what the fuzzer of our JSON begins with is a machine") {
+  Machine machine = topology_test::read_machine("../fuzz/corpus/machine_json/two_gpus.json");
+
+  CHECK(machine.hosts.at(0).gpus.size() == 2);
+  CHECK(machine.hosts.at(0).stated_paths.size() == 2);
 }

@@ -32,9 +32,9 @@ TEST_CASE("a number or bus id that two devices have is a contradiction") {
   Machine same_pci = full_machine();
   same_pci.hosts[0].pci[2].bus_id = same_pci.hosts[0].pci[1].bus_id;
 
-  CHECK(complaint_on(same_number) == "file: two GPUs have the number 0");
-  CHECK(complaint_on(same_bus_id) == "file: two GPUs have the bus id 0000:18:00.0");
-  CHECK(complaint_on(same_pci) == "file: two PCI devices have the bus id 0000:18:00.0");
+  CHECK(complaint_on(same_number) == "file:1: two GPUs have the number 0");
+  CHECK(complaint_on(same_bus_id) == "file:1: two GPUs have the bus id 0000:18:00.0");
+  CHECK(complaint_on(same_pci) == "file:1: two PCI devices have the bus id 0000:18:00.0");
 }
 
 TEST_CASE("a PCI tree with a cycle is refused") {
@@ -42,31 +42,31 @@ TEST_CASE("a PCI tree with a cycle is refused") {
   machine.hosts[0].pci[0].parent = 1;
 
   CHECK(complaint_on(machine) ==
-        "file: PCI device 0000:17:00.0 has parent 1, which is not before it");
+        "file:1: PCI device 0000:17:00.0 has parent 1, which is not before it");
 }
 
 TEST_CASE("a pair of devices that are not there is refused") {
   Machine machine = full_machine();
   machine.hosts[0].p2p[0].to = 7;
-  CHECK(complaint_on(machine) == "file: P2P between GPUs 0 and 7, which are not there");
+  CHECK(complaint_on(machine) == "file:1: P2P between GPUs 0 and 7, which are not there");
 
   machine = full_machine();
   machine.hosts[0].stated_paths[1].b.index = 4;
-  CHECK(complaint_on(machine) == "file: a path between gpu 0 and nic 4, which are not there");
+  CHECK(complaint_on(machine) == "file:1: a path between gpu 0 and nic 4, which are not there");
 }
 
 TEST_CASE("absurd counts are refused") {
   Machine machine = full_machine();
   machine.hosts[0].gpus[0].nvlinks->resize(257);
-  CHECK(complaint_on(machine) == "file: GPU 0 has 257 NVLinks; at most 256 are read");
+  CHECK(complaint_on(machine) == "file:1: GPU 0 has 257 NVLinks; at most 256 are read");
 
   machine = full_machine();
   machine.hosts.resize(5000);
-  CHECK(complaint_on(machine) == "file: 5000 hosts; at most 4096 are read");
+  CHECK(complaint_on(machine) == "file:1: 5000 hosts; at most 4096 are read");
 
   machine = full_machine();
   machine.hosts[0].gpus[1].cpu_affinity->push_back(1 << 30);
-  CHECK(complaint_on(machine) == "file: there is no CPU 1073741824");
+  CHECK(complaint_on(machine) == "file:1: there is no CPU 1073741824");
 }
 
 TEST_CASE("a contradiction names the element that is to blame") {

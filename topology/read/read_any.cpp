@@ -68,7 +68,7 @@ base::Result<FileFormat> detect_format(std::string_view text, const std::string&
   if (gpus)
     return FileFormat::smi_nvlink;
   return base::fail(base::Error{
-      base::Errc::invalid_argument, name + ": not a description of a machine",
+      base::Errc::invalid_argument, name + ":1: not a description of a machine",
       "read are NCCL's topology and graph dumps, hwloc XML, the text of nvidia-smi topo -m, "
       "nvidia-smi -q and nvidia-smi nvlink -s, and what ncclprobe topo --format json wrote"});
 }

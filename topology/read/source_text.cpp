@@ -15,11 +15,10 @@ constexpr std::string_view k_blanks = " \t\r\n\f\v";
 
 base::Result<void> check_text(std::string_view text, const std::string& name) {
   if (trimmed(text).empty())
-    return base::fail(base::Errc::invalid_argument, "{}: the file is empty", name);
+    return fail_at(name, 1, "the file is empty");
   if (text.size() > k_most_file_bytes)
-    return base::fail(base::Errc::invalid_argument,
-                      "{}: {} MiB are too much for a topology file; at most {} MiB are read", name,
-                      text.size() >> 20, k_most_file_bytes >> 20);
+    return fail_at(name, 1, "{} MiB are too much for a topology file; at most {} MiB are read",
+                   text.size() >> 20, k_most_file_bytes >> 20);
   if (std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     return fail_at(name, line_at(text, zero), "not a text file: it holds a zero byte");
   return {};

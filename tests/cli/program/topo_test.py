@@ -12,6 +12,16 @@ from program_test_case import ProgramTest, mpirun
 MACHINES = pathlib.Path(__file__).resolve().parents[2] / "machines"
 
 
+# hwloc complains of it on stderr, if it may.
+NO_NUMA_NODE = """<topology version="2.0">
+ <object type="Machine" os_index="0" cpuset="0x1" complete_cpuset="0x1" allowed_cpuset="0x1"
+  nodeset="0x1" complete_nodeset="0x1" allowed_nodeset="0x1" gp_index="1">
+  <object type="PU" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1" gp_index="2"/>
+ </object>
+</topology>
+"""
+
+
 class Topo(ProgramTest):
     def topo(self, *arguments, code=0, launcher=(), **environment):
         done = self.run_program("topo", *arguments, launcher=launcher, **environment)
@@ -97,16 +107,25 @@ class Topo(ProgramTest):
         self.assertIn("/nowhere.xml", self.refused("--from", "/nowhere.xml"))
         self.assertIn("is a folder", self.refused("--from", str(self.folder)))
         for name, content in (("empty.xml", ""), ("cut.xml", "<system version=\"1\">\n<cpu numaid="),
-                              ("log.txt", "step 1\nstep 2\n")):
+                              ("log.txt", "step 1\nstep 2\n"), ("deep.json", "[[[["),
+                              ("no-numa.xml", NO_NUMA_NODE)):
             file = self.folder / name
             file.write_text(content)
-            self.assertIn(name, self.refused("--from", str(file)))
+            self.assertIn(name + ":", self.refused("--from", str(file)))
 
     def test_bad_options_are_refused(self):
         for arguments in (["--format", "png"], ["--nccl", "maybe"], ["--host", "-1"], ["--names"],
                           ["--record", "x", "--from", "y"], ["--library", "openblas=/x"]):
             with self.subTest(arguments=arguments):
                 self.topo(*arguments, code=2)
+
+    def test_what_only_the_summary_shows_is_refused_with_other_formats(self):
+        for option in ("--placement", "--ceilings"):
+            for form in ("json", "matrix", "nccl-xml"):
+                with self.subTest(option=option, format=form):
+                    text = self.refused("--from", str(MACHINES / "two-h200-vm.xml"), option, "--format", form)
+                    self.assertIn(option, text)
+                    self.assertIn("--format summary", text)
 
     def test_output_goes_to_a_file_and_a_bad_place_is_an_output_error(self):
         file = self.folder / "matrix.svg"

@@ -160,7 +160,7 @@ TEST_CASE("an adapter that several kinds of transfer use is one NIC") {
 }
 
 TEST_CASE("bad topologies are refused with file and line") {
-  CHECK_THAT(complaint_on(""), ContainsSubstring("topo.xml: the file is empty"));
+  CHECK_THAT(complaint_on(""), ContainsSubstring("topo.xml:1: the file is empty"));
   CHECK_THAT(complaint_on("<system version=\"1\">\n<cpu>\n"),
              ContainsSubstring("not well-formed XML"));
   CHECK_THAT(complaint_on("<graphs/>"), ContainsSubstring("topo.xml:1: a topology of NCCL begins"));

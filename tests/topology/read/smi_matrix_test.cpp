@@ -89,7 +89,7 @@ TEST_CASE("the matrix of a single GPU is one cell") {
 TEST_CASE("bad matrices are refused with file and line") {
   const std::string head = "\tGPU0\tGPU1\n";
 
-  CHECK_THAT(complaint_on(" \n"), ContainsSubstring("topo.txt: the file is empty"));
+  CHECK_THAT(complaint_on(" \n"), ContainsSubstring("topo.txt:1: the file is empty"));
   CHECK_THAT(complaint_on("hello\n"), ContainsSubstring("topo.txt:1: no heading"));
   CHECK_THAT(complaint_on(head + "GPU0\t X \tSYS\n"),
              ContainsSubstring("ends before the row of GPU1"));

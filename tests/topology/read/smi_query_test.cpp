@@ -86,5 +86,5 @@ TEST_CASE("bad queries are refused with file and line") {
   CHECK_THAT(complaint_on("GPU nowhere\n"), ContainsSubstring("q.txt:1: 'GPU nowhere'"));
   CHECK_THAT(complaint_on("nothing\n"), ContainsSubstring("q.txt:1: no 'NVSMI LOG'"));
   CHECK_THAT(complaint_on("GPU 00000000:01:00.0\nGPU 00000000:01:00.0\n"),
-             ContainsSubstring("q.txt: two GPUs have the bus id 0000:01:00.0"));
+             ContainsSubstring("q.txt:1: two GPUs have the bus id 0000:01:00.0"));
 }
