@@ -81,7 +81,7 @@ P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
 
 P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer) {
   if (header.backend != "nvidia")
-    return {std::nullopt, "not known for this backend", "ranks"};
+    return {std::nullopt, "this backend tells nothing of its links", "ranks"};
   const model::RankPlace* from = place_of(header, transfer.from.rank);
   const model::RankPlace* to = place_of(header, transfer.to.rank);
   if (!from || !to)

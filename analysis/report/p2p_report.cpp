@@ -42,8 +42,10 @@ public:
     for (const P2pEntry& entry : matrix.entries)
       if (const auto& figure = shown_figure(matrix, entry))
         largest = std::max(largest, figure->value);
-    microseconds_ = largest >= k_ns_shown_as_us;
+    microseconds_ = matrix.latency() && largest >= k_ns_shown_as_us;
   }
+
+  bool in_microseconds() const { return microseconds_; }
 
   std::string unit() const {
     return !matrix_.latency() ? "GB/s" : microseconds_ ? "us a hop" : "ns a hop";
@@ -160,7 +162,7 @@ std::string render_limits(const P2pMatrix& matrix) {
   return out;
 }
 
-std::string render_spread(const P2pMatrix& matrix) {
+std::string render_spread(const P2pMatrix& matrix, bool microseconds) {
   std::vector<double> values;
   for (const P2pEntry& entry : matrix.entries)
     if (const auto& figure = shown_figure(matrix, entry);
@@ -169,9 +171,12 @@ std::string render_spread(const P2pMatrix& matrix) {
   if (values.size() < 2)
     return "";
   Summary summary = summarise(values);
-  return fmt::format("  lowest {}, median {}, highest {} {}\n", format_number(summary.min),
-                     format_number(summary.median), format_number(summary.max),
-                     matrix.latency() ? "ns" : "GB/s");
+  auto text = [&](double value) { return format_number(microseconds ? value / 1e3 : value); };
+  return fmt::format("  lowest {}, median {}, highest {} {}\n", text(summary.min),
+                     text(summary.median), text(summary.max),
+                     microseconds       ? "us"
+                     : matrix.latency() ? "ns"
+                                        : "GB/s");
 }
 
 std::string render_verdict(const model::Run& run, const P2pMatrix& matrix) {
@@ -239,16 +244,22 @@ std::string render_p2p_table(const model::Run& run) {
     MatrixTable table(matrix);
     out += fmt::format("\n{}, {}{}\n{}", describe(matrix), table.unit(), synthetic_mark(run),
                        table.render());
-    out += render_limits(matrix) + render_spread(matrix) + render_verdict(run, matrix);
+    out += render_limits(matrix) + render_spread(matrix, table.in_microseconds()) +
+           render_verdict(run, matrix);
   }
+  bool chased = std::any_of(matrices.begin(), matrices.end(), [](const P2pMatrix& matrix) {
+    return matrix.method == workload::P2pMethod::latency;
+  });
   out += render_findings(matrices);
   if (std::string problems = render_problems(run); !problems.empty())
     out += "\n" + problems;
   out += "\n" + paragraph("",
                           "Rows are from, columns to; numbers are ranks. A percentage is the share "
                           "of what the link carries, ! more than that, * "
-                          "slower than others of its kind. Both ways: the sum. Latency: the row's "
-                          "GPU reads the column's memory.",
+                          "slower than others of its kind. Both ways: the sum." +
+                              std::string(chased ? " Latency: the row's GPU reads the column's "
+                                                   "memory."
+                                                 : ""),
                           2);
   out += render_data(matrices);
   if (!wrong.empty())

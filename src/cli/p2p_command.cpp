@@ -43,9 +43,14 @@ Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
     hosts.insert(seat.host);
   }
   bool possible = pairs.size() == hosts.size();
-  // Processes on the CPU reach each other by messages in either mode.
-  if (session.backend.name == "host")
+  if (session.backend.name == "host") {
+    if (options.mode == P2pMode::ipc)
+      return base::fail(Error{Errc::invalid_argument,
+                              "--mode ipc is a way between GPUs: on the CPU processes reach each "
+                              "other by messages",
+                              "leave --mode out"});
     return P2pMode::direct;
+  }
   if (options.mode == P2pMode::direct && !possible)
     return base::fail(Error{Errc::mismatch,
                             "--mode direct: several processes were started on one host, and one "

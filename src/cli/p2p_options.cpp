@@ -84,6 +84,9 @@ void declare_p2p_options(CLI::App& app, P2pOptions& options) {
       "4M on the CPU)",
       [&](const std::string& value) -> Result<void> {
         NCCLPROBE_TRY_ASSIGN(options.sizes, base::parse_sizes(value));
+        for (std::uint64_t bytes : *options.sizes)
+          if (bytes == 0)
+            return base::fail(base::Errc::invalid_argument, "a copy of 0 bytes measures nothing");
         return {};
       });
   app.add_option("--repeat", options.repeats, "Fresh-process trials of the whole (default 1)")

@@ -41,9 +41,12 @@ std::string default_output() {
   std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
-  char text[64];
-  std::strftime(text, sizeof text, "ncclprobe-%Y%m%d-%H%M%S.h5", &parts);
-  return text;
+  char stem[64];
+  std::strftime(stem, sizeof stem, "ncclprobe-%Y%m%d-%H%M%S", &parts);
+  std::string name = fmt::format("{}.h5", stem);
+  for (int again = 2; std::filesystem::exists(name); ++again) // within one second
+    name = fmt::format("{}-{}.h5", stem, again);
+  return name;
 }
 
 model::RunHeader make_header(const World& world, const Session& session, const Job& job,

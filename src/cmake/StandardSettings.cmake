@@ -17,6 +17,8 @@ target_compile_options(ncclprobe_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
   # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
+  # nor does its optimiser follow std::optional (GCC bug 80635)
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${NCCLPROBE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
 target_include_directories(ncclprobe_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 if(NCCLPROBE_SANITIZE)

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
@@ -26,8 +28,8 @@ struct alignas(64) HostMeeting::Seat {
 
 namespace {
 
-constexpr int k_polls_before_yielding = 2048; // some tens of microseconds
-constexpr int k_polls_between_looks = 1024;
+constexpr std::uint64_t k_polls_before_yielding = 2048; // some tens of microseconds
+constexpr std::uint64_t k_polls_between_looks = 1024;
 
 [[noreturn]] void raise_errno(const std::string& what) {
   base::raise(base::Errc::unavailable, "{}: {}", what, std::strerror(errno));
@@ -35,7 +37,8 @@ constexpr int k_polls_between_looks = 1024;
 
 } // namespace
 
-HostMeeting::HostMeeting(base::Fd file, int size) : file_(std::move(file)), size_(size) {
+HostMeeting::HostMeeting(base::Fd file, std::string name, int size)
+    : file_(std::move(file)), name_(std::move(name)), size_(size) {
   static_assert(std::atomic<double>::is_always_lock_free);
   std::size_t bytes = static_cast<std::size_t>(size) * sizeof(Seat);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
@@ -49,14 +52,24 @@ HostMeeting::~HostMeeting() {
 }
 
 std::unique_ptr<HostMeeting> HostMeeting::create(int size) {
-  base::Fd file(memfd_create("ncclprobe-meeting", MFD_CLOEXEC));
+  std::random_device random;
+  std::string name = fmt::format("ncclprobe-meeting-{:08x}{:08x}", random(), random());
+  base::Fd file(memfd_create(name.c_str(), MFD_CLOEXEC));
   if (!file ||
       ftruncate(file.get(), static_cast<off_t>(static_cast<std::size_t>(size) * sizeof(Seat))) != 0)
     raise_errno("cannot make memory for the ranks of this host to share");
-  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), size));
+  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), std::move(name), size));
 }
 
-std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& path, int size) {
+std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, int size) {
+  std::size_t blank = invitation.find(' ');
+  std::string path = invitation.substr(0, blank);
+  std::string name = blank == std::string::npos ? "" : invitation.substr(blank + 1);
+  // Looked at before it is opened: elsewhere this process number may be somebody else's.
+  std::error_code ignored;
+  std::string found = std::filesystem::read_symlink(path, ignored).string();
+  if (name.empty() || found != "/memfd:" + name + " (deleted)")
+    base::raise(base::Errc::unavailable, "{} is not the memory of the ranks of this host", path);
   base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0)
@@ -64,11 +77,11 @@ std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& path, int size
   if (static_cast<std::size_t>(status.st_size) != static_cast<std::size_t>(size) * sizeof(Seat))
     base::raise(base::Errc::unavailable, "{} is something else than the memory of {} ranks", path,
                 size);
-  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), size));
+  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), std::move(name), size));
 }
 
-std::string HostMeeting::path() const {
-  return fmt::format("/proc/{}/fd/{}", getpid(), file_.get());
+std::string HostMeeting::invitation() const {
+  return fmt::format("/proc/{}/fd/{} {}", getpid(), file_.get(), name_);
 }
 
 double HostMeeting::meet(std::span<const int> own_ranks, double value,
@@ -79,7 +92,7 @@ double HostMeeting::meet(std::span<const int> own_ranks, double value,
     seats_[rank].round.store(round_, std::memory_order_release);
   }
   double largest = value;
-  int polls = 0;
+  std::uint64_t polls = 0;
   for (int rank = 0; rank < size_; ++rank) {
     while (seats_[rank].round.load(std::memory_order_acquire) < round_) {
       ++polls;

@@ -54,13 +54,13 @@ std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::ve
       spdlog::debug("ranks meet by messages: {}", error.what());
     }
   };
-  std::string path = tell("/meeting", [&](const backend::Member& member) {
-                       if (member.rank == 0)
-                         attempt([&] { return HostMeeting::create(size); });
-                       return member.rank == 0 && meeting ? meeting->path() : "";
-                     }).front();
-  if (!meeting && !path.empty())
-    attempt([&] { return HostMeeting::open(path, size); });
+  std::string invitation = tell("/meeting", [&](const backend::Member& member) {
+                             if (member.rank == 0)
+                               attempt([&] { return HostMeeting::create(size); });
+                             return member.rank == 0 && meeting ? meeting->invitation() : "";
+                           }).front();
+  if (!meeting && !invitation.empty())
+    attempt([&] { return HostMeeting::open(invitation, size); });
   for (const std::string& word :
        tell("/met", [&](const backend::Member&) { return meeting ? "yes" : "no"; }))
     if (word != "yes")

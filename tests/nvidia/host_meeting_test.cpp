@@ -36,13 +36,13 @@ bool rounds_are_right(HostMeeting& meeting, int rank, int size) {
 TEST_CASE("processes of one host hear the largest value of all, round after round") {
   constexpr int k_size = 3;
   auto meeting = HostMeeting::create(k_size);
-  std::string path = meeting->path();
+  std::string invitation = meeting->invitation();
   std::vector<pid_t> children;
   for (int rank = 1; rank < k_size; ++rank) {
     pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0)
-      _exit(rounds_are_right(*HostMeeting::open(path, k_size), rank, k_size) ? 0 : 1);
+      _exit(rounds_are_right(*HostMeeting::open(invitation, k_size), rank, k_size) ? 0 : 1);
     children.push_back(child);
   }
 
@@ -58,7 +58,7 @@ TEST_CASE("processes of one host hear the largest value of all, round after roun
 
 TEST_CASE("nobody leaves a meeting before all have come, and a process speaks for several ranks") {
   auto first = HostMeeting::create(3);
-  auto second = HostMeeting::open(first->path(), 3);
+  auto second = HostMeeting::open(first->invitation(), 3);
   std::atomic<bool> left = false;
   std::thread early([&] {
     std::vector<int> ranks{0, 2};
@@ -88,5 +88,5 @@ TEST_CASE("memory that is not there or not the ranks' is refused") {
   CHECK_THROWS_AS(HostMeeting::open("/proc/1/fd/none", 2), base::Exception);
   CHECK_THROWS_AS(HostMeeting::open("/proc/self/exe", 2), base::Exception);
   auto meeting = HostMeeting::create(2);
-  CHECK_THROWS_AS(HostMeeting::open(meeting->path(), 64), base::Exception);
+  CHECK_THROWS_AS(HostMeeting::open(meeting->invitation(), 64), base::Exception);
 }
