@@ -34,13 +34,19 @@ std::string complaints(const GpuHealth& gpu) {
   return text;
 }
 
-void check_services(const model::Survey& survey, Findings& into) {
+bool fabric_manager_runs(const model::Survey& survey) {
+  const std::vector<std::string>& services = survey.host->driver.services;
+  return std::find(services.begin(), services.end(), "nv-fabricmanager") != services.end();
+}
+
+// Whether it found anything.
+bool check_services(const model::Survey& survey, Findings& into) {
   const model::DriverSurvey& driver = survey.host->driver;
-  bool running = std::find(driver.services.begin(), driver.services.end(), "nv-fabricmanager") !=
-                 driver.services.end();
+  bool running = fabric_manager_runs(survey);
   std::string version = driver_version(survey);
-  if (running && !driver.fabric_manager_version.empty() && !version.empty() &&
-      driver.fabric_manager_version != version)
+  bool differ = running && !driver.fabric_manager_version.empty() && !version.empty() &&
+                driver.fabric_manager_version != version;
+  if (differ)
     into.add_host(
         survey,
         {"D09",
@@ -51,7 +57,8 @@ void check_services(const model::Survey& survey, Findings& into) {
          "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version",
          {},
          {}});
-  if (!running && driver.nvswitches > 0)
+  bool missing = !running && driver.nvswitches > 0;
+  if (missing)
     into.add_host(survey, {"D09",
                            Severity::fail,
                            "this host has NVSwitches, but the fabric manager does not run",
@@ -60,13 +67,19 @@ void check_services(const model::Survey& survey, Findings& into) {
                            "systemctl enable --now nvidia-fabricmanager (administrator)",
                            {},
                            {}});
+  return differ || missing;
 }
 
-void check_state(const model::Survey& survey, Findings& into) {
+void check_state(const model::Survey& survey, bool ill, Findings& into) {
   std::vector<std::string> ready;
-  bool bad = false;
+  std::vector<std::string> untold;
+  bool bad = ill;
   for (const GpuHealth& gpu : survey.health) {
-    if (gpu.fabric_state.empty() || gpu.fabric_state == "not_supported")
+    if (gpu.fabric_state.empty()) {
+      note_untold(gpu, {{"its state in the fabric", is_pcie_card(gpu.name)}}, untold);
+      continue;
+    }
+    if (gpu.fabric_state == "not_supported")
       continue;
     std::string problem = complaints(gpu);
     bool failed = gpu.fabric_state != "completed" || gpu.fabric_status.value_or(0) != 0;
@@ -78,7 +91,7 @@ void check_state(const model::Survey& survey, Findings& into) {
            Severity::fail,
            failed ? "a GPU has not joined the NVLink fabric" : "the NVLink fabric is not healthy",
            {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
-                        gpu.fabric_status.value_or(0), problem.empty() ? "" : "; " + problem)},
+                        shown(gpu.fabric_status), problem.empty() ? "" : "; " + problem)},
            "P2P over NVLink fails or is slow: NCCL hangs at the start or falls back",
            "nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager",
            {},
@@ -87,6 +100,15 @@ void check_state(const model::Survey& survey, Findings& into) {
       ready.push_back(fmt::format("{}: completed", gpu_label(gpu)));
     }
   }
+  if (!untold.empty())
+    into.add_host(survey, {"D09",
+                           Severity::unknown,
+                           "NVML does not tell whether GPUs need a fabric, and have joined it",
+                           untold,
+                           "",
+                           "nvidia-smi -q | grep -A4 Fabric",
+                           {},
+                           {}});
   if (bad)
     return;
   if (!ready.empty())
@@ -98,9 +120,17 @@ void check_state(const model::Survey& survey, Findings& into) {
                            "",
                            {},
                            {}});
-  else
-    into.add_host(survey,
-                  {"D09", Severity::ok, "these GPUs need no fabric manager", {}, "", "", {}, {}});
+  else if (untold.empty())
+    into.add_host(survey, {"D09",
+                           Severity::ok,
+                           survey.host->driver.nvswitches > 0
+                               ? "the fabric manager runs; these GPUs have no state in the fabric"
+                               : "these GPUs need no fabric manager",
+                           {},
+                           "",
+                           "",
+                           {},
+                           {}});
 }
 
 // What can be said without creating a multicast object, which we never do.
@@ -147,8 +177,8 @@ void check_fabric(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host || survey.health.empty())
       continue;
-    check_services(survey, into);
-    check_state(survey, into);
+    bool ill = check_services(survey, into);
+    check_state(survey, ill, into);
     check_multicast(survey, into);
   }
 }

@@ -3,6 +3,8 @@
 
 #include "analysis/doctor/facts.h"
 
+#include "knowledge/gpu_models.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -16,6 +18,13 @@ std::string plain(const std::string& pci) {
     text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   text.erase(0, std::min(text.find_first_not_of('0'), text.size()));
   return text;
+}
+
+template <typename Applies>
+bool all_models(const std::string& gpu_name, Applies applies) {
+  std::vector<const knowledge::GpuModel*> models = knowledge::find_gpu_models(gpu_name);
+  return !models.empty() && std::all_of(models.begin(), models.end(),
+                                        [&](const auto* model) { return applies(*model); });
 }
 
 } // namespace
@@ -39,6 +48,46 @@ std::string driver_cuda_version(const model::Survey& survey) {
 std::string gpu_label(const model::GpuHealth& gpu) {
   return gpu.pci_bus_id.empty() ? fmt::format("GPU {}", gpu.index)
                                 : fmt::format("GPU {} ({})", gpu.index, gpu.pci_bus_id);
+}
+
+std::string pcie_text(const model::GpuHealth& gpu) {
+  return fmt::format("generation {} x{}, at most generation {} x{}", shown(gpu.pcie_generation),
+                     shown(gpu.pcie_width), shown(gpu.most_pcie_generation),
+                     shown(gpu.most_pcie_width));
+}
+
+std::string shown_watts(const std::optional<int>& milliwatts) {
+  return milliwatts ? std::to_string(*milliwatts / 1000) : "?";
+}
+
+void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
+                 std::vector<std::string>& lines) {
+  if (gpu.uuid.empty()) // does not answer at all, which is a finding of its own
+    return;
+  std::string names;
+  for (const Fact& fact : facts)
+    if (!fact.told)
+      names += (names.empty() ? "" : ", ") + std::string(fact.name);
+  if (!names.empty())
+    lines.push_back(fmt::format("{}: {}", gpu_label(gpu), names));
+}
+
+bool on_nvswitch_board(const std::string& gpu_name) {
+  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
+    return model.nvlink && model.nvlink->via.find("NVSwitch") != std::string::npos;
+  });
+}
+
+bool is_pcie_card(const std::string& gpu_name) {
+  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
+    return model.form_factor.starts_with("PCIe card");
+  });
+}
+
+bool has_no_nvlink(const std::string& gpu_name) {
+  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
+    return model.nvlink && !model.nvlink->present;
+  });
 }
 
 void name_fewer(const std::vector<int>& group, std::vector<int>& named) {

@@ -4,6 +4,8 @@
 
 #include "model/survey.h"
 
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,30 @@ std::string driver_version(const model::Survey& survey);
 std::string driver_cuda_version(const model::Survey& survey);
 // "GPU 3 (0000:3b:00.0)"
 std::string gpu_label(const model::GpuHealth& gpu);
+// "generation 3 x16, at most generation 5 x16", each a "?" where it was not told.
+std::string pcie_text(const model::GpuHealth& gpu);
+
+// "?" for what was not told: a 0 would be a lie.
+template <typename T>
+std::string shown(const std::optional<T>& value) {
+  return value ? std::to_string(*value) : "?";
+}
+std::string shown_watts(const std::optional<int>& milliwatts);
+
+// A check that found nothing may only say "ok" if all that it rests on was told. Adds a line that
+// names what was not, if there is any.
+struct Fact {
+  const char* name;
+  bool told;
+};
+void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
+                 std::vector<std::string>& lines);
+
+// By what is published of this model, whatever of several a name can mean; unknown models are none
+// of these.
+bool on_nvswitch_board(const std::string& gpu_name);
+bool is_pcie_card(const std::string& gpu_name); // which may have NVLink bridges, but no switch
+bool has_no_nvlink(const std::string& gpu_name);
 
 // Of groups of ranks that differ the smallest is the one to name; of equals, all. Call it for each
 // group in turn.

@@ -25,23 +25,59 @@ constexpr std::uint64_t k_hot_or_brake = 0x8 | 0x20 | 0x40 | 0x80;
 // Our limits, of counts since the driver was loaded: fewer are repaired without a trace.
 constexpr std::uint64_t k_corrected_memory_errors = 1000;
 constexpr std::uint64_t k_crc_errors_of_link = 1000;
+// Our limit. NVIDIA's driver can retire 64 pages of a GPU, in its whole life.
+constexpr int k_many_retired_pages = 60;
 
+// Findings that speak of GPUs: the same one of several GPUs is one, whose fix names them all.
 class HealthOfHost {
 public:
-  HealthOfHost(const model::Survey& survey, Findings& into) : survey_(survey), into_(into) {}
+  explicit HealthOfHost(const model::Survey& survey) : survey_(survey) {}
 
+  // In `fix` each "-i GPUS" gets their numbers, as nvidia-smi takes them: "-i 0,3".
   void bad(const char* id, Severity severity, const std::string& what, const GpuHealth& gpu,
            const std::string& seen, const std::string& cost, const std::string& fix) {
-    anything_ = true;
-    into_.add_host(survey_,
-                   {id, severity, what, {gpu_label(gpu) + ": " + seen}, cost, fix, {}, {}});
+    auto same = std::find_if(found_.begin(), found_.end(), [&](const OfGpus& one) {
+      const Finding& finding = one.finding;
+      return finding.id == id && finding.severity == severity && finding.what == what &&
+             finding.fix == fix;
+    });
+    if (same == found_.end()) {
+      found_.push_back({{id, severity, what, {}, cost, fix, {}, {}}, ""});
+      same = std::prev(found_.end());
+    }
+    same->finding.evidence.push_back(gpu_label(gpu) + ": " + seen);
+    same->gpus += (same->gpus.empty() ? "" : ",") + std::to_string(gpu.index);
   }
-  bool anything() const { return anything_; }
+  // If nothing was found, `well` is, unless some of what it rests on was not told.
+  void finish(const char* id, const char* well, const std::vector<std::string>& untold,
+              Findings& into) {
+    for (OfGpus& one : found_) {
+      std::size_t at = one.finding.fix.find(k_gpus);
+      if (at != std::string::npos)
+        one.finding.fix.replace(at + 3, k_gpus.size() - 3, one.gpus);
+      into.add_host(survey_, std::move(one.finding));
+    }
+    if (!untold.empty())
+      into.add_host(survey_, {id,
+                              Severity::unknown,
+                              fmt::format("not all was told that '{}' rests on", well),
+                              untold,
+                              "",
+                              "nvidia-smi -q",
+                              {},
+                              {}});
+    else if (found_.empty())
+      into.add_host(survey_, {id, Severity::ok, well, {}, "", "", {}, {}});
+  }
 
 private:
+  static constexpr std::string_view k_gpus = "-i GPUS";
+  struct OfGpus {
+    Finding finding;
+    std::string gpus; // "0,3"
+  };
   const model::Survey& survey_;
-  Findings& into_;
-  bool anything_ = false;
+  std::vector<OfGpus> found_;
 };
 
 void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
@@ -56,7 +92,7 @@ void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
   if (gpu.uncorrected_since_reset.value_or(0) > 0)
     host.bad("D11", Severity::fail, "uncorrected memory errors since the driver was loaded", gpu,
              fmt::format("{} since then, {} ever", *gpu.uncorrected_since_reset,
-                         gpu.uncorrected_ever ? std::to_string(*gpu.uncorrected_ever) : "unknown"),
+                         shown(gpu.uncorrected_ever)),
              "a process that met one was killed; results before it may be wrong",
              "take the node out; nvidia-smi -q -d ECC,ROW_REMAPPER; then a GPU reset by the "
              "administrator");
@@ -74,14 +110,27 @@ void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
              "no spare row was left (Xid 64)", "the GPU must be replaced",
              "contact the vendor (RMA)");
   if (gpu.remap_pending == true)
-    host.bad("D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
-             "becomes effective at the next reset (Xid 63)", "the bad row is still in use",
-             "drain the node, then nvidia-smi -r -i INDEX (administrator)");
+    host.bad(
+        "D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
+        "becomes effective at the next reset (Xid 63)", "the bad row is still in use",
+        "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs joined to these by "
+        "NVLink or NVSwitch must be idle, and may have to be reset with them)");
   if (gpu.retirement_pending == true)
     host.bad("D11", Severity::warn, "a memory page is waiting to be retired", gpu,
-             fmt::format("{} pages retired so far", gpu.retired_pages.value_or(0)),
+             fmt::format("{} pages retired so far", shown(gpu.retired_pages)),
              "the bad page is still in use",
              "drain the node, then reload the driver (administrator)");
+  if (gpu.retired_pages.value_or(0) >= k_many_retired_pages)
+    host.bad(
+        "D11", Severity::fail, "nearly all memory pages that can be retired are", gpu,
+        fmt::format("{} of 64 pages (our limit: {})", *gpu.retired_pages, k_many_retired_pages),
+        "the next bad page stays in use",
+        "contact the vendor (RMA); nvidia-smi -i GPUS -q -d PAGE_RETIREMENT");
+  else if (gpu.retired_pages.value_or(0) > 0)
+    host.bad("D11", Severity::info, "memory pages were retired after errors", gpu,
+             fmt::format("{} of 64 pages that can be (our limit: {})", *gpu.retired_pages,
+                         k_many_retired_pages),
+             "", "");
   if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
     host.bad("D11", Severity::info, "memory rows were remapped after uncorrected errors", gpu,
              fmt::format("{} rows", *gpu.remapped_rows_uncorrected), "", "");
@@ -92,6 +141,7 @@ struct LinkSum {
   std::optional<std::uint64_t> recoveries;
   std::optional<std::uint64_t> replays;
   std::optional<std::uint64_t> crc_errors;
+  std::optional<std::uint64_t> receive_errors;
 
   void add(const model::NvLinkErrors& link) {
     auto more = [](auto& sum, const auto& value) {
@@ -101,13 +151,15 @@ struct LinkSum {
     more(recoveries, link.recoveries);
     more(replays, link.replays);
     more(crc_errors, link.crc_errors);
+    more(receive_errors, link.receive_errors);
   }
   std::string text() const {
-    auto count = [](const std::optional<std::uint64_t>& value) {
-      return value ? std::to_string(*value) : std::string("unknown");
-    };
-    return fmt::format("{} recoveries, {} replays, {} CRC errors", count(recoveries),
-                       count(replays), count(crc_errors));
+    std::string text = fmt::format("{} recoveries", shown(recoveries));
+    if (replays || crc_errors || !receive_errors)
+      text += fmt::format(", {} replays, {} CRC errors", shown(replays), shown(crc_errors));
+    if (receive_errors) // NVLink 5 counts these instead
+      text += fmt::format(", {} receive errors", *receive_errors);
+    return text;
   }
 };
 
@@ -206,10 +258,9 @@ void check_xids(const model::Survey& survey, Findings& into) {
 
 void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {
   std::uint64_t reasons = gpu.throttle_reasons.value_or(0);
-  std::string clocks =
-      fmt::format("{} of {} MHz, {} W of {} W, {} C", gpu.sm_clock_mhz.value_or(0),
-                  gpu.most_sm_clock_mhz.value_or(0), gpu.power_mw.value_or(0) / 1000,
-                  gpu.power_limit_mw.value_or(0) / 1000, gpu.temperature_c.value_or(0));
+  std::string clocks = fmt::format("{} of {} MHz, {} W of {} W, {} C", shown(gpu.sm_clock_mhz),
+                                   shown(gpu.most_sm_clock_mhz), shown_watts(gpu.power_mw),
+                                   shown_watts(gpu.power_limit_mw), shown(gpu.temperature_c));
   if ((reasons & k_hot_or_brake) != 0)
     host.bad("D22", Severity::fail, "a GPU is slowed down by heat or by its power supply", gpu,
              fmt::format("{} ({})", throttle_text(reasons), clocks),
@@ -220,14 +271,14 @@ void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {
              "clocks are below what was asked for", "nvidia-smi -q -d POWER; who else uses it?");
   if ((reasons & k_application_clocks) != 0)
     host.bad("D22", Severity::warn, "application clocks are pinned", gpu, clocks,
-             "the GPU never reaches its full clock", "nvidia-smi -i INDEX -rac (administrator)");
+             "the GPU never reaches its full clock", "nvidia-smi -i GPUS -rac (administrator)");
   if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
       *gpu.power_limit_mw < *gpu.default_power_limit_mw)
     host.bad("D22", Severity::warn, "the power limit is below what the GPU is delivered with", gpu,
              fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
                          *gpu.default_power_limit_mw / 1000),
              "lower clocks under load",
-             fmt::format("nvidia-smi -i INDEX -pl {} (administrator)",
+             fmt::format("nvidia-smi -i GPUS -pl {} (administrator)",
                          *gpu.default_power_limit_mw / 1000));
 }
 
@@ -236,9 +287,9 @@ void check_persistence(const model::Survey& survey, Findings& into) {
                 std::find(survey.host->driver.services.begin(), survey.host->driver.services.end(),
                           "nvidia-persistenced") != survey.host->driver.services.end();
   std::vector<std::string> off;
-  bool told = false;
+  bool told = true;
   for (const GpuHealth& gpu : survey.health) {
-    told = told || gpu.persistence.has_value();
+    told = told && gpu.persistence.has_value();
     if (gpu.persistence == false)
       off.push_back(gpu_label(gpu));
   }
@@ -284,8 +335,10 @@ void check_health(const Case& one, Findings& into) {
                                {}});
       continue;
     }
-    HealthOfHost memory(survey, into);
-    HealthOfHost clocks(survey, into);
+    HealthOfHost memory(survey);
+    HealthOfHost clocks(survey);
+    std::vector<std::string> untold_memory;
+    std::vector<std::string> untold_clocks;
     for (const GpuHealth& gpu : survey.health) {
       if (gpu.uuid.empty())
         memory.bad("D11", Severity::fail, "a GPU does not answer", gpu,
@@ -294,12 +347,17 @@ void check_health(const Case& one, Findings& into) {
       check_memory_errors(gpu, memory);
       check_link_errors(gpu, memory);
       check_clocks(gpu, clocks);
+      note_untold(
+          gpu,
+          {{"uncorrected memory errors", gpu.uncorrected_since_reset || gpu.ecc_on == false},
+           {"remapped rows or retired pages",
+            gpu.remap_failed || gpu.retired_pages || gpu.ecc_on == false},
+           {"NVLink errors", gpu.active_nvlinks.value_or(0) == 0 || !gpu.nvlink_errors.empty()}},
+          untold_memory);
+      note_untold(gpu, {{"what slows it down", gpu.throttle_reasons.has_value()}}, untold_clocks);
     }
-    if (!memory.anything())
-      into.add_host(survey, {"D11", Severity::ok, "no memory or link errors", {}, "", "", {}, {}});
-    if (!clocks.anything())
-      into.add_host(survey,
-                    {"D22", Severity::ok, "nothing slows the GPUs down", {}, "", "", {}, {}});
+    memory.finish("D11", "no memory or link errors", untold_memory, into);
+    clocks.finish("D22", "nothing slows the GPUs down", untold_clocks, into);
     check_xids(survey, into);
     check_persistence(survey, into);
   }

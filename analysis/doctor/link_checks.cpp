@@ -23,13 +23,26 @@ constexpr std::uint64_t k_idle = 0x1;
 // may have none.
 std::optional<int> links_of_model(const std::string& name) {
   std::optional<int> links;
+  if (!on_nvswitch_board(name))
+    return std::nullopt;
   for (const knowledge::GpuModel* model : knowledge::find_gpu_models(name)) {
-    bool switched = model->nvlink && model->nvlink->via.find("NVSwitch") != std::string::npos;
-    if (!switched || !model->nvlink->links || (links && *links != *model->nvlink->links))
+    if (!model->nvlink->links || (links && *links != *model->nvlink->links))
       return std::nullopt;
     links = model->nvlink->links;
   }
   return links;
+}
+
+// Cards can be joined by fewer bridges than they have room for: then all have the same share of
+// their links up, and no switch is there that would need the rest.
+bool partly_bridged(const model::Survey& survey) {
+  if (survey.host->driver.nvswitches > 0)
+    return false;
+  const GpuHealth& first = survey.health.front();
+  return std::all_of(survey.health.begin(), survey.health.end(), [&](const GpuHealth& gpu) {
+    return gpu.active_nvlinks && gpu.active_nvlinks == first.active_nvlinks &&
+           gpu.nvlinks == first.nvlinks && !on_nvswitch_board(gpu.name);
+  });
 }
 
 void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
@@ -47,6 +60,18 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
     if (!some_down && !too_few && up >= most)
       continue;
     anything = true;
+    if (partly_bridged(survey)) {
+      into.add_host(survey,
+                    {"D12",
+                     Severity::info,
+                     "part of the NVLinks is up, on all GPUs alike: bridges on some of the slots?",
+                     {fmt::format("{}: {} of {} links are up", gpu_label(gpu), up, *gpu.nvlinks)},
+                     "none if no more bridges are mounted",
+                     "nvidia-smi nvlink -s; ncclprobe topo shows who is joined to whom",
+                     {},
+                     {}});
+      continue;
+    }
     std::string seen = fmt::format("{}: {} of {} links are up", gpu_label(gpu), up, *gpu.nvlinks);
     if (up < most)
       seen += fmt::format("; others of this host have {}", most);
@@ -97,10 +122,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     bool narrow = gpu.pcie_width && gpu.most_pcie_width && *gpu.pcie_width < *gpu.most_pcie_width;
     bool slow = gpu.pcie_generation && gpu.most_pcie_generation &&
                 *gpu.pcie_generation < *gpu.most_pcie_generation;
-    std::string seen =
-        fmt::format("{}: generation {} x{}, at most generation {} x{}", gpu_label(gpu),
-                    gpu.pcie_generation.value_or(0), gpu.pcie_width.value_or(0),
-                    gpu.most_pcie_generation.value_or(0), gpu.most_pcie_width.value_or(0));
+    std::string seen = gpu_label(gpu) + ": " + pcie_text(gpu);
     if (narrow) {
       anything = true;
       into.add_host(survey, {"D12",
@@ -157,9 +179,9 @@ void check_peers(const model::Survey& survey, Findings& into) {
   bool several = survey.inventory.gpus.size() > 1;
   bool concerned = (several && !any_nvlink) || !survey.host->rdma.empty();
   std::vector<std::string> redirecting;
-  bool readable = pci.bridges.empty();
+  std::size_t unread = 0;
   for (const model::PciBridge& bridge : pci.bridges) {
-    readable = readable || bridge.redirects_peers.has_value();
+    unread += bridge.redirects_peers ? 0 : 1;
     if (bridge.redirects_peers == true)
       redirecting.push_back(bridge.address);
   }
@@ -169,6 +191,9 @@ void check_peers(const model::Survey& survey, Findings& into) {
   if (!pci.iommu_words.empty())
     seen.push_back("kernel command line: " + pci.iommu_words);
   seen.push_back(fmt::format("{} IOMMU groups", pci.iommu_groups));
+  if (unread > 0)
+    seen.push_back(
+        fmt::format("{} of {} PCI bridges could not be read", unread, pci.bridges.size()));
   if (!redirecting.empty() && pci.hypervisor.empty()) {
     std::size_t count = redirecting.size();
     seen.insert(seen.end(), redirecting.begin(), redirecting.end());
@@ -179,7 +204,8 @@ void check_peers(const model::Survey& survey, Findings& into) {
                  seen,
                  "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some "
                  "platforms hang",
-                 "setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (administrator, bare metal only)",
+                 fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000{} (administrator, bare metal only)",
+                             redirecting.front(), count > 1 ? ", and so for each of them" : ""),
                  {},
                  {}});
     return;
@@ -197,27 +223,51 @@ void check_peers(const model::Survey& survey, Findings& into) {
                            {}});
     return;
   }
-  if (!readable && pci.hypervisor.empty())
-    into.add_host(survey, {"D13",
+  auto unknown = [&](const char* what, const char* fix) {
+    into.add_host(survey, {"D13", Severity::unknown, what, seen, "", fix, {}, {}});
+  };
+  if (!pci.hypervisor.empty())
+    unknown("what the hypervisor does between devices cannot be seen from inside", "");
+  else if (pci.bridges.empty())
+    unknown("no PCI bridge is visible: what stands between devices is not known", "");
+  else if (unread > 0)
+    unknown("ACS of PCI bridges can only be read by root", "sudo lspci -vvv | grep -i acsctl");
+  else
+    into.add_host(
+        survey,
+        {"D13", Severity::ok, "nothing redirects traffic between devices", seen, "", "", {}, {}});
+}
+
+void check_untold(const model::Survey& survey, Findings& into, bool anything) {
+  std::vector<std::string> untold;
+  bool any_nvlink = false;
+  for (const GpuHealth& gpu : survey.health) {
+    any_nvlink = any_nvlink || gpu.nvlinks.value_or(0) > 0;
+    note_untold(gpu,
+                {{"NVLinks", (gpu.nvlinks && gpu.active_nvlinks) || has_no_nvlink(gpu.name)},
+                 {"PCIe lanes", gpu.pcie_width && gpu.most_pcie_width},
+                 {"PCIe generation", gpu.pcie_generation && gpu.most_pcie_generation}},
+                untold);
+  }
+  if (!untold.empty())
+    into.add_host(survey, {"D12",
                            Severity::unknown,
-                           "ACS of PCI bridges can only be read by root",
-                           seen,
+                           "NVML does not tell all of the GPUs' links",
+                           untold,
                            "",
-                           "sudo lspci -vvv | grep -i acsctl",
+                           "nvidia-smi nvlink -s; nvidia-smi -q",
                            {},
                            {}});
-  else
-    into.add_host(survey,
-                  {"D13",
-                   Severity::ok,
-                   pci.hypervisor.empty()
-                       ? "nothing redirects traffic between devices"
-                       : "what the hypervisor does between devices cannot be seen from inside",
-                   seen,
-                   "",
-                   "",
-                   {},
-                   {}});
+  else if (!anything && !survey.health.empty())
+    into.add_host(survey, {"D12",
+                           Severity::ok,
+                           any_nvlink ? "all NVLinks are up, PCIe links are at their best"
+                                      : "PCIe links are at their best; there are no NVLinks",
+                           {},
+                           "",
+                           "",
+                           {},
+                           {}});
 }
 
 } // namespace
@@ -230,15 +280,7 @@ void check_links(const Case& one, Findings& into) {
     check_nvlinks(survey, into, anything);
     check_pcie(survey, into, anything);
     check_p2p(survey, into, anything);
-    if (!anything && !survey.health.empty())
-      into.add_host(survey, {"D12",
-                             Severity::ok,
-                             "all NVLinks are up, PCIe links are at their best",
-                             {},
-                             "",
-                             "",
-                             {},
-                             {}});
+    check_untold(survey, into, anything);
     check_peers(survey, into);
   }
 }

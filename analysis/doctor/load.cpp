@@ -21,8 +21,8 @@ constexpr double k_noticeable_share = 0.03;
 struct Course {
   int first_mhz = 0; // the highest of the first two seconds
   int last_mhz = 0;  // the mean of the last quarter
-  int hottest_c = 0;
-  int most_power_w = 0;
+  std::optional<int> hottest_c;
+  std::optional<int> most_power_mw;
   std::uint64_t reasons = 0;
   double lasted_s = 0;
 };
@@ -40,8 +40,9 @@ std::optional<Course> course_of(const std::vector<Condition>& readings) {
   for (const Condition* one : during) {
     if (one->at_ns - start_ns <= k_second_ns)
       course.first_mhz = std::max(course.first_mhz, *one->sm_clock_mhz);
-    course.hottest_c = std::max(course.hottest_c, one->temperature_c.value_or(0));
-    course.most_power_w = std::max(course.most_power_w, one->power_mw.value_or(0) / 1000);
+    // Nothing is less than any value.
+    course.hottest_c = std::max(course.hottest_c, one->temperature_c);
+    course.most_power_mw = std::max(course.most_power_mw, one->power_mw);
     course.reasons |= one->throttle_reasons.value_or(0);
   }
   std::size_t quarter = std::max<std::size_t>(1, during.size() / 4);
@@ -55,8 +56,8 @@ std::optional<Course> course_of(const std::vector<Condition>& readings) {
 void check_course(int rank, const Course& course, Findings& into) {
   std::string seen = fmt::format(
       "rank {}: {} MHz at the start, {} MHz after {:.0f} s; at most {} C and {} W; slowed by: {}",
-      rank, course.first_mhz, course.last_mhz, course.lasted_s, course.hottest_c,
-      course.most_power_w, throttle_text(course.reasons & model::k_throttled_bits));
+      rank, course.first_mhz, course.last_mhz, course.lasted_s, shown(course.hottest_c),
+      shown_watts(course.most_power_mw), throttle_text(course.reasons & model::k_throttled_bits));
   bool slowed = (course.reasons & model::k_throttled_bits) != 0;
   bool slower = course.last_mhz < course.first_mhz * (1 - k_noticeable_share);
   if (slower || slowed)
@@ -79,18 +80,15 @@ void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findin
   bool slow = gpu.pcie_generation && gpu.most_pcie_generation &&
               *gpu.pcie_generation < *gpu.most_pcie_generation;
   if (narrow || slow)
-    into.add_host(
-        survey,
-        {"D12",
-         Severity::fail,
-         "a PCIe link stays degraded under load",
-         {fmt::format("{}: generation {} x{} of generation {} x{}", gpu_label(gpu),
-                      gpu.pcie_generation.value_or(0), gpu.pcie_width.value_or(0),
-                      gpu.most_pcie_generation.value_or(0), gpu.most_pcie_width.value_or(0))},
-         "copies to and from the host, and to GPUs without NVLink, are as much slower",
-         "reseat card and riser; look at the slot's settings in the BIOS",
-         {},
-         {}});
+    into.add_host(survey,
+                  {"D12",
+                   Severity::fail,
+                   "a PCIe link stays degraded under load",
+                   {gpu_label(gpu) + ": " + pcie_text(gpu)},
+                   "copies to and from the host, and to GPUs without NVLink, are as much slower",
+                   "reseat card and riser; look at the slot's settings in the BIOS",
+                   {},
+                   {}});
 }
 
 } // namespace

@@ -23,7 +23,8 @@ struct NvLinkErrors {
   int link = 0;
   std::optional<std::uint64_t> replays;
   std::optional<std::uint64_t> recoveries;
-  std::optional<std::uint64_t> crc_errors; // of flits and of data
+  std::optional<std::uint64_t> crc_errors;     // of flits and of data
+  std::optional<std::uint64_t> receive_errors; // NVLink 5, which has no such counters of CRC
   bool operator==(const NvLinkErrors&) const = default;
 };
 

@@ -35,7 +35,7 @@ CODEC(KernelLog, source, problem, xids)
 CODEC(NcclFile, path, settings)
 CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl_files)
 CODEC(GpuProcess, pid, name, used_bytes)
-CODEC(NvLinkErrors, link, replays, recoveries, crc_errors)
+CODEC(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
 CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corrected_since_reset,
       uncorrected_since_reset, corrected_ever, uncorrected_ever, retired_pages, retirement_pending,
       remapped_rows_corrected, remapped_rows_uncorrected, remap_pending, remap_failed,

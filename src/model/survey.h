@@ -71,7 +71,7 @@ struct SharedMemory {
 struct PciBridge {
   std::string address; // "0000:3a:00.0"
   // It sends what one device writes to another up to the root first. Absent: its configuration
-  // space may only be read by root, or it has no such capability.
+  // space could not be read (only root may).
   std::optional<bool> redirects_peers;
   bool operator==(const PciBridge&) const = default;
 };

@@ -214,8 +214,8 @@ void read_nvlinks(const Asking& ask, GpuHealth& into) {
     if (!errors.recoveries)
       errors.recoveries = field(ask, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, link);
     if (!errors.crc_errors)
-      errors.crc_errors = field(ask, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS, link);
-    if (errors.replays || errors.recoveries || errors.crc_errors)
+      errors.receive_errors = field(ask, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS, link);
+    if (errors.replays || errors.recoveries || errors.crc_errors || errors.receive_errors)
       into.nvlink_errors.push_back(errors);
   }
 }

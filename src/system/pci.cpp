@@ -70,12 +70,14 @@ std::optional<bool> redirects_peers(std::string_view space) {
   // A broken chain must not hold us: there cannot be more capabilities than fit.
   for (int left = 960; left > 0 && at >= k_extended_space && at + 8 <= space.size(); --left) {
     std::uint32_t header = number_at(space, at, 4);
-    if (header == 0 || header == UINT32_MAX)
+    if (header == UINT32_MAX) // the device did not answer
       break;
     if ((header & 0xFFFF) == k_access_control)
       return (number_at(space, at + k_access_control_register, 2) &
               (k_request_redirect | k_completion_redirect)) != 0;
     at = header >> 20;
+    if (at == 0) // the last one, or there are none
+      return false;
   }
   return std::nullopt;
 }

@@ -14,8 +14,8 @@ namespace ncclprobe::system {
 model::PciSurvey pci_survey(const std::filesystem::path& root = "/");
 
 // Whether a bridge with this configuration space redirects requests between its devices to the root
-// (Access Control Services: request or completion redirect is on). Absent if the space is cut off
-// or the bridge cannot.
+// (Access Control Services: request or completion redirect is on). One that has no such capability
+// does not. Absent if the space is cut off or cannot be understood.
 std::optional<bool> redirects_peers(std::string_view configuration_space);
 
 } // namespace ncclprobe::system

@@ -35,8 +35,16 @@ TEST_CASE("redirection shows in the access control register") {
 
 TEST_CASE("what unprivileged users see of the configuration space tells nothing") {
   CHECK_FALSE(system::redirects_peers(bridge_space(0x1D).substr(0, 64)));
-  CHECK_FALSE(system::redirects_peers(std::string(4096, '\0')));
+  CHECK_FALSE(system::redirects_peers(bridge_space(0x1D).substr(0, 256)));
   CHECK_FALSE(system::redirects_peers(std::string(4096, '\xff')));
+}
+
+TEST_CASE("a bridge without access control does not redirect, which is not the same as unread") {
+  CHECK(system::redirects_peers(std::string(4096, '\0')) == false); // no extended capabilities
+  std::string other(4096, '\0');
+  put(other, 0x100, 0x0001 | (1U << 16), 4); // Advanced Error Reporting alone
+  CHECK(system::redirects_peers(other) == false);
+  CHECK_FALSE(system::redirects_peers(bridge_space(0x1D).substr(0, 0x120))); // ends on the way
 }
 
 TEST_CASE("a chain of capabilities that runs in a circle ends") {

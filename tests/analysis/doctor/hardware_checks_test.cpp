@@ -51,6 +51,9 @@ TEST_CASE("each fault of a GPU is found, at its severity, on that GPU") {
        [](GpuHealth& g) { g.remap_pending = true; }},
       {"D11", Severity::warn, "waiting to be retired",
        [](GpuHealth& g) { g.retirement_pending = true; }},
+      {"D11", Severity::info, "pages were retired", [](GpuHealth& g) { g.retired_pages = 3; }},
+      {"D11", Severity::fail, "nearly all memory pages",
+       [](GpuHealth& g) { g.retired_pages = 60; }},
       {"D11", Severity::warn, "trained again",
        [](GpuHealth& g) {
          g.nvlink_errors = {{2, 0U, 1U, 0U}};
@@ -285,14 +288,23 @@ TEST_CASE("bridges that redirect traffic matter on bare metal only") {
   one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", true}, {"0000:3c:00.0", std::nullopt}};
   CHECK(worst(one, "D13") == Severity::warn);
 
+  CHECK_THAT(found(one, "D13").front().fix, ContainsSubstring("setpci -s 0000:3a:00.0 "));
+
   one.surveys[0].host->pci.hypervisor = "QEMU";
-  CHECK(worst(one, "D13") == Severity::ok);
+  CHECK(worst(one, "D13") == Severity::unknown);
 }
 
 TEST_CASE("bridges that only root may read are unknown") {
   Case one = healthy_case();
   one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", std::nullopt}};
+  CHECK(worst(one, "D13") == Severity::unknown);
 
+  one.surveys[0].host->pci.bridges.push_back({"0000:3c:00.0", false});
+  CHECK(worst(one, "D13") == Severity::unknown);
+  CHECK_THAT(found(one, "D13").front().evidence.back(),
+             ContainsSubstring("1 of 2 PCI bridges could not be read"));
+
+  one.surveys[0].host->pci.bridges.clear();
   CHECK(worst(one, "D13") == Severity::unknown);
 }
 
