@@ -68,6 +68,8 @@ base::Result<Case> read_case(std::string_view text) {
       in = nlohmann::json(in.at("case"));
     Case one;
     Case none;
+    if (!in.is_object() || !in.contains("surveys"))
+      return base::fail(base::Errc::protocol, "it has no surveys of ranks");
     in.at("surveys").get_to(one.surveys);
     one.ncclprobe = in.value("ncclprobe", none.ncclprobe);
     one.backend = in.value("backend", none.backend);
@@ -81,7 +83,14 @@ base::Result<Case> read_case(std::string_view text) {
     one.connections = in.value("connections", none.connections);
     one.under_load = in.value("under_load", none.under_load);
     return one;
-  } catch (const std::exception& error) { // nlohmann's and ours
+  } catch (const nlohmann::json::parse_error& error) {
+    return base::fail(base::Errc::protocol, "it is no JSON, or cut off, at byte {}", error.byte);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.type_error.302] type must be number, but is string"
+    std::string_view words = error.what();
+    return base::fail(base::Errc::protocol, "a field is not as expected: {}",
+                      words.substr(std::min(words.find("] ") + 2, words.size())));
+  } catch (const std::exception& error) { // ours
     return base::fail(base::Errc::protocol, "{}", error.what());
   }
 }

@@ -84,16 +84,18 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
       step.because.clear();
     if (step.answer == Step::Answer::no && !stopped) {
       stopped = true;
-      diagnosis.conclusion = question.if_no;
+      bool never_began = found->id == "D27" && one.rehearsals.empty();
+      diagnosis.conclusion = never_began ? found->what : question.if_no;
     }
     diagnosis.steps.push_back(std::move(step));
   }
+  const Finding* ran = gravest_of(findings, {"D27"});
   if (!stopped)
-    diagnosis.conclusion = !has_gpus(one) ? "no GPU here: what was proved is the CPU backend"
-                           : gravest_of(findings, {"D27"}) != nullptr &&
-                                   gravest_of(findings, {"D27"})->severity == Severity::ok
+    diagnosis.conclusion = ran == nullptr || ran->severity != Severity::ok
+                               ? "nothing speaks against it, but no collective was run"
+                           : has_gpus(one)
                                ? "collectives work here; what is below is about speed and risk"
-                               : "nothing speaks against it, but no collective was run";
+                               : "no GPU here: what was proved is the CPU backend";
   return diagnosis;
 }
 

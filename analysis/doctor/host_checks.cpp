@@ -104,7 +104,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
   const model::Limit* memlock = limit_of(survey, "memlock");
   if (memlock != nullptr && memlock->soft) {
     bool needed = has_rdma(one, survey);
-    good = good && !needed;
+    good = false;
     into.add(survey,
              {"D16",
               needed ? Severity::fail : Severity::info,
@@ -122,13 +122,15 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
   const model::Limit* files = limit_of(survey, "nofile");
   if (files != nullptr && files->soft && *files->soft < k_comfortable_open_files) {
     bool tight = *files->soft < k_least_open_files;
-    good = good && !tight;
+    good = false;
     into.add(survey,
              {"D16",
               tight ? Severity::warn : Severity::info,
               fmt::format("{} files may be open at once", *files->soft),
-              {fmt::format("ulimit -n: {}, at most {}", *files->soft,
-                           files->hard ? std::to_string(*files->hard) : "unlimited")},
+              {fmt::format("ulimit -n: {}, at most {} (our limits: {} are comfortable, fewer than "
+                           "{} too few)",
+                           *files->soft, files->hard ? std::to_string(*files->hard) : "unlimited",
+                           k_comfortable_open_files, k_least_open_files)},
               "a socket per peer and channel: large jobs end with 'Too many open files'",
               fmt::format("ulimit -n {}", files->hard ? std::to_string(*files->hard) : "1048576"),
               {},

@@ -114,7 +114,18 @@ void check_capability(const Rehearsal& rehearsal, const char* id, const std::str
 } // namespace
 
 void check_rehearsal(const Case& one, Findings& into) {
-  if (one.rehearsals.empty())
+  // One that was chosen has a reason; one that the user asked for and cannot have does not.
+  bool refused = !one.backend.empty() && one.backend_reason.empty();
+  if (one.rehearsals.empty() && refused)
+    into.add({"D27",
+              Severity::fail,
+              fmt::format("the {} backend that was asked for cannot run here", one.backend),
+              {one.not_rehearsed},
+              "no run with this backend can start",
+              "ncclprobe doctor without --backend takes what this host can do",
+              {},
+              {}});
+  else if (one.rehearsals.empty())
     into.add({"D27",
               Severity::unknown,
               "no kernel and no collective was run",

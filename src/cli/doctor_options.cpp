@@ -100,6 +100,11 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
       ->type_name("PATH")
       ->excludes(offline);
   declare_doctor_questions(app, options.questions);
+  // A question is answered instead of an examination, whose options would do nothing.
+  for (const char* question : {"--log", "--binary", "--explain-gpu", "--gpu", "--price"})
+    for (const char* examination :
+         {"--offline", "--backend", "--ranks", "--deep", "--no-run", "--python"})
+      app.get_option(question)->excludes(app.get_option(examination));
   app.add_flag_callback(
       "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
 }

@@ -243,5 +243,7 @@ TEST_CASE("doctor's options are read, and those that exclude each other are refu
   CHECK(exit_code({"doctor", "--load-time", "10s"}) == base::k_exit_usage);
   CHECK(exit_code({"doctor", "--deep", "--load-time", "1s"}) == base::k_exit_usage);
   CHECK(exit_code({"doctor", "--library", "nonsense"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--gpu", "T4", "--no-run"}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--log", "-", "--deep"}) == base::k_exit_usage);
   CHECK(exit_code({"doctor", "--help"}) == base::k_exit_ok);
 }

@@ -135,6 +135,7 @@ TEST_CASE("limits that break NCCL are found, and only where they do") {
   CHECK(found(one, "D16").front().ranks == std::vector<int>{1});
   one.surveys[0].host->rdma.clear();
   CHECK(worst(one, "D16") == Severity::info);
+  CHECK(found(one, "D16").back().ranks == std::vector<int>{0}); // not rank 1 as well
 
   one = healthy_case();
   one.surveys[0].process.limits[1].soft = 256;

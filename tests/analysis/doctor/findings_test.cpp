@@ -79,6 +79,7 @@ TEST_CASE("what is no case is refused with a reason") {
     INFO(text);
     REQUIRE(!read);
     CHECK_FALSE(read.error().message.empty());
+    CHECK_THAT(read.error().message, !ContainsSubstring("json.exception"));
   }
 }
 
@@ -111,6 +112,19 @@ TEST_CASE("a host without GPUs is not asked about its driver") {
 
   CHECK(diagnosis.steps[1].answer == Step::Answer::not_asked);
   CHECK_THAT(diagnosis.conclusion, ContainsSubstring("no GPU"));
+}
+
+TEST_CASE("without GPUs and without a run nothing was proved") {
+  Case one = healthy_cpu_case();
+  one.rehearsals.clear();
+  one.not_rehearsed = "--no-run";
+  CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("no collective was run"));
+
+  one.backend = "nvidia"; // asked for, and not to be had
+  one.backend_reason.clear();
+  one.not_rehearsed = "no GPU";
+  CHECK(test_doctor::worst(one, "D27") == Severity::fail);
+  CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("cannot run here"));
 }
 
 TEST_CASE("the chain names each version with the ranks that have it") {
