@@ -254,6 +254,30 @@ Result<Topology> loaded_topology() {
   return topology;
 }
 
+// hwloc 2 writes all of these sets, and 2.9 crashes on a file in which one is missing; it takes any
+// number for the kind of a bridge or device.
+Result<void> check_objects(const XmlFile& file, const pugi::xml_node& parent) {
+  for (const pugi::xml_node& object : parent.children("object")) {
+    std::string_view type = object.attribute("type").value();
+    bool has_cpus = type != "Bridge" && type != "PCIDev" && type != "OSDev" && type != "Misc";
+    for (const char* set : {"cpuset", "complete_cpuset", "nodeset", "complete_nodeset"})
+      if (has_cpus && !XmlFile::text(object, set))
+        return file.fail_at(object, "<object type=\"{}\"> has no {}", type, set);
+    // A set that holds this number is as long as the number is large.
+    if (has_cpus && std::string_view(object.attribute("os_index").value()).size() > 6)
+      return file.fail_at(object, "os_index=\"{}\" is no number of a CPU or node",
+                          object.attribute("os_index").value());
+    std::string_view bridge = object.attribute("bridge_type").value();
+    if (type == "Bridge" && bridge != "0-1" && bridge != "1-1")
+      return file.fail_at(object, "bridge_type=\"{}\" is neither 0-1 nor 1-1", bridge);
+    std::string_view device = object.attribute("osdev_type").value();
+    if (type == "OSDev" && (device.size() != 1 || device[0] < '0' || device[0] > '5'))
+      return file.fail_at(object, "osdev_type=\"{}\" is not one of 0 to 5", device);
+    NCCLPROBE_TRY(check_objects(file, object));
+  }
+  return {};
+}
+
 } // namespace
 
 Result<Host> hwloc_topology() {
@@ -278,6 +302,7 @@ Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {
   if (std::string_view(file.root().name()) != "topology")
     return file.fail_at(file.root(), "a file of hwloc begins with <topology>, not <{}>",
                         file.root().name());
+  NCCLPROBE_TRY(check_objects(file, file.root()));
   ::setenv("HWLOC_HIDE_ERRORS", "2", 0); // it would print some on stderr, without the file's name
   std::string buffer(text);
   Topology topology = new_topology();

@@ -162,6 +162,8 @@ base::Result<Machine> read_machine_json(std::string_view text, const std::string
     document = json::parse(text);
   } catch (const json::parse_error& error) {
     return fail_at(name, line_at(text, error.byte), "{}", error.what());
+  } catch (const json::exception& error) { // a number that no double holds
+    return fail_at(name, 1, "{}", error.what());
   }
   if (!document.is_object() || !document.contains(k_version_key))
     return fail_at(name, 1, "this JSON is not a topology: it has no \"{}\"", k_version_key);

@@ -59,7 +59,19 @@ TEST_CASE("a file that is no topology of hwloc is refused") {
   CHECK_THAT(complaint_on("<topology version=\"2.0\"/>"),
              ContainsSubstring("lstopo.xml:1: hwloc does not accept this"));
   CHECK_THAT(complaint_on("<topology version=\"2.0\"><object type=\"Pigeon\"/></topology>"),
-             ContainsSubstring("lstopo.xml:1: hwloc does not accept this"));
+             ContainsSubstring("lstopo.xml:1: <object type=\"Pigeon\"> has no cpuset"));
+}
+
+TEST_CASE("an object without its set of CPUs is refused before hwloc crashes on it") {
+  auto read = read_hwloc_xml("<topology version=\"2.0\">\n"
+                             "<object type=\"Machine\" cpuset=\"0x1\" complete_cpuset=\"0x1\" "
+                             "nodeset=\"0x1\" complete_nodeset=\"0x1\">\n"
+                             "<object type=\"Core\" cpuset=\"0x1\"/></object></topology>",
+                             "cut.xml");
+
+  REQUIRE_FALSE(read);
+  CHECK_THAT(read.error().message, ContainsSubstring("cut.xml:3"));
+  CHECK_THAT(read.error().message, ContainsSubstring("complete_cpuset"));
 }
 
 TEST_CASE("hwloc describes this host") {

@@ -55,6 +55,10 @@ TEST_CASE("fields that are missing in JSON are unknown") {
   CHECK_FALSE(read->hosts[0].gpus[0].nvlinks);
 }
 
+TEST_CASE("a number that no computer holds is bad JSON like any other") {
+  CHECK_FALSE(read_machine_json("888E88888", "huge.json"));
+}
+
 TEST_CASE("bad JSON is refused with file and line") {
   std::string text = write_machine_json(full_machine());
   std::string cut = text.substr(0, text.find("\"gpus\""));
