@@ -39,7 +39,7 @@ void WorkerHandle::watch(std::vector<pollfd>& into) {
 }
 
 std::vector<WorkerEvent> WorkerHandle::serve(const std::vector<pollfd>& polled) {
-  bool quiet = process_.exit_fd() >= 0 && !ending() && !silent_until_;
+  bool quiet = process_.exit_fd() >= 0 && !ending() && !silent_until_ && !more_to_hear_;
   for (std::size_t i = first_watched_; quiet && i < first_watched_ + watched_; ++i)
     quiet = polled[i].revents == 0;
   return quiet ? std::vector<WorkerEvent>{} : serve();
@@ -85,6 +85,7 @@ void WorkerHandle::hear(std::vector<WorkerEvent>& events) {
     return;
   if (auto flushed = channel_->flush(); !flushed && flushed.error().code != base::Errc::crashed)
     events.emplace_back(flushed.error());
+  more_to_hear_ = false;
   // What an ended worker had to say is finite.
   for (int heard = 0; heard < k_messages_per_turn || process_.poll_exit(); ++heard) {
     auto message = channel_->receive(base::Deadline::after(0ns));
@@ -101,6 +102,7 @@ void WorkerHandle::hear(std::vector<WorkerEvent>& events) {
       return;
     events.emplace_back(std::move(**message));
   }
+  more_to_hear_ = true;
 }
 
 void WorkerHandle::send(const wire::Message& message) {

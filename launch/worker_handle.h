@@ -56,6 +56,7 @@ private:
   std::optional<ExitStatus> exit_;
   std::optional<base::Deadline> silent_until_; // it closed the channel and should end by then
   std::optional<base::Deadline> clear_until_;
+  bool more_to_hear_ = false; // read already, so that no descriptor will announce it
   std::size_t first_watched_ = 0;
   std::size_t watched_ = 0;
   StopLadder ladder_;
