@@ -4,6 +4,9 @@
 // D09, D10: NVSwitch fabric and multicast.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "topology/fabric_health.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,26 +15,9 @@ namespace {
 
 using model::GpuHealth;
 
-// A question of NVML's mask (nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_*): two bits, 1 yes, 2 no.
-bool says_yes(std::uint32_t mask, int shift) {
-  return ((mask >> shift) & 3U) == 1;
-}
-
 std::string complaints(const GpuHealth& gpu) {
-  std::string text;
-  auto add = [&](bool applies, const char* words) {
-    if (applies)
-      text += (text.empty() ? "" : ", ") + std::string(words);
-  };
-  if (gpu.fabric_health) {
-    std::uint32_t mask = *gpu.fabric_health;
-    add(says_yes(mask, 0), "bandwidth is degraded");
-    add(says_yes(mask, 2), "route recovery in progress");
-    add(says_yes(mask, 4), "routes are unhealthy");
-    add(says_yes(mask, 6), "access timeout recovery in progress");
-    add(((mask >> 8) & 0xFU) > 1, "incorrect configuration");
-  }
-  return text;
+  auto found = gpu.fabric_health ? topology::fabric_complaints(*gpu.fabric_health) : std::nullopt;
+  return found ? fmt::format("{}", fmt::join(*found, ", ")) : "";
 }
 
 bool fabric_manager_runs(const model::Survey& survey) {

@@ -3,6 +3,8 @@
 
 #include "nvidia/nvml_health.h"
 
+#include "nvidia/nvml_gpu.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,51 +15,14 @@ namespace {
 using model::GpuHealth;
 using model::NvLinkErrors;
 
-// NVML's functions by name, for one GPU: each answer is there or absent.
-class Asking {
-public:
-  Asking(const NvmlLibrary& nvml, nvmlDevice_t gpu) : nvml_(nvml), gpu_(gpu) {}
-
-  // function(gpu, what..., &value)
-  template <typename Value, typename... What>
-  std::optional<Value> get(const char* name, What... what) const {
-    Value value{};
-    if (!call(name, what..., &value))
-      return std::nullopt;
-    return value;
-  }
-  template <typename... What>
-  std::optional<int> number(const char* name, What... what) const {
-    auto value = get<unsigned>(name, what...);
-    return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-  }
-  std::optional<bool> enabled(const char* name) const {
-    auto value = get<nvmlEnableState_t>(name);
-    return value ? std::optional(*value == NVML_FEATURE_ENABLED) : std::nullopt;
-  }
-  std::string text(const char* name) const {
-    std::array<char, 128> text{};
-    return call(name, text.data(), static_cast<unsigned>(text.size())) ? text.data() : "";
-  }
-  template <typename... Arguments>
-  bool call(const char* name, Arguments... arguments) const {
-    auto function = nvml_.library().optional<nvmlReturn_t (*)(nvmlDevice_t, Arguments...)>(name);
-    return function != nullptr && function(gpu_, arguments...) == NVML_SUCCESS;
-  }
-
-private:
-  const NvmlLibrary& nvml_;
-  nvmlDevice_t gpu_;
-};
-
-void read_identity(const Asking& ask, GpuHealth& into) {
-  into.name = ask.text("nvmlDeviceGetName");
-  into.uuid = ask.text("nvmlDeviceGetUUID");
+void read_identity(const NvmlGpu& ask, GpuHealth& into) {
+  into.name = ask.text("nvmlDeviceGetName").value_or("");
+  into.uuid = ask.text("nvmlDeviceGetUUID").value_or("");
   if (auto pci = ask.get<nvmlPciInfo_t>("nvmlDeviceGetPciInfo_v3"))
     into.pci_bus_id = std::string(pci->busId, ::strnlen(pci->busId, sizeof pci->busId));
 }
 
-void read_memory_errors(const Asking& ask, GpuHealth& into) {
+void read_memory_errors(const NvmlGpu& ask, GpuHealth& into) {
   nvmlEnableState_t now = NVML_FEATURE_DISABLED;
   nvmlEnableState_t later = NVML_FEATURE_DISABLED;
   if (ask.call("nvmlDeviceGetEccMode", &now, &later)) {
@@ -94,7 +59,7 @@ void read_memory_errors(const Asking& ask, GpuHealth& into) {
   }
 }
 
-void read_speed(const Asking& ask, GpuHealth& into) {
+void read_speed(const NvmlGpu& ask, GpuHealth& into) {
   auto bits = ask.get<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
   if (!bits) // its name before driver 535
     bits = ask.get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
@@ -125,7 +90,7 @@ std::string compute_mode_text(std::optional<int> mode) {
              : "";
 }
 
-std::optional<std::vector<nvmlProcessInfo_t>> processes(const Asking& ask, const char* function) {
+std::optional<std::vector<nvmlProcessInfo_t>> processes(const NvmlGpu& ask, const char* function) {
   std::vector<nvmlProcessInfo_t> found(256); // of more, there is none to see: the call fails
   auto count = static_cast<unsigned>(found.size());
   if (!ask.call(function, &count, found.data()))
@@ -134,7 +99,7 @@ std::optional<std::vector<nvmlProcessInfo_t>> processes(const Asking& ask, const
   return found;
 }
 
-void read_sharing(const NvmlLibrary& nvml, const Asking& ask, GpuHealth& into) {
+void read_sharing(const NvmlGpu& ask, GpuHealth& into) {
   into.persistence = ask.enabled("nvmlDeviceGetPersistenceMode");
   into.compute_mode = compute_mode_text(ask.get<int>("nvmlDeviceGetComputeMode"));
   unsigned mig = 0;
@@ -148,7 +113,7 @@ void read_sharing(const NvmlLibrary& nvml, const Asking& ask, GpuHealth& into) {
     into.mps_clients = !mps->empty();
   if (!own)
     return;
-  auto name_of = nvml.library().optional<nvmlReturn_t (*)(unsigned, char*, unsigned)>(
+  auto name_of = ask.nvml().library().optional<nvmlReturn_t (*)(unsigned, char*, unsigned)>(
       "nvmlSystemGetProcessName");
   into.processes.emplace();
   for (const nvmlProcessInfo_t& one : *own) {
@@ -164,7 +129,7 @@ void read_sharing(const NvmlLibrary& nvml, const Asking& ask, GpuHealth& into) {
   }
 }
 
-void read_pcie(const Asking& ask, GpuHealth& into) {
+void read_pcie(const NvmlGpu& ask, GpuHealth& into) {
   into.pcie_generation = ask.number("nvmlDeviceGetCurrPcieLinkGeneration");
   into.most_pcie_generation = ask.number("nvmlDeviceGetMaxPcieLinkGeneration");
   into.pcie_width = ask.number("nvmlDeviceGetCurrPcieLinkWidth");
@@ -173,7 +138,7 @@ void read_pcie(const Asking& ask, GpuHealth& into) {
 }
 
 // NVLink 5 counts in fields of its own; the older counters then say "not supported".
-std::optional<std::uint64_t> field(const Asking& ask, unsigned id, unsigned link) {
+std::optional<std::uint64_t> field(const NvmlGpu& ask, unsigned id, unsigned link) {
   nvmlFieldValue_t value{};
   value.fieldId = id;
   value.scopeId = link;
@@ -194,7 +159,7 @@ std::optional<std::uint64_t> sum(std::optional<std::uint64_t> a, std::optional<s
   return a || b ? std::optional(a.value_or(0) + b.value_or(0)) : std::nullopt;
 }
 
-void read_nvlinks(const Asking& ask, GpuHealth& into) {
+void read_nvlinks(const NvmlGpu& ask, GpuHealth& into) {
   for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
     auto state = ask.get<nvmlEnableState_t>("nvmlDeviceGetNvLinkState", link);
     if (!state)
@@ -220,53 +185,35 @@ void read_nvlinks(const Asking& ask, GpuHealth& into) {
   }
 }
 
-void read_fabric(const Asking& ask, GpuHealth& into) {
-  nvmlGpuFabricInfo_v2_t now{};
-  now.version = nvmlGpuFabricInfo_v2;
-  bool told = ask.call("nvmlDeviceGetGpuFabricInfoV", &now);
-  if (told) {
-    into.fabric_health = now.healthMask;
-  } else if (auto before = ask.get<nvmlGpuFabricInfo_t>("nvmlDeviceGetGpuFabricInfo")) {
-    std::copy(std::begin(before->clusterUuid), std::end(before->clusterUuid), now.clusterUuid);
-    now.status = before->status;
-    now.cliqueId = before->cliqueId;
-    now.state = before->state;
-    told = true;
-  }
-  constexpr std::array<const char*, 4> k_states{"not_supported", "not_started", "in_progress",
-                                                "completed"};
-  if (!told || now.state >= k_states.size())
+void read_fabric(const NvmlGpu& ask, GpuHealth& into) {
+  auto fabric = nvidia::read_fabric(ask);
+  if (!fabric)
     return;
-  into.fabric_state = k_states[now.state];
-  if (now.state != NVML_GPU_FABRIC_STATE_COMPLETED)
+  into.fabric_health = fabric->health;
+  into.fabric_state = fabric_state_name(fabric->state).value_or("");
+  if (fabric->state != NVML_GPU_FABRIC_STATE_COMPLETED)
     return;
-  into.fabric_status = now.status;
-  into.fabric_clique = now.cliqueId;
-  for (unsigned char byte : now.clusterUuid)
-    into.fabric_cluster += fmt::format("{:02x}", byte);
+  into.fabric_status = fabric->status;
+  into.fabric_clique = fabric->clique;
+  into.fabric_cluster = fabric->cluster_uuid;
 }
 
 } // namespace
 
 std::vector<GpuHealth> read_health(const NvmlLibrary& nvml) {
-  auto count_of = nvml.library().optional<nvmlReturn_t (*)(unsigned*)>("nvmlDeviceGetCount_v2");
-  auto device_of = nvml.library().optional<nvmlReturn_t (*)(unsigned, nvmlDevice_t*)>(
-      "nvmlDeviceGetHandleByIndex_v2");
-  unsigned count = 0;
+  std::vector<std::string> complaints; // what is not told of a GPU says as much
+  std::vector<nvmlDevice_t> devices = nvml_devices(nvml, complaints);
   std::vector<GpuHealth> found;
-  if (count_of == nullptr || device_of == nullptr || count_of(&count) != NVML_SUCCESS)
-    return found;
-  for (unsigned index = 0; index < count; ++index) {
+  for (std::size_t index = 0; index < devices.size(); ++index) {
     GpuHealth& one = found.emplace_back();
     one.index = static_cast<int>(index);
-    nvmlDevice_t gpu = nullptr;
-    if (device_of(index, &gpu) != NVML_SUCCESS) // it fell off the bus: nothing more is known
+    if (devices[index] == nullptr) // it fell off the bus: nothing more is known
       continue;
-    Asking ask(nvml, gpu);
+    NvmlGpu ask(nvml, devices[index]);
     read_identity(ask, one);
     read_memory_errors(ask, one);
     read_speed(ask, one);
-    read_sharing(nvml, ask, one);
+    read_sharing(ask, one);
     read_pcie(ask, one);
     read_nvlinks(ask, one);
     read_fabric(ask, one);

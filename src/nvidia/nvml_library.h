@@ -27,6 +27,7 @@ public:
   const SharedLibrary& library() const { return library_; }
   std::string version() const;        // of NVML, "13.580.82.07"
   std::string driver_version() const; // "580.82.07"
+  std::string error_text(nvmlReturn_t code) const { return error_string_(code); }
 
   // Empty when NVML does not tell.
   std::optional<std::uint64_t> free_bytes(const std::string& pci_bus_id) const;

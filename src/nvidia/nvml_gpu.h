@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvidia/nvml_library.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::nvidia {
+
+// What NVML tells of one GPU, function by function, by their names: an answer is there, or absent
+// because this driver's NVML lacks the function or says "not supported" or "no permission". The
+// types of the arguments must be those of the function in nvml_api.h.
+class NvmlGpu {
+public:
+  NvmlGpu(const NvmlLibrary& nvml, nvmlDevice_t gpu) : nvml_(nvml), gpu_(gpu) {}
+
+  const NvmlLibrary& nvml() const { return nvml_; }
+  nvmlDevice_t handle() const { return gpu_; }
+
+  // function(gpu, arguments...); nothing if there is no such function.
+  template <typename... Arguments>
+  std::optional<nvmlReturn_t> code(const char* name, Arguments... arguments) const {
+    auto function = nvml_.library().optional<nvmlReturn_t (*)(nvmlDevice_t, Arguments...)>(name);
+    return function == nullptr ? std::nullopt : std::optional(function(gpu_, arguments...));
+  }
+  template <typename... Arguments>
+  bool call(const char* name, Arguments... arguments) const {
+    return code(name, arguments...) == NVML_SUCCESS;
+  }
+  // function(gpu, what..., &value)
+  template <typename Value, typename... What>
+  std::optional<Value> get(const char* name, What... what) const {
+    Value value{};
+    if (!call(name, what..., &value))
+      return std::nullopt;
+    return value;
+  }
+  template <typename... What>
+  std::optional<int> number(const char* name, What... what) const {
+    auto value = get<unsigned>(name, what...);
+    return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+  }
+  std::optional<bool> enabled(const char* name) const {
+    auto value = get<nvmlEnableState_t>(name);
+    return value ? std::optional(*value == NVML_FEATURE_ENABLED) : std::nullopt;
+  }
+  std::optional<std::string> text(const char* name) const {
+    std::array<char, 128> text{};
+    if (!call(name, text.data(), static_cast<unsigned>(text.size())))
+      return std::nullopt;
+    return text.data();
+  }
+
+private:
+  const NvmlLibrary& nvml_;
+  nvmlDevice_t gpu_;
+};
+
+// In NVML's order; null where it counts a GPU and cannot open it, so that the others keep their
+// numbers. Each of those gets a complaint.
+std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
+                                       std::vector<std::string>& complaints);
+
+// Whether and how a GPU has joined the NVLink fabric. Status and what follows mean something only
+// once it has.
+struct NvmlFabric {
+  nvmlGpuFabricState_t state = NVML_GPU_FABRIC_STATE_NOT_SUPPORTED;
+  nvmlReturn_t status = NVML_SUCCESS;
+  unsigned clique = 0;
+  std::string cluster_uuid; // all zero: no fabric beyond this host
+  std::optional<unsigned> health;
+};
+std::optional<NvmlFabric> read_fabric(const NvmlGpu& gpu);
+
+// "completed"; nothing for a state that is newer than this program.
+std::optional<std::string> fabric_state_name(nvmlGpuFabricState_t state);
+
+} // namespace ncclprobe::nvidia
