@@ -221,9 +221,14 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
         return break_protocol(worker, *wrong);
   };
   if (std::holds_alternative<wire::Hello>(message.body)) {
-    wire::Start start{spec_, {}, host_of_rank_};
+    wire::Start start{spec_, {}, host_of_rank_, {}};
     for (const RankSeat& seat : worker.seats)
       start.seats.push_back({seat.rank, seat.device});
+    if (spec_.trace != model::TraceLevel::off) {
+      start.spool = spool_path(options_.trace_folder, spec_.id, start.seats.front().rank);
+      std::error_code none; // a worker that was prepared in vain left its own
+      std::filesystem::remove(start.spool, none);
+    }
     worker.handle->send({-1, std::move(start)});
     to_all([](RankWatch& watch) { return watch.on_hello(); });
   } else if (auto* phase = std::get_if<wire::Phase>(&message.body)) {
@@ -405,6 +410,10 @@ void LocalTrial::tell_progress() {
   told_ = note;
   next_progress_ = base::Deadline::after(k_progress_interval);
   tell_leader_(std::move(note));
+}
+
+std::filesystem::path spool_path(const std::filesystem::path& trace_folder, int trial, int rank) {
+  return trace_folder / fmt::format("trace-{:06}-{:05}.spool", trial, rank);
 }
 
 } // namespace ncclprobe::launch

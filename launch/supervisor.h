@@ -38,6 +38,8 @@ struct SupervisorOptions {
   WorkerProgram program;
   // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed.
   std::map<int, std::vector<int>> cpus_of_rank;
+  // Where the workers of traced trials leave their spools; must exist. See spool_path().
+  std::filesystem::path trace_folder;
   int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
   // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
   // that a dead trial takes at the most.
@@ -93,6 +95,9 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The spool of the worker that drives `rank` (its first one) in a trial.
+std::filesystem::path spool_path(const std::filesystem::path& trace_folder, int trial, int rank);
 
 // Runs `ncclprobe-worker --inventory` once and returns what it reports. Errors: timed_out, crashed,
 // protocol, with the end of the worker's output.

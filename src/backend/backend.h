@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/tracer.h"
 #include "base/error.h"
 #include "model/data_pattern.h"
 #include "model/record.h"
@@ -264,6 +265,10 @@ public:
   // returns before all have called. Serves as the barrier and to agree on counts.
   virtual double max_over_ranks(std::span<Communicator* const> local, double value) = 0;
   virtual std::int64_t now_ns() = 0; // the clock that samples are taken from
+  // Called once, before any device is opened.
+  virtual std::unique_ptr<Tracer> start_trace(const TraceRequest&) {
+    base::raise(base::Errc::unsupported, "the {} backend cannot be traced", name());
+  }
   // Lines in the manner of NCCL's log: which settings it read ("X set by environment to 1.") and
   // what it chose ("AllReduce: 1024 Bytes -> Algo ring"). For a library that logs by itself: none.
   virtual std::vector<std::string> words() const { return {}; }

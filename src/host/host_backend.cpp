@@ -84,7 +84,7 @@ public:
                               call.type,       call.op,    call.root};
     on.push([connection = connection_, settings = settings_, lane, collective, send = send,
              receive = receive] { connection->run(lane, collective, settings); },
-            connection_);
+            connection_, to_string(call.collective));
   }
 
   void send(backend::Place from, std::uint64_t count, model::DataType type, int peer,
@@ -137,12 +137,14 @@ private:
 
 class HostDevice : public backend::Device {
 public:
-  explicit HostDevice(std::uint64_t& streams) : streams_(streams) {}
+  HostDevice(int index, std::uint64_t& streams, backend::TaskTracer* tracer)
+      : index_(index), streams_(streams), tracer_(tracer) {}
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override {
     return std::make_unique<HostBuffer>(bytes);
   }
-  std::unique_ptr<backend::Stream> open_stream(int) override {
-    return std::make_unique<HostStream>(streams_++);
+  std::unique_ptr<backend::Stream> open_stream(int priority) override {
+    std::uint16_t traced_as = tracer_ ? tracer_->add_stream(index_, "", priority) : 0;
+    return std::make_unique<HostStream>(streams_++, tracer_, traced_as);
   }
   std::unique_ptr<backend::Event> create_event(backend::EventUse) override {
     return std::make_unique<HostEvent>();
@@ -152,7 +154,9 @@ public:
   }
 
 private:
+  int index_;
   std::uint64_t& streams_;
+  backend::TaskTracer* tracer_;
 };
 
 class HostBackend : public backend::Backend {
@@ -162,8 +166,8 @@ public:
 
   std::string_view name() const override { return "host"; }
   bool moves_data() const override { return true; }
-  std::unique_ptr<backend::Device> open_device(int) override {
-    return std::make_unique<HostDevice>(streams_);
+  std::unique_ptr<backend::Device> open_device(int index) override {
+    return std::make_unique<HostDevice>(index, streams_, tracer_);
   }
 
   std::vector<std::unique_ptr<backend::Communicator>>
@@ -209,6 +213,11 @@ public:
   }
 
   std::int64_t now_ns() override { return base::monotonic_ns(); }
+  std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override {
+    auto tracer = std::make_unique<backend::TaskTracer>(request);
+    tracer_ = tracer.get();
+    return tracer;
+  }
 
   std::vector<std::string> words() const override {
     std::vector<std::string> lines;
@@ -244,6 +253,7 @@ private:
   TransferGroup group_;
   AllReduceChoices choices_;
   std::uint64_t streams_ = 0;
+  backend::TaskTracer* tracer_ = nullptr; // its owner's concern
 };
 
 } // namespace

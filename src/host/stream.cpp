@@ -54,8 +54,9 @@ struct HostStream::State {
   std::atomic<bool> stop = false;
 };
 
-HostStream::HostStream(std::uint64_t id)
-    : id_(id), state_(std::make_shared<State>()), thread_([state = state_] { work_off(*state); }) {}
+HostStream::HostStream(std::uint64_t id, backend::TaskTracer* tracer, std::uint16_t traced_as)
+    : id_(id), tracer_(tracer), traced_as_(traced_as), state_(std::make_shared<State>()),
+      thread_([state = state_] { work_off(*state); }) {}
 
 HostStream::~HostStream() {
   std::shared_ptr<Abortable> in_use;
@@ -103,6 +104,20 @@ void HostStream::work_off(State& state) {
   }
 }
 
+// With a tracer: what the job does, and when, is noted by the thread that does it.
+HostStream::Job HostStream::traced(Job job, std::string_view name, std::uint8_t flags) const {
+  if (tracer_ == nullptr)
+    return job;
+  tracer_->count_launch();
+  job.work = [work = std::move(job.work), tracer = tracer_, stream = traced_as_, name, flags,
+              operation = tracer_->operation()] {
+    std::int64_t start_ns = base::monotonic_ns();
+    work();
+    tracer->add(stream, name, operation, start_ns, base::monotonic_ns(), flags);
+  };
+  return job;
+}
+
 void HostStream::push(Job job) {
   {
     std::lock_guard lock(state_->mutex);
@@ -111,8 +126,10 @@ void HostStream::push(Job job) {
   state_->pushed.notify_one();
 }
 
-void HostStream::push(std::function<void()> work, std::shared_ptr<Abortable> uses) {
-  push(Job{std::move(work), std::move(uses), AfterError::dropped});
+void HostStream::push(std::function<void()> work, std::shared_ptr<Abortable> uses,
+                      std::string_view name) {
+  push(traced(Job{std::move(work), std::move(uses), AfterError::dropped}, name,
+              trace::k_communication));
 }
 
 void HostStream::record(backend::Event& event) {
@@ -165,20 +182,22 @@ void HostStream::wait(backend::Event& event) {
 }
 
 void HostStream::spin(std::uint64_t duration_ns) {
-  push(Job{[&stop = state_->stop, duration_ns] {
-             auto deadline = base::Deadline::after(std::chrono::nanoseconds(duration_ns));
-             while (!deadline.expired() && !stop) {
-             }
-           },
-           nullptr, AfterError::dropped});
+  push(traced(Job{[&stop = state_->stop, duration_ns] {
+                    auto deadline = base::Deadline::after(std::chrono::nanoseconds(duration_ns));
+                    while (!deadline.expired() && !stop) {
+                    }
+                  },
+                  nullptr, AfterError::dropped},
+              "spin", 0));
 }
 
 void HostStream::copy(const backend::CopyCall& call) {
   auto bytes = call.bytes;
   auto source = static_cast<HostBuffer&>(call.from.buffer).share(call.from.offset, bytes);
   auto target = static_cast<HostBuffer&>(call.to.buffer).share(call.to.offset, bytes);
-  push(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); }, nullptr,
-           AfterError::dropped});
+  push(traced(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); },
+                  nullptr, AfterError::dropped},
+              "copy", 0));
 }
 
 bool HostStream::idle() {

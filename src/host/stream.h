@@ -3,10 +3,12 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/task_tracer.h"
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 namespace ncclprobe::host {
@@ -37,29 +39,36 @@ private:
 // blocked in. Wait until idle() unless the trial is lost anyway.
 class HostStream : public backend::Stream {
 public:
-  explicit HostStream(std::uint64_t id); // unique in the backend, never reused
+  // `id` is unique in the backend, never reused. `tracer` may be null; else it outlives the stream,
+  // which it knows by `traced_as`.
+  explicit HostStream(std::uint64_t id, backend::TaskTracer* tracer = nullptr,
+                      std::uint16_t traced_as = 0);
   ~HostStream() override;
 
   void record(backend::Event&) override;
   void wait(backend::Event&) override;
   void spin(std::uint64_t duration_ns) override; // burns CPU time, as a kernel would
   void copy(const backend::CopyCall& call) override;
-  void mark(std::string_view) override {} // no tracer to show it
+  void mark(std::string_view) override {}
   bool idle() override;
 
   std::uint64_t id() const { return id_; }
-  // `uses` is aborted if the stream is destroyed while the job runs.
-  void push(std::function<void()> work, std::shared_ptr<Abortable> uses);
+  // `uses` is aborted if the stream is destroyed while the job runs. `name` is of a literal, for
+  // the trace.
+  void push(std::function<void()> work, std::shared_ptr<Abortable> uses, std::string_view name);
 
 private:
   enum class AfterError { dropped, runs };
   struct Job;
   struct State;
 
+  Job traced(Job job, std::string_view name, std::uint8_t flags) const;
   void push(Job job);
   static void work_off(State&);
 
   std::uint64_t id_;
+  backend::TaskTracer* tracer_;
+  std::uint16_t traced_as_;
   std::shared_ptr<State> state_;
   std::thread thread_;
 };

@@ -141,7 +141,7 @@ void TransferGroup::flush() {
     }
   for (auto& [id, entry] : by_stream) {
     auto uses = std::make_shared<AllConnections>(entry.second.remote);
-    entry.first->push([work = std::move(entry.second)] { run(work); }, uses);
+    entry.first->push([work = std::move(entry.second)] { run(work); }, uses, "send_recv");
   }
 }
 

@@ -30,6 +30,8 @@ std::string resume_key(const TrialSpec& trial, const Cell& cell) {
   identity["cell"].erase("deadline_ns"); // patience is not part of what is measured
   if (trial.purpose != Purpose::measure)
     identity["purpose"] = to_string(trial.purpose);
+  if (trial.trace != TraceLevel::off)
+    identity["trace"] = to_string(trial.trace);
   std::uint64_t hash = 0xcbf29ce484222325;
   // replace: a value that is no UTF-8 must not cost the trial its record
   const std::string text = identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

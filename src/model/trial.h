@@ -91,11 +91,23 @@ struct Cell {
 };
 
 // measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
-// plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing.
-enum class Purpose { measure, companion };
+// plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
+// timed as `measure`, with TrialSpec::trace on; its times count only for what tracing costs.
+enum class Purpose { measure, companion, traced };
 constexpr auto enum_names(Purpose) {
-  return std::to_array<std::pair<Purpose, std::string_view>>(
-      {{Purpose::measure, "measure"}, {Purpose::companion, "companion"}});
+  return std::to_array<std::pair<Purpose, std::string_view>>({{Purpose::measure, "measure"},
+                                                              {Purpose::companion, "companion"},
+                                                              {Purpose::traced, "traced"}});
+}
+
+// How much of a trial is written down, each with all of the one before. kernels: what the devices
+// execute, and the communication library's operations. api: calls of the CUDA runtime and driver,
+// synchronizations, events. full: steps of the library's proxy threads and of the network.
+enum class TraceLevel { off, kernels, api, full };
+constexpr auto enum_names(TraceLevel) {
+  using enum TraceLevel;
+  return std::to_array<std::pair<TraceLevel, std::string_view>>(
+      {{off, "off"}, {kernels, "kernels"}, {api, "api"}, {full, "full"}});
 }
 
 // NCCL_DEBUG_FILE of companions: an anonymous file that the worker opens for itself, under this
@@ -114,6 +126,7 @@ struct TrialSpec {
   int ranks = 0;
   std::uint64_t seed = 0; // data patterns and the synthetic backend
   ProcessSettings process;
+  TraceLevel trace = TraceLevel::off;
   std::vector<Setting> instruments; // environment too, but to look on: not what is under test
   std::vector<Setting> libraries;   // "nccl" -> path: which shared library to load
   std::vector<Cell> cells;

@@ -163,7 +163,7 @@ Stored<T> to_stored(const T& value) {
 }
 
 template <typename Row, typename T>
-void write_column_of(hid_t group, const Column<Row, T>& column, const std::vector<Row>& rows,
+void write_column_of(hid_t group, const base::Column<Row, T>& column, const std::vector<Row>& rows,
                      FileKind kind) {
   std::vector<Stored<T>> values;
   values.reserve(rows.size());
@@ -300,7 +300,7 @@ std::vector<T> values_of_labels(hid_t dataset, const char* name) {
 
 // A column that is younger than the file keeps its defaults.
 template <typename Row, typename T>
-void read_column_of(hid_t group, const Column<Row, T>& column, int file_minor,
+void read_column_of(hid_t group, const base::Column<Row, T>& column, int file_minor,
                     std::vector<Row>& rows, bool& first) {
   if (column.since_minor > file_minor)
     return;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/column.h"
 #include "model/collective.h"
 #include "model/data_type.h"
 #include "model/record.h"
@@ -64,19 +65,7 @@ constexpr auto enum_names(Scope) {
       {{process, "process"}, {in_process, "in_process"}, {library, "library"}});
 }
 
-template <typename Row, typename T>
-struct Column {
-  using Value = T;
-  const char* name;
-  T Row::*field;
-  const char* about;
-  int since_minor; // schema version 1.x that brought it
-};
-template <typename Row, typename T>
-constexpr Column<Row, T> column(const char* name, T Row::*field, const char* about,
-                                int since_minor = 0) {
-  return {name, field, about, since_minor};
-}
+using base::column;
 
 // The version that brought a whole table; tables that came later say so by an overload.
 template <typename Row>

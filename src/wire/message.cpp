@@ -41,7 +41,10 @@ std::string pack(const Start& start) {
   json seats = json::array();
   for (const Seat& seat : start.seats)
     seats.push_back({seat.rank, seat.device});
-  return dump({{"spec", start.spec}, {"seats", seats}, {"host_of_rank", start.host_of_rank}});
+  return dump({{"spec", start.spec},
+               {"seats", seats},
+               {"host_of_rank", start.host_of_rank},
+               {"spool", start.spool}});
 }
 
 std::string pack(const Phase& phase) {
@@ -110,6 +113,7 @@ void unpack(std::string_view bytes, Start& start) {
   for (const json& seat : in.at("seats"))
     start.seats.push_back({seat.at(0).get<int>(), seat.at(1).get<int>()});
   in.at("host_of_rank").get_to(start.host_of_rank);
+  in.at("spool").get_to(start.spool);
 }
 
 void unpack(std::string_view bytes, Phase& phase) {

@@ -48,6 +48,7 @@ struct Start {
   model::TrialSpec spec;
   std::vector<Seat> seats;       // what this worker drives
   std::vector<int> host_of_rank; // host number by global rank
+  std::string spool;             // file for the trace, if the trial is traced
 };
 
 // Worker -> supervisor: how far it is. `cell` is -1 outside cells.

@@ -20,14 +20,15 @@ constexpr int k_polls_between_checks =
 BoundSchedule::BoundSchedule(const Schedule& schedule, backend::Backend& backend,
                              std::vector<SeatState>& seats, const SeatBuffers& buffers,
                              const std::vector<LocalCommunicator*>& communicators,
-                             SharedBuffers& shared)
+                             SharedBuffers& shared, TraceRecorder& trace)
     : schedule_(schedule), backend_(backend), seats_(seats), buffers_(buffers),
-      communicators_(communicators), shared_(shared), timed_streams_(seats.size()) {
+      communicators_(communicators), shared_(shared), trace_(trace), timed_streams_(seats.size()) {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)
     for (int index = 0; index < static_cast<int>(schedule.streams.size()); ++index)
       stream(seat, index);
   for (int i = 0; i < static_cast<int>(schedule.operations.size()); ++i) {
     launches_.emplace_back();
+    notes_.push_back(note_of(schedule.operations[static_cast<std::size_t>(i)], i));
     binding_timed_ = i >= schedule.timed.first && i < schedule.timed.last;
     bind(schedule.operations[static_cast<std::size_t>(i)]);
   }
@@ -207,18 +208,26 @@ void BoundSchedule::bind(const Operation& operation) {
 void BoundSchedule::launch(const Region& region) {
   for (int i = region.first; i < region.last; ++i) {
     if (i == captured_.first && graph_) {
+      OperationNote note = notes_[static_cast<std::size_t>(i)];
+      note.kind = trace::OperationKind::graph;
+      trace_.begin_operation(note);
       graph_->launch();
+      trace_.end_operation();
       i = captured_.last - 1;
       continue;
     }
     const std::vector<Launch>& launches = launches_[static_cast<std::size_t>(i)];
-    bool group = !launches.empty() && launches.front().needs_group;
+    if (launches.empty())
+      continue;
+    bool group = launches.front().needs_group;
+    trace_.begin_operation(notes_[static_cast<std::size_t>(i)]);
     if (group)
       backend_.group_begin();
     for (const Launch& one : launches)
       one.step();
     if (group)
       backend_.group_end();
+    trace_.end_operation();
   }
 }
 
@@ -237,7 +246,9 @@ void BoundSchedule::capture() {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)
     for (int index = 0; index < static_cast<int>(schedule_.streams.size()); ++index)
       streams[seat].push_back(&stream(seat, index));
+  trace_.pause(true);
   graph_ = backend_.capture(streams, [&] { launch(region); });
+  trace_.pause(false);
   captured_ = region;
 }
 

@@ -5,6 +5,7 @@
 #include "worker/communicator_cache.h"
 #include "worker/seat_state.h"
 #include "worker/shared_buffers.h"
+#include "worker/trace_recorder.h"
 
 #include <functional>
 #include <memory>
@@ -20,7 +21,8 @@ public:
   // All arguments outlive the object. `communicators` follows schedule.communicators.
   BoundSchedule(const model::Schedule& schedule, backend::Backend& backend,
                 std::vector<SeatState>& seats, const SeatBuffers& buffers,
-                const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared);
+                const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared,
+                TraceRecorder& trace);
 
   // If the schedule asks for it: captures that part, which is replayed from then on. Run the
   // schedule before, so that all connections are there. Throws Errc::unsupported.
@@ -65,7 +67,9 @@ private:
   const SeatBuffers& buffers_;
   const std::vector<LocalCommunicator*>& communicators_;
   SharedBuffers& shared_;
+  TraceRecorder& trace_;
   std::vector<std::vector<Launch>> launches_; // by operation
+  std::vector<OperationNote> notes_;          // likewise
   bool in_group_ = false;
   bool binding_timed_ = false;
   std::vector<std::set<backend::Stream*>> timed_streams_; // by seat

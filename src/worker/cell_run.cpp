@@ -34,6 +34,7 @@ double CellRun::warm_up() {
 }
 
 double CellRun::warm_up(BoundSchedule& bound) {
+  TraceRecorder::Span span(parts_.trace, trace::SpanKind::warm_up, 1);
   parts_.board.set(Step::warming_up);
   parts_.board.set_launch(++warm_ups_);
   std::int64_t start = parts_.backend.now_ns();
@@ -42,6 +43,7 @@ double CellRun::warm_up(BoundSchedule& bound) {
 }
 
 void CellRun::meet() {
+  TraceRecorder::Span span(parts_.trace, trace::SpanKind::meeting);
   parts_.board.set(Step::meeting);
   parts_.communicators.agree_on_largest(0);
 }
@@ -64,6 +66,7 @@ Vote CellRun::agree(const std::vector<bool>& wrong) {
 }
 
 std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string& launch) {
+  TraceRecorder::Span span(parts_.trace, trace::SpanKind::check);
   parts_.board.set(Step::comparing);
   std::vector<Finding> findings = parts_.data.compare(buffers);
   std::vector<bool> wrong;
@@ -97,16 +100,24 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
   main.wait();
   meet(); // all ranks start together
   parts_.board.set(Step::launching);
-  std::int64_t start = parts_.backend.now_ns();
-  for (int i = 1; i < iterations; ++i) {
-    parts_.board.set_launch(i);
-    main.launch(timed);
+  parts_.trace.enter_batch(batch);
+  {
+    TraceRecorder::Span span(parts_.trace, trace::SpanKind::batch,
+                             static_cast<std::uint32_t>(iterations));
+    std::int64_t start = parts_.backend.now_ns();
+    for (int i = 1; i < iterations; ++i) {
+      parts_.board.set_launch(i);
+      parts_.trace.enter_iteration(i - 1);
+      main.launch(timed);
+    }
+    parts_.board.set_launch(iterations);
+    parts_.trace.enter_iteration(iterations - 1);
+    last.launch(timed);
+    parts_.board.set(Step::waiting);
+    last.wait(
+        [&](std::size_t seat) { note(seat, batch, iterations, parts_.backend.now_ns() - start); });
   }
-  parts_.board.set_launch(iterations);
-  last.launch(timed);
-  parts_.board.set(Step::waiting);
-  last.wait(
-      [&](std::size_t seat) { note(seat, batch, iterations, parts_.backend.now_ns() - start); });
+  parts_.trace.enter_batch(-1);
   main.launch_after();
   main.wait();
 }
@@ -153,18 +164,27 @@ void CellRun::poison_or_fill() {
 }
 
 // False, on all ranks, if the host's enqueueing on some rank is part of the time.
-bool CellRun::time_launch(LaunchTimer& timer, int tries_before, int iterations) {
+bool CellRun::time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations) {
   BoundSchedule& main = *parts_.main.bound;
   main.launch_before();
   main.wait();
   meet(); // all ranks start together, on inputs that are all written
   parts_.board.set(Step::launching);
   timer.begin(tries_before);
-  for (int i = 0; i < iterations; ++i)
-    main.launch(parts_.cell.schedule.timed);
-  bool held = timer.end();
-  parts_.board.set(Step::waiting);
-  main.wait();
+  parts_.trace.enter_batch(batch);
+  bool held = false;
+  {
+    TraceRecorder::Span span(parts_.trace, trace::SpanKind::batch,
+                             static_cast<std::uint32_t>(iterations));
+    for (int i = 0; i < iterations; ++i) {
+      parts_.trace.enter_iteration(i);
+      main.launch(parts_.cell.schedule.timed);
+    }
+    held = timer.end();
+    parts_.board.set(Step::waiting);
+    main.wait();
+  }
+  parts_.trace.enter_batch(-1);
   return parts_.communicators.agree_on_largest(held ? 0 : 1) == 0;
 }
 
@@ -178,7 +198,7 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
   BoundSchedule& main = *parts_.main.bound;
   LaunchTimer timer(parts_.backend, parts_.communicators, main, parts_.seats);
   parts_.board.set_single_launches(limits_.most);
-  time_launch(timer, 0, iterations);
+  time_launch(timer, -1, 0, iterations);
   main.launch_after();
   main.wait();
   int late = 0;
@@ -187,7 +207,7 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
       if (method != CheckMethod::none)
         poison_or_fill();
       parts_.board.set_launch(launch + 1);
-      bool held = time_launch(timer, tries, iterations);
+      bool held = time_launch(timer, launch, tries, iterations);
       if (held || tries == k_most_repeats) {
         late += held ? 0 : 1;
         break;

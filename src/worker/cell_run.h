@@ -8,6 +8,7 @@
 #include "worker/launch_timer.h"
 #include "worker/progress_board.h"
 #include "worker/stopping_rule.h"
+#include "worker/trace_recorder.h"
 
 #include <optional>
 #include <vector>
@@ -39,6 +40,7 @@ struct CellParts {
   const CellData& data;
   Binding& main;
   ProgressBoard& board;
+  TraceRecorder& trace;
   std::vector<CellResult>& results; // by seat
 };
 
@@ -68,7 +70,7 @@ private:
   void time_batch(int batch, int iterations, BoundSchedule& last);
   std::vector<bool> check_separately(int batch);
   void poison_or_fill();
-  bool time_launch(LaunchTimer& timer, int tries_before, int iterations);
+  bool time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations);
   void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
 
   CellParts parts_;

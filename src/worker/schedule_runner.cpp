@@ -47,10 +47,10 @@ std::vector<SeatState> states_of(const std::vector<Seat>& seats) {
 
 struct ScheduleRunner::Impl {
   Impl(backend::Backend& used, std::vector<Seat> opened, int size, std::uint64_t seed_,
-       backend::Rendezvous& rendezvous, ProgressBoard& progress)
+       backend::Rendezvous& rendezvous, ProgressBoard& progress, TraceRecorder& recorder)
       : backend(used), owned(std::move(opened)), seats(states_of(owned)), world_size(size),
-        seed(seed_), board(progress), memory(seats), shared(seats, size, rendezvous),
-        communicators(used, seats, size, rendezvous) {}
+        seed(seed_), board(progress), trace(recorder), memory(seats),
+        shared(seats, size, rendezvous), communicators(used, seats, size, rendezvous) {}
 
   backend::Backend& backend;
   std::vector<Seat> owned; // before what lives on their devices
@@ -58,6 +58,7 @@ struct ScheduleRunner::Impl {
   int world_size;
   std::uint64_t seed;
   ProgressBoard& board;
+  TraceRecorder& trace;
   CellMemory memory;
   SharedBuffers shared;
   CommunicatorCache communicators; // dies first
@@ -74,7 +75,7 @@ struct ScheduleRunner::Impl {
   void bind(const Schedule& schedule, const std::vector<LocalCommunicator*>& locals,
             Binding& binding) {
     binding.registrations = register_buffers(schedule, binding.buffers, locals);
-    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared);
+    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared, trace);
   }
 
   void prepare(const Cell& cell, Binding& main) {
@@ -124,9 +125,9 @@ struct ScheduleRunner::Impl {
 
 ScheduleRunner::ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
                                std::uint64_t seed, backend::Rendezvous& rendezvous,
-                               ProgressBoard& board)
-    : impl_(
-          std::make_unique<Impl>(backend, std::move(seats), world_size, seed, rendezvous, board)) {}
+                               ProgressBoard& board, TraceRecorder& trace)
+    : impl_(std::make_unique<Impl>(backend, std::move(seats), world_size, seed, rendezvous, board,
+                                   trace)) {}
 
 ScheduleRunner::~ScheduleRunner() = default;
 
@@ -139,6 +140,7 @@ std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
   const Schedule& schedule = cell.schedule;
   std::int64_t cell_start_ns = own.backend.now_ns();
   std::vector<CellResult> results(own.seats.size());
+  TraceRecorder::Span span(own.trace, trace::SpanKind::cell);
   own.board.set(Step::preparing);
   own.board.set_batch(0, 0);
   std::vector<LocalCommunicator*> locals = own.communicators.of(schedule);
@@ -158,7 +160,8 @@ std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
       return results;
   }
   CellData data(schedule, own.seats, locals, own.world_size, own.seed);
-  CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, results});
+  CellRun run(
+      {own.backend, own.communicators, own.seats, cell, data, main, own.board, own.trace, results});
   run.fill();
   if (shares_memory)
     own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "worker/cell_run.h"
+#include "worker/trace_recorder.h"
 
 #include <memory>
 #include <vector>
@@ -27,7 +28,8 @@ struct Seat {
 class ScheduleRunner {
 public:
   ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
-                 std::uint64_t seed, backend::Rendezvous& rendezvous, ProgressBoard& board);
+                 std::uint64_t seed, backend::Rendezvous& rendezvous, ProgressBoard& board,
+                 TraceRecorder& trace);
   ~ScheduleRunner();
   ScheduleRunner(const ScheduleRunner&) = delete;
   ScheduleRunner& operator=(const ScheduleRunner&) = delete;

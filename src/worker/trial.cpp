@@ -52,6 +52,13 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
                            spec.seed,   spec.id,        spec.replicate};
   auto library = std::make_unique<Library>();
   library->backend = make_backend(spec.backend, options);
+  std::map<int, int> rank_of_device;
+  for (const wire::Seat& seat : start.seats)
+    rank_of_device[seat.device] = seat.rank;
+  auto trace = spec.trace == model::TraceLevel::off
+                   ? std::make_unique<TraceRecorder>()
+                   : std::make_unique<TraceRecorder>(*library->backend, spec.trace, start.spool,
+                                                     std::move(rank_of_device));
   // All ranks meet twice before they launch anything: the supervisors let them go on only when
   // nothing else of theirs disturbs.
   std::vector<int> everybody(static_cast<std::size_t>(spec.ranks));
@@ -65,7 +72,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     seats.push_back({seat.rank, library->backend->open_device(seat.device)});
   tell_phase("ready", -1);
   library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(seats),
-                                                     spec.ranks, spec.seed, link, board);
+                                                     spec.ranks, spec.seed, link, board, *trace);
   tell_phase("communicator_init", -1);
   if (needs_world(start))
     library->runner->connect_world();
@@ -75,8 +82,10 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     last_cell = cell;
     tell_phase("cell", cell);
     evidence.enter_cell(cell);
+    trace->enter_cell(cell);
     std::vector<CellResult> results =
         library->runner->run(spec.cells[static_cast<std::size_t>(cell)]);
+    trace->end_cell();
     for (std::size_t seat = 0; seat < results.size(); ++seat)
       link.send(
           {start.seats[seat].rank,
@@ -85,6 +94,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   }
   last_cell = -1;
   evidence.enter_cell(-1);
+  trace->finish();
   std::vector<int> ranks;
   for (const wire::Seat& seat : start.seats)
     ranks.push_back(seat.rank);
@@ -100,6 +110,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   // nobody leaves while another rank's kernels may still read from its memory.
   link.exchange(wire::k_leave_key, everybody, present);
   (void)library.release();
+  (void)trace.release(); // its backend is not taken down
 }
 
 } // namespace ncclprobe::worker

@@ -40,7 +40,7 @@ std::vector<Message> one_of_each() {
   std::string opaque("\0\xFF\n\"opaque\x80", 11);
   return {
       {-1, wire::Hello{wire::k_protocol_version, "0.1.0", 4711}},
-      {-1, wire::Start{some_spec(), {{0, 3}, {1, 5}}, {0, 0, 1, 1}}},
+      {-1, wire::Start{some_spec(), {{0, 3}, {1, 5}}, {0, 0, 1, 1}, "trace.spool"}},
       {2, wire::Phase{"communicator_init", -1}},
       {2, wire::Exchange{"world", {0, 2, 3}, {{0, opaque}, {2, ""}}}},
       {3, wire::CellEnd{1,
@@ -110,6 +110,7 @@ TEST_CASE("opaque bytes, samples and the trial arrive as they were sent") {
   CHECK(start.spec == some_spec());
   CHECK(start.seats.at(1).device == 5);
   CHECK(start.host_of_rank == std::vector<int>{0, 0, 1, 1});
+  CHECK(start.spool == "trace.spool");
 }
 
 TEST_CASE("frames cut at any byte are put together again") {

@@ -100,7 +100,7 @@ private:
         *(data.get() + middle + element - 1) ^= std::byte{0x20};
       };
     if (work)
-      plan_.afterwards.push_back([&on, work] { on.push(work, nullptr); });
+      plan_.afterwards.push_back([&on, work] { on.push(work, nullptr, "held back"); });
   }
 
   std::unique_ptr<backend::Communicator> inner_;

@@ -48,7 +48,8 @@ std::vector<worker::CellResult> run_with(int late) {
   seats.push_back({1, backend->open_device(1)});
   support::LocalRendezvous rendezvous;
   worker::ProgressBoard board;
-  worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board);
+  worker::TraceRecorder trace;
+  worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, trace);
   model::Cell cell = workload::make_collective_cell({.bytes = 4096, .ranks = 2}, {}).value();
   cell.timing = {1, 5, 1, 0};
   cell.timing.mode = model::TimingMode::latency;

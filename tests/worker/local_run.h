@@ -25,7 +25,7 @@ public:
     for (int rank = 0; rank < ranks; ++rank)
       seats.push_back({rank, backend_->open_device(rank)});
     runner_ = std::make_unique<worker::ScheduleRunner>(*backend_, std::move(seats), ranks, 1,
-                                                       rendezvous_, board_);
+                                                       rendezvous_, board_, trace_);
   }
   explicit LocalRun(int ranks) : LocalRun(host::make_backend(options_for(ranks)), ranks) {}
 
@@ -36,6 +36,7 @@ private:
   std::unique_ptr<backend::Backend> backend_;
   LocalRendezvous rendezvous_;
   worker::ProgressBoard board_;
+  worker::TraceRecorder trace_;
   std::unique_ptr<worker::ScheduleRunner> runner_;
 };
 

@@ -118,7 +118,8 @@ std::vector<worker::CellResult> run_apart(const std::vector<Cell>& cells,
     std::vector<worker::Seat> seats;
     seats.push_back({rank, backend->open_device(rank)});
     worker::ProgressBoard board;
-    worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board);
+    worker::TraceRecorder trace;
+    worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, trace);
     std::vector<worker::CellResult> results;
     for (const Cell& cell : cells)
       results.push_back(runner.run(cell).front());

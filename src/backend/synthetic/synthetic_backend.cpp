@@ -4,6 +4,7 @@
 #include "backend/synthetic/synthetic_backend.h"
 
 #include "backend/synthetic/cost_model.h"
+#include "backend/task_tracer.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,6 +22,7 @@ struct World {
   Options options;
   std::int64_t now_ns = 0;
   int group_depth = 0;
+  TaskTracer* tracer = nullptr;
   std::map<class SyntheticStream*, std::int64_t> group; // stream -> cost of its longest transfer
 };
 
@@ -56,11 +58,19 @@ private:
 
 class SyntheticStream : public Stream {
 public:
-  explicit SyntheticStream(World& world) : world_(world) {}
+  SyntheticStream(World& world, int device, int priority)
+      : world_(world),
+        traced_as_(world.tracer ? world.tracer->add_stream(device, "", priority) : 0) {}
   ~SyntheticStream() override { world_.group.erase(this); }
 
-  void add(std::int64_t cost_ns) {
-    busy_until_ns_ = std::max(busy_until_ns_, world_.now_ns) + cost_ns;
+  void add(std::int64_t cost_ns, std::string_view name, std::uint8_t flags = 0) {
+    std::int64_t start_ns = std::max(busy_until_ns_, world_.now_ns);
+    busy_until_ns_ = start_ns + cost_ns;
+    if (world_.tracer == nullptr)
+      return;
+    world_.tracer->count_launch();
+    world_.tracer->add(traced_as_, name, world_.tracer->operation(), start_ns, busy_until_ns_,
+                       flags);
   }
 
   void record(Event& event) override {
@@ -69,15 +79,19 @@ public:
   void wait(Event& event) override {
     busy_until_ns_ = std::max(busy_until_ns_, static_cast<SyntheticEvent&>(event).at_ns);
   }
-  void spin(std::uint64_t duration_ns) override { add(static_cast<std::int64_t>(duration_ns)); }
+  void spin(std::uint64_t duration_ns) override {
+    add(static_cast<std::int64_t>(duration_ns), "spin");
+  }
   void prepare(const CopyCall&) override {}
   void copy(const CopyCall& call) override {
-    add(synthetic_copy_ns(world_.settings, call.bytes, road(call.from, call.to, call.means)));
+    add(synthetic_copy_ns(world_.settings, call.bytes, road(call.from, call.to, call.means)),
+        "copy");
   }
   void prepare(const ChaseCall&) override {}
   void chase(const ChaseCall& call) override {
     add(synthetic_chase_ns(world_.settings, call.hops,
-                           road(call.through, call.result, model::CopyMeans::kernel)));
+                           road(call.through, call.result, model::CopyMeans::kernel)),
+        "chase");
   }
   void mark(std::string_view) override {}
 
@@ -99,6 +113,7 @@ private:
   }
 
   World& world_;
+  std::uint16_t traced_as_;
   std::int64_t busy_until_ns_ = 0;
 };
 
@@ -120,7 +135,8 @@ public:
     std::int64_t cost =
         synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
     static_cast<SyntheticStream&>(stream).add(
-        with_noise(cost, world_.settings, world_.options, calls_++));
+        with_noise(cost, world_.settings, world_.options, calls_++), to_string(call.collective),
+        trace::k_communication);
   }
   void send(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
     transfer(count, type, stream, 2 * transfers_sent_++);
@@ -140,7 +156,7 @@ private:
     cost = with_noise(cost, world_.settings, world_.options, call);
     auto& on = static_cast<SyntheticStream&>(stream);
     if (world_.group_depth == 0)
-      return on.add(cost);
+      return on.add(cost, "send_recv", trace::k_communication);
     std::int64_t& longest = world_.group[&on];
     longest = std::max(longest, cost);
   }
@@ -175,8 +191,8 @@ public:
   std::unique_ptr<Buffer> map_shared(const std::string& handle, std::uint64_t bytes) override {
     return std::make_unique<SyntheticBuffer>(bytes, std::stoi(handle));
   }
-  std::unique_ptr<Stream> open_stream(int) override {
-    return std::make_unique<SyntheticStream>(world_);
+  std::unique_ptr<Stream> open_stream(int priority) override {
+    return std::make_unique<SyntheticStream>(world_, index_, priority);
   }
   std::unique_ptr<Event> create_event(EventUse) override {
     return std::make_unique<SyntheticEvent>();
@@ -193,7 +209,7 @@ private:
 class SyntheticBackend : public Backend {
 public:
   explicit SyntheticBackend(const Options& options)
-      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, {}} {}
+      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, nullptr, {}} {}
 
   std::string_view name() const override { return "synthetic"; }
   bool moves_data() const override { return false; }
@@ -221,12 +237,17 @@ public:
     if (--world_.group_depth > 0)
       return;
     for (auto& [stream, cost_ns] : world_.group)
-      stream->add(cost_ns);
+      stream->add(cost_ns, "send_recv", trace::k_communication);
     world_.group.clear();
   }
 
   double max_over_ranks(std::span<Communicator* const>, double value) override { return value; }
   std::int64_t now_ns() override { return world_.now_ns; }
+  std::unique_ptr<Tracer> start_trace(const TraceRequest& request) override {
+    auto tracer = std::make_unique<TaskTracer>(request);
+    world_.tracer = tracer.get();
+    return tracer;
+  }
 
 private:
   World world_;

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/table.h"
+
+#include <cstdint>
+#include <tuple>
+
+// What the device did, and how it was asked to.
+namespace ncclprobe::trace {
+
+// Bits of KernelRow::flags.
+inline constexpr std::uint8_t k_communication = 0x1; // belongs to the communication library
+inline constexpr std::uint8_t k_helper = 0x2;        // ncclprobe's own: spins that hold a stream,
+                                                     // meetings, filling and checking data
+inline constexpr std::uint8_t k_no_times = 0x4;      // the device told no times: a counted loss
+// /kernel: kernels of a GPU; on the CPU what the backend executed on a stream
+struct KernelRow {
+  static constexpr Table k_table = Table::kernel;
+  std::uint64_t start_ns = 0;
+  std::uint64_t graph_node = 0; // 0: not of a graph
+  std::uint32_t duration_ns = 0;
+  TextId name;
+  std::uint32_t correlation = 0; // of ApiRow
+  std::uint32_t operation = 0;   // OperationRow::id; 0: none
+  std::uint32_t grid = 0;        // blocks
+  std::uint32_t block = 0;       // threads in a block
+  std::uint32_t shared_bytes = 0;
+  std::uint16_t stream = 0; // StreamRow::id
+  std::uint8_t flags = 0;
+};
+constexpr auto columns(KernelRow) {
+  using R = KernelRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "begin, ns"),
+      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("name", &R::name, "name, row in /strings"),
+      base::column("stream", &R::stream, "stream, /stream/id"),
+      base::column("correlation", &R::correlation, "the launch, /api/correlation"),
+      base::column("operation", &R::operation, "operation of the schedule, /operation/id; 0: none"),
+      base::column("graph_node", &R::graph_node, "node of a CUDA graph; 0: none"),
+      base::column("grid", &R::grid, "blocks"),
+      base::column("block", &R::block, "threads in a block"),
+      base::column("shared_bytes", &R::shared_bytes, "shared memory of a block, bytes"),
+      base::column("flags", &R::flags,
+                   "1: communication library's, 2: ncclprobe's own, 4: no times were told"));
+}
+
+enum class CopyKind : std::uint8_t {
+  unknown,
+  host_to_device,
+  device_to_host,
+  device_to_device,
+  peer,
+  host_to_host,
+  set
+};
+// /copy: copies and memory sets
+struct CopyRow {
+  static constexpr Table k_table = Table::copy;
+  std::uint64_t start_ns = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t graph_node = 0;
+  std::uint32_t duration_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t operation = 0;
+  std::uint16_t stream = 0;
+  std::uint8_t source_device = 0;
+  std::uint8_t destination_device = 0;
+  CopyKind kind = CopyKind::unknown;
+  std::uint8_t flags = 0; // as KernelRow's
+};
+constexpr auto columns(CopyRow) {
+  using R = CopyRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "begin, ns"),
+      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("bytes", &R::bytes, "bytes moved or set"),
+      base::column("kind", &R::kind,
+                   "0 unknown, 1 host_to_device, 2 device_to_host, 3 device_to_device, 4 peer, 5 "
+                   "host_to_host, 6 set"),
+      base::column("source_device", &R::source_device, "CUDA ordinal"),
+      base::column("destination_device", &R::destination_device, "CUDA ordinal"),
+      base::column("stream", &R::stream, "stream, /stream/id"),
+      base::column("correlation", &R::correlation, "the call, /api/correlation"),
+      base::column("operation", &R::operation, "operation of the schedule, /operation/id; 0: none"),
+      base::column("graph_node", &R::graph_node, "node of a CUDA graph; 0: none"),
+      base::column("flags", &R::flags,
+                   "1: communication library's, 2: ncclprobe's own, 4: no times were told"));
+}
+
+// /stream: the streams that kernels, copies and synchronizations name
+struct StreamRow {
+  static constexpr Table k_table = Table::stream;
+  std::uint16_t id = 0;         // counted by this trace, from 0
+  std::uint16_t device = 0;     // CUDA ordinal, or slot on the CPU
+  std::uint32_t context = 0;    // CUPTI's number
+  std::uint32_t library_id = 0; // CUPTI's number of the stream
+  std::int32_t priority = 0;
+  TextId name; // empty: unknown
+};
+constexpr auto columns(StreamRow) {
+  using R = StreamRow;
+  return std::tuple(base::column("id", &R::id, "its number in this trace, from 0"),
+                    base::column("device", &R::device, "CUDA ordinal, or slot on the CPU"),
+                    base::column("context", &R::context, "CUPTI's number of the context"),
+                    base::column("library_id", &R::library_id, "CUPTI's number of the stream"),
+                    base::column("priority", &R::priority, "CUDA's: lower is more urgent"),
+                    base::column("name", &R::name, "name, row in /strings; 0: unknown"));
+}
+
+// /api: calls of the CUDA runtime and driver
+struct ApiRow {
+  static constexpr Table k_table = Table::api;
+  std::uint64_t start_ns = 0;
+  std::uint32_t duration_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t result = 0;
+  std::uint16_t function = 0; // callback id
+  std::uint8_t domain = 0;    // 0 runtime, 1 driver
+};
+constexpr auto columns(ApiRow) {
+  using R = ApiRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "begin, ns"),
+      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("function", &R::function, "CUPTI's callback id"),
+      base::column("domain", &R::domain, "0 runtime, 1 driver"),
+      base::column("thread", &R::thread, "thread id"),
+      base::column("correlation", &R::correlation, "what kernels and copies refer to"),
+      base::column("result", &R::result, "return value"));
+}
+
+enum class SynchronizationKind : std::uint8_t { other, event, stream_wait_event, stream, context };
+// /synchronization
+struct SynchronizationRow {
+  static constexpr Table k_table = Table::synchronization;
+  std::uint64_t start_ns = 0;
+  std::uint32_t duration_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t event = 0;          // CUPTI's event id
+  std::uint64_t event_instance = 0; // of DeviceEventRow: which record() was waited for
+  std::uint16_t stream = 0;
+  SynchronizationKind kind = SynchronizationKind::other;
+};
+constexpr auto columns(SynchronizationRow) {
+  using R = SynchronizationRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "begin, ns"),
+      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("kind", &R::kind, "0 other, 1 event, 2 stream_wait_event, 3 stream, 4 context"),
+      base::column("event", &R::event, "event that is waited for; 0: none"),
+      base::column("event_instance", &R::event_instance,
+                   "which record of it, /device_event/instance; 0: unknown"),
+      base::column("stream", &R::stream, "stream, /stream/id"),
+      base::column("correlation", &R::correlation, "the call, /api/correlation"));
+}
+
+// /device_event: records of events on streams
+struct DeviceEventRow {
+  static constexpr Table k_table = Table::device_event;
+  std::uint64_t at_ns = 0; // on the device; 0: unknown
+  std::uint64_t instance = 0;
+  std::uint32_t event = 0;
+  std::uint32_t correlation = 0;
+  std::uint16_t stream = 0;
+};
+constexpr auto columns(DeviceEventRow) {
+  using R = DeviceEventRow;
+  return std::tuple(base::column("at_ns", &R::at_ns, "when the stream came to it, ns; 0: unknown"),
+                    base::column("instance", &R::instance, "number of this record"),
+                    base::column("event", &R::event, "CUPTI's event id"),
+                    base::column("stream", &R::stream, "stream, /stream/id"),
+                    base::column("correlation", &R::correlation, "the call, /api/correlation"));
+}
+
+// /overhead: what tracing or the driver did in between
+struct OverheadRow {
+  static constexpr Table k_table = Table::overhead;
+  std::uint64_t start_ns = 0;
+  std::uint32_t duration_ns = 0;
+  std::uint32_t thread = 0;
+  TextId kind; // CUPTI's word: "buffer_flush", "lazy_function_loading", ...
+};
+constexpr auto columns(OverheadRow) {
+  using R = OverheadRow;
+  return std::tuple(base::column("start_ns", &R::start_ns, "begin, ns"),
+                    base::column("duration_ns", &R::duration_ns, "length, ns"),
+                    base::column("thread", &R::thread, "thread id; 0: none"),
+                    base::column("kind", &R::kind, "what it was, row in /strings"));
+}
+
+// /environment: state of the device while it was traced
+struct EnvironmentRow {
+  static constexpr Table k_table = Table::environment;
+  std::uint64_t at_ns = 0;
+  std::uint64_t throttle_reasons = 0;
+  std::uint32_t sm_clock_mhz = 0, memory_clock_mhz = 0; // 0: not told
+  std::uint32_t power_mw = 0;
+  std::uint32_t temperature_c = 0;
+};
+constexpr auto columns(EnvironmentRow) {
+  using R = EnvironmentRow;
+  return std::tuple(
+      base::column("at_ns", &R::at_ns, "when, ns"),
+      base::column("sm_clock_mhz", &R::sm_clock_mhz, "MHz; 0: not told"),
+      base::column("memory_clock_mhz", &R::memory_clock_mhz, "MHz; 0: not told"),
+      base::column("power_mw", &R::power_mw, "milliwatts; 0: not told"),
+      base::column("temperature_c", &R::temperature_c, "degrees Celsius; 0: not told"),
+      base::column("throttle_reasons", &R::throttle_reasons, "CUPTI's or NVML's bits"));
+}
+
+} // namespace ncclprobe::trace

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/table.h"
+
+#include <cstdint>
+#include <tuple>
+
+// What the trace says of itself.
+namespace ncclprobe::trace {
+
+enum class LossKind : std::uint8_t {
+  dropped_by_library, // CUPTI had no buffer
+  no_times,           // delivered without or with reversed times
+  own_queue,          // our own buffers were full
+  file,               // could not be written
+  plugin,             // the NCCL plugin had no room
+  launches_seen,      // no loss: what the host launched, to be compared with what was delivered
+  kernels_delivered,  // no loss: what came
+  unknown_record,     // of a kind or size that we do not know
+};
+// /loss: the ledger; one row for each kind that is not zero, and the two counts always
+struct LossRow {
+  static constexpr Table k_table = Table::loss;
+  std::uint64_t count = 0;
+  std::uint64_t at_ns = 0; // when it was counted
+  LossKind kind = LossKind::dropped_by_library;
+};
+constexpr auto columns(LossRow) {
+  using R = LossRow;
+  return std::tuple(
+      base::column("kind", &R::kind,
+                   "0 dropped_by_library, 1 no_times, 2 own_queue, 3 file, 4 plugin, 5 "
+                   "launches_seen, 6 kernels_delivered, 7 unknown_record"),
+      base::column("count", &R::count, "how many"),
+      base::column("at_ns", &R::at_ns, "counted at, ns"));
+}
+
+// /long_duration: lengths that 32 bits do not hold
+struct LongRow {
+  static constexpr Table k_table = Table::long_duration;
+  std::uint64_t start_ns = 0; // of the row it belongs to
+  std::uint64_t duration_ns = 0;
+  Table table = Table::kernel;
+};
+constexpr auto columns(LongRow) {
+  using R = LongRow;
+  return std::tuple(base::column("table", &R::table, "number of the table"),
+                    base::column("start_ns", &R::start_ns, "start_ns of the row it belongs to"),
+                    base::column("duration_ns", &R::duration_ns, "its real length, ns"));
+}
+
+enum class ClockKind : std::uint8_t {
+  host,        // another host's clock against the leader's
+  globaltimer, // a GPU's %globaltimer against its host's clock
+};
+// /clock: readings of two clocks: reference = own + offset, within the error
+struct ClockRow {
+  static constexpr Table k_table = Table::clock;
+  std::uint64_t at_ns = 0; // on the own clock, middle of the reading
+  std::int64_t offset_ns = 0;
+  std::uint64_t error_ns = 0; // half the envelope: the true offset is no farther away
+  std::uint64_t round_trip_ns = 0;
+  ClockKind kind = ClockKind::host;
+};
+constexpr auto columns(ClockRow) {
+  using R = ClockRow;
+  return std::tuple(
+      base::column("kind", &R::kind,
+                   "0 host: to the leader's clock, 1 globaltimer: from the GPU's to the host's"),
+      base::column("at_ns", &R::at_ns, "when, on the clock that is corrected, ns"),
+      base::column("offset_ns", &R::offset_ns, "to add to that clock, ns"),
+      base::column("error_ns", &R::error_ns, "the true offset is no farther away, ns"),
+      base::column("round_trip_ns", &R::round_trip_ns, "time that the reading took, ns"));
+}
+
+} // namespace ncclprobe::trace

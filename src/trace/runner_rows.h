@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/table.h"
+
+#include <cstdint>
+#include <tuple>
+
+// What the runner did, on the host.
+namespace ncclprobe::trace {
+
+enum class SpanKind : std::uint8_t { cell, warm_up, batch, launch, check, meeting };
+// /span: parts of a trial on the host
+struct SpanRow {
+  static constexpr Table k_table = Table::span;
+  std::uint64_t start_ns = 0, end_ns = 0;
+  std::int32_t cell = -1;  // index in the trial
+  std::int32_t batch = -1; // sample of the cell, from 0; -1: outside of the timed part
+  std::uint32_t iterations = 0;
+  SpanKind kind = SpanKind::cell;
+};
+constexpr auto columns(SpanRow) {
+  using R = SpanRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "begin on the host, ns"),
+      base::column("end_ns", &R::end_ns, "end on the host, ns"),
+      base::column("cell", &R::cell, "index of the cell in the trial"),
+      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
+      base::column("iterations", &R::iterations, "launches of the timed region in it"),
+      base::column("kind", &R::kind, "0 cell, 1 warm_up, 2 batch, 3 launch, 4 check, 5 meeting"));
+}
+
+enum class OperationKind : std::uint8_t {
+  collective,
+  send,
+  receive,
+  copy,
+  compute,
+  event,
+  marker,
+  graph,
+  chase,
+  group,
+  other
+};
+// /operation: one operation of the schedule as the host enqueued it
+struct OperationRow {
+  static constexpr Table k_table = Table::operation;
+  std::uint64_t start_ns = 0;
+  std::uint32_t duration_ns = 0;
+  std::uint32_t id = 0; // from 1, counted by each process; what Kernel and others refer to
+  std::int32_t cell = -1;
+  std::int32_t batch = -1;
+  std::uint32_t iteration = 0; // of the timed region in the batch
+  std::uint16_t index = 0;     // in the schedule's operations
+  std::uint16_t stream = 0;    // of the schedule
+  OperationKind kind = OperationKind::other;
+};
+constexpr auto columns(OperationRow) {
+  using R = OperationRow;
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "the host began to enqueue it, ns"),
+      base::column("duration_ns", &R::duration_ns, "enqueueing took, ns"),
+      base::column("id", &R::id, "its number, from 1; what other tables refer to"),
+      base::column("cell", &R::cell, "index of the cell in the trial"),
+      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
+      base::column("iteration", &R::iteration, "launch of the timed region within the batch"),
+      base::column("index", &R::index, "position in the schedule's operations"),
+      base::column("stream", &R::stream, "stream of the schedule"),
+      base::column("kind", &R::kind,
+                   "0 collective, 1 send, 2 receive, 3 copy, 4 compute, 5 event, 6 marker, 7 "
+                   "graph, 8 chase, 9 group (all that was sent and received in it), 10 other"));
+}
+
+} // namespace ncclprobe::trace

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/spool_format.h"
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+
+namespace ncclprobe::trace {
+
+// Appends rows to a spool. Any thread may call anything; give it many rows at a time, each call is
+// a write(2). Needs nothing but the C++ runtime, because the NCCL plugin has one in programs that
+// are not ours: it throws nothing, and what could not be written is counted.
+class SpoolWriter {
+public:
+  SpoolWriter() = default;
+  ~SpoolWriter();
+  SpoolWriter(const SpoolWriter&) = delete;
+  SpoolWriter& operator=(const SpoolWriter&) = delete;
+
+  // Makes the file, which must not exist. False, with errno, if it cannot.
+  bool open(const std::string& path);
+  bool is_open() const { return fd_ >= 0; }
+
+  template <typename Row>
+  void append(int rank, std::span<const Row> rows) {
+    static_assert(std::is_trivially_copyable_v<Row>);
+    append_block(Row::k_table, sizeof(Row), rank, rows.data(), rows.size());
+  }
+  template <typename Row>
+  void append(int rank, const Row& row) {
+    append(rank, std::span<const Row>(&row, 1));
+  }
+  // The number of a text, which is written when it is new.
+  TextId intern(std::string_view text);
+
+  std::uint64_t rows_lost() const { return rows_lost_; } // to a full disk and the like
+  int error() const { return error_; }                   // errno of the first loss; 0: none
+  std::uint64_t bytes_written() const { return bytes_; }
+
+private:
+  void append_block(Table table, std::size_t row_bytes, int rank, const void* rows,
+                    std::size_t count);
+  void write_block(Table table, std::size_t row_bytes, int rank, const void* rows,
+                   std::size_t count); // mutex_ is held
+
+  std::mutex mutex_;
+  int fd_ = -1;
+  std::unordered_map<std::string, std::uint32_t> texts_;
+  std::atomic<std::uint64_t> rows_lost_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<int> error_{0};
+};
+
+} // namespace ncclprobe::trace

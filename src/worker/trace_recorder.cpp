@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "worker/trace_recorder.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace ncclprobe::worker {
+
+using namespace model;
+using trace::OperationKind;
+
+namespace {
+
+// Asking for memory while a cell is measured would cost more than all else here.
+constexpr std::size_t k_operations = 1 << 18;
+
+} // namespace
+
+OperationNote note_of(const Operation& operation, int index) {
+  OperationNote note;
+  note.index = static_cast<std::uint16_t>(index);
+  std::visit(
+      [&](const auto& op) {
+        using Op = std::decay_t<decltype(op)>;
+        if constexpr (requires { op.stream; })
+          note.stream = static_cast<std::uint16_t>(op.stream);
+        if constexpr (std::is_same_v<Op, CollectiveOp>)
+          note.kind = OperationKind::collective;
+        else if constexpr (std::is_same_v<Op, SendOp>)
+          note.kind = OperationKind::send;
+        else if constexpr (std::is_same_v<Op, RecvOp>)
+          note.kind = OperationKind::receive;
+        else if constexpr (std::is_same_v<Op, CopyOp>)
+          note.kind = OperationKind::copy;
+        else if constexpr (std::is_same_v<Op, ChaseOp>)
+          note.kind = OperationKind::chase;
+        else if constexpr (std::is_same_v<Op, SpinOp>)
+          note.kind = OperationKind::compute;
+        else if constexpr (std::is_same_v<Op, RecordEventOp> || std::is_same_v<Op, WaitEventOp>)
+          note.kind = OperationKind::event;
+        else if constexpr (std::is_same_v<Op, MarkerOp>)
+          note.kind = OperationKind::marker;
+        else if constexpr (std::is_same_v<Op, GroupEndOp>)
+          note.kind = OperationKind::group;
+      },
+      operation.what);
+  return note;
+}
+
+TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const std::string& spool,
+                             std::map<int, int> rank_of_device)
+    : backend_(&backend) {
+  if (!spool_.open(spool))
+    base::raise(base::Errc::unavailable, "cannot make the trace's file {}: {}", spool,
+                std::strerror(errno));
+  for (const auto& [device, rank] : rank_of_device)
+    ranks_.push_back(rank);
+  operations_.reserve(k_operations);
+  tracer_ = backend.start_trace({level, &spool_, std::move(rank_of_device)});
+}
+
+TraceRecorder::Span::Span(TraceRecorder& recorder, trace::SpanKind kind, std::uint32_t iterations)
+    : recorder_(recorder) {
+  if (!recorder_.on())
+    return;
+  row_.kind = kind;
+  row_.cell = recorder_.cell_;
+  row_.batch = recorder_.batch_;
+  row_.iterations = iterations;
+  row_.start_ns = recorder_.now_ns();
+}
+
+TraceRecorder::Span::~Span() {
+  if (!recorder_.on())
+    return;
+  row_.end_ns = recorder_.now_ns();
+  recorder_.spans_.push_back(row_);
+}
+
+void TraceRecorder::begin(const OperationNote& note) {
+  if (operations_.size() == operations_.capacity())
+    write();
+  trace::OperationRow row;
+  row.id = ++last_id_;
+  row.cell = cell_;
+  row.batch = batch_;
+  row.iteration = iteration_;
+  row.index = note.index;
+  row.stream = note.stream;
+  row.kind = note.kind;
+  row.start_ns = now_ns();
+  operations_.push_back(row);
+  tracer_->begin_operation(row.id);
+}
+
+void TraceRecorder::end() {
+  tracer_->end_operation();
+  operations_.back().duration_ns = trace::short_duration(now_ns() - operations_.back().start_ns);
+}
+
+// What one process enqueues, it enqueues for all of its ranks.
+void TraceRecorder::write() {
+  for (int rank : ranks_) {
+    spool_.append<trace::OperationRow>(rank, operations_);
+    spool_.append<trace::SpanRow>(rank, spans_);
+  }
+  operations_.clear();
+  spans_.clear();
+}
+
+void TraceRecorder::end_cell() {
+  if (!on())
+    return;
+  write();
+  tracer_->flush();
+}
+
+void TraceRecorder::finish() {
+  if (!on())
+    return;
+  write();
+  tracer_->finish();
+}
+
+} // namespace ncclprobe::worker
