@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/rank_trace.h"
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+// From a rank's tables to what its device did, in order of time, and to the steps it did it in.
+namespace ncclprobe::analysis::timeline {
+
+// One launch of the timed region.
+struct StepKey {
+  std::int32_t cell = -1; // -1: the trace has no steps, this is all of it
+  std::int32_t batch = -1;
+  std::uint32_t iteration = 0;
+  auto operator<=>(const StepKey&) const = default;
+};
+
+inline constexpr std::uint32_t k_no_step = UINT32_MAX;
+
+// The operations of the schedule by their numbers, and the steps they belong to. Refers to the rows
+// it is made of.
+class OperationIndex {
+public:
+  explicit OperationIndex(const std::vector<trace::OperationRow>& rows);
+
+  const trace::OperationRow* find(std::uint32_t id) const; // null: none
+  std::uint32_t step_of(std::uint32_t id) const;           // index in steps(), k_no_step
+  // In the order in which the host enqueued them.
+  const std::vector<StepKey>& steps() const { return steps_; }
+
+private:
+  struct Place {
+    std::uint32_t row = 0; // + 1
+    std::uint32_t step = k_no_step;
+  };
+  const std::vector<trace::OperationRow>* rows_;
+  std::vector<Place> places_; // by id
+  std::vector<StepKey> steps_;
+};
+
+// What the device was busy with. memory: copies and sets, whoever asked for them. helper:
+// ncclprobe's own.
+enum class Class : std::uint8_t { compute, communication, memory, helper };
+
+struct Activity {
+  std::int64_t start_ns = 0; // rank's clock
+  std::int64_t end_ns = 0;
+  // A collective's last rank had begun: what is before it was waiting. start_ns where it is
+  // unknown.
+  std::int64_t ready_ns = 0;
+  std::uint32_t name = 0;
+  std::uint32_t operation = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t step = k_no_step;
+  std::uint32_t nccl = 0; // first NcclOperationRow joined to it: index + 1; 0: none
+  std::uint16_t stream = 0;
+  Class kind = Class::compute;
+};
+
+// From the first to the last channel of each NCCL operation, on the rank's clock if the GPU's is
+// known. By row of nccl_operations; empty spans where no channel told.
+struct NcclTimes {
+  Spans spans;                         // rank's clock; meaningless where on_rank_clock is false
+  std::vector<std::int64_t> length_ns; // of GPU time where there is any
+  std::vector<bool> on_rank_clock;     // there is a span
+  std::vector<bool> heard;             // its times are when the host heard of it
+  std::uint64_t channels_joined = 0;   // NcclChannelRows whose operation is there
+};
+NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gpu);
+
+struct Activities {
+  std::vector<Activity> all;       // by start
+  std::uint64_t without_times = 0; // left out
+  // No kernels were traced: communication is what NCCL told of its channels.
+  bool from_nccl = false;
+  std::uint64_t heard = 0; // of these, with times at which the host heard of it, not the GPU's own
+};
+Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
+                         const NcclTimes& nccl);
+
+// Where each step lies. From the first activity of a step to the first of the next; the last step
+// of a batch ends with the batch's last activity. Steps in which the device did nothing are left
+// out. A trace without steps is one step.
+struct StepWindows {
+  Spans windows; // sorted, do not overlap
+  std::vector<StepKey> keys;
+};
+StepWindows step_windows(const Activities& activities, const OperationIndex& operations);
+
+} // namespace ncclprobe::analysis::timeline

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/nccl_join.h"
+#include "analysis/timeline/thinned.h"
+
+#include <cstdint>
+#include <map>
+
+namespace ncclprobe::analysis::timeline {
+
+// What NCCL chose. Texts: TraceSource::texts.
+struct NcclChoice {
+  std::uint32_t function = 0, algorithm = 0, protocol = 0;
+  std::uint8_t channels = 0;
+  auto operator<=>(const NcclChoice&) const = default;
+};
+
+// Operations of all ranks that NCCL ran that way. Lengths: from the first to the last of the
+// channels on the GPU, else the kernel's (shared alike by the operations in it).
+struct NcclChoiceTime {
+  std::uint64_t operations = 0;
+  std::uint64_t timed = 0; // of these, with a length
+  std::int64_t length_ns = 0;
+  std::int64_t wait_ns = 0; // of it, for other ranks; 0 where they are not known
+  Thinned lengths_ns;
+  void add(const NcclChoiceTime& other);
+};
+using NcclChoices = std::map<NcclChoice, NcclChoiceTime>;
+
+// Within the steps, where there are some. Uses Activity::ready_ns.
+NcclChoices nccl_choices(const RankTrace& trace, const NcclTimes& times, const Joined& joined,
+                         const Activities& activities, const OperationIndex& operations);
+void add(NcclChoices& to, const NcclChoices& from);
+
+} // namespace ncclprobe::analysis::timeline

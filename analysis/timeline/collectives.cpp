@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/timeline/collectives.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace ncclprobe::analysis::timeline {
+
+using trace::NcclKind;
+using trace::OperationKind;
+using trace::OperationRow;
+
+namespace {
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL" and "all_reduce" alike.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (c != '_')
+      out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::uint64_t mixed(std::uint64_t value) { // splitmix64
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+} // namespace
+
+TextTraits::TextTraits(const std::vector<std::string>& texts)
+    : collective(texts.size()), all(texts.size()) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::string text = plain(texts[i]);
+    auto names_one_of = [&](std::initializer_list<std::string_view> words) {
+      return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return text.find(word) != std::string::npos;
+      });
+    };
+    all[i] = names_one_of({"allreduce", "allgather", "reducescatter", "alltoall"});
+    collective[i] = all[i] || names_one_of({"broadcast", "reduce", "gather", "scatter"});
+  }
+}
+
+std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activities& activities,
+                                             const OperationIndex& operations,
+                                             const TextTraits& traits, const TraceSource& source,
+                                             int rank) {
+  std::vector<CollectivePart> parts;
+  std::unordered_map<std::uint16_t, const trace::CommunicatorRow*> communicators;
+  for (const auto& row : trace.communicators)
+    communicators[row.id] = &row;
+  std::unordered_map<std::uint64_t, std::uint16_t> times_seen; // by operation and name
+  bool has_steps = !operations.steps().empty();
+  for (std::size_t i = 0; i < activities.all.size(); ++i) {
+    const Activity& activity = activities.all[i];
+    if (activity.kind != Class::communication || (has_steps && activity.step == k_no_step))
+      continue;
+    const OperationRow* row = operations.find(activity.operation);
+    CollectivePart part;
+    part.activity = static_cast<std::uint32_t>(i);
+    if (has_steps)
+      part.step = operations.steps()[activity.step];
+    if (activity.nccl > 0) {
+      const auto& nccl = trace.nccl_operations[activity.nccl - 1];
+      auto communicator = communicators.find(nccl.communicator);
+      if (nccl.kind != NcclKind::collective || communicator == communicators.end())
+        continue;
+      part.key = {mixed(communicator->second->hash + mixed(nccl.function.id)), nccl.sequence};
+      part.expected_ranks = static_cast<std::uint32_t>(std::max(0, communicator->second->ranks));
+      part.needs_all = traits.needs_all(nccl.function.id);
+      parts.push_back(part);
+      continue;
+    }
+    bool may_be = row != nullptr && has_steps &&
+                  (row->kind == OperationKind::collective ||
+                   ((row->kind == OperationKind::group || row->kind == OperationKind::graph) &&
+                    traits.is_collective(activity.name)));
+    if (!may_be)
+      continue;
+    // Kernels of one name are on one stream, hence in the same order on all ranks.
+    std::uint64_t occurrence =
+        times_seen[(std::uint64_t{activity.operation} << 32) | activity.name]++;
+    std::uint64_t group = source.group ? source.group(rank, row->cell, row->index) : 0;
+    auto place = static_cast<std::uint64_t>(static_cast<std::uint32_t>(row->cell)) << 32 |
+                 static_cast<std::uint32_t>(row->batch);
+    part.key = {mixed(mixed(mixed(place) + activity.name) + group),
+                (std::uint64_t{row->iteration} << 32) | (std::uint64_t{row->index} << 16) |
+                    occurrence};
+    if (!source.group)
+      part.expected_ranks = static_cast<std::uint32_t>(source.ranks.size());
+    part.needs_all = traits.needs_all(activity.name);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+std::size_t CollectiveTable::Hash::operator()(const CollectiveKey& key) const {
+  return mixed(key.where ^ mixed(key.which));
+}
+
+std::optional<std::size_t> CollectiveTable::place(const CollectiveKey& key,
+                                                  std::size_t& hint) const {
+  if (hint < keys_.size() && keys_[hint] == key)
+    return hint++;
+  auto found = index_.find(key);
+  if (found == index_.end())
+    return std::nullopt;
+  hint = found->second + 1;
+  return found->second;
+}
+
+void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns,
+                          int rank) {
+  auto at = place(part.key, hint_);
+  if (!at) {
+    at = all_.size();
+    index_.emplace(part.key, static_cast<std::uint32_t>(*at));
+    keys_.push_back(part.key);
+    Collective fresh;
+    fresh.step = part.step;
+    fresh.expected_ranks = part.expected_ranks;
+    fresh.needs_all = part.needs_all;
+    all_.push_back(fresh);
+  }
+  Collective& collective = all_[*at];
+  ++collective.ranks;
+  if (start_ns < collective.first_start_ns) {
+    collective.first_start_ns = start_ns;
+    collective.first_rank = rank;
+  }
+  if (start_ns > collective.last_start_ns) {
+    collective.second_last_start_ns = collective.last_start_ns;
+    collective.second_last_rank = collective.last_rank;
+    collective.last_start_ns = start_ns;
+    collective.last_rank = rank;
+  } else if (start_ns > collective.second_last_start_ns) {
+    collective.second_last_start_ns = start_ns;
+    collective.second_last_rank = rank;
+  }
+  if (end_ns < collective.first_end_ns) {
+    collective.first_end_ns = end_ns;
+    collective.first_end_rank = rank;
+  }
+}
+
+const Collective* CollectiveTable::find(const CollectiveKey& key, std::size_t& hint) const {
+  auto at = place(key, hint);
+  return at ? &all_[*at] : nullptr;
+}
+
+} // namespace ncclprobe::analysis::timeline

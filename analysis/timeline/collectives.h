@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/activities.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+// The same collective on all ranks.
+namespace ncclprobe::analysis::timeline {
+
+// The same on all ranks that take part in a collective, and never twice in a trace.
+struct CollectiveKey {
+  std::uint64_t where = 0; // communicator and function, or cell, batch and group
+  std::uint64_t which = 0; // sequence number, or iteration and operation
+  bool operator==(const CollectiveKey&) const = default;
+};
+
+// One rank's part of a collective.
+struct CollectivePart {
+  CollectiveKey key;
+  std::uint32_t activity = 0; // index
+  StepKey step;
+  std::uint32_t expected_ranks = 0; // 0: unknown
+  // No rank can end before all have begun; not so for broadcast and reduce.
+  bool needs_all = false;
+};
+
+// What names of functions and kernels tell, by TextId::id.
+struct TextTraits {
+  explicit TextTraits(const std::vector<std::string>& texts);
+  bool is_collective(std::uint32_t text) const { return has(collective, text); }
+  bool needs_all(std::uint32_t text) const { return has(all, text); }
+
+private:
+  static bool has(const std::vector<bool>& set, std::uint32_t text) {
+    return text < set.size() && set[text];
+  }
+  std::vector<bool> collective, all;
+};
+
+// In the order of time; of the steps, where there are some. After join_nccl().
+std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activities& activities,
+                                             const OperationIndex& operations,
+                                             const TextTraits& traits, const TraceSource& source,
+                                             int rank);
+
+// What is kept of a collective from all ranks: no more for many than for two. Times are aligned.
+struct Collective {
+  std::int64_t first_start_ns = INT64_MAX;
+  std::int64_t last_start_ns = INT64_MIN;
+  std::int64_t second_last_start_ns = INT64_MIN;
+  std::int64_t first_end_ns = INT64_MAX;
+  StepKey step;
+  int first_rank = -1;
+  int last_rank = -1;
+  int second_last_rank = -1;
+  int first_end_rank = -1;
+  std::uint32_t ranks = 0;
+  std::uint32_t expected_ranks = 0;
+  bool needs_all = false;
+};
+
+class CollectiveTable {
+public:
+  void add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns, int rank);
+  // Null: unknown. Ranks ask in nearly the same order, so that `hint`, kept by the caller from 0
+  // on, mostly spares the search.
+  const Collective* find(const CollectiveKey& key, std::size_t& hint) const;
+  std::size_t index_of(const Collective& collective) const {
+    return static_cast<std::size_t>(&collective - all_.data());
+  }
+  const std::vector<Collective>& all() const { return all_; }
+
+private:
+  struct Hash {
+    std::size_t operator()(const CollectiveKey& key) const;
+  };
+  std::optional<std::size_t> place(const CollectiveKey& key, std::size_t& hint) const;
+
+  std::vector<CollectiveKey> keys_;
+  std::vector<Collective> all_;
+  std::unordered_map<CollectiveKey, std::uint32_t, Hash> index_;
+  std::size_t hint_ = 0;
+};
+
+} // namespace ncclprobe::analysis::timeline

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/activities.h"
+
+#include <array>
+#include <cstdint>
+
+namespace ncclprobe::analysis::timeline {
+
+// Why a stream stood still between two of its activities of one batch. launch_late: the host began
+// to launch the second after the first had ended. event: the stream waited for an event that came
+// after the first had ended. other: neither; unknown: nobody wrote down when it was launched.
+enum class GapCause { launch_late, event, other, unknown };
+inline constexpr std::size_t k_gap_causes = 4;
+const char* name_of(GapCause cause);
+
+struct Gaps {
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t length_ns = 0;
+  };
+  std::array<Sum, k_gap_causes> causes;
+  Sum& of(GapCause cause) { return causes[static_cast<std::size_t>(cause)]; }
+  const Sum& of(GapCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
+  void add(const Gaps& other);
+};
+
+// Gaps beside ncclprobe's own kernels are not the job's, and left out.
+Gaps find_gaps(const RankTrace& trace, const Activities& activities,
+               const OperationIndex& operations);
+
+} // namespace ncclprobe::analysis::timeline

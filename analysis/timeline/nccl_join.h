@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/activities.h"
+
+#include <cstdint>
+#include <vector>
+
+// What belongs together within a rank: kernel, NCCL operation, channels and proxy steps.
+namespace ncclprobe::analysis::timeline {
+
+// How often the join by key succeeds. By time: an NCCL operation without a key, whose channels lie
+// within one kernel.
+struct JoinCounts {
+  std::uint64_t kernels = 0; // of the communication library
+  std::uint64_t kernels_by_key = 0;
+  std::uint64_t kernels_by_time = 0;
+  std::uint64_t operations = 0; // of NCCL
+  std::uint64_t operations_joined = 0;
+  std::uint64_t channels = 0;
+  std::uint64_t channels_joined = 0;
+  std::uint64_t proxy_steps = 0;
+  std::uint64_t proxy_steps_joined = 0;
+  // Joined operations whose channels the GPU's clock told: by how much they stick out of their
+  // kernel at most (negative: all lie within).
+  std::uint64_t channels_compared = 0;
+  std::int64_t worst_outside_ns = INT64_MIN;
+
+  void add(const JoinCounts& other);
+};
+
+struct Joined {
+  JoinCounts counts;
+  std::vector<std::uint32_t> activity_of; // by row of nccl_operations: index + 1; 0: none
+};
+// Sets Activity::nccl. Several operations may be one kernel.
+Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_error_ns,
+                 Activities& activities);
+
+} // namespace ncclprobe::analysis::timeline

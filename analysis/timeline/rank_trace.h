@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/rows.h"
+
+#include "analysis/timeline/intervals.h"
+#include "base/error.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// What the analysis is given: the trace of one rank at a time, in columns, from wherever it lies.
+namespace ncclprobe::analysis::timeline {
+
+// Kernels or copies; columns of equal length, in any order. Columns that a trace lacks are empty
+// (but for start_ns and duration_ns) and then count as 0.
+struct DeviceColumns {
+  std::vector<std::uint64_t> start_ns;
+  std::vector<std::uint32_t> duration_ns; // k_long_duration: in RankTrace::long_durations
+  std::vector<trace::TextId> name;        // TraceSource::texts
+  std::vector<std::uint32_t> operation;
+  std::vector<std::uint32_t> correlation;
+  std::vector<std::uint16_t> stream;
+  std::vector<std::uint8_t> flags;
+  std::size_t size() const { return start_ns.size(); }
+};
+
+// One rank's tables; those of a kind that was not traced are empty.
+struct RankTrace {
+  DeviceColumns kernels;
+  DeviceColumns copies;
+  std::vector<trace::LongRow> long_durations;
+  std::vector<trace::SpanRow> spans;
+  std::vector<trace::OperationRow> operations;
+  std::vector<trace::StreamRow> streams;
+  std::vector<trace::ApiRow> api;
+  std::vector<trace::SynchronizationRow> synchronizations;
+  std::vector<trace::DeviceEventRow> device_events;
+  std::vector<trace::CommunicatorRow> communicators;
+  std::vector<trace::NcclOperationRow> nccl_operations;
+  std::vector<trace::NcclChannelRow> nccl_channels;
+  std::vector<trace::NcclStepRow> nccl_steps; // only their NcclStepRow::nccl_operation is read
+};
+
+// What is known of a rank before its events are read.
+struct RankHead {
+  int rank = 0;                        // global
+  std::string host;                    // ranks with equal ones share a clock
+  std::vector<trace::ClockRow> clocks; // its readings
+  std::vector<trace::LossRow> losses;  // its part of the ledger
+};
+
+// The first pass reads when collectives ran on all ranks, the second everything.
+enum class Pass { collectives, everything };
+
+struct TraceSource {
+  std::vector<RankHead> ranks;    // ascending
+  std::vector<std::string> texts; // by TextId::id
+  // Called once or twice for each rank, from several threads at a time. For Pass::collectives only
+  // kernels (all columns but correlation), long durations, operations, communicators, NCCL
+  // operations and NCCL channels are needed.
+  std::function<base::Result<RankTrace>(int rank, Pass)> load;
+  // Which ranks a collective of the schedule concerns: equal numbers for the same communicator.
+  // Only asked where no NCCL told; empty: all ranks take part in all.
+  std::function<std::uint64_t(int rank, int cell, int operation_index)> group;
+};
+
+} // namespace ncclprobe::analysis::timeline

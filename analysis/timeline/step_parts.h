@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/activities.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ncclprobe::analysis::timeline {
+
+// What a stretch of time of one rank was spent on. Communication C, computation K, and of C the
+// time in which all communication that runs waits for another rank: sets of moments.
+struct StepParts {
+  std::int64_t length_ns = 0;
+  std::int64_t communication_ns = 0; // |C|
+  std::int64_t hidden_ns = 0;        // |C and K|
+  // These add up to length_ns.
+  std::int64_t compute_ns = 0;          // |K|
+  std::int64_t exposed_wait_ns = 0;     // C without K, waiting
+  std::int64_t exposed_transfer_ns = 0; // C without K, the rest
+  std::int64_t memory_ns = 0;           // copies, without C and K
+  std::int64_t helper_ns = 0;           // ncclprobe's own, without all of these
+  std::int64_t idle_ns = 0;
+
+  std::int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
+  void add(const StepParts& other);
+  bool operator==(const StepParts&) const = default;
+};
+
+// One for each window. Uses Activity::ready_ns.
+std::vector<StepParts> parts_of(const Activities& activities, const Spans& windows);
+
+// Communication of one stream within the windows.
+struct StreamParts {
+  std::uint16_t stream = 0;
+  std::uint64_t kernels = 0; // of communication, that begin in a window
+  std::int64_t communication_ns = 0;
+  std::int64_t hidden_ns = 0; // behind computation on whatever stream
+};
+std::vector<StreamParts> streams_of(const Activities& activities, const Spans& windows);
+
+} // namespace ncclprobe::analysis::timeline

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/inference.h"
+#include "analysis/timeline/collectives.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+// Who comes late to collectives, and what that costs the others.
+namespace ncclprobe::analysis::timeline {
+
+// When each rank started some of the collectives: evenly chosen ones, so that all ranks' starts
+// never take more than a given memory.
+class StartSample {
+public:
+  // At most `most` starts of all ranks together.
+  StartSample(std::size_t collectives, std::size_t ranks, std::size_t most = std::size_t{1} << 20);
+  // Any thread, each for other ranks.
+  void note(std::size_t collective, std::size_t rank_index, std::int64_t start_ns);
+
+  std::size_t size() const { return starts_.size() / std::max<std::size_t>(1, ranks_); }
+  std::size_t collective(std::size_t i) const { return i * every_; }
+  // Nothing: the rank took no part in it.
+  std::optional<std::int64_t> start(std::size_t i, std::size_t rank_index) const;
+
+private:
+  std::size_t ranks_;
+  std::size_t every_ = 1;
+  std::vector<std::int64_t> starts_;
+};
+
+// max_r s - min_r s over the collectives that two ranks or more took part in.
+struct StartSkew {
+  std::uint64_t collectives = 0;
+  std::uint64_t complete = 0; // of these, seen on all ranks of their communicator
+  std::uint64_t single = 0;   // seen on one rank only: not among them
+  std::optional<Aligned> median, p99, largest;
+};
+
+// Of a collective that needs all ranks none can end before the last has begun. One that does shows
+// an error of the clocks.
+struct PhysicsCheck {
+  std::uint64_t checked = 0;
+  std::uint64_t violations = 0;
+  std::uint64_t beyond_bound = 0;              // by more than the clocks' stated error
+  std::optional<std::int64_t> worst_margin_ns; // min_r e - max_r s, the least
+};
+
+struct Straggler {
+  int rank = 0;
+  std::uint64_t collectives = 0; // it took part in, of those sampled
+  // median over collectives of s - median_j s_j; absent where its clock is unknown or it has none
+  std::optional<Aligned> lateness;
+  std::optional<Interval> lateness_interval; // 95%, over blocks of steps
+  // lateness / (1.4826 x median absolute deviation of its own); absent where they all are the same,
+  // or where the lateness is not shown
+  std::optional<double> score;
+  std::uint64_t times_last = 0; // of all collectives, by more than twice the clocks' error
+  // Sum over these of (last start - second last start), per step: what would be gained if it came
+  // with the second last.
+  Aligned delay;
+  std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
+};
+
+struct Stragglers {
+  StartSkew skew;
+  PhysicsCheck physics;
+  std::uint64_t steps = 0; // that had such collectives; without steps, collectives
+  bool per_step = true;    // false: the trace has no steps, delays are per collective
+  std::size_t sampled = 0; // collectives that lateness is taken from
+  std::vector<Straggler> ranks;
+};
+
+Stragglers find_stragglers(const CollectiveTable& table, const StartSample& sample,
+                           const std::vector<int>& ranks, const Clocks& clocks);
+
+} // namespace ncclprobe::analysis::timeline

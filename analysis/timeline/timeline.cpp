@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/timeline/timeline.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace ncclprobe::analysis::timeline {
+namespace {
+
+// One rank's trace, put in order.
+struct Reading {
+  RankTrace trace;
+  OperationIndex operations;
+  NcclTimes nccl_times;
+  Activities activities;
+  Joined joined;
+  std::vector<CollectivePart> parts;
+
+  Reading(RankTrace trace_, const Clocks::OfRank& clock, const TextTraits& traits,
+          const TraceSource& source, int rank)
+      : trace(std::move(trace_)), operations(trace.operations),
+        nccl_times(timeline::nccl_times(trace, clock.gpu)),
+        activities(activities_of(trace, operations, nccl_times)),
+        joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
+        parts(collective_parts(trace, activities, operations, traits, source, rank)) {}
+  Reading(const Reading&) = delete; // operations refers to trace
+};
+
+// What the first pass leaves of a rank until it is in the table.
+struct Starts {
+  std::vector<CollectivePart> parts;
+  Spans aligned;
+  double own_error_ns = 0;
+};
+
+struct RankResult {
+  RankTimeline rank;
+  DurationsByKind durations;
+  NcclChoices choices;
+};
+
+class Analysis {
+public:
+  Analysis(const TraceSource& source, const TimelineOptions& options)
+      : source_(source), options_(options), traits_(source.texts) {
+    out_.clocks = fit_clocks(source.ranks);
+    for (const RankHead& head : source.ranks) {
+      ranks_.push_back(head.rank);
+      for (const trace::LossRow& row : head.losses)
+        out_.ledger.add(row);
+    }
+  }
+
+  base::Result<Timeline> run() {
+    NCCLPROBE_TRY(for_each_rank<Starts>([&](std::size_t i) { return starts_of(i); },
+                                        [&](std::size_t i, const Starts& of_rank) {
+                                          out_.clocks.ranks.at(ranks_[i]).own_error_ns =
+                                              of_rank.own_error_ns;
+                                          for (std::size_t k = 0; k < of_rank.parts.size(); ++k)
+                                            table_.add(of_rank.parts[k], of_rank.aligned[k].begin,
+                                                       of_rank.aligned[k].end, ranks_[i]);
+                                        }));
+    sample_ = StartSample(table_.all().size(), ranks_.size());
+    DurationsByKind durations;
+    NCCLPROBE_TRY(for_each_rank<RankResult>([&](std::size_t i) { return timeline_of(i); },
+                                            [&](std::size_t, RankResult result) {
+                                              out_.joins.add(result.rank.joins);
+                                              out_.gaps.add(result.rank.gaps);
+                                              add(durations, result.durations);
+                                              add(out_.choices, result.choices);
+                                              out_.ranks.push_back(std::move(result.rank));
+                                            }));
+    out_.slowdowns = slowdowns(durations);
+    out_.stragglers = find_stragglers(table_, sample_, ranks_, out_.clocks);
+    out_.texts = source_.texts;
+    return std::move(out_);
+  }
+
+private:
+  // Several at a time, taken in in their order, so that the outcome does not depend on threads.
+  template <typename Of, typename Work, typename Take>
+  base::Result<void> for_each_rank(Work work, Take take) {
+    std::size_t threads = std::max(1u, options_.threads);
+    for (std::size_t first = 0; first < ranks_.size(); first += threads) {
+      std::size_t count = std::min(threads, ranks_.size() - first);
+      std::vector<base::Result<Of>> results(count);
+      auto guarded = [&](std::size_t k) {
+        try {
+          results[k] = work(first + k);
+        } catch (const base::Exception& error) {
+          results[k] = base::fail(error.error());
+        } catch (const std::exception& error) {
+          results[k] = base::fail(base::Errc::failed, "{}", error.what());
+        }
+      };
+      std::vector<std::thread> helpers;
+      for (std::size_t k = 1; k < count; ++k)
+        helpers.emplace_back(guarded, k);
+      guarded(0);
+      for (std::thread& helper : helpers)
+        helper.join();
+      for (std::size_t k = 0; k < count; ++k) {
+        if (!results[k])
+          return base::with_context(results[k].error(), fmt::format("rank {}", ranks_[first + k]));
+        take(first + k, std::move(*results[k]));
+      }
+    }
+    return {};
+  }
+
+  const Clocks::OfRank& clock_of(std::size_t i) const { return out_.clocks.ranks.at(ranks_[i]); }
+
+  base::Result<Starts> starts_of(std::size_t i) {
+    const auto& clock = clock_of(i);
+    if (!clock.host)
+      return Starts{};
+    NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::collectives));
+    Reading reading(std::move(trace), clock, traits_, source_, ranks_[i]);
+    Starts starts;
+    starts.parts = std::move(reading.parts);
+    if (reading.activities.from_nccl && clock.gpu)
+      starts.own_error_ns = clock.gpu->error_ns;
+    for (const CollectivePart& part : starts.parts) {
+      const Activity& activity = reading.activities.all[part.activity];
+      starts.aligned.push_back(
+          {clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns)),
+           clock.host->to_reference(static_cast<std::uint64_t>(activity.end_ns))});
+    }
+    return starts;
+  }
+
+  // Writes down until when each collective of this rank waited. Returns how wrong that may be, by
+  // activity, for those that waited for another host.
+  std::vector<std::pair<std::uint32_t, double>> mark_waits(Reading& reading, std::size_t i,
+                                                           RankTimeline& rank) {
+    std::vector<std::pair<std::uint32_t, double>> errors;
+    const auto& clock = clock_of(i);
+    if (!clock.host)
+      return errors;
+    std::size_t hint = 0;
+    for (const CollectivePart& part : reading.parts) {
+      const Collective* collective = table_.find(part.key, hint);
+      if (collective == nullptr || collective->ranks < 2)
+        continue;
+      Activity& activity = reading.activities.all[part.activity];
+      std::int64_t start_ns =
+          clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns));
+      sample_.note(table_.index_of(*collective), i, start_ns);
+      activity.ready_ns = std::min(
+          activity.start_ns + std::max<std::int64_t>(0, collective->last_start_ns - start_ns),
+          activity.end_ns);
+      ++rank.matched;
+      double error = out_.clocks.pair_error_ns(ranks_[i], collective->last_rank);
+      if (error > 0)
+        errors.emplace_back(part.activity, error);
+    }
+    return errors;
+  }
+
+  base::Result<RankResult> timeline_of(std::size_t i) {
+    NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
+    Reading reading(std::move(trace), clock_of(i), traits_, source_, ranks_[i]);
+    RankResult result;
+    RankTimeline& rank = result.rank;
+    rank.rank = ranks_[i];
+    rank.kernels = reading.trace.kernels.size();
+    rank.copies = reading.trace.copies.size();
+    rank.without_times = reading.activities.without_times;
+    rank.nccl_operations = reading.trace.nccl_operations.size();
+    rank.from_nccl = reading.activities.from_nccl;
+    rank.heard = reading.activities.heard;
+    rank.clock_known = clock_of(i).host.has_value();
+    rank.joins = reading.joined.counts;
+    bool has_steps = !reading.operations.steps().empty();
+    for (const Activity& activity : reading.activities.all)
+      rank.communications +=
+          activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
+    auto errors = mark_waits(reading, i, rank);
+
+    StepWindows steps = step_windows(reading.activities, reading.operations);
+    std::vector<StepParts> parts = parts_of(reading.activities, steps.windows);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      PartsSum& cell = rank.cells[steps.keys[k].cell];
+      cell.parts.add(parts[k]);
+      cell.lengths_ns.add(static_cast<double>(parts[k].length_ns));
+      ++cell.steps;
+      if (options_.keep_steps)
+        rank.steps.push_back({steps.keys[k], steps.windows[k].begin, parts[k]});
+    }
+    for (const auto& [activity, error_ns] : errors) {
+      std::uint32_t step = reading.activities.all[activity].step;
+      int cell = step == k_no_step ? -1 : reading.operations.steps()[step].cell;
+      rank.cells[cell].wait_error_ns += error_ns;
+    }
+    for (const auto& [cell, sum] : rank.cells)
+      rank.all.add(sum);
+    rank.streams = streams_of(reading.activities, steps.windows);
+    rank.gaps = find_gaps(reading.trace, reading.activities, reading.operations);
+    result.durations = durations_of(reading.activities, reading.operations);
+    result.choices = nccl_choices(reading.trace, reading.nccl_times, reading.joined,
+                                  reading.activities, reading.operations);
+    return result;
+  }
+
+  const TraceSource& source_;
+  const TimelineOptions& options_;
+  TextTraits traits_;
+  std::vector<int> ranks_;
+  CollectiveTable table_;
+  StartSample sample_{0, 0};
+  Timeline out_;
+};
+
+} // namespace
+
+void PartsSum::add(const PartsSum& other) {
+  parts.add(other.parts);
+  steps += other.steps;
+  wait_error_ns += other.wait_error_ns;
+  lengths_ns.add(other.lengths_ns);
+}
+
+base::Result<Timeline> analyse(const TraceSource& source, const TimelineOptions& options) {
+  return Analysis(source, options).run();
+}
+
+} // namespace ncclprobe::analysis::timeline

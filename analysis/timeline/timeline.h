@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/algorithms.h"
+#include "analysis/timeline/gaps.h"
+#include "analysis/timeline/ledger.h"
+#include "analysis/timeline/slowdown.h"
+#include "analysis/timeline/step_parts.h"
+#include "analysis/timeline/stragglers.h"
+
+// What a trace shows, of all ranks. Formulas: METHOD.md, "The timeline".
+namespace ncclprobe::analysis::timeline {
+
+// Sums over steps.
+struct PartsSum {
+  StepParts parts;
+  std::uint64_t steps = 0;
+  // What exposed_wait may be wrong by, because other hosts' clocks are.
+  double wait_error_ns = 0;
+  Thinned lengths_ns; // of steps
+  void add(const PartsSum& other);
+};
+
+struct RankTimeline {
+  int rank = 0;
+  std::uint64_t kernels = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t without_times = 0; // left out
+  std::uint64_t nccl_operations = 0;
+  bool from_nccl = false;  // no kernels were traced, only what NCCL told
+  std::uint64_t heard = 0; // Activities::heard
+  bool clock_known = true; // relative to the first rank's host
+  PartsSum all;
+  std::map<int, PartsSum> cells; // -1: the trace has no steps
+  std::vector<StreamParts> streams;
+  Gaps gaps;
+  JoinCounts joins;
+  // Communication in steps, and of that, whose wait is known.
+  std::uint64_t communications = 0;
+  std::uint64_t matched = 0;
+  struct Step {
+    StepKey key;
+    std::int64_t start_ns = 0; // rank's clock
+    StepParts parts;
+  };
+  std::vector<Step> steps; // if asked for
+};
+
+struct Timeline {
+  std::vector<RankTimeline> ranks;
+  std::vector<std::string> texts;
+  Clocks clocks;
+  Ledger ledger;
+  JoinCounts joins;
+  Gaps gaps;
+  Stragglers stragglers;
+  std::vector<Slowdown> slowdowns;
+  NcclChoices choices;
+};
+
+struct TimelineOptions {
+  unsigned threads = 2;
+  bool keep_steps = false; // memory then grows with steps x ranks
+};
+
+// Reads each rank twice; holds as many ranks' events at a time as there are threads, and of the
+// others only sums. Errors are those of the source.
+base::Result<Timeline> analyse(const TraceSource& source, const TimelineOptions& options = {});
+
+} // namespace ncclprobe::analysis::timeline

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/timeline/slowdown.h"
+#include "analysis/timeline/trace_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::timeline;
+
+namespace {
+
+std::vector<Slowdown> slowdowns_in(const RankBuilder& rank) {
+  OperationIndex operations(rank.trace.operations);
+  return slowdowns(durations_of(activities(rank.trace, operations), operations));
+}
+
+} // namespace
+
+TEST_CASE("The same kernel is compared with and without company") {
+  RankBuilder rank;
+  std::int64_t at = 0;
+  for (int i = 0; i < 20; ++i) {
+    rank.compute({at, at + 100}); // alone
+    at += 200;
+    rank.compute({at, at + 150}); // half of it or more beside communication
+    rank.communicate({at + 75, at + 175});
+    at += 200;
+    rank.compute({at, at + 400}); // in between: a little company
+    rank.communicate({at + 390, at + 490});
+    at += 500;
+    rank.communicate({at, at + 80}); // alone
+    at += 200;
+  }
+  auto all = slowdowns_in(rank);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].kind.name == k_gemm);
+  CHECK_FALSE(all[0].kind.communication);
+  CHECK(all[0].overlapped == 20);
+  CHECK(all[0].alone == 20);
+  REQUIRE(all[0].ratio);
+  CHECK(*all[0].ratio == Approx(1.5));
+  CHECK(all[0].interval->low < 1.5);
+  CHECK(all[0].interval->high > 1.5);
+  CHECK(all[0].sum_ns == 20 * 650);
+  CHECK(all[1].kind.communication);
+  CHECK(all[1].overlapped == 20);
+  CHECK(all[1].alone == 20);
+  CHECK(*all[1].ratio == Approx(100. / 80));
+}
+
+TEST_CASE("Too few kernels of a class have no ratio") {
+  RankBuilder rank;
+  std::int64_t at = 0;
+  for (int i = 0; i < 12; ++i, at += 200) {
+    rank.compute({at, at + 100});
+    if (i < 9)
+      rank.communicate({at, at + 100});
+  }
+  auto all = slowdowns_in(rank);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].overlapped == 9);
+  CHECK(all[0].alone == 3);
+  CHECK_FALSE(all[0].ratio);
+  CHECK_FALSE(all[0].interval);
+}
+
+TEST_CASE("Kernels of different operations, and outside of the steps, are not compared") {
+  RankBuilder rank;
+  std::int64_t at = 0;
+  for (std::uint32_t i = 0; i < 12; ++i, at += 1000) {
+    auto small = rank.operation({0, 0, i}, 0, trace::OperationKind::compute);
+    auto large = rank.operation({0, 0, i}, 1, trace::OperationKind::compute);
+    rank.compute({at, at + 10}, small);
+    rank.compute({at + 100, at + 900}, large);
+    rank.communicate({at + 100, at + 900}, large);
+    rank.compute({at + 950, at + 960}); // of no step
+  }
+  for (const Slowdown& slowdown : slowdowns_in(rank)) {
+    CHECK(slowdown.alone == 0);
+    CHECK(slowdown.kind.operation_index == 1);
+    CHECK_FALSE(slowdown.ratio);
+  }
+}
+
+TEST_CASE("A wait is no part of a collective's duration") {
+  RankBuilder rank;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    rank.communicate({1000 * i, 1000 * i + 500});
+    if (i % 2 == 0)
+      rank.compute({1000 * i + 400, 1000 * i + 500});
+  }
+  OperationIndex operations(rank.trace.operations);
+  Activities all = activities(rank.trace, operations);
+  for (Activity& activity : all.all)
+    if (activity.kind == Class::communication)
+      activity.ready_ns = activity.start_ns + 400;
+  auto found = slowdowns(durations_of(all, operations));
+  REQUIRE(found.size() == 2);
+  const Slowdown& communication = found[found[0].kind.communication ? 0 : 1];
+  CHECK(communication.sum_ns == 20 * 100);
+  CHECK(*communication.ratio == Approx(1));
+  CHECK(communication.alone == 10);
+}

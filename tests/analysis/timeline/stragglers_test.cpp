@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/timeline/stragglers.h"
+
+#include <catch2/catch.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::timeline;
+
+namespace {
+
+// Collectives number 0, 1, ... of as many steps; starts by collective and rank.
+struct Case {
+  std::vector<std::vector<std::int64_t>> starts;
+  bool steps = true;
+  bool needs_all = true;
+  std::int64_t first_end_ns = 0; // added to the end of rank 0
+
+  Stragglers find(const Clocks& clocks = {}) const {
+    CollectiveTable table;
+    std::vector<int> ranks;
+    for (int rank = 0; rank < static_cast<int>(starts[0].size()); ++rank) {
+      ranks.push_back(rank);
+      for (std::size_t i = 0; i < starts.size(); ++i) {
+        CollectivePart part;
+        part.key = {1, i};
+        if (steps)
+          part.step = {0, 0, static_cast<std::uint32_t>(i)};
+        part.expected_ranks = static_cast<std::uint32_t>(starts[0].size());
+        part.needs_all = needs_all;
+        std::int64_t start = starts[i][static_cast<std::size_t>(rank)];
+        std::int64_t end = static_cast<std::int64_t>(i + 1) * 100'000;
+        table.add(part, start, rank == 0 ? end + first_end_ns : end, rank);
+      }
+    }
+    StartSample sample(starts.size(), ranks.size());
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        sample.note(i, rank, starts[i][rank]);
+    return find_stragglers(table, sample, ranks, clocks);
+  }
+};
+
+// Rank 2 comes 60, 70 or 80 ns after the others, who come at 0, 10 and 20 ns.
+Case late_rank(std::size_t collectives) {
+  Case made;
+  for (std::size_t i = 0; i < collectives; ++i) {
+    auto base = static_cast<std::int64_t>(i) * 100'000;
+    made.starts.push_back(
+        {base, base + 10, base + 80 + static_cast<std::int64_t>(i % 3) * 10, base + 20});
+  }
+  return made;
+}
+
+} // namespace
+
+TEST_CASE("The rank that comes late is found, with what it costs") {
+  Stragglers found = late_rank(30).find();
+  CHECK(found.steps == 30);
+  CHECK(found.per_step);
+  CHECK(found.sampled == 30);
+  CHECK(found.skew.collectives == 30);
+  CHECK(found.skew.complete == 30);
+  CHECK(found.skew.single == 0);
+  CHECK(found.skew.median->value_ns == 90);
+  CHECK(found.skew.largest->value_ns == 100);
+  const Straggler& late = found.ranks[2];
+  // Starts 0, 10, 20 and 80 to 100: their median is 15.
+  CHECK(late.lateness->value_ns == 75);
+  CHECK(late.lateness_interval->low == 65);
+  CHECK(late.lateness_interval->high == 85);
+  CHECK(late.score == Approx(75 / (1.4826 * 10)));
+  CHECK(late.times_last == 30);
+  CHECK(late.delay.value_ns == 70); // 60, 70, 80 after the second last
+  REQUIRE(late.delay_interval);
+  CHECK(late.delay_interval->low > 65);
+  CHECK(late.delay_interval->low < 70);
+  CHECK(late.delay_interval->high > 70);
+  CHECK(late.delay_interval->high < 75);
+  for (std::size_t rank : {0u, 1u, 3u}) {
+    CHECK(found.ranks[rank].times_last == 0);
+    CHECK(found.ranks[rank].delay.value_ns == 0);
+    CHECK_FALSE(found.ranks[rank].delay_interval);
+    CHECK_FALSE(found.ranks[rank].score); // does not scatter
+  }
+  CHECK(found.ranks[0].lateness->value_ns == -15);
+}
+
+TEST_CASE("Delays are per step, of however many collectives") {
+  Case made = late_rank(30);
+  for (auto& starts : made.starts)
+    starts[2] = starts[0] + 50;
+  CHECK(made.find().ranks[2].delay.value_ns == 30);
+  made.steps = false;
+  Stragglers found = made.find();
+  CHECK_FALSE(found.per_step);
+  CHECK(found.steps == 30);
+  CHECK(found.ranks[2].delay.value_ns == 30);
+}
+
+TEST_CASE("Below twice the clocks' error nobody is late") {
+  Clocks clocks;
+  ClockModel other;
+  other.error_ns = 36;
+  clocks.ranks[0] = {0, ClockModel{}, {}};
+  clocks.ranks[1] = {0, ClockModel{}, {}};
+  clocks.ranks[2] = {1, other, {}};
+  clocks.ranks[3] = {0, ClockModel{}, {}};
+  Stragglers found = late_rank(30).find(clocks);
+  // 60 and 70 ns after the second last are below 2 x 36, 80 is not.
+  CHECK(found.ranks[2].times_last == 10);
+  CHECK(found.ranks[2].delay.value_ns == Approx(80. * 10 / 30));
+  CHECK(found.ranks[2].delay.error_ns == Approx(36. * 10 / 30));
+  CHECK(found.ranks[2].lateness->is_shown());
+  CHECK(format_us(*found.skew.median) == "0.09 +- 0.04 us");
+
+  clocks.ranks[2].host->error_ns = 500;
+  found = late_rank(30).find(clocks);
+  CHECK(found.ranks[2].times_last == 0);
+  CHECK_FALSE(found.ranks[2].lateness->is_shown());
+  CHECK_FALSE(found.ranks[2].score);
+  CHECK(found.ranks[0].lateness->error_ns == 500); // it is compared with rank 2
+}
+
+TEST_CASE("A collective that ends before all have begun shows an error of the clocks") {
+  Case made = late_rank(10);
+  PhysicsCheck good = made.find().physics;
+  CHECK(good.checked == 10);
+  CHECK(good.violations == 0);
+  CHECK(good.worst_margin_ns == 100'000 - 100);
+
+  made.first_end_ns = -100'000 + 95; // ends 95 ns after its start: rank 2 begins at 80, 90, 100
+  PhysicsCheck bad = made.find().physics;
+  CHECK(bad.violations == 3);
+  CHECK(bad.beyond_bound == 3);
+  CHECK(bad.worst_margin_ns == -5);
+
+  Clocks clocks;
+  ClockModel other;
+  other.error_ns = 10;
+  clocks.ranks[0] = {0, ClockModel{}, {}};
+  clocks.ranks[2] = {1, other, {}};
+  CHECK(made.find(clocks).physics.violations == 3);
+  CHECK(made.find(clocks).physics.beyond_bound == 0);
+
+  made.needs_all = false; // a broadcast's root may leave early
+  CHECK(made.find().physics.checked == 0);
+  CHECK_FALSE(made.find().physics.worst_margin_ns);
+}
+
+TEST_CASE("One rank is neither early nor late") {
+  Case made;
+  made.starts = {{0}, {100}};
+  Stragglers found = made.find();
+  CHECK(found.skew.collectives == 0);
+  CHECK(found.skew.single == 2);
+  CHECK_FALSE(found.skew.median);
+  CHECK_FALSE(found.ranks[0].lateness);
+  CHECK(found.ranks[0].delay.value_ns == 0);
+  CHECK(found.physics.checked == 0);
+}
+
+TEST_CASE("Of many collectives evenly chosen ones are kept, in memory that ranks share") {
+  StartSample sample(1'000'000, 64, 1 << 16);
+  CHECK(sample.size() <= (1 << 16) / 64);
+  CHECK(sample.size() > 900);
+  CHECK(sample.collective(1) == 977);
+  sample.note(977, 5, 33);
+  sample.note(978, 5, 44);
+  CHECK(sample.start(1, 5) == 33);
+  CHECK_FALSE(sample.start(1, 6));
+  CHECK(StartSample(0, 8).size() == 0);
+}

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/timeline.h"
+
+#include <string>
+#include <vector>
+
+// Traces made by hand: times in ns, small and round.
+namespace ncclprobe::analysis::timeline {
+
+struct Times {
+  std::int64_t start, end;
+};
+
+// One rank's trace, row by row.
+class RankBuilder {
+public:
+  // The host enqueues an operation of the schedule; returns its number.
+  std::uint32_t operation(StepKey step, int index = 0,
+                          trace::OperationKind kind = trace::OperationKind::collective,
+                          std::int64_t at_ns = 0);
+  void compute(Times times, std::uint32_t operation = 0, int stream = 0, std::uint32_t name = 1);
+  void communicate(Times times, std::uint32_t operation = 0, int stream = 1,
+                   std::uint32_t name = 2);
+  void helper(Times times, int stream = 0);
+  void copy(Times times, std::uint32_t operation = 0, int stream = 2);
+  void kernel(Times times, std::uint32_t operation, int stream, std::uint32_t name,
+              std::uint8_t flags);
+  // One of NCCL's collectives, with one channel at these times of the GPU's clock.
+  void nccl(std::uint64_t sequence, Times gpu_times, std::uint32_t operation = 0,
+            std::uint32_t function = 3);
+
+  RankTrace trace;
+};
+
+// Texts 1 to 5 of all traces here.
+inline constexpr std::uint32_t k_gemm = 1, k_all_reduce_kernel = 2, k_all_reduce = 3,
+                               k_broadcast = 4, k_ring = 5;
+std::vector<std::string> texts();
+
+// The ranks 0, 1, ... on one host.
+TraceSource source_of(const std::vector<RankBuilder>& ranks);
+
+inline Activities activities(const RankTrace& trace, const OperationIndex& operations) {
+  return activities_of(trace, operations, nccl_times(trace, std::nullopt));
+}
+
+} // namespace ncclprobe::analysis::timeline
