@@ -8,12 +8,13 @@
 
 namespace ncclprobe::nvidia {
 
-// CUPTI, the profiling interface. For now only its version is asked for.
+// CUPTI, the profiling interface: which one there is. What it records: activity_library.h.
 class CuptiLibrary {
 public:
   explicit CuptiLibrary(const backend::Options& options); // throws Errc::unsupported
   const std::string& path() const { return library_.path(); }
   std::string version() const { return version_; } // CUPTI counts by itself: "130001"
+  const SharedLibrary& library() const { return library_; }
 
 private:
   SharedLibrary library_;

@@ -15,7 +15,7 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) 
   count_gpus(); // says why there are none, before NCCL is looked for
   auto nccl = std::make_shared<const NcclLibrary>(options);
   nvml.wait(); // nothing goes on in the background of somebody else's measurement
-  return std::make_unique<NcclBackend>(std::move(nccl), std::move(nvml), options.host_of_rank);
+  return std::make_unique<NcclBackend>(std::move(nccl), std::move(nvml), options);
 }
 
 void examine_health(model::Survey& survey, const backend::Options& options) {

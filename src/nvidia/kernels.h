@@ -37,6 +37,18 @@ cudaError_t enqueue_compare(const std::byte* data, model::DataType type,
 // in steps, on some GPUs of a microsecond.
 cudaError_t enqueue_spin(std::uint64_t duration_ns, cudaStream_t stream);
 
+// How host and GPU talk about the time, in pinned memory of the host.
+struct ClockBoard {
+  alignas(64) std::uint32_t asked;    // by the host: number of the question
+  alignas(64) std::uint32_t answered; // by the GPU: the last one, behind what follows
+  std::uint64_t gpu_ns;               // its global timer when it saw the question
+  std::uint64_t step_ns;              // the least that the timer advances by
+};
+inline constexpr int k_clock_patience_ms = 200;
+
+// One thread that answers questions 1 .. `questions`, or gives up after k_clock_patience_ms.
+cudaError_t enqueue_answer_clock(ClockBoard* board, std::uint32_t questions, cudaStream_t stream);
+
 // *largest = max(*largest, *other).
 cudaError_t enqueue_take_larger(double* largest, const double* other, cudaStream_t stream);
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "nvidia/cupti_tracer.h"
 #include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
 #include "nvidia/stream.h"
@@ -78,11 +79,19 @@ std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* con
 } // namespace
 
 NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
-                         std::vector<int> host_of_rank)
-    : nccl_(std::move(nccl)), nvml_(std::move(nvml)), host_of_rank_(std::move(host_of_rank)) {}
+                         backend::Options options)
+    : nccl_(std::move(nccl)), nvml_(std::move(nvml)), options_(std::move(options)) {}
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
-  return std::make_unique<GpuDevice>(std::make_shared<Gpu>(index, current_), nccl_, nvml_);
+  auto gpu = std::make_shared<Gpu>(index, current_);
+  if (clocks_)
+    clocks_->add(gpu);
+  return std::make_unique<GpuDevice>(std::move(gpu), nccl_, nvml_);
+}
+
+std::unique_ptr<backend::Tracer> NcclBackend::start_trace(const backend::TraceRequest& request) {
+  clocks_ = std::make_shared<GpuClocks>();
+  return start_tracer(options_, request, clocks_);
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
@@ -144,7 +153,7 @@ NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
 }
 
 bool NcclBackend::on_one_host(const std::vector<int>& ranks) const {
-  auto host_of = [&](int rank) { return host_of_rank_.at(static_cast<std::size_t>(rank)); };
+  auto host_of = [&](int rank) { return options_.host_of_rank.at(static_cast<std::size_t>(rank)); };
   return std::all_of(ranks.begin(), ranks.end(),
                      [&](int rank) { return host_of(rank) == host_of(ranks.front()); });
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "nvidia/clock_readings.h"
 #include "nvidia/communicator.h"
 #include "nvidia/device.h"
 #include "nvidia/gpu.h"
@@ -15,9 +16,7 @@ namespace ncclprobe::nvidia {
 // NCCL on CUDA streams. One thread drives it and all its GPUs.
 class NcclBackend final : public backend::Backend {
 public:
-  // `host_of_rank`: host number by global rank.
-  NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
-              std::vector<int> host_of_rank);
+  NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml, backend::Options options);
 
   std::string_view name() const override { return "nvidia"; }
   bool moves_data() const override { return true; }
@@ -39,6 +38,7 @@ public:
              std::span<backend::Stream* const> streams) override;
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
   std::int64_t now_ns() override;
+  std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
 
 private:
   struct Made {
@@ -52,8 +52,9 @@ private:
 
   std::shared_ptr<const NcclLibrary> nccl_;
   NvmlFuture nvml_;
-  std::vector<int> host_of_rank_;
+  backend::Options options_;
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
+  std::shared_ptr<GpuClocks> clocks_; // while it is traced
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
 };
 

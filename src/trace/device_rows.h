@@ -10,6 +10,9 @@
 // What the device did, and how it was asked to.
 namespace ncclprobe::trace {
 
+// Instead of StreamRow::id where there is no stream, as in a synchronization with a whole device.
+inline constexpr std::uint16_t k_no_stream = UINT16_MAX;
+
 // Bits of KernelRow::flags.
 inline constexpr std::uint8_t k_communication = 0x1; // belongs to the communication library
 inline constexpr std::uint8_t k_helper = 0x2;        // ncclprobe's own: spins that hold a stream,
@@ -154,7 +157,7 @@ constexpr auto columns(SynchronizationRow) {
       base::column("event", &R::event, "event that is waited for; 0: none"),
       base::column("event_instance", &R::event_instance,
                    "which record of it, /device_event/instance; 0: unknown"),
-      base::column("stream", &R::stream, "stream, /stream/id"),
+      base::column("stream", &R::stream, "stream, /stream/id; 65535: none, or unknown"),
       base::column("correlation", &R::correlation, "the call, /api/correlation"));
 }
 

@@ -12,12 +12,12 @@ namespace ncclprobe::trace {
 
 enum class LossKind : std::uint8_t {
   dropped_by_library, // CUPTI had no buffer
-  no_times,           // delivered without or with reversed times
+  no_times,           // kernels delivered without or with reversed times
   own_queue,          // our own buffers were full
   file,               // could not be written
-  plugin,             // the NCCL plugin had no room
+  plugin,             // events of NCCL: no room, or times that cannot be theirs
   launches_seen,      // no loss: what the host launched, to be compared with what was delivered
-  kernels_delivered,  // no loss: what came
+  kernels_delivered,  // no loss: what came, with times
   unknown_record,     // of a kind or size that we do not know
 };
 // /loss: the ledger; one row for each kind that is not zero, and the two counts always

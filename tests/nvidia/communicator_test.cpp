@@ -83,7 +83,7 @@ TEST_CASE(
     table.gather = nullptr;
     table.scatter = nullptr;
     return std::make_unique<nvidia::NcclBackend>(std::make_shared<const nvidia::NcclLibrary>(table),
-                                                 nvidia::start_nvml(options), options.host_of_rank);
+                                                 nvidia::start_nvml(options), options);
   };
   World world(old_nccl, gpus_to_use());
 

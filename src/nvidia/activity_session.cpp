@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/activity_session.h"
+
+#include "base/clock.h"
+
+#include <array>
+#include <atomic>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+constexpr std::size_t k_buffers = 32;
+constexpr std::size_t k_buffer_bytes = std::size_t{2} << 20;
+// In the GPU's memory: each holds the times of some 250,000 kernels and copies.
+constexpr std::size_t k_device_buffer_bytes = std::size_t{8} << 20;
+constexpr std::size_t k_device_buffers = 16;
+constexpr std::uint32_t k_flush_period_ms = 500;
+
+// CUPTI's callbacks carry nothing of ours. Never freed: it may call until the process ends.
+std::atomic<ActivityBuffers*> buffers_of_process{nullptr};
+
+void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  ActivityBuffers* buffers = buffers_of_process;
+  *most_records = 0; // as many as fit
+  *buffer = buffers->take();
+  *bytes = *buffer == nullptr ? 0 : buffers->bytes_each();
+}
+
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                        std::size_t valid_bytes) {
+  buffers_of_process.load()->give(buffer, valid_bytes);
+}
+
+std::uint64_t CUPTIAPI timestamp() {
+  return static_cast<std::uint64_t>(base::monotonic_ns());
+}
+
+void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+} // namespace
+
+ActivitySession::ActivitySession(ActivityLibrary library, model::TraceLevel level)
+    : library_(std::move(library)) {
+  subscribe();
+  try {
+    configure(level);
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+ActivitySession::~ActivitySession() {
+  flush(Flush::forced);
+  stop();
+  // What nobody has read is of no use to the next one.
+  for (auto full = buffers_->next({}); full.data != nullptr; full = buffers_->next({}))
+    buffers_->put_back(full);
+}
+
+void ActivitySession::stop() {
+  for (CUpti_ActivityKind kind : enabled_)
+    (void)library_.disable(kind);
+  for (const TracedCall& call : runtime_calls())
+    (void)library_.enable_runtime_call(call.id, 0);
+  for (const TracedCall& call : driver_calls())
+    (void)library_.enable_driver_call(call.id, 0);
+  (void)library_.unsubscribe(subscriber_);
+}
+
+void ActivitySession::check(CUptiResult result, const char* what) const {
+  if (result == CUPTI_SUCCESS)
+    return;
+  const char* words = nullptr;
+  (void)library_.result_string(result, &words);
+  base::raise(base::Errc::unsupported, "CUPTI cannot {}: {} ({})", what,
+              words == nullptr ? "" : words, static_cast<int>(result));
+}
+
+void ActivitySession::subscribe() {
+  std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  parameters.subscriberName = "ncclprobe";
+  parameters.oldSubscriberName = other.data();
+  parameters.oldSubscriberSize = other.size();
+  CUptiResult result = library_.subscribe(&subscriber_, ignore, nullptr, &parameters);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    other.back() = '\0';
+    base::raise(base::Errc::unsupported,
+                "CUPTI serves one tool in a process, and another has it: {}",
+                other.front() == '\0' ? "one that it does not name" : other.data());
+  }
+  check(result, "be used");
+}
+
+void ActivitySession::configure(model::TraceLevel level) {
+  const ActivityLibrary& cupti = library_;
+  check(cupti.register_timestamp_callback(timestamp), "take our clock");
+  auto set = [&](CUpti_ActivityAttribute attribute, auto value, const char* what) {
+    std::size_t bytes = sizeof value;
+    check(cupti.set_attribute(attribute, &bytes, &value), what);
+  };
+  set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, k_device_buffer_bytes, "set its buffers' size");
+  set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, k_device_buffers, "limit its buffers");
+  set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, std::uint8_t{1}, "take zeroed buffers");
+  if (buffers_of_process == nullptr)
+    buffers_of_process = new ActivityBuffers(k_buffers, k_buffer_bytes);
+  buffers_ = buffers_of_process;
+  check(cupti.register_callbacks(requested, completed), "use our buffers");
+
+  auto enable = [&](CUpti_ActivityKind kind) {
+    check(cupti.enable(kind), "record");
+    enabled_.push_back(kind);
+  };
+  enable(CUPTI_ACTIVITY_KIND_STREAM);
+  enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+  // Never KIND_KERNEL: it lets no two kernels run at once.
+  enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  enable(CUPTI_ACTIVITY_KIND_MEMCPY);
+  enable(CUPTI_ACTIVITY_KIND_MEMCPY2); // between peers
+  enable(CUPTI_ACTIVITY_KIND_MEMSET);
+  enable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+  enable(CUPTI_ACTIVITY_KIND_ENVIRONMENT);
+  bool all_calls = level != model::TraceLevel::kernels;
+  if (all_calls) {
+    enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+    check(cupti.enable_all_sync_records(0), "leave out queries of what is not done");
+    enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+    check(cupti.enable_event_timestamps(1), "tell the times of events");
+  }
+  // A call that this CUPTI does not know cannot be made either.
+  for (const TracedCall& call : runtime_calls())
+    if (all_calls || call.purpose != CallPurpose::order)
+      (void)cupti.enable_runtime_call(call.id, 1);
+  for (const TracedCall& call : driver_calls())
+    if (all_calls || call.purpose != CallPurpose::order)
+      (void)cupti.enable_driver_call(call.id, 1);
+  check(cupti.flush_period(k_flush_period_ms), "flush now and then");
+}
+
+void ActivitySession::flush(Flush flush) const {
+  (void)library_.flush_all(flush == Flush::forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
+std::uint64_t ActivitySession::dropped() const {
+  std::size_t dropped = 0;
+  if (library_.dropped_records(nullptr, 0, &dropped) != CUPTI_SUCCESS)
+    return 0;
+  return dropped;
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ncclprobe::nvidia {
+
+// What is known of the latest calls that launched or copied, by CUPTI's correlation number. These
+// are counted up over all threads, so a place for each of the latest million is enough to join
+// records that arrive in any order, in memory that does not grow.
+class CallTable {
+public:
+  struct Call {
+    std::uint32_t correlation = 0; // 0: nobody's place
+    std::uint32_t operation = 0;   // of the schedule; 0: none
+    std::uint32_t kernels = 0;     // records of kernels that came of it
+    bool has_record = false;       // of the call itself, behind which no operation is told any more
+    bool has_copy = false;
+  };
+
+  // `places` is a power of two.
+  explicit CallTable(std::size_t places = std::size_t{1} << 20) : calls_(places) {}
+
+  // Null if it is not known, or has been forgotten.
+  const Call* find(std::uint32_t correlation) const {
+    const Call& call = calls_[correlation & (calls_.size() - 1)];
+    return call.correlation == correlation && correlation != 0 ? &call : nullptr;
+  }
+  // Its place, empty if it is new; null if a younger call has it.
+  Call* at(std::uint32_t correlation) {
+    Call& call = calls_[correlation & (calls_.size() - 1)];
+    if (call.correlation == correlation)
+      return &call;
+    if (call.correlation != 0 && static_cast<std::int32_t>(correlation - call.correlation) < 0)
+      return nullptr;
+    call = {};
+    call.correlation = correlation;
+    return &call;
+  }
+
+private:
+  std::vector<Call> calls_;
+};
+
+} // namespace ncclprobe::nvidia

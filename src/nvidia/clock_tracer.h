@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/tracer.h"
+#include "nvidia/clock_readings.h"
+
+#include <memory>
+#include <string>
+
+namespace ncclprobe::nvidia {
+
+// What is left of a trace where CUPTI cannot be had: the readings of the GPUs' clocks, by which
+// NCCL's own events find their place on the host's.
+class ClockTracer : public backend::Tracer {
+public:
+  // `missing`: what is not traced, and why.
+  ClockTracer(backend::TraceRequest request, std::shared_ptr<GpuClocks> clocks, std::string missing)
+      : request_(std::move(request)), clocks_(std::move(clocks)), missing_(std::move(missing)) {}
+
+  void begin_operation(std::uint32_t) override {}
+  void end_operation() override {}
+  void flush() override;
+  void finish() override;
+  std::string missing() const override { return missing_; }
+
+protected:
+  const backend::TraceRequest& request() const { return request_; }
+
+private:
+  void read_clocks();
+
+  backend::TraceRequest request_;
+  std::shared_ptr<GpuClocks> clocks_;
+  std::string missing_;
+  std::int64_t last_reading_ns_ = 0;
+};
+
+} // namespace ncclprobe::nvidia

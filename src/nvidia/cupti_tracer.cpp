@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/cupti_tracer.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "nvidia/activity_session.h"
+#include "nvidia/clock_tracer.h"
+#include "nvidia/record_decoder.h"
+
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+namespace ncclprobe::nvidia {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds k_longest_end = 3s;
+
+// Reads what CUPTI filled in, on a thread of its own.
+class Reader {
+public:
+  Reader(const ActivitySession& session, const backend::TraceRequest& request)
+      : session_(session), decoder_(request.level, *request.spool, request.rank_of_device,
+                                    session.library().next_record),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  RecordDecoder::Counts counts() {
+    std::lock_guard lock(mutex_);
+    return decoder_.counts();
+  }
+  // Nothing more comes. The thread ends, what is left is decoded here.
+  void stop() {
+    thread_.request_stop();
+    thread_.join();
+    while (read_one(0ms)) {
+    }
+    decoder_.write_waiting();
+  }
+
+private:
+  void run(const std::stop_token& stop) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (!stop.stop_requested())
+      read_one(50ms);
+  }
+  bool read_one(std::chrono::milliseconds wait) {
+    ActivityBuffers::Full full = session_.buffers().next(wait);
+    if (full.data == nullptr)
+      return false;
+    {
+      std::lock_guard lock(mutex_);
+      decoder_.decode(full.data, full.valid_bytes);
+    }
+    session_.buffers().put_back(full);
+    return true;
+  }
+
+  const ActivitySession& session_;
+  std::mutex mutex_;
+  RecordDecoder decoder_;
+  std::jthread thread_;
+};
+
+class CuptiTracer final : public ClockTracer {
+public:
+  CuptiTracer(const backend::Options& options, const backend::TraceRequest& asked,
+              std::shared_ptr<GpuClocks> clocks)
+      : ClockTracer(asked, std::move(clocks), ""), session_(ActivityLibrary(options), asked.level),
+        reader_(session_, asked) {
+    if (std::string difference = session_.library().difference(); !difference.empty())
+      spdlog::info("{}", difference);
+  }
+
+  void begin_operation(std::uint32_t id) override { session_.push_operation(id); }
+  void end_operation() override { session_.pop_operation(); }
+
+  void flush() override {
+    ClockTracer::flush();
+    session_.flush(ActivitySession::Flush::complete);
+    dropped_ += session_.dropped();
+  }
+
+  void finish() override {
+    ClockTracer::finish();
+    wait_for_kernels();
+    session_.flush(ActivitySession::Flush::forced); // no kernel runs
+    reader_.stop();
+    dropped_ += session_.dropped();
+    write_ledger();
+  }
+
+private:
+  // Records of kernels that have ended become complete a little later, and only then a flush that
+  // is not forced brings them.
+  void wait_for_kernels() {
+    auto deadline = base::Deadline::after(k_longest_end);
+    do {
+      session_.flush(ActivitySession::Flush::complete);
+      std::this_thread::sleep_for(5ms);
+      RecordDecoder::Counts counts = reader_.counts();
+      if (counts.launches > 0 && counts.kernels + counts.no_times >= counts.launches)
+        return;
+    } while (!deadline.expired() && session_.buffers().in_use() > 0);
+  }
+
+  void write_ledger() {
+    RecordDecoder::Counts counts = reader_.counts();
+    auto now_ns = static_cast<std::uint64_t>(base::monotonic_ns());
+    int rank = request().rank_of_device.empty() ? -1 : request().rank_of_device.begin()->second;
+    auto write = [&](trace::LossKind kind, std::uint64_t count, bool always = false) {
+      if (count > 0 || always)
+        request().spool->append(rank, trace::LossRow{count, now_ns, kind});
+    };
+    using enum trace::LossKind;
+    write(dropped_by_library, dropped_);
+    write(no_times, counts.no_times);
+    write(unknown_record, counts.unknown);
+    write(launches_seen, counts.launches, true);
+    write(kernels_delivered, counts.kernels, true);
+    if (std::uint64_t refused = session_.buffers().refused())
+      spdlog::warn("CUPTI filled its buffers faster than they were read: {} times there was none",
+                   refused); // what it dropped for that is among the dropped
+    spdlog::debug("launches told by the runtime: {}, by the driver: {}", counts.runtime_calls,
+                  counts.driver_calls);
+  }
+
+  ActivitySession session_;
+  Reader reader_; // dies first
+  std::uint64_t dropped_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<backend::Tracer> start_tracer(const backend::Options& options,
+                                              const backend::TraceRequest& request,
+                                              std::shared_ptr<GpuClocks> clocks) {
+  try {
+    return std::make_unique<CuptiTracer>(options, request, clocks);
+  } catch (const base::Exception& error) {
+    std::string missing = fmt::format("no kernels, copies and calls of CUDA: {}", error.what());
+    spdlog::warn("the trace has {}", missing);
+    return std::make_unique<ClockTracer>(request, std::move(clocks), std::move(missing));
+  }
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,446 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/record_decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
+
+namespace ncclprobe::nvidia {
+
+using trace::CopyKind;
+using trace::SynchronizationKind;
+
+namespace {
+
+// Kernels of kernels.cu that belong to the measuring, not to what is measured.
+constexpr std::array<std::string_view, 5> k_own_kernels{"fill", "compare", "spin", "take_larger",
+                                                        "answer_clock"};
+constexpr std::uint16_t k_most_streams = UINT16_MAX - 1;
+
+bool is_own(std::string_view name) {
+  constexpr std::string_view k_space = "ncclprobe::nvidia::";
+  constexpr std::string_view k_nameless = "(anonymous namespace)";
+  if (!name.starts_with(k_space))
+    return false;
+  name.remove_prefix(k_space.size());
+  if (name.starts_with(k_nameless))
+    name.remove_prefix(k_nameless.size());
+  name = name.substr(0, name.find('('));
+  if (std::size_t colons = name.rfind("::"); colons != std::string_view::npos)
+    name.remove_prefix(colons + 2);
+  return std::find(k_own_kernels.begin(), k_own_kernels.end(), name) != k_own_kernels.end();
+}
+
+CopyKind copy_kind(std::uint8_t told) {
+  switch (told) {
+  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+    return CopyKind::host_to_device;
+  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+    return CopyKind::device_to_host;
+  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+    return CopyKind::device_to_device;
+  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+    return CopyKind::host_to_host;
+  case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+    return CopyKind::peer;
+  default:
+    return CopyKind::unknown;
+  }
+}
+
+SynchronizationKind synchronization_kind(CUpti_ActivitySynchronizationType told) {
+  switch (told) {
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE:
+    return SynchronizationKind::event;
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT:
+    return SynchronizationKind::stream_wait_event;
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE:
+    return SynchronizationKind::stream;
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE:
+    return SynchronizationKind::context;
+  default:
+    return SynchronizationKind::other;
+  }
+}
+
+std::string_view overhead_name(CUpti_ActivityOverheadKind told) {
+  switch (told) {
+  case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+    return "driver_compiler";
+  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+    return "buffer_flush";
+  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+    return "instrumentation";
+  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+    return "resource";
+  case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+    return "module_loading";
+  case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+    return "lazy_function_loading";
+  case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+    return "command_buffer_full";
+  case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+    return "activity_buffer_request";
+  case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+    return "unified_memory_start";
+  default:
+    return "unknown";
+  }
+}
+
+std::uint32_t product(std::int32_t x, std::int32_t y, std::int32_t z) {
+  return static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y) *
+         static_cast<std::uint32_t>(z);
+}
+
+} // namespace
+
+KernelName kernel_name(const char* told) {
+  KernelName name;
+  name.text = told == nullptr ? "" : told;
+  if (name.text.starts_with("_Z")) {
+    int status = 0;
+    std::unique_ptr<char, decltype(&std::free)> readable(
+        abi::__cxa_demangle(told, nullptr, nullptr, &status), &std::free);
+    if (status == 0 && readable)
+      name.text = readable.get();
+  }
+  if (name.text.starts_with("void ")) // of templates
+    name.text.erase(0, 5);
+  // ncclDevKernel_AllReduce_Sum_f32_RING_LL, ncclSymkDevKernel_..., before 2.19 ncclKernel_...
+  std::string_view function = std::string_view(name.text).substr(0, name.text.find_first_of("(<"));
+  name.communication = function.starts_with("nccl") &&
+                       function.find("::") == std::string_view::npos &&
+                       function.find("Kernel") != std::string_view::npos;
+  name.own = is_own(name.text);
+  return name;
+}
+
+RecordDecoder::RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
+                             std::map<int, int> rank_of_device, NextRecord next)
+    : level_(level), spool_(spool), rank_of_device_(std::move(rank_of_device)),
+      first_rank_(rank_of_device_.empty() ? -1 : rank_of_device_.begin()->second), next_(next) {}
+
+int RecordDecoder::rank_of(std::uint32_t device) const {
+  auto found = rank_of_device_.find(static_cast<int>(device));
+  return found == rank_of_device_.end() ? first_rank_ : found->second;
+}
+
+void RecordDecoder::decode(std::uint8_t* buffer, std::size_t valid_bytes) {
+  CUpti_Activity* next = nullptr;
+  CUptiResult result = CUPTI_SUCCESS;
+  while (valid_bytes > 0 && (result = next_(buffer, valid_bytes, &next)) == CUPTI_SUCCESS)
+    record(*next);
+  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED)
+    ++counts_.unknown; // what lies behind it in this buffer cannot be read
+  look_again(waiting_kernels_, k_most_waiting);
+  look_again(waiting_copies_, k_most_waiting);
+  write_rows();
+}
+
+void RecordDecoder::write_waiting() {
+  look_again(waiting_kernels_, 0);
+  look_again(waiting_copies_, 0);
+  write_rows();
+}
+
+void RecordDecoder::write_rows() {
+  for (auto& [rank, rows] : rows_)
+    std::apply(
+        [&, rank = rank](auto&... table) {
+          (spool_.append<typename std::decay_t<decltype(table)>::value_type>(rank, table), ...);
+          (table.clear(), ...);
+        },
+        rows);
+}
+
+RecordDecoder::Counts RecordDecoder::counts() const {
+  Counts counts = counts_;
+  for (const auto& [id, graph] : graphs_)
+    counts.launches += graph.launches * graph.most_kernels;
+  counts.launches += graph_launches_ - std::min(graph_launches_, graph_launches_done_);
+  return counts;
+}
+
+void RecordDecoder::record(const CUpti_Activity& record) {
+  switch (record.kind) {
+  case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+  case CUPTI_ACTIVITY_KIND_KERNEL:
+    return on(reinterpret_cast<const CUpti_ActivityKernel10&>(record));
+  case CUPTI_ACTIVITY_KIND_MEMCPY: {
+    const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
+    return on_copy(copy, copy_kind(copy.copyKind), copy.deviceId, copy.deviceId);
+  }
+  case CUPTI_ACTIVITY_KIND_MEMCPY2: {
+    const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpyPtoP4&>(record);
+    return on_copy(copy, CopyKind::peer, copy.srcDeviceId, copy.dstDeviceId);
+  }
+  case CUPTI_ACTIVITY_KIND_MEMSET: {
+    const auto& set = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
+    return on_copy(set, CopyKind::set, set.deviceId, set.deviceId);
+  }
+  case CUPTI_ACTIVITY_KIND_RUNTIME:
+  case CUPTI_ACTIVITY_KIND_DRIVER:
+    return on(reinterpret_cast<const CUpti_ActivityAPI&>(record));
+  case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+    return on(reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record));
+  case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+    return on(reinterpret_cast<const CUpti_ActivitySynchronization2&>(record));
+  case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+    return on(reinterpret_cast<const CUpti_ActivityCudaEvent2&>(record));
+  case CUPTI_ACTIVITY_KIND_OVERHEAD:
+    return on(reinterpret_cast<const CUpti_ActivityOverhead3&>(record));
+  case CUPTI_ACTIVITY_KIND_ENVIRONMENT:
+    return on(reinterpret_cast<const CUpti_ActivityEnvironment&>(record));
+  case CUPTI_ACTIVITY_KIND_STREAM: {
+    const auto& stream = reinterpret_cast<const CUpti_ActivityStream&>(record);
+    priorities_[std::uint64_t{stream.contextId} << 32 | stream.streamId] =
+        static_cast<std::int32_t>(stream.priority);
+    return;
+  }
+  default:
+    ++counts_.unknown;
+  }
+}
+
+template <typename Row>
+void RecordDecoder::set_times(int rank, Row& row, std::uint64_t start_ns, std::uint64_t end_ns) {
+  row.start_ns = start_ns;
+  std::uint64_t duration_ns = end_ns - start_ns;
+  row.duration_ns = trace::short_duration(duration_ns);
+  if (duration_ns >= trace::k_long_duration)
+    add(rank, trace::LongRow{start_ns, duration_ns, Row::k_table});
+}
+
+template <typename Row>
+bool RecordDecoder::join(Waiting<Row>& waiting) {
+  const CallTable::Call* call = calls_.find(waiting.row.correlation);
+  if (call == nullptr || (call->operation == 0 && !call->has_record))
+    return false;
+  waiting.row.operation = call->operation;
+  return true;
+}
+
+template <typename Row>
+void RecordDecoder::add_when_known(Waiting<Row> waiting) {
+  std::deque<Waiting<Row>>* others = nullptr;
+  if constexpr (std::is_same_v<Row, trace::KernelRow>)
+    others = &waiting_kernels_;
+  else
+    others = &waiting_copies_;
+  others->push_back(std::move(waiting));
+}
+
+// Rows leave in the order in which they came; all but the latest `leave` do so in any case.
+template <typename Row>
+void RecordDecoder::look_again(std::deque<Waiting<Row>>& waiting, std::size_t leave) {
+  std::deque<Waiting<Row>> still;
+  std::size_t surplus = waiting.size() > leave ? waiting.size() - leave : 0;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    Waiting<Row>& one = waiting[i];
+    if (!join(one) && i >= surplus) {
+      still.push_back(one);
+      continue;
+    }
+    if (one.own && one.row.operation == 0)
+      one.row.flags |= trace::k_helper;
+    add(one.rank, one.row);
+  }
+  waiting.swap(still);
+}
+
+const RecordDecoder::Name& RecordDecoder::name_of(const char* told) {
+  auto [place, is_new] = names_.try_emplace(told);
+  if (is_new) {
+    KernelName name = kernel_name(told);
+    place->second = {spool_.intern(name.text), name.communication, name.own};
+  }
+  return place->second;
+}
+
+std::uint16_t RecordDecoder::stream_of(std::uint32_t context, std::uint32_t stream,
+                                       std::uint32_t device) {
+  std::uint64_t key = std::uint64_t{context} << 32 | stream;
+  if (auto found = streams_.find(key); found != streams_.end())
+    return found->second;
+  auto id = static_cast<std::uint16_t>(std::min<std::size_t>(streams_.size(), k_most_streams));
+  streams_.emplace(key, id);
+  trace::StreamRow row;
+  row.id = id;
+  row.device = static_cast<std::uint16_t>(device);
+  row.context = context;
+  row.library_id = stream;
+  if (auto priority = priorities_.find(key); priority != priorities_.end())
+    row.priority = priority->second;
+  add(rank_of(device), row);
+  return id;
+}
+
+void RecordDecoder::on(const CUpti_ActivityKernel10& record) {
+  if (CallTable::Call* call = calls_.at(record.correlationId)) {
+    ++call->kernels;
+    if (record.graphNodeId != 0) {
+      GraphCount& graph = graphs_[record.graphId];
+      if (call->kernels == 1) {
+        ++graph.launches;
+        if (!call->has_copy)
+          ++graph_launches_done_;
+      }
+      graph.most_kernels = std::max(graph.most_kernels, call->kernels);
+    }
+  }
+  const Name& name = name_of(record.name);
+  Waiting<trace::KernelRow> waiting;
+  waiting.rank = rank_of(record.deviceId);
+  waiting.own = name.own;
+  trace::KernelRow& row = waiting.row;
+  row.name = name.id;
+  row.correlation = record.correlationId;
+  row.graph_node = record.graphNodeId;
+  row.grid = product(record.gridX, record.gridY, record.gridZ);
+  row.block = product(record.blockX, record.blockY, record.blockZ);
+  row.shared_bytes = static_cast<std::uint32_t>(record.staticSharedMemory) +
+                     static_cast<std::uint32_t>(record.dynamicSharedMemory);
+  row.stream = stream_of(record.contextId, record.streamId, record.deviceId);
+  if (name.communication)
+    row.flags |= trace::k_communication;
+  if (record.start == 0 || record.end < record.start) {
+    row.flags |= trace::k_no_times;
+    ++counts_.no_times;
+  } else {
+    set_times(waiting.rank, row, record.start, record.end);
+    ++counts_.kernels;
+  }
+  add_when_known(std::move(waiting));
+}
+
+template <typename Record>
+void RecordDecoder::on_copy(const Record& record, CopyKind kind, std::uint32_t source,
+                            std::uint32_t destination) {
+  if (CallTable::Call* call = calls_.at(record.correlationId); call != nullptr && !call->has_copy) {
+    call->has_copy = true;
+    if (record.graphNodeId != 0 && call->kernels == 0)
+      ++graph_launches_done_;
+  }
+  Waiting<trace::CopyRow> waiting;
+  waiting.rank = rank_of(record.deviceId);
+  trace::CopyRow& row = waiting.row;
+  row.bytes = record.bytes;
+  row.kind = kind;
+  row.source_device = static_cast<std::uint8_t>(source);
+  row.destination_device = static_cast<std::uint8_t>(destination);
+  row.correlation = record.correlationId;
+  row.graph_node = record.graphNodeId;
+  row.stream = stream_of(record.contextId, record.streamId, record.deviceId);
+  if (record.start == 0 || record.end < record.start)
+    row.flags |= trace::k_no_times;
+  else
+    set_times(waiting.rank, row, record.start, record.end);
+  add_when_known(std::move(waiting));
+}
+
+void RecordDecoder::on(const CUpti_ActivityAPI& record) {
+  CallPurpose purpose = purposes_.of(record.kind, record.cbid);
+  bool of_runtime = record.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  bool launches = purpose == CallPurpose::launch || purpose == CallPurpose::graph_launch;
+  if (launches)
+    ++(of_runtime ? counts_.runtime_calls : counts_.driver_calls);
+  // A call of the runtime and the one that it makes of the driver have the same number.
+  CallTable::Call* call = calls_.at(record.correlationId);
+  bool is_first = call == nullptr || !call->has_record;
+  if (call != nullptr)
+    call->has_record = true;
+  if (is_first && record.returnValue == 0 && purpose == CallPurpose::launch)
+    ++counts_.launches;
+  if (is_first && record.returnValue == 0 && purpose == CallPurpose::graph_launch)
+    ++graph_launches_;
+  if (level_ == model::TraceLevel::kernels)
+    return;
+  trace::ApiRow row;
+  row.correlation = record.correlationId;
+  row.thread = record.threadId;
+  row.result = record.returnValue;
+  row.function = static_cast<std::uint16_t>(record.cbid);
+  row.domain = of_runtime ? 0 : 1;
+  set_times(first_rank_, row, record.start, std::max(record.start, record.end));
+  add(first_rank_, row);
+}
+
+void RecordDecoder::on(const CUpti_ActivityExternalCorrelation& record) {
+  if (record.externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0)
+    return;
+  if (CallTable::Call* call = calls_.at(record.correlationId))
+    call->operation = static_cast<std::uint32_t>(record.externalId);
+}
+
+void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {
+  trace::SynchronizationRow row;
+  row.kind = synchronization_kind(record.type);
+  row.correlation = record.correlationId;
+  row.stream = trace::k_no_stream;
+  // CUPTI's word for "none" is all ones. Nothing here tells of the device: that of the context's
+  // streams, which are known if anything ran on them.
+  if (record.streamId != static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE)) {
+    auto found = streams_.find(std::uint64_t{record.contextId} << 32 | record.streamId);
+    if (found != streams_.end())
+      row.stream = found->second;
+  }
+  if (record.cudaEventId != static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE)) {
+    row.event = record.cudaEventId;
+    row.event_instance = record.cudaEventSyncId;
+  }
+  set_times(first_rank_, row, record.start, std::max(record.start, record.end));
+  add(first_rank_, row);
+}
+
+void RecordDecoder::on(const CUpti_ActivityCudaEvent2& record) {
+  trace::DeviceEventRow row;
+  row.at_ns = record.deviceTimestamp;
+  row.instance = record.cudaEventSyncId;
+  row.event = record.eventId;
+  row.correlation = record.correlationId;
+  row.stream = stream_of(record.contextId, record.streamId, record.deviceId);
+  add(rank_of(record.deviceId), row);
+}
+
+void RecordDecoder::on(const CUpti_ActivityOverhead3& record) {
+  trace::OverheadRow row;
+  row.kind = spool_.intern(overhead_name(record.overheadKind));
+  if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+    row.thread = record.objectId.pt.threadId;
+  set_times(first_rank_, row, record.start, std::max(record.start, record.end));
+  add(first_rank_, row);
+  std::free(record.overheadData); // NOLINT: CUPTI leaves it to its reader
+}
+
+void RecordDecoder::on(const CUpti_ActivityEnvironment& record) {
+  trace::EnvironmentRow row;
+  row.at_ns = record.timestamp;
+  switch (record.environmentKind) {
+  case CUPTI_ACTIVITY_ENVIRONMENT_SPEED:
+    row.sm_clock_mhz = record.data.speed.smClock;
+    row.memory_clock_mhz = record.data.speed.memoryClock;
+    row.throttle_reasons = static_cast<std::uint64_t>(record.data.speed.clocksThrottleReasons);
+    break;
+  case CUPTI_ACTIVITY_ENVIRONMENT_TEMPERATURE:
+    row.temperature_c = record.data.temperature.gpuTemperature;
+    break;
+  case CUPTI_ACTIVITY_ENVIRONMENT_POWER:
+    row.power_mw = record.data.power.power;
+    break;
+  default:
+    return; // fans
+  }
+  add(rank_of(record.deviceId), row);
+}
+
+} // namespace ncclprobe::nvidia

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/rows.h"
+#include "trace/spool_writer.h"
+
+#include "model/trial.h"
+#include "nvidia/call_table.h"
+#include "nvidia/traced_calls.h"
+
+#include <cupti.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace ncclprobe::nvidia {
+
+// What a kernel's name tells.
+struct KernelName {
+  std::string text; // as people read it
+  bool communication = false;
+  bool own = false; // of kernels.cu: what keeps, fills or checks, unless a schedule asks for it
+};
+KernelName kernel_name(const char* told);
+
+// Turns CUPTI's records into rows, written table by table after each buffer. Nothing here needs a
+// GPU. One thread at a time.
+class RecordDecoder {
+public:
+  // cuptiActivityGetNextRecord, or what stands in for it.
+  using NextRecord = CUptiResult (*)(std::uint8_t* buffer, std::size_t valid_bytes,
+                                     CUpti_Activity** record);
+
+  // Kernels and copies that wait to hear of their call; beyond that the oldest are written as they
+  // are.
+  static constexpr std::size_t k_most_waiting = 1 << 16;
+
+  RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
+                std::map<int, int> rank_of_device, NextRecord next);
+
+  void decode(std::uint8_t* buffer, std::size_t valid_bytes);
+  // Nothing more comes that could tell them of their calls.
+  void write_waiting();
+
+  struct Counts {
+    // Launches as the host made them, those of a graph once for each of its kernels.
+    std::uint64_t launches = 0;
+    std::uint64_t kernels = 0;       // delivered, with times
+    std::uint64_t no_times = 0;      // kernels without times or with reversed ones
+    std::uint64_t unknown = 0;       // records, or buffers that end in something else
+    std::uint64_t runtime_calls = 0; // records of calls that launch, by who was called;
+    std::uint64_t driver_calls = 0;  // one launch may have both
+  };
+  Counts counts() const;
+
+private:
+  template <typename Row>
+  struct Waiting {
+    int rank = 0;
+    Row row;
+    bool own = false;
+  };
+  struct Name {
+    trace::TextId id;
+    bool communication = false;
+    bool own = false;
+  };
+  struct GraphCount {
+    std::uint64_t launches = 0;
+    std::uint32_t most_kernels = 0; // of one launch: what all of them have
+  };
+  using RankRows = std::tuple<std::vector<trace::KernelRow>, std::vector<trace::CopyRow>,
+                              std::vector<trace::ApiRow>, std::vector<trace::SynchronizationRow>,
+                              std::vector<trace::DeviceEventRow>, std::vector<trace::OverheadRow>,
+                              std::vector<trace::EnvironmentRow>, std::vector<trace::StreamRow>,
+                              std::vector<trace::LongRow>>;
+
+  void record(const CUpti_Activity& record);
+  void on(const CUpti_ActivityKernel10& record);
+  template <typename Record>
+  void on_copy(const Record& record, trace::CopyKind kind, std::uint32_t source,
+               std::uint32_t destination);
+  void on(const CUpti_ActivityAPI& record);
+  void on(const CUpti_ActivityExternalCorrelation& record);
+  void on(const CUpti_ActivitySynchronization2& record);
+  void on(const CUpti_ActivityCudaEvent2& record);
+  void on(const CUpti_ActivityOverhead3& record);
+  void on(const CUpti_ActivityEnvironment& record);
+
+  template <typename Row>
+  void add(int rank, const Row& row) {
+    std::get<std::vector<Row>>(rows_[rank]).push_back(row);
+  }
+  template <typename Row>
+  void set_times(int rank, Row& row, std::uint64_t start_ns, std::uint64_t end_ns);
+  template <typename Row>
+  void add_when_known(Waiting<Row> waiting);
+  template <typename Row>
+  bool join(Waiting<Row>& waiting);
+  template <typename Row>
+  void look_again(std::deque<Waiting<Row>>& waiting, std::size_t leave);
+  void write_rows();
+  int rank_of(std::uint32_t device) const;
+  const Name& name_of(const char* told);
+  std::uint16_t stream_of(std::uint32_t context, std::uint32_t stream, std::uint32_t device);
+
+  model::TraceLevel level_;
+  trace::SpoolWriter& spool_;
+  std::map<int, int> rank_of_device_;
+  int first_rank_; // whose the records are that name no device
+  NextRecord next_;
+  CallPurposes purposes_;
+  CallTable calls_;
+  std::map<int, RankRows> rows_;
+  std::deque<Waiting<trace::KernelRow>> waiting_kernels_;
+  std::deque<Waiting<trace::CopyRow>> waiting_copies_;
+  std::unordered_map<const char*, Name> names_; // CUPTI's strings stay where they are
+  std::unordered_map<std::uint64_t, std::uint16_t> streams_;
+  std::unordered_map<std::uint64_t, std::int32_t> priorities_;
+  std::map<std::uint32_t, GraphCount> graphs_;
+  std::uint64_t graph_launches_ = 0;      // calls
+  std::uint64_t graph_launches_done_ = 0; // of which kernels or copies have come
+  Counts counts_;
+};
+
+} // namespace ncclprobe::nvidia

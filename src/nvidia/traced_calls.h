@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// Which calls of the CUDA runtime and driver are traced. Records of kernels and copies name the
+// call that made them, and CUPTI tells the operation (an external id) only with the record of a
+// call: so those that launch or copy are needed at every level.
+namespace ncclprobe::nvidia {
+
+enum class CallPurpose : std::uint8_t { launch, graph_launch, copy, order };
+
+struct TracedCall {
+  CUpti_CallbackId id = 0;
+  CallPurpose purpose = CallPurpose::order;
+};
+
+std::span<const TracedCall> runtime_calls();
+std::span<const TracedCall> driver_calls();
+
+// Looks one up for each record of a call.
+class CallPurposes {
+public:
+  CallPurposes();
+  CallPurpose of(CUpti_ActivityKind kind, CUpti_CallbackId id) const {
+    const auto& all = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? runtime_ : driver_;
+    return id < all.size() ? all[id] : CallPurpose::order;
+  }
+
+private:
+  std::vector<CallPurpose> runtime_, driver_;
+};
+
+} // namespace ncclprobe::nvidia
