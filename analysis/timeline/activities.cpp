@@ -85,9 +85,11 @@ Class class_of(std::uint8_t flags, Table table, const OperationRow* operation) {
 }
 
 void add_device(const DeviceColumns& columns, Table table, const LongDurations& longs,
-                const OperationIndex& operations, Activities& out) {
+                const OperationIndex& operations, Pass pass, Activities& out) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     std::uint8_t flags = value_at(columns.flags, i);
+    if (pass == Pass::collectives && (flags & trace::k_communication) == 0)
+      continue;
     if ((flags & trace::k_no_times) != 0) {
       ++out.without_times;
       continue;
@@ -133,11 +135,13 @@ void add_nccl(const RankTrace& trace, const OperationIndex& operations, const Nc
 } // namespace
 
 Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
-                         const NcclTimes& nccl) {
+                         const NcclTimes& nccl, Pass pass) {
   Activities out;
-  out.all.reserve(trace.kernels.size() + trace.copies.size());
-  add_device(trace.kernels, Table::kernel, {trace.long_durations, Table::kernel}, operations, out);
-  add_device(trace.copies, Table::copy, {trace.long_durations, Table::copy}, operations, out);
+  if (pass == Pass::everything)
+    out.all.reserve(trace.kernels.size() + trace.copies.size());
+  add_device(trace.kernels, Table::kernel, {trace.long_durations, Table::kernel}, operations, pass,
+             out);
+  add_device(trace.copies, Table::copy, {trace.long_durations, Table::copy}, operations, pass, out);
   if (trace.kernels.size() == 0 && !trace.nccl_operations.empty())
     add_nccl(trace, operations, nccl, out);
   auto earlier = [](const Activity& a, const Activity& b) {

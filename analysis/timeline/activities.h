@@ -80,8 +80,9 @@ struct Activities {
   bool from_nccl = false;
   std::uint64_t heard = 0; // of these, with times at which the host heard of it, not the GPU's own
 };
+// For Pass::collectives only communication.
 Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
-                         const NcclTimes& nccl);
+                         const NcclTimes& nccl, Pass pass = Pass::everything);
 
 // Where each step lies. From the first activity of a step to the first of the next; the last step
 // of a batch ends with the batch's last activity. Steps in which the device did nothing are left

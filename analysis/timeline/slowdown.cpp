@@ -10,66 +10,63 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-struct Stretch {
-  Span span; // what is compared
-  const Activity* activity;
+// The same few kinds are asked for again and again, and a map takes long.
+class KindCache {
+public:
+  explicit KindCache(DurationsByKind& all) : all_(all) {}
+  Durations& find(const KernelKind& kind) {
+    std::size_t hash = (kind.name * 31u + static_cast<std::uint32_t>(kind.operation_index)) * 31u +
+                       static_cast<std::uint32_t>(kind.cell);
+    Entry& entry = entries_[hash % entries_.size()];
+    if (entry.durations == nullptr || entry.kind != kind)
+      entry = {kind, &all_[kind]};
+    return *entry.durations;
+  }
+
+private:
+  struct Entry {
+    KernelKind kind;
+    Durations* durations = nullptr;
+  };
+  DurationsByKind& all_;
+  std::vector<Entry> entries_ = std::vector<Entry>(4093);
 };
-
-void sort_by_begin(std::vector<Stretch>& stretches) {
-  auto earlier = [](const Stretch& a, const Stretch& b) { return a.span.begin < b.span.begin; };
-  if (!std::is_sorted(stretches.begin(), stretches.end(), earlier))
-    std::sort(stretches.begin(), stretches.end(), earlier);
-}
-
-// When any of them ran, waits and all.
-Spans set_of(const std::vector<Stretch>& stretches) {
-  Spans spans;
-  spans.reserve(stretches.size());
-  for (const Stretch& stretch : stretches)
-    spans.push_back({stretch.activity->start_ns, stretch.activity->end_ns});
-  return unite(std::move(spans));
-}
 
 } // namespace
 
-DurationsByKind durations_of(const Activities& activities, const OperationIndex& operations) {
-  std::vector<Stretch> computation, communication;
+DurationsByKind durations_of(const Activities& activities, const OperationIndex& operations,
+                             const BusySets& busy) {
+  DurationsByKind out;
+  KindCache kinds(out);
+  bool has_steps = !operations.steps().empty();
+  auto measure = [&](const Activity& activity, Span span, CoverMeter& company) {
+    std::int64_t covered = company.covered(span);
+    if (span.length() <= 0 || (has_steps && activity.step == k_no_step))
+      return;
+    const auto* operation = operations.find(activity.operation);
+    Durations& durations = kinds.find({activity.kind == Class::communication, activity.name,
+                                       operation != nullptr ? operation->cell : -1,
+                                       operation != nullptr ? operation->index : -1});
+    auto length_ns = static_cast<double>(span.length());
+    durations.sum_ns += length_ns;
+    if (covered == 0)
+      durations.alone.add(length_ns);
+    else if (2 * covered >= span.length())
+      durations.overlapped.add(length_ns);
+  };
+  std::vector<const Activity*> communication; // in the order in which they stop waiting
+  CoverMeter beside_communication(busy.communication);
   for (const Activity& activity : activities.all) {
     if (activity.kind == Class::compute)
-      computation.push_back({{activity.start_ns, activity.end_ns}, &activity});
+      measure(activity, {activity.start_ns, activity.end_ns}, beside_communication);
     else if (activity.kind == Class::communication)
-      communication.push_back({{activity.ready_ns, activity.end_ns}, &activity});
+      communication.push_back(&activity);
   }
-  sort_by_begin(communication);
-  bool has_steps = !operations.steps().empty();
-  DurationsByKind out;
-  KernelKind last_kind;
-  Durations* last = nullptr;
-  auto measure = [&](const std::vector<Stretch>& stretches, const Spans& company) {
-    CoverMeter meter(company);
-    for (const Stretch& stretch : stretches) {
-      std::int64_t covered = meter.covered(stretch.span);
-      const Activity& activity = *stretch.activity;
-      std::int64_t length_ns = stretch.span.length();
-      if (length_ns <= 0 || (has_steps && activity.step == k_no_step))
-        continue;
-      const auto* operation = operations.find(activity.operation);
-      KernelKind kind{activity.kind == Class::communication, activity.name,
-                      operation != nullptr ? operation->cell : -1,
-                      operation != nullptr ? operation->index : -1};
-      if (last == nullptr || kind != last_kind) {
-        last = &out[kind];
-        last_kind = kind;
-      }
-      last->sum_ns += static_cast<double>(length_ns);
-      if (covered == 0)
-        last->alone.add(static_cast<double>(length_ns));
-      else if (2 * covered >= length_ns)
-        last->overlapped.add(static_cast<double>(length_ns));
-    }
-  };
-  measure(computation, set_of(communication));
-  measure(communication, set_of(computation));
+  std::stable_sort(communication.begin(), communication.end(),
+                   [](const Activity* a, const Activity* b) { return a->ready_ns < b->ready_ns; });
+  CoverMeter beside_compute(busy.compute);
+  for (const Activity* activity : communication)
+    measure(*activity, {activity->ready_ns, activity->end_ns}, beside_compute);
   return out;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/inference.h"
-#include "analysis/timeline/activities.h"
+#include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/thinned.h"
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct Durations {
 using DurationsByKind = std::map<KernelKind, Durations>;
 
 // Within the steps, where there are some.
-DurationsByKind durations_of(const Activities& activities, const OperationIndex& operations);
+DurationsByKind durations_of(const Activities& activities, const OperationIndex& operations,
+                             const BusySets& busy);
 void add(DurationsByKind& to, const DurationsByKind& from);
 
 inline constexpr std::uint64_t k_fewest_for_slowdown = 10; // of each of the two

@@ -3,17 +3,23 @@
 
 #include "analysis/timeline/step_parts.h"
 
-#include <algorithm>
+#include <array>
 #include <map>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-enum Set : unsigned { k_compute = 1, k_transfer = 2, k_wait = 4, k_memory = 8, k_helper = 16 };
+enum Set : unsigned {
+  k_compute = 1,
+  k_transfer = 2,
+  k_communication = 4,
+  k_memory = 8,
+  k_helper = 16
+};
 
 void add_piece(StepParts& parts, unsigned sets, std::int64_t length_ns) {
   parts.length_ns += length_ns;
-  bool communicates = (sets & (k_transfer | k_wait)) != 0;
+  bool communicates = (sets & k_communication) != 0;
   if (communicates)
     parts.communication_ns += length_ns;
   if ((sets & k_compute) != 0) {
@@ -22,7 +28,7 @@ void add_piece(StepParts& parts, unsigned sets, std::int64_t length_ns) {
       parts.hidden_ns += length_ns;
   } else if ((sets & k_transfer) != 0) {
     parts.exposed_transfer_ns += length_ns;
-  } else if ((sets & k_wait) != 0) {
+  } else if (communicates) {
     parts.exposed_wait_ns += length_ns;
   } else if ((sets & k_memory) != 0) {
     parts.memory_ns += length_ns;
@@ -47,61 +53,54 @@ void StepParts::add(const StepParts& other) {
   idle_ns += other.idle_ns;
 }
 
-std::vector<StepParts> parts_of(const Activities& activities, const Spans& windows) {
-  Spans compute, transfer, wait, memory, helper;
+BusySets busy_sets(const Activities& activities) {
+  std::array<std::size_t, 4> counts{};
+  for (const Activity& activity : activities.all)
+    ++counts[static_cast<std::size_t>(activity.kind)];
+  BusySets busy;
+  std::array<Spans*, 4> sets{&busy.compute, &busy.communication, &busy.memory, &busy.helper};
+  for (std::size_t kind = 0; kind < sets.size(); ++kind)
+    sets[kind]->reserve(counts[kind]);
   for (const Activity& activity : activities.all) {
-    Span whole{activity.start_ns, activity.end_ns};
-    switch (activity.kind) {
-    case Class::compute:
-      compute.push_back(whole);
-      break;
-    case Class::memory:
-      memory.push_back(whole);
-      break;
-    case Class::helper:
-      helper.push_back(whole);
-      break;
-    case Class::communication:
-      wait.push_back({activity.start_ns, activity.ready_ns});
-      transfer.push_back({activity.ready_ns, activity.end_ns});
-      break;
-    }
+    sets[static_cast<std::size_t>(activity.kind)]->push_back({activity.start_ns, activity.end_ns});
+    if (activity.kind == Class::communication)
+      busy.transfer.push_back({activity.ready_ns, activity.end_ns});
   }
-  compute = unite(std::move(compute));
-  transfer = unite(std::move(transfer));
-  wait = unite(std::move(wait));
-  memory = unite(std::move(memory));
-  helper = unite(std::move(helper));
+  for (Spans* set : sets)
+    *set = unite(std::move(*set));
+  busy.transfer = unite(std::move(busy.transfer));
+  return busy;
+}
+
+std::vector<StepParts> parts_of(const BusySets& busy, const Spans& windows) {
   std::vector<StepParts> out(windows.size());
-  cut(windows, {&compute, &transfer, &wait, &memory, &helper},
+  cut(windows, {&busy.compute, &busy.transfer, &busy.communication, &busy.memory, &busy.helper},
       [&](std::size_t window, unsigned sets, std::int64_t length_ns) {
         add_piece(out[window], sets, length_ns);
       });
   return out;
 }
 
-std::vector<StreamParts> streams_of(const Activities& activities, const Spans& windows) {
+std::vector<StreamParts> streams_of(const Activities& activities, const Spans& compute,
+                                    const Spans& windows) {
   struct OfStream {
     StreamParts parts;
     Spans spans;
   };
   std::map<std::uint16_t, OfStream> streams;
-  Spans compute;
   CoverMeter inside(windows);
   for (const Activity& activity : activities.all) {
-    if (activity.kind == Class::compute) {
-      compute.push_back({activity.start_ns, activity.end_ns});
-    } else if (activity.kind == Class::communication) {
-      OfStream& stream = streams[activity.stream];
-      stream.spans.push_back({activity.start_ns, activity.end_ns});
-      stream.parts.kernels +=
-          static_cast<std::uint64_t>(inside.covered({activity.start_ns, activity.start_ns + 1}));
-    }
+    if (activity.kind != Class::communication)
+      continue;
+    OfStream& stream = streams[activity.stream];
+    stream.spans.push_back({activity.start_ns, activity.end_ns});
+    stream.parts.kernels +=
+        static_cast<std::uint64_t>(inside.covered({activity.start_ns, activity.start_ns + 1}));
   }
-  compute = unite(std::move(compute));
+  Spans in_any = unite(windows);
   std::vector<StreamParts> out;
   for (auto& [number, stream] : streams) {
-    Spans in_windows = intersect(unite(std::move(stream.spans)), unite(windows));
+    Spans in_windows = intersect(unite(std::move(stream.spans)), in_any);
     stream.parts.stream = number;
     stream.parts.communication_ns = length(in_windows);
     stream.parts.hidden_ns = shared_length(in_windows, compute);

@@ -28,8 +28,15 @@ struct StepParts {
   bool operator==(const StepParts&) const = default;
 };
 
-// One for each window. Uses Activity::ready_ns.
-std::vector<StepParts> parts_of(const Activities& activities, const Spans& windows);
+// When a rank was busy with what. Uses Activity::ready_ns.
+struct BusySets {
+  Spans compute, communication, memory, helper;
+  Spans transfer; // communication that waits for nobody
+};
+BusySets busy_sets(const Activities& activities);
+
+// One for each window.
+std::vector<StepParts> parts_of(const BusySets& busy, const Spans& windows);
 
 // Communication of one stream within the windows.
 struct StreamParts {
@@ -38,6 +45,7 @@ struct StreamParts {
   std::int64_t communication_ns = 0;
   std::int64_t hidden_ns = 0; // behind computation on whatever stream
 };
-std::vector<StreamParts> streams_of(const Activities& activities, const Spans& windows);
+std::vector<StreamParts> streams_of(const Activities& activities, const Spans& compute,
+                                    const Spans& windows);
 
 } // namespace ncclprobe::analysis::timeline

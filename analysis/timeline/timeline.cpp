@@ -20,10 +20,10 @@ struct Reading {
   std::vector<CollectivePart> parts;
 
   Reading(RankTrace trace_, const Clocks::OfRank& clock, const TextTraits& traits,
-          const TraceSource& source, int rank)
+          const TraceSource& source, int rank, Pass pass)
       : trace(std::move(trace_)), operations(trace.operations),
         nccl_times(timeline::nccl_times(trace, clock.gpu)),
-        activities(activities_of(trace, operations, nccl_times)),
+        activities(activities_of(trace, operations, nccl_times, pass)),
         joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
         parts(collective_parts(trace, activities, operations, traits, source, rank)) {}
   Reading(const Reading&) = delete; // operations refers to trace
@@ -118,7 +118,7 @@ private:
     if (!clock.host)
       return Starts{};
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::collectives));
-    Reading reading(std::move(trace), clock, traits_, source_, ranks_[i]);
+    Reading reading(std::move(trace), clock, traits_, source_, ranks_[i], Pass::collectives);
     Starts starts;
     starts.parts = std::move(reading.parts);
     if (reading.activities.from_nccl && clock.gpu)
@@ -162,7 +162,7 @@ private:
 
   base::Result<RankResult> timeline_of(std::size_t i) {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
-    Reading reading(std::move(trace), clock_of(i), traits_, source_, ranks_[i]);
+    Reading reading(std::move(trace), clock_of(i), traits_, source_, ranks_[i], Pass::everything);
     RankResult result;
     RankTimeline& rank = result.rank;
     rank.rank = ranks_[i];
@@ -181,7 +181,8 @@ private:
     auto errors = mark_waits(reading, i, rank);
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
-    std::vector<StepParts> parts = parts_of(reading.activities, steps.windows);
+    BusySets busy = busy_sets(reading.activities);
+    std::vector<StepParts> parts = parts_of(busy, steps.windows);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       PartsSum& cell = rank.cells[steps.keys[k].cell];
       cell.parts.add(parts[k]);
@@ -197,9 +198,9 @@ private:
     }
     for (const auto& [cell, sum] : rank.cells)
       rank.all.add(sum);
-    rank.streams = streams_of(reading.activities, steps.windows);
+    rank.streams = streams_of(reading.activities, busy.compute, steps.windows);
     rank.gaps = find_gaps(reading.trace, reading.activities, reading.operations);
-    result.durations = durations_of(reading.activities, reading.operations);
+    result.durations = durations_of(reading.activities, reading.operations, busy);
     result.choices = nccl_choices(reading.trace, reading.nccl_times, reading.joined,
                                   reading.activities, reading.operations);
     return result;

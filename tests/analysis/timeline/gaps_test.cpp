@@ -3,8 +3,7 @@
 
 #include "analysis/timeline/gaps.h"
 #include "analysis/timeline/trace_builder.h"
-
-#include <catch2/catch.hpp>
+#include "support/catch.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::timeline;

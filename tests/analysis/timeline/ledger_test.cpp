@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/timeline/ledger.h"
-
-#include <catch2/catch.hpp>
+#include "support/catch.h"
 
 using namespace ncclprobe::analysis::timeline;
 using ncclprobe::trace::LossKind;

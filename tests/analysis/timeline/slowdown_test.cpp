@@ -3,8 +3,7 @@
 
 #include "analysis/timeline/slowdown.h"
 #include "analysis/timeline/trace_builder.h"
-
-#include <catch2/catch.hpp>
+#include "support/catch.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::timeline;
@@ -13,7 +12,8 @@ namespace {
 
 std::vector<Slowdown> slowdowns_in(const RankBuilder& rank) {
   OperationIndex operations(rank.trace.operations);
-  return slowdowns(durations_of(activities(rank.trace, operations), operations));
+  Activities all = activities(rank.trace, operations);
+  return slowdowns(durations_of(all, operations, busy_sets(all)));
 }
 
 } // namespace
@@ -96,7 +96,7 @@ TEST_CASE("A wait is no part of a collective's duration") {
   for (Activity& activity : all.all)
     if (activity.kind == Class::communication)
       activity.ready_ns = activity.start_ns + 400;
-  auto found = slowdowns(durations_of(all, operations));
+  auto found = slowdowns(durations_of(all, operations, busy_sets(all)));
   REQUIRE(found.size() == 2);
   const Slowdown& communication = found[found[0].kind.communication ? 0 : 1];
   CHECK(communication.sum_ns == 20 * 100);

@@ -3,8 +3,7 @@
 
 #include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/trace_builder.h"
-
-#include <catch2/catch.hpp>
+#include "support/catch.h"
 
 #include <random>
 
@@ -27,7 +26,7 @@ TEST_CASE("A step is split into its parts") {
   rank.helper({75, 90});
   Activities all = activities_in(rank);
   all.all[1].ready_ns = 45; // the last rank came then
-  auto parts = parts_of(all, {{0, 100}});
+  auto parts = parts_of(busy_sets(all), {{0, 100}});
   REQUIRE(parts.size() == 1);
   CHECK(parts[0] == StepParts{.length_ns = 100,
                               .communication_ns = 50,
@@ -47,7 +46,7 @@ TEST_CASE("Communication of two streams counts once, and is a wait only if both 
   Activities all = activities_in(rank);
   all.all[0].ready_ns = 80;
   all.all[1].ready_ns = 60;
-  StepParts parts = parts_of(all, {{0, 200}})[0];
+  StepParts parts = parts_of(busy_sets(all), {{0, 200}})[0];
   CHECK(parts.communication_ns == 150);
   CHECK(parts.exposed_wait_ns == 60); // from 60 on the second transfers
   CHECK(parts.exposed_transfer_ns == 90);
@@ -58,7 +57,7 @@ TEST_CASE("Windows cut what reaches beyond them") {
   RankBuilder rank;
   rank.compute({0, 25});
   rank.communicate({5, 15});
-  auto parts = parts_of(activities_in(rank), {{0, 10}, {10, 20}, {20, 20}});
+  auto parts = parts_of(busy_sets(activities_in(rank)), {{0, 10}, {10, 20}, {20, 20}});
   REQUIRE(parts.size() == 3);
   CHECK(parts[0].hidden_ns == 5);
   CHECK(parts[1].hidden_ns == 5);
@@ -70,9 +69,9 @@ TEST_CASE("Kernels of no length, streams that overlap and nothing at all do no h
   RankBuilder rank;
   rank.communicate({10, 10});
   rank.compute({10, 10});
-  CHECK(parts_of(activities_in(rank), {{0, 20}})[0].idle_ns == 20);
-  CHECK(parts_of({}, {{0, 20}})[0].idle_ns == 20);
-  CHECK(parts_of(activities_in(rank), {}).empty());
+  CHECK(parts_of(busy_sets(activities_in(rank)), {{0, 20}})[0].idle_ns == 20);
+  CHECK(parts_of(BusySets{}, {{0, 20}})[0].idle_ns == 20);
+  CHECK(parts_of(busy_sets(activities_in(rank)), {}).empty());
 }
 
 TEST_CASE("Each stream has its own communication, hidden behind any stream's computation") {
@@ -83,7 +82,8 @@ TEST_CASE("Each stream has its own communication, hidden behind any stream's com
   rank.communicate({20, 40}, 0, 1);
   rank.communicate({0, 8}, 0, 2);
   rank.communicate({90, 95}, 0, 1); // in no step
-  auto streams = streams_of(activities_in(rank), {{0, 25}, {25, 60}});
+  Activities all = activities_in(rank);
+  auto streams = streams_of(all, busy_sets(all).compute, {{0, 25}, {25, 60}});
   REQUIRE(streams.size() == 2);
   CHECK(streams[0].stream == 1);
   CHECK(streams[0].kernels == 2);
@@ -120,14 +120,14 @@ TEST_CASE("The parts of any step add up, and all communication is hidden or expo
       activity.ready_ns += any(static_cast<std::uint32_t>(activity.end_ns - activity.start_ns + 1));
     std::int64_t middle = any(1200);
     StepParts sum;
-    for (const StepParts& parts : parts_of(all, {{0, middle}, {middle, 1200}})) {
+    for (const StepParts& parts : parts_of(busy_sets(all), {{0, middle}, {middle, 1200}})) {
       REQUIRE(parts.communication_ns == parts.hidden_ns + parts.exposed_ns());
       REQUIRE(parts.length_ns == parts.compute_ns + parts.exposed_wait_ns +
                                      parts.exposed_transfer_ns + parts.memory_ns + parts.helper_ns +
                                      parts.idle_ns);
       sum.add(parts);
     }
-    REQUIRE(sum == parts_of(all, {{0, 1200}})[0]); // however it is cut
+    REQUIRE(sum == parts_of(busy_sets(all), {{0, 1200}})[0]); // however it is cut
     Spans compute, communication;
     for (const Activity& activity : all.all)
       (activity.kind == Class::compute ? compute : communication)

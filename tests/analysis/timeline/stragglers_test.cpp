@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/timeline/stragglers.h"
-
-#include <catch2/catch.hpp>
+#include "support/catch.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::timeline;

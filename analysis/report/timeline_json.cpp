@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/timeline_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::analysis {
+
+using namespace timeline;
+
+namespace {
+
+using Json = nlohmann::ordered_json; // fields in the order written below
+
+template <typename T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json interval_json(const std::optional<Interval>& interval) {
+  return interval ? Json{interval->low, interval->high} : Json(nullptr);
+}
+
+// A value that is not twice its error is told all the same, and that it is not shown.
+Json aligned_json(const std::optional<Aligned>& time) {
+  return time ? Json{{"value_ns", time->value_ns},
+                     {"error_ns", time->error_ns},
+                     {"shown", time->is_shown()}}
+              : Json(nullptr);
+}
+
+Json parts_json(const StepParts& parts) {
+  return {{"length_ns", parts.length_ns},
+          {"communication_ns", parts.communication_ns},
+          {"hidden_ns", parts.hidden_ns},
+          {"compute_ns", parts.compute_ns},
+          {"exposed_wait_ns", parts.exposed_wait_ns},
+          {"exposed_transfer_ns", parts.exposed_transfer_ns},
+          {"memory_ns", parts.memory_ns},
+          {"helper_ns", parts.helper_ns},
+          {"idle_ns", parts.idle_ns}};
+}
+
+Json sum_json(const PartsSum& sum) {
+  Json out = parts_json(sum.parts);
+  out["steps"] = sum.steps;
+  out["exposed_wait_error_ns"] = sum.wait_error_ns;
+  out["overlap"] = sum.parts.communication_ns > 0
+                       ? Json(static_cast<double>(sum.parts.hidden_ns) /
+                              static_cast<double>(sum.parts.communication_ns))
+                       : Json(nullptr);
+  return out;
+}
+
+Json gaps_json(const Gaps& gaps) {
+  Json out = Json::object();
+  for (GapCause cause :
+       {GapCause::launch_late, GapCause::event, GapCause::other, GapCause::unknown})
+    out[name_of(cause)] = {{"count", gaps.of(cause).count},
+                           {"length_ns", gaps.of(cause).length_ns}};
+  return out;
+}
+
+Json joins_json(const JoinCounts& joins) {
+  return {{"kernels", joins.kernels},
+          {"kernels_by_key", joins.kernels_by_key},
+          {"kernels_by_time", joins.kernels_by_time},
+          {"operations", joins.operations},
+          {"operations_joined", joins.operations_joined},
+          {"channels", joins.channels},
+          {"channels_joined", joins.channels_joined},
+          {"proxy_steps", joins.proxy_steps},
+          {"proxy_steps_joined", joins.proxy_steps_joined},
+          {"worst_outside_ns",
+           joins.channels_compared > 0 ? Json(joins.worst_outside_ns) : Json(nullptr)}};
+}
+
+Json rank_json(const RankTimeline& rank, const TimelineHeading& heading) {
+  Json out{{"rank", rank.rank},
+           {"kernels", rank.kernels},
+           {"copies", rank.copies},
+           {"without_times", rank.without_times},
+           {"nccl_operations", rank.nccl_operations},
+           {"from_nccl", rank.from_nccl},
+           {"clock_known", rank.clock_known},
+           {"communications", rank.communications},
+           {"matched", rank.matched},
+           {"all", sum_json(rank.all)}};
+  out["cells"] = Json::array();
+  for (const auto& [cell, sum] : rank.cells) {
+    Json one{{"cell", cell < 0 ? Json(nullptr) : Json(cell)}};
+    if (auto name = heading.cells.find(cell); name != heading.cells.end())
+      one["name"] = name->second;
+    one.update(sum_json(sum));
+    out["cells"].push_back(one);
+  }
+  out["streams"] = Json::array();
+  for (const StreamParts& stream : rank.streams)
+    out["streams"].push_back({{"stream", stream.stream},
+                              {"kernels", stream.kernels},
+                              {"communication_ns", stream.communication_ns},
+                              {"hidden_ns", stream.hidden_ns}});
+  out["gaps"] = gaps_json(rank.gaps);
+  for (const RankTimeline::Step& step : rank.steps) {
+    Json one{{"cell", step.key.cell},
+             {"batch", step.key.batch},
+             {"iteration", step.key.iteration},
+             {"start_ns", step.start_ns}};
+    one.update(parts_json(step.parts));
+    out["steps"].push_back(one);
+  }
+  return out;
+}
+
+Json clock_json(const Clocks& clocks) {
+  Json ranks = Json::array();
+  auto model = [](const std::optional<ClockModel>& one) {
+    return one ? Json{{"readings", one->readings},
+                      {"rate_ppb", one->rate * 1e9},
+                      {"error_ns", one->error_ns},
+                      {"worst_residual_ns", one->worst_residual_ns},
+                      {"contradictions", one->contradictions}}
+               : Json(nullptr);
+  };
+  for (const auto& [rank, clock] : clocks.ranks)
+    ranks.push_back({{"rank", rank},
+                     {"host", clock.host_index},
+                     {"to_first_host", model(clock.host)},
+                     {"globaltimer", model(clock.gpu)}});
+  return {{"hosts", clocks.hosts},
+          {"all_known", clocks.all_known()},
+          {"worst_error_ns", clocks.worst_error_ns()},
+          {"same_host_readings", clocks.same_host_readings},
+          {"same_host_contradictions", clocks.same_host_contradictions},
+          {"same_host_error_ns", clocks.same_host_error_ns},
+          {"ranks", ranks}};
+}
+
+Json ledger_json(const Ledger& ledger) {
+  return {{"launches_seen", nullable(ledger.launches_seen)},
+          {"kernels_delivered", nullable(ledger.kernels_delivered)},
+          {"dropped_by_library", ledger.dropped_by_library},
+          {"no_times", ledger.no_times},
+          {"own_queue", ledger.own_queue},
+          {"file", ledger.file},
+          {"plugin", ledger.plugin},
+          {"unknown_record", ledger.unknown_record},
+          {"unexplained", nullable(ledger.unexplained())},
+          {"surplus", nullable(ledger.surplus())}};
+}
+
+Json stragglers_json(const Stragglers& found) {
+  Json ranks = Json::array();
+  for (const Straggler& rank : found.ranks)
+    ranks.push_back({{"rank", rank.rank},
+                     {"lateness", aligned_json(rank.lateness)},
+                     {"lateness_interval_ns", interval_json(rank.lateness_interval)},
+                     {"score", nullable(rank.score)},
+                     {"times_last", rank.times_last},
+                     {"delay", aligned_json(rank.delay)},
+                     {"delay_interval_ns", interval_json(rank.delay_interval)}});
+  return {{"collectives", found.skew.collectives},
+          {"complete", found.skew.complete},
+          {"on_one_rank_only", found.skew.single},
+          {"sampled", found.sampled},
+          {"steps", found.steps},
+          {"delay_is_per", found.per_step ? "step" : "collective"},
+          {"start_skew",
+           {{"median", aligned_json(found.skew.median)},
+            {"p99", aligned_json(found.skew.p99)},
+            {"largest", aligned_json(found.skew.largest)}}},
+          {"ranks", ranks}};
+}
+
+} // namespace
+
+std::string render_timeline_json(const Timeline& timeline, const TimelineHeading& heading) {
+  auto text = [&](std::uint32_t id) {
+    return id < timeline.texts.size() ? timeline.texts[id] : std::string();
+  };
+  const PhysicsCheck& physics = timeline.stragglers.physics;
+  Json out{{"timeline", heading.title},
+           {"tracing_cost", heading.cost.empty() ? Json(nullptr) : Json(heading.cost)},
+           {"notes", heading.notes},
+           {"clock", clock_json(timeline.clocks)},
+           {"physics",
+            {{"checked", physics.checked},
+             {"violations", physics.violations},
+             {"beyond_bound", physics.beyond_bound},
+             {"worst_margin_ns", nullable(physics.worst_margin_ns)}}},
+           {"ledger", ledger_json(timeline.ledger)},
+           {"joins", joins_json(timeline.joins)},
+           {"gaps", gaps_json(timeline.gaps)},
+           {"stragglers", stragglers_json(timeline.stragglers)}};
+  out["slowdowns"] = Json::array();
+  for (const Slowdown& slowdown : timeline.slowdowns)
+    out["slowdowns"].push_back({{"kernel", text(slowdown.kind.name)},
+                                {"communication", slowdown.kind.communication},
+                                {"cell", slowdown.kind.cell},
+                                {"operation_index", slowdown.kind.operation_index},
+                                {"overlapped", slowdown.overlapped},
+                                {"alone", slowdown.alone},
+                                {"ratio", nullable(slowdown.ratio)},
+                                {"interval", interval_json(slowdown.interval)},
+                                {"sum_ns", slowdown.sum_ns}});
+  out["nccl"] = Json::array();
+  for (const auto& [choice, time] : timeline.choices)
+    out["nccl"].push_back({{"function", text(choice.function)},
+                           {"algorithm", text(choice.algorithm)},
+                           {"protocol", text(choice.protocol)},
+                           {"channels", choice.channels},
+                           {"operations", time.operations},
+                           {"timed", time.timed},
+                           {"length_ns", time.length_ns},
+                           {"wait_ns", time.wait_ns}});
+  out["ranks"] = Json::array();
+  for (const RankTimeline& rank : timeline.ranks)
+    out["ranks"].push_back(rank_json(rank, heading));
+  // Kernel names come from anywhere.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/timeline_report.h"
+#include "analysis/timeline/trace_builder.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::timeline;
+
+namespace {
+
+// Two hosts with a rank each, two cells of 20 steps. In a step computation of 40 us, or 55 us where
+// half of it is beside communication, a copy and an all-reduce of which NCCL told; rank 1 comes
+// 8 us late, and now and then 12.
+TraceSource example(bool second_host) {
+  std::vector<RankBuilder> ranks(2);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::uint32_t step = 0; step < 40; ++step) {
+      RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];
+      StepKey key{static_cast<int>(step / 20), 0, step % 20};
+      std::int64_t at = 1'000'000 + 200'000 * static_cast<std::int64_t>(step);
+      std::int64_t late = rank * (step % 5 == 0 ? 12'000 : 8000);
+      bool beside = step % 2 == 0;
+      trace.compute({at, at + (beside ? 55'000 : 40'000)},
+                    trace.operation(key, 0, trace::OperationKind::compute, at - 30'000));
+      trace.copy({at + 2000, at + 5000},
+                 trace.operation(key, 1, trace::OperationKind::copy, at - 25'000));
+      auto reduce = trace.operation(key, 2, trace::OperationKind::collective, at - 20'000);
+      std::int64_t start = at + (beside ? 15'000 : 40'000) + late, end = at + 90'000;
+      trace.communicate({start, end}, reduce);
+      trace.nccl(step, {start + 7'000'500, end + 6'999'500}, reduce);
+    }
+  TraceSource source = source_of(ranks);
+  for (int rank = 0; rank < 2; ++rank) {
+    RankHead& head = source.ranks[static_cast<std::size_t>(rank)];
+    head.losses = {{80, 0, trace::LossKind::launches_seen},
+                   {rank == 0 ? 80u : 78u, 0, trace::LossKind::kernels_delivered}};
+    for (std::uint64_t at : {0u, 20'000'000u})
+      head.clocks.push_back({at + 7'000'000, -7'000'000, 300, 600, trace::ClockKind::globaltimer});
+  }
+  source.ranks[1].losses.push_back({1, 0, trace::LossKind::no_times});
+  if (second_host) {
+    source.ranks[1].host = "other";
+    for (std::uint64_t at : {0u, 20'000'000u})
+      source.ranks[1].clocks.push_back({at, 0, 900, 1800, trace::ClockKind::host});
+  }
+  return source;
+}
+
+TimelineHeading heading() {
+  return {"trial 7 of run.h5, kernels",
+          "+0.3% [0.1, 0.5]",
+          {"NCCL's network events were not traced"},
+          {{0, "all_reduce 1M"}, {1, "all_reduce 2M"}}};
+}
+
+Timeline timeline_of(const TraceSource& source) {
+  return base::value_or_throw(analyse(source));
+}
+
+} // namespace
+
+TEST_CASE("The timeline of two ranks on one host") {
+  support::check_golden("report-timeline.txt",
+                        render_timeline(timeline_of(example(false)), heading()));
+}
+
+TEST_CASE("Where clocks are not good enough the timeline says so") {
+  std::string text = render_timeline(timeline_of(example(true)), heading());
+  CHECK(text.find("2 hosts, their clocks known to +- 0.90 us") != std::string::npos);
+  CHECK(text.find("they may be wrong by") != std::string::npos);
+  TraceSource source = example(true);
+  std::erase_if(source.ranks[1].clocks,
+                [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
+  text = render_timeline(timeline_of(source), {});
+  CHECK(text.find("never compared") != std::string::npos);
+  CHECK(text.find("Who comes late") == std::string::npos);
+  CHECK(text.find("no untraced trial") != std::string::npos);
+}
+
+TEST_CASE("Times below twice the clocks' error are not shown as a delay") {
+  TraceSource source = example(true);
+  for (auto& reading : source.ranks[1].clocks)
+    reading.error_ns = 9000;
+  std::string text = render_timeline(timeline_of(source), heading());
+  CHECK(text.find("not shown (below 2 x") != std::string::npos);
+  CHECK(text.find("<2x error") != std::string::npos);
+}
+
+TEST_CASE("A timeline of nothing is a heading") {
+  CHECK(render_timeline({}, {"nothing", "", {}, {}}).find("Mean step") == std::string::npos);
+}
+
+TEST_CASE("A captured job says what it lacks") {
+  RankBuilder rank;
+  rank.nccl(1, {100, 200});
+  TraceSource source = source_of({rank, rank});
+  for (RankHead& head : source.ranks)
+    head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  std::string text = render_timeline(timeline_of(source), {"job/", "", {}, {}});
+  CHECK(text.find("no kernels were traced") != std::string::npos);
+  CHECK(text.find("no steps (all is one)") != std::string::npos);
+  CHECK(text.find("nobody counted launches") != std::string::npos);
+  CHECK(text.find("AllReduce") != std::string::npos);
+}
+
+TEST_CASE("The timeline as JSON has every figure") {
+  TraceSource source = example(false);
+  source.texts[k_gemm] = "gemm \xff";
+  auto timeline = analyse(source, {.threads = 2, .keep_steps = true});
+  REQUIRE(timeline);
+  auto json = nlohmann::json::parse(render_timeline_json(*timeline, heading()));
+  CHECK(json["ledger"]["unexplained"] == 1);
+  CHECK(json["joins"]["kernels_by_key"] == 80);
+  CHECK(json["physics"]["violations"] == 0);
+  CHECK(json["tracing_cost"] == "+0.3% [0.1, 0.5]");
+  CHECK(json["stragglers"]["ranks"][1]["times_last"] == 40);
+  CHECK(json["stragglers"]["ranks"][1]["delay"]["value_ns"] == 8800);
+  CHECK(json["ranks"][0]["cells"][1]["name"] == "all_reduce 2M");
+  const auto& all = json["ranks"][0]["all"];
+  CHECK(all["length_ns"] == all["compute_ns"].get<int>() + all["exposed_wait_ns"].get<int>() +
+                                all["exposed_transfer_ns"].get<int>() +
+                                all["memory_ns"].get<int>() + all["helper_ns"].get<int>() +
+                                all["idle_ns"].get<int>());
+  CHECK(json["ranks"][0]["steps"].size() == 40);
+  CHECK(json["nccl"][0]["algorithm"] == "RING");
+  CHECK(json["slowdowns"][0]["kernel"].get<std::string>().starts_with("gemm"));
+}
