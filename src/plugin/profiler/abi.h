@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/types.h>
 
 // NCCL's profiler plugin interface, written down by hand: versions 4 (NCCL 2.27), 5 (2.28), 6
 // (2.29, 2.30) and 7 (2.31). 5 to 7 agree in all that is read here; 6 and 7 have not been tried
@@ -14,9 +15,22 @@ using Result = int; // ncclResult_t
 inline constexpr Result k_success = 0;
 inline constexpr Result k_internal_error = 3;
 
-// Event types, and bits of the activation mask.
+// Event types, and bits of the activation mask. A bit brings the events above it as well.
 inline constexpr std::uint64_t k_collective = 0x2;
 inline constexpr std::uint64_t k_point_to_point = 0x4;
+inline constexpr std::uint64_t k_proxy_operation = 0x8;
+inline constexpr std::uint64_t k_proxy_step = 0x10;
+inline constexpr std::uint64_t k_channel = 0x40; // a channel of a kernel
+inline constexpr std::uint64_t k_network = 0x80;
+
+// States of events.
+inline constexpr int k_step_send_gpu_wait = 8;
+inline constexpr int k_step_send_wait = 9;
+inline constexpr int k_step_receive_wait = 10;
+inline constexpr int k_step_receive_flush_wait = 11;
+inline constexpr int k_step_receive_gpu_wait = 12;
+inline constexpr int k_step_send_peer_wait = 20;
+inline constexpr int k_channel_stop = 22;
 
 struct CollectiveV4 {
   std::uint64_t seq_number;
@@ -41,6 +55,51 @@ struct PointToPointV4 {
   std::uint8_t channels;
 };
 
+struct ProxyOperation {
+  pid_t process; // of the parent: with PXN another one's
+  std::uint8_t channel;
+  int peer;
+  int steps;
+  int chunk_bytes;
+  int is_send;
+};
+
+struct ProxyStep {
+  int step;
+};
+
+struct Channel {
+  std::uint8_t channel;
+  std::uint64_t timer_ns; // the GPU's %globaltimer
+};
+
+struct Network {
+  std::int64_t id; // type << 16 | version of what data points to
+  void* data;
+};
+inline constexpr std::int64_t k_network_infiniband = (1 << 16) | 1;
+inline constexpr std::int64_t k_network_socket = (2 << 16) | 1;
+
+struct InfiniBandRequest {
+  std::uint8_t type;
+  struct alignas(8) {
+    int device;
+    std::uint64_t work_request;
+    int operation;
+    int queue_pair;
+    std::size_t bytes;
+  } request;
+};
+
+struct SocketRequest {
+  std::uint8_t type;
+  struct alignas(8) {
+    int descriptor;
+    int operation;
+    std::size_t bytes;
+  } request;
+};
+
 struct DescriptorV4 {
   std::uint8_t type; // one byte: what lies behind it is not set
   void* parent;
@@ -48,6 +107,10 @@ struct DescriptorV4 {
   union {
     CollectiveV4 collective;
     PointToPointV4 point_to_point;
+    ProxyOperation proxy_operation;
+    ProxyStep proxy_step;
+    Channel channel;
+    Network network;
   };
 };
 
@@ -58,6 +121,10 @@ struct DescriptorV5 {
   union {
     CollectiveV4 collective; // a pointer more follows in both, which is not read
     PointToPointV4 point_to_point;
+    ProxyOperation proxy_operation;
+    ProxyStep proxy_step;
+    Channel channel;
+    Network network;
     std::byte whole[88];
   };
 };
@@ -67,6 +134,20 @@ static_assert(sizeof(DescriptorV4) == 104 && sizeof(DescriptorV5) == 112);
 static_assert(offsetof(DescriptorV5, parent) == 8 && offsetof(DescriptorV5, rank) == 16);
 static_assert(offsetof(DescriptorV5, collective) == 24);
 static_assert(offsetof(CollectiveV4, algorithm) == 88 - 24);
+static_assert(offsetof(DescriptorV5, channel) + offsetof(Channel, timer_ns) == 32);
+
+// What comes with a state, where something does.
+union StateArguments {
+  struct {
+    std::size_t bytes;
+  } proxy_step;
+  struct {
+    void* data;
+  } network;
+  struct {
+    std::uint64_t timer_ns;
+  } channel;
+};
 
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line,
                         const char* format, ...);

@@ -3,6 +3,7 @@
 
 #include "plugin/profiler/abi.h"
 #include "plugin/profiler/recorder.h"
+#include "plugin/profiler/tracing.h"
 
 namespace {
 
@@ -10,36 +11,48 @@ using namespace ncclprobe::plugin;
 
 constexpr const char* k_name = "ncclprobe";
 
-abi::Result open(int version, void** context, int* mask, std::uint64_t communicator, int ranks,
-                 int rank) {
-  *context = open_context(version, communicator, ranks, rank);
+// What NCCL gives back with each event: of a process that is traced or of one that records, which
+// it is from its first communicator on.
+bool traces(const void* context) {
+  return context != nullptr && is_traced_communicator(context);
+}
+
+abi::Result open(int version, void** context, int* mask, std::uint64_t hash, const char* name,
+                 int nodes, int ranks, int rank) {
+  *context = open_context(version, hash, ranks, rank);
+  if (*context != nullptr) { // a companion trial
+    *mask = static_cast<int>(abi::k_collective | abi::k_point_to_point);
+    return abi::k_success;
+  }
+  if (!is_tracing())
+    start_by_itself(rank);
+  *context = open_communicator(hash, name, nodes, ranks, rank);
   if (*context == nullptr)
     return abi::k_internal_error; // NCCL goes on without a profiler
-  *mask = static_cast<int>(abi::k_collective | abi::k_point_to_point);
+  *mask = static_cast<int>(wanted_events());
   return abi::k_success;
 }
 
-abi::Result init_v4(void** context, int* mask, const char*, std::uint64_t hash, int, int ranks,
-                    int rank, abi::Logger) {
-  return open(4, context, mask, hash, ranks, rank);
+abi::Result init_v4(void** context, int* mask, const char* name, std::uint64_t hash, int nodes,
+                    int ranks, int rank, abi::Logger) {
+  return open(4, context, mask, hash, name, nodes, ranks, rank);
 }
 
 template <int Version>
-abi::Result init_v5(void** context, std::uint64_t id, int* mask, const char*, int, int ranks,
-                    int rank, abi::Logger) {
-  return open(Version, context, mask, id, ranks, rank);
+abi::Result init_v5(void** context, std::uint64_t id, int* mask, const char* name, int nodes,
+                    int ranks, int rank, abi::Logger) {
+  return open(Version, context, mask, id, name, nodes, ranks, rank);
 }
 
 template <typename Descriptor>
-abi::Result start(void* context, void** handle, Descriptor* descriptor) {
-  *handle = nullptr; // no stop or state is asked for; an unwritten handle would be a stale one
-  if (descriptor->type != abi::k_collective && descriptor->type != abi::k_point_to_point)
-    return abi::k_success;
+void record(void* context, const Descriptor& descriptor) {
+  if (descriptor.type != abi::k_collective && descriptor.type != abi::k_point_to_point)
+    return;
   Record* record = begin_record(context);
   if (record == nullptr)
-    return abi::k_success;
-  if (descriptor->type == abi::k_collective) {
-    const auto& what = descriptor->collective;
+    return;
+  if (descriptor.type == abi::k_collective) {
+    const auto& what = descriptor.collective;
     record->function.set(what.function);
     record->data_type.set(what.data_type);
     record->algorithm.set(what.algorithm);
@@ -47,7 +60,7 @@ abi::Result start(void* context, void** handle, Descriptor* descriptor) {
     record->count = what.count;
     record->channels = what.channels;
   } else {
-    const auto& what = descriptor->point_to_point;
+    const auto& what = descriptor.point_to_point;
     record->function.set(what.function);
     record->data_type.set(what.data_type);
     record->count = what.count;
@@ -55,18 +68,54 @@ abi::Result start(void* context, void** handle, Descriptor* descriptor) {
     record->peer = what.peer;
   }
   end_record(record);
+}
+
+template <typename Descriptor>
+void* trace(Communicator& communicator, const Descriptor& descriptor) {
+  switch (descriptor.type) {
+  case abi::k_collective:
+    return begin_event(communicator, descriptor.collective);
+  case abi::k_point_to_point:
+    return begin_event(communicator, descriptor.point_to_point);
+  case abi::k_channel:
+    return begin_event(descriptor.parent, descriptor.channel);
+  case abi::k_proxy_operation:
+    return begin_event(descriptor.parent, descriptor.proxy_operation);
+  case abi::k_proxy_step:
+    return begin_event(descriptor.parent, descriptor.proxy_step);
+  case abi::k_network:
+    return begin_event(descriptor.parent, descriptor.network);
+  default:
+    return nullptr;
+  }
+}
+
+template <typename Descriptor>
+abi::Result start(void* context, void** handle, Descriptor* descriptor) {
+  // Null: no stop or state is asked for. An unwritten handle would be a stale one.
+  *handle = nullptr;
+  if (traces(context))
+    *handle = trace(*static_cast<Communicator*>(context), *descriptor);
+  else
+    record(context, *descriptor);
   return abi::k_success;
 }
 
-abi::Result stop(void*) {
+abi::Result stop(void* handle) {
+  if (handle != nullptr)
+    end_event(handle);
   return abi::k_success;
 }
 
-abi::Result record_state(void*, int, void*) {
+abi::Result record_state(void* handle, int state, void* arguments) {
+  if (handle != nullptr)
+    enter_state(handle, state, static_cast<const abi::StateArguments*>(arguments));
   return abi::k_success;
 }
 
-abi::Result finalize(void*) {
+abi::Result finalize(void* context) {
+  if (traces(context))
+    flush_tracing();
   return abi::k_success;
 }
 

@@ -4,6 +4,7 @@
 #include "plugin/profiler/recorder.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace ncclprobe::plugin {
@@ -79,6 +80,7 @@ Record* begin_record(void* context) {
   record.communicator = communicator.communicator;
   record.communicator_size = communicator.size;
   record.rank = communicator.rank;
+  record.peer = -1;
   record.cell = current_cell;
   return &record;
 }

@@ -2,29 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include "plugin/profiler/words.h"
+
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-// What the profiler interfaces write down. NCCL calls them on its own threads, in the middle of its
-// work: no memory is asked for, no lock is taken, and what does not fit is counted. The state is
-// one for the process, because NCCL finds the plugin by name.
+// What the profiler interfaces write down in companion trials; for traces: tracing.h. NCCL calls
+// them on its own threads, in the middle of its work: no memory is asked for, no lock is taken, and
+// what does not fit is counted. The state is one for the process, because NCCL finds the plugin by
+// name.
 namespace ncclprobe::plugin {
-
-// A name of NCCL's, cut if need be.
-template <std::size_t Size>
-struct Word {
-  std::array<char, Size> letters{};
-  void set(const char* text) {
-    std::size_t i = 0;
-    for (; text != nullptr && text[i] != '\0' && i + 1 < Size; ++i)
-      letters[i] = text[i];
-    letters[i] = '\0';
-  }
-  std::string_view text() const { return letters.data(); }
-};
 
 // One collective, send or receive as NCCL launched it.
 struct Record {
@@ -36,9 +23,9 @@ struct Record {
   std::uint64_t communicator = 0; // equal on all of its ranks
   std::int32_t communicator_size = 0;
   std::int32_t rank = 0; // in the communicator
-  std::int32_t peer = -1;
+  std::int32_t peer = 0; // -1: none
   std::int32_t channels = 0;
-  std::int32_t cell = -1;
+  std::int32_t cell = 0; // -1: none
 };
 
 // Until this is called NCCL is told to go on without a profiler.

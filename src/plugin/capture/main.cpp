@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/profiler/tracing.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+// libncclprobe-profiler.so: the profiler plugin by itself, in programs that know nothing of
+// ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process leaves a spool in
+// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=kernels|full says how much.
+namespace ncclprobe::plugin {
+namespace {
+
+constexpr int k_most_files = 100; // of one process number, in one folder
+
+std::string host_name() {
+  std::array<char, 64> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0)
+    return "host";
+  std::string host = name.data();
+  return host.substr(0, host.find('.'));
+}
+
+void say(const std::string& words) {
+  std::fprintf(stderr, "ncclprobe: %s\n", words.c_str()); // one write: ranks say it side by side
+}
+
+class Capture {
+public:
+  explicit Capture(int rank) {
+    const char* told = std::getenv("NCCLPROBE_CAPTURE_DIR");
+    std::string folder = told != nullptr && *told != '\0' ? told : "ncclprobe-capture";
+    const char* level = std::getenv("NCCLPROBE_CAPTURE");
+    std::string_view wanted = level == nullptr ? "kernels" : level;
+    if (wanted != "kernels" && wanted != "full") {
+      say("NCCLPROBE_CAPTURE is " + std::string(wanted) +
+          ": kernels and full are possible; nothing is recorded");
+      return;
+    }
+    std::error_code problem;
+    std::filesystem::path absolute = std::filesystem::absolute(folder, problem);
+    std::filesystem::create_directories(absolute, problem);
+    std::string stem = (absolute / ("rank-" + std::to_string(rank) + "-" + host_name() + "-" +
+                                    std::to_string(getpid())))
+                           .string();
+    std::string path = stem + ".spool";
+    for (int i = 2; !spool_.open(path) && errno == EEXIST && i < k_most_files; ++i)
+      path = stem + "-" + std::to_string(i) + ".spool"; // of an earlier process of that number
+    if (!spool_.is_open()) {
+      say("cannot write " + path + " (" + std::strerror(errno) + "): nothing is recorded");
+      return;
+    }
+    start_tracing(spool_, wanted == "full" ? Detail::steps : Detail::operations);
+    if (rank == 0)
+      say("recording NCCL's operations (" + std::string(wanted) + ") into " + absolute.string() +
+          ", one file a process; look at them with ncclprobe report " + absolute.string() + "/");
+  }
+  ~Capture() { stop_tracing(); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+private:
+  trace::SpoolWriter spool_;
+};
+
+} // namespace
+
+void start_by_itself(int rank) {
+  static Capture capture(rank); // until the process ends
+}
+
+} // namespace ncclprobe::plugin

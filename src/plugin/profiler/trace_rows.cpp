@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/profiler/trace_rows.h"
+
+#include <algorithm>
+
+namespace ncclprobe::plugin {
+namespace {
+
+// Two clocks of a machine part by less than this.
+constexpr std::uint64_t k_most_drift_per_million = 200;
+
+} // namespace
+
+std::size_t TraceRows::take() {
+  std::size_t taken = 0;
+  for (; taken < TraceState::k_events; ++taken) { // others go on writing meanwhile
+    auto event = state_.events.pop();
+    if (!event)
+      break;
+    std::visit([this](const auto& one) { on(one); }, *event);
+  }
+  return taken;
+}
+
+void TraceRows::write() {
+  for (auto& [rank, rows] : rows_)
+    std::apply(
+        [&, rank = rank](auto&... table) {
+          (spool_.append<typename std::decay_t<decltype(table)>::value_type>(rank, table), ...);
+          (table.clear(), ...);
+        },
+        rows);
+  waiting_ = 0;
+}
+
+void TraceRows::take_unfinished() {
+  for (Operation& operation : operations_)
+    settle(operation);
+  state_.channels.for_each_open([this](const trace::NcclChannelRow& row) { on(row); });
+  state_.steps.for_each_open([this](const trace::NcclStepRow& row) { on(row); });
+}
+
+void TraceRows::write_losses(std::uint64_t now_ns) {
+  std::uint64_t lost = state_.lost() + rejected_;
+  if (lost > losses_written_)
+    spool_.append(state_.communicators.front().global_rank,
+                  trace::LossRow{lost - losses_written_, now_ns, trace::LossKind::plugin});
+  losses_written_ = lost;
+}
+
+void TraceRows::on(const CommunicatorMade& made) {
+  const Communicator& communicator = state_.communicators[made.communicator];
+  trace::CommunicatorRow row;
+  row.id = made.communicator;
+  row.hash = communicator.hash;
+  row.name = spool_.intern(communicator.name.text());
+  row.ranks = communicator.size;
+  row.rank = communicator.rank;
+  row.nodes = communicator.nodes;
+  add(communicator.global_rank, row);
+}
+
+void TraceRows::on(const OperationBegun& begun) {
+  Operation& place = place_of(begun.id);
+  settle(place); // of one that was never told to be enqueued
+  place.id = begun.id;
+  place.communicator = begun.communicator;
+  place.enqueue_ns = begun.at_ns;
+  place.has_row = true;
+  trace::NcclOperationRow& row = place.row;
+  row = {};
+  row.enqueue_ns = begun.at_ns;
+  row.sequence = begun.sequence;
+  row.count = begun.count;
+  row.id = begun.id;
+  row.operation = begun.operation;
+  row.function = text(begun.function);
+  row.algorithm = text(begun.algorithm);
+  row.protocol = text(begun.protocol);
+  row.data_type = text(begun.data_type);
+  row.peer = begun.peer;
+  row.root = begun.root;
+  row.communicator = begun.communicator;
+  row.channels = begun.channels;
+  row.warps = begun.warps;
+  row.kind = begun.kind;
+}
+
+void TraceRows::on(const OperationEnqueued& enqueued) {
+  Operation& place = place_of(enqueued.id);
+  if (place.id != enqueued.id || !place.has_row)
+    return;
+  place.row.enqueued_ns = enqueued.at_ns;
+  settle(place);
+}
+
+void TraceRows::settle(Operation& operation) {
+  if (!operation.has_row)
+    return;
+  operation.has_row = false;
+  add(rank_of(operation.id), operation.row);
+}
+
+void TraceRows::on(trace::NcclChannelRow row) {
+  if (is_credible(row))
+    add(rank_of(row.nccl_operation), row);
+  else
+    ++rejected_;
+}
+
+// NCCL's kernels leave their times in rings of 64 places that its host thread may come too late to
+// read: then they are of a later or an earlier kernel. What began before it was enqueued, or ended
+// before it began, was not this one.
+bool TraceRows::is_credible(const trace::NcclChannelRow& row) {
+  if (row.stop_gt != 0 && row.stop_gt < row.start_gt)
+    return false;
+  const Operation& operation = place_of(row.nccl_operation);
+  if (row.start_gt == 0 || operation.id != row.nccl_operation)
+    return true;
+  TimerBound& timer = timers_[operation.communicator];
+  auto heard_ns = static_cast<std::int64_t>(row.start_ns);
+  auto start_gt = static_cast<std::int64_t>(row.start_gt);
+  std::int64_t offset_ns = heard_ns - start_gt; // at least the true one: it was heard of later
+  if (timer.at_ns != 0) {
+    std::uint64_t since_ns = row.start_ns > timer.at_ns ? row.start_ns - timer.at_ns : 0;
+    auto drift_ns = static_cast<std::int64_t>(since_ns / 1'000'000 * k_most_drift_per_million);
+    offset_ns = std::min(offset_ns, timer.offset_ns + drift_ns);
+  }
+  timer = {offset_ns, row.start_ns};
+  return start_gt + offset_ns >= static_cast<std::int64_t>(operation.enqueue_ns);
+}
+
+int TraceRows::rank_of(std::uint32_t operation) {
+  const Operation& place = place_of(operation);
+  if (operation != 0 && place.id == operation)
+    return state_.communicators[place.communicator].global_rank;
+  return state_.communicators.front().global_rank; // of another process, or forgotten
+}
+
+trace::TextId TraceRows::text(std::uint8_t word) {
+  if (word != 0 && texts_[word].id == 0)
+    texts_[word] = spool_.intern(state_.words.text(word));
+  return texts_[word];
+}
+
+} // namespace ncclprobe::plugin

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plugin/profiler/trace_events.h"
+#include "trace/ledger_rows.h"
+#include "trace/spool_writer.h"
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace ncclprobe::plugin {
+
+// Makes rows of events and writes them, many at a time. One thread at a time.
+class TraceRows {
+public:
+  TraceRows(TraceState& state, trace::SpoolWriter& spool)
+      : state_(state), spool_(spool), losses_written_(state.lost()) {}
+
+  // All that has come. Returns how many.
+  std::size_t take();
+  std::size_t waiting() const { return waiting_; }
+  void write();
+  // What has begun and not ended; nothing comes any more.
+  void take_unfinished();
+  // Losses since the last time.
+  void write_losses(std::uint64_t now_ns);
+
+private:
+  using RankRows =
+      std::tuple<std::vector<trace::NcclOperationRow>, std::vector<trace::NcclChannelRow>,
+                 std::vector<trace::NcclStepRow>, std::vector<trace::NcclNetworkRow>,
+                 std::vector<trace::CommunicatorRow>>;
+  // How a GPU's %globaltimer stands to our clock, as far as one can tell from the times at which
+  // the host heard of it: an upper bound.
+  struct TimerBound {
+    std::int64_t offset_ns = 0;
+    std::uint64_t at_ns = 0; // 0: none yet
+  };
+  struct Operation {
+    std::uint32_t id = 0;
+    std::uint16_t communicator = 0;
+    std::uint64_t enqueue_ns = 0;
+    trace::NcclOperationRow row; // until it is enqueued
+    bool has_row = false;
+  };
+
+  void on(const CommunicatorMade& made);
+  void on(const OperationBegun& begun);
+  void on(const OperationEnqueued& enqueued);
+  void on(trace::NcclChannelRow row);
+  void on(const trace::NcclStepRow& row) { add(rank_of(row.nccl_operation), row); }
+  void on(const trace::NcclNetworkRow& row) { add(rank_of(row.nccl_operation), row); }
+
+  template <typename Row>
+  void add(int rank, const Row& row) {
+    std::get<std::vector<Row>>(rows_[rank]).push_back(row);
+    ++waiting_;
+  }
+  Operation& place_of(std::uint32_t id) { return operations_[id % operations_.size()]; }
+  int rank_of(std::uint32_t operation);
+  void settle(Operation& operation);
+  bool is_credible(const trace::NcclChannelRow& row);
+  trace::TextId text(std::uint8_t word);
+
+  static constexpr std::size_t k_operations = 1 << 14; // that are remembered: the latest
+
+  TraceState& state_;
+  trace::SpoolWriter& spool_;
+  std::map<int, RankRows> rows_;
+  std::size_t waiting_ = 0;
+  std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
+  std::array<TimerBound, TraceState::k_communicators> timers_{};
+  std::array<trace::TextId, WordTable::k_words> texts_{};
+  std::uint64_t rejected_ = 0;
+  std::uint64_t losses_written_;
+};
+
+} // namespace ncclprobe::plugin

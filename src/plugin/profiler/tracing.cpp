@@ -1,0 +1,386 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/profiler/tracing.h"
+
+#include "plugin/profiler/trace_rows.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace ncclprobe::plugin {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto k_shortest_rest = 5ms;
+constexpr auto k_longest_rest = 50ms; // the queue holds what comes in that time
+constexpr auto k_between_writes = 200ms;
+constexpr std::size_t k_rows_at_once = 16384;
+
+constinit TraceState state;
+std::atomic<bool> tracing{false};
+std::atomic<Detail> detail_wanted{Detail::operations};
+pid_t process = 0; // whose events are ours: asking each time would be a system call
+std::array<std::atomic<int>, 4096> members{};
+std::atomic<std::size_t> members_known{0};
+
+// What the writing thread, and whoever flushes, work with; never on NCCL's hot paths.
+struct Writing {
+  explicit Writing(trace::SpoolWriter& spool) : rows(state, spool) {}
+  TraceRows rows;
+  std::mutex mutex; // of rows
+  std::condition_variable stop_asked;
+  bool stop = false;
+  std::thread thread;
+};
+Writing* writing = nullptr;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void write_until_stopped(Writing& own) {
+  std::unique_lock lock(own.mutex);
+  auto rest = k_shortest_rest;
+  auto last_write = std::chrono::steady_clock::now();
+  while (!own.stop) {
+    std::size_t taken = own.rows.take();
+    rest = taken > 0 ? k_shortest_rest : std::min(k_longest_rest, 2 * rest);
+    auto now = std::chrono::steady_clock::now();
+    if (own.rows.waiting() >= k_rows_at_once || now - last_write >= k_between_writes) {
+      own.rows.write();
+      own.rows.write_losses(now_ns());
+      last_write = now;
+    }
+    own.stop_asked.wait_for(lock, rest);
+  }
+}
+
+// Handles say what they are and where: NCCL only carries them.
+enum class HandleKind : std::uint64_t { operation = 1, channel, proxy_operation, step, network };
+void* make_handle(HandleKind kind, std::uint64_t number) {
+  return reinterpret_cast<void*>(number << 3 | static_cast<std::uint64_t>(kind));
+}
+HandleKind kind_of(const void* handle) {
+  return static_cast<HandleKind>(reinterpret_cast<std::uint64_t>(handle) & 7);
+}
+std::uint32_t number_of(const void* handle) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(handle) >> 3);
+}
+
+bool records() {
+  return tracing.load(std::memory_order_relaxed);
+}
+
+std::uint16_t index_of(const Communicator& communicator) {
+  return static_cast<std::uint16_t>(&communicator - state.communicators.data());
+}
+
+// The operation that a channel, proxy operation or step was made for.
+std::uint32_t operation_of(const void* parent) {
+  switch (kind_of(parent)) {
+  case HandleKind::operation:
+    return number_of(parent);
+  case HandleKind::proxy_operation:
+    return state.proxy_operations.is_open(number_of(parent))
+               ? state.proxy_operations.at(number_of(parent)).operation
+               : 0;
+  case HandleKind::step:
+    return state.steps.is_open(number_of(parent)) ? state.steps.at(number_of(parent)).nccl_operation
+                                                  : 0;
+  default:
+    return 0;
+  }
+}
+
+// A process has one rank, which its first communicator tells, unless it has more than one in that.
+int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
+  if (static_cast<std::size_t>(rank) < members_known.load())
+    return members[static_cast<std::size_t>(rank)];
+  const Communicator& first = state.communicators.front();
+  bool has_several = false;
+  for (std::uint32_t i = 1; i < index; ++i)
+    has_several |= state.communicators[i].hash == first.hash;
+  return index == 0 || hash == first.hash || has_several ? rank : first.global_rank;
+}
+
+} // namespace
+
+void start_tracing(trace::SpoolWriter& spool, Detail detail) {
+  if (writing != nullptr)
+    return;
+  detail_wanted = detail;
+  process = getpid();
+  writing = new Writing(spool); // stays: NCCL's threads may outlive everybody
+  // Signals are the program's: none is to be handled here.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  writing->thread = std::thread(write_until_stopped, std::ref(*writing));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  tracing = true;
+}
+
+void stop_tracing() {
+  if (writing == nullptr || process != getpid()) // a forked child has no such thread
+    return;
+  tracing = false;
+  {
+    std::lock_guard lock(writing->mutex);
+    writing->stop = true;
+  }
+  writing->stop_asked.notify_all();
+  writing->thread.join();
+  writing->rows.take();
+  writing->rows.take_unfinished();
+  writing->rows.write();
+  writing->rows.write_losses(now_ns());
+  delete std::exchange(writing, nullptr);
+}
+
+void flush_tracing() {
+  if (writing == nullptr || process != getpid())
+    return;
+  std::lock_guard lock(writing->mutex);
+  writing->rows.take();
+  writing->rows.write();
+  writing->rows.write_losses(now_ns());
+}
+
+bool is_tracing() {
+  return tracing;
+}
+
+void set_operation(std::uint32_t id) {
+  state.current_operation.store(id, std::memory_order_relaxed);
+}
+
+void set_members(std::span<const int> global_ranks) {
+  std::size_t known = std::min(global_ranks.size(), members.size());
+  for (std::size_t i = 0; i < known; ++i)
+    members[i] = global_ranks[i];
+  members_known = known;
+}
+
+Communicator* open_communicator(std::uint64_t hash, const char* name, int nodes, int size,
+                                int rank) {
+  if (!records())
+    return nullptr;
+  std::uint32_t index = state.communicators_made.fetch_add(1);
+  if (index >= state.communicators.size())
+    return nullptr;
+  Communicator& communicator = state.communicators[index];
+  communicator.hash = hash;
+  communicator.size = size;
+  communicator.rank = rank;
+  communicator.nodes = nodes;
+  communicator.name.set(name);
+  communicator.global_rank = global_rank_of(index, hash, rank);
+  state.events.push(CommunicatorMade{index_of(communicator)});
+  return &communicator;
+}
+
+bool is_traced_communicator(const void* context) {
+  return context >= state.communicators.data() &&
+         context < state.communicators.data() + state.communicators.size();
+}
+
+std::uint64_t wanted_events() {
+  std::uint64_t wanted = abi::k_collective | abi::k_point_to_point | abi::k_channel;
+  if (detail_wanted == Detail::steps)
+    wanted |= abi::k_proxy_operation | abi::k_proxy_step | abi::k_network;
+  return wanted;
+}
+
+void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
+  if (!records())
+    return nullptr;
+  OperationBegun begun;
+  begun.at_ns = now_ns();
+  begun.sequence = what.seq_number;
+  begun.count = what.count;
+  begun.id = state.operations_made.fetch_add(1, std::memory_order_relaxed) + 1;
+  begun.operation = state.current_operation.load(std::memory_order_relaxed);
+  begun.root = what.root;
+  begun.communicator = index_of(communicator);
+  begun.function = state.words.number_of(what.function);
+  begun.data_type = state.words.number_of(what.data_type);
+  begun.algorithm = state.words.number_of(what.algorithm);
+  begun.protocol = state.words.number_of(what.protocol);
+  begun.channels = what.channels;
+  begun.warps = what.warps;
+  state.events.push(begun);
+  return make_handle(HandleKind::operation, begun.id);
+}
+
+void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
+  if (!records())
+    return nullptr;
+  OperationBegun begun;
+  begun.at_ns = now_ns();
+  begun.count = what.count;
+  begun.id = state.operations_made.fetch_add(1, std::memory_order_relaxed) + 1;
+  begun.operation = state.current_operation.load(std::memory_order_relaxed);
+  begun.peer = what.peer;
+  begun.communicator = index_of(communicator);
+  begun.function = state.words.number_of(what.function);
+  begun.data_type = state.words.number_of(what.data_type);
+  begun.channels = what.channels;
+  bool sends = what.function != nullptr && what.function[0] == 'S'; // "Send", "Recv"
+  begun.kind = sends ? trace::NcclKind::send : trace::NcclKind::receive;
+  state.events.push(begun);
+  return make_handle(HandleKind::operation, begun.id);
+}
+
+void* begin_event(void* parent, const abi::Channel& what) {
+  std::uint64_t at_ns = now_ns();
+  if (!records() || kind_of(parent) != HandleKind::operation)
+    return nullptr;
+  std::uint32_t number = state.channels.take();
+  if (number == state.channels.k_none)
+    return nullptr;
+  trace::NcclChannelRow& row = state.channels.at(number);
+  row = {};
+  row.start_gt = what.timer_ns;
+  row.start_ns = at_ns;
+  row.nccl_operation = number_of(parent);
+  row.channel = what.channel;
+  return make_handle(HandleKind::channel, number);
+}
+
+void* begin_event(void* parent, const abi::ProxyOperation& what) {
+  if (!records())
+    return nullptr;
+  std::uint32_t number = state.proxy_operations.take();
+  if (number == state.proxy_operations.k_none)
+    return nullptr;
+  OpenProxyOperation& open = state.proxy_operations.at(number);
+  // A handle of another process (PXN) says nothing here.
+  open.operation = what.process == process ? operation_of(parent) : 0;
+  open.peer = what.peer;
+  open.channel = what.channel;
+  open.is_send = what.is_send != 0 ? 1 : 0;
+  return make_handle(HandleKind::proxy_operation, number);
+}
+
+void* begin_event(void* parent, const abi::ProxyStep& what) {
+  std::uint64_t at_ns = now_ns();
+  if (!records() || kind_of(parent) != HandleKind::proxy_operation ||
+      !state.proxy_operations.is_open(number_of(parent)))
+    return nullptr;
+  std::uint32_t number = state.steps.take();
+  if (number == state.steps.k_none)
+    return nullptr;
+  const OpenProxyOperation& operation = state.proxy_operations.at(number_of(parent));
+  trace::NcclStepRow& row = state.steps.at(number);
+  row = {};
+  row.start_ns = at_ns;
+  row.nccl_operation = operation.operation;
+  row.peer = operation.peer;
+  row.channel = operation.channel;
+  row.is_send = operation.is_send;
+  row.step = what.step;
+  return make_handle(HandleKind::step, number);
+}
+
+void* begin_event(void* parent, const abi::Network& what) {
+  std::uint64_t at_ns = now_ns();
+  bool infiniband = what.id == abi::k_network_infiniband;
+  if (!records() || what.data == nullptr || (!infiniband && what.id != abi::k_network_socket))
+    return nullptr;
+  std::uint32_t number = state.network.take();
+  if (number == state.network.k_none)
+    return nullptr;
+  trace::NcclNetworkRow& row = state.network.at(number);
+  row = {};
+  row.start_ns = at_ns;
+  row.nccl_operation = operation_of(parent);
+  if (infiniband) {
+    const auto& told = static_cast<const abi::InfiniBandRequest*>(what.data)->request;
+    row.kind = 1;
+    row.request = told.work_request;
+    row.bytes = told.bytes;
+  } else {
+    const auto& told = static_cast<const abi::SocketRequest*>(what.data)->request;
+    row.kind = 2;
+    row.request = static_cast<std::uint64_t>(told.descriptor);
+    row.bytes = told.bytes;
+  }
+  return make_handle(HandleKind::network, number);
+}
+
+void enter_state(void* handle, int entered, const abi::StateArguments* arguments) {
+  std::uint32_t number = number_of(handle);
+  if (kind_of(handle) == HandleKind::channel && entered == abi::k_channel_stop) {
+    if (arguments != nullptr && state.channels.is_open(number))
+      state.channels.at(number).stop_gt = arguments->channel.timer_ns;
+    return;
+  }
+  if (kind_of(handle) != HandleKind::step || !state.steps.is_open(number))
+    return;
+  trace::NcclStepRow& row = state.steps.at(number);
+  std::uint64_t* at_ns = nullptr;
+  switch (entered) {
+  case abi::k_step_send_gpu_wait:
+  case abi::k_step_receive_wait:
+    at_ns = &row.first_ns;
+    break;
+  case abi::k_step_send_peer_wait:
+  case abi::k_step_receive_flush_wait:
+    at_ns = &row.second_ns;
+    break;
+  case abi::k_step_send_wait:
+  case abi::k_step_receive_gpu_wait:
+    at_ns = &row.third_ns;
+    break;
+  default:
+    return;
+  }
+  *at_ns = now_ns();
+  if (arguments != nullptr && arguments->proxy_step.bytes != 0)
+    row.bytes = arguments->proxy_step.bytes;
+}
+
+void end_event(void* handle) {
+  std::uint32_t number = number_of(handle);
+  auto finish = [&](auto& open) {
+    if (!open.is_open(number))
+      return;
+    auto row = open.at(number);
+    row.stop_ns = now_ns();
+    open.give_back(number);
+    if (records())
+      state.events.push(row);
+  };
+  switch (kind_of(handle)) {
+  case HandleKind::operation:
+    if (records())
+      state.events.push(OperationEnqueued{now_ns(), number});
+    return;
+  case HandleKind::channel:
+    return finish(state.channels);
+  case HandleKind::step:
+    return finish(state.steps);
+  case HandleKind::network:
+    return finish(state.network);
+  case HandleKind::proxy_operation:
+    if (state.proxy_operations.is_open(number))
+      state.proxy_operations.give_back(number);
+    return;
+  }
+}
+
+} // namespace ncclprobe::plugin
