@@ -3,6 +3,8 @@
 
 #include "worker/communicator_cache.h"
 
+#include "plugin/profiler/tracing.h"
+
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
@@ -35,6 +37,7 @@ LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalComm
     local.seats.push_back(seat);
   }
   std::string name = fmt::format("communicator {}", all_.size());
+  plugin::set_members(key.ranks); // whose events NCCL tells in a trace
   if (parent != nullptr) {
     std::vector<backend::SplitMember> of_parent;
     for (std::size_t i = 0; i < parent->seats.size(); ++i)

@@ -3,6 +3,8 @@
 
 #include "worker/trace_recorder.h"
 
+#include "plugin/profiler/tracing.h"
+
 #include <cerrno>
 #include <cstring>
 
@@ -59,6 +61,9 @@ TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const 
     ranks_.push_back(rank);
   operations_.reserve(k_operations);
   tracer_ = backend.start_trace({level, &spool_, std::move(rank_of_device)});
+  if (backend.name() == "nvidia") // NCCL finds the plugin in this very program
+    plugin::start_tracing(spool_, level == TraceLevel::full ? plugin::Detail::steps
+                                                            : plugin::Detail::operations);
 }
 
 TraceRecorder::Span::Span(TraceRecorder& recorder, trace::SpanKind kind, std::uint32_t iterations)
@@ -92,11 +97,13 @@ void TraceRecorder::begin(const OperationNote& note) {
   row.kind = note.kind;
   row.start_ns = now_ns();
   operations_.push_back(row);
+  plugin::set_operation(row.id);
   tracer_->begin_operation(row.id);
 }
 
 void TraceRecorder::end() {
   tracer_->end_operation();
+  plugin::set_operation(0);
   operations_.back().duration_ns = trace::short_duration(now_ns() - operations_.back().start_ns);
 }
 
@@ -121,6 +128,7 @@ void TraceRecorder::finish() {
   if (!on())
     return;
   write();
+  plugin::stop_tracing();
   tracer_->finish();
 }
 
