@@ -13,6 +13,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin
   libhdf5-dev
   libgloo-dev
+  libdeflate-dev libprotozero-dev
   libhwloc-dev libpugixml-dev
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev
@@ -21,7 +22,7 @@ packages_build=(
 # To build and run the tests and benchmarks.
 packages_test=(
   catch2 libbenchmark-dev
-  python3 python3-h5py hdf5-tools
+  python3 python3-h5py python3-pandas hdf5-tools
   binutils git
 )
 # Wanted for the tests, not needed: a release without them still passes.

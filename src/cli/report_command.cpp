@@ -83,9 +83,12 @@ int report_run(const ReportOptions& options, std::ostream& out, std::ostream& er
 
   // A run that was stopped lies in parts. They are read all the same if they cannot be folded: the
   // run is still going on, or the folder is not ours to write.
-  if (auto folded = store::fold(options.run_file); folded)
+  if (auto folded = store::fold(options.run_file); folded) {
     for (const std::string& damaged : folded->damaged)
       err << "ncclprobe-report: left out of the run file: " << damaged << "\n";
+    for (const std::string& remark : folded->trace_remarks)
+      err << "ncclprobe-report: " << remark << "\n";
+  }
 
   auto run = store::read_run(options.run_file);
   if (!run) {

@@ -136,6 +136,8 @@ base::Result<std::string> fold_and_report(const std::filesystem::path& output,
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(output));
   for (const std::string& damaged : folded.damaged)
     spdlog::error("left out of the run file: {}", damaged);
+  for (const std::string& remark : folded.trace_remarks)
+    spdlog::warn("{}", remark);
   NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(output));
   if (format)
     return analysis::render_report(run, *format);

@@ -12,6 +12,7 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Gloo REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate) # chunks of traces
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over foreign logs, in linear time
 if(HDF5_IS_PARALLEL)

@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "store/model_rows.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
+#include "store/trace_parts.h"
+
+#include <map>
 
 namespace ncclprobe::store {
 namespace {
@@ -29,6 +33,22 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
   fs::remove(folder, ignored); // stays if something is left in it
 }
 
+// Traces that lie in the parts folder, as files of their own beside the run file.
+std::vector<std::string> fold_traces_of(const fs::path& run_file, const Tables& run) {
+  if (!has_unfolded_traces(run_file))
+    return {};
+  const std::string run_id = header_from(run).run_id;
+  std::map<int, model::TraceLevel> level_of; // none of a trial that did not come to its end
+  for (const model::TrialRecord& trial : trials_from(run))
+    level_of[trial.spec.id] = trial.spec.trace;
+  return fold_traces(run_file, [&](int trial) {
+    auto level = level_of.find(trial);
+    return TraceIdentity{trial, run_id,
+                         level == level_of.end() ? std::string()
+                                                 : std::string(model::to_string(level->second))};
+  });
+}
+
 } // namespace
 
 base::Result<FoldReport> fold(const fs::path& run_file) {
@@ -41,8 +61,9 @@ base::Result<FoldReport> fold(const fs::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
   if (run.new_trials > 0 || run.new_header || !fs::exists(run_file, ignored))
     NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run));
+  std::vector<std::string> trace_remarks = fold_traces_of(run_file, run.tables);
   remove_folded(run_file, run);
-  return FoldReport{run.new_trials, std::move(run.damaged)};
+  return FoldReport{run.new_trials, std::move(run.damaged), std::move(trace_remarks)};
 }
 
 } // namespace ncclprobe::store

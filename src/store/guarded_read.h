@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "store/child_jobs.h"
 #include "store/tables.h"
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct ReadLimits {
   std::uint64_t memory_bytes = 2ULL << 30; // the child's growth; and
   std::uint64_t memory_per_byte = 64;      // this more for each byte of the file
 };
+
+// The same for one file, by its size.
+ChildLimits limits_for(const std::filesystem::path& file, const ReadLimits& limits);
 
 struct FileToRead {
   std::filesystem::path path;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-// Owners and return-code checks for HDF5's C calls. Included by image.cpp and memory_file.h alone.
+// Owners and return-code checks for HDF5's C calls. Included by files of store/ alone.
 namespace ncclprobe::store {
 
 // HDF5 prints its error stack to stderr by default. The setting belongs to a thread, so whoever

@@ -3,6 +3,7 @@
 
 #include "store/image.h"
 
+#include "store/hdf5_attribute.h"
 #include "store/memory_file.h"
 #include "store/model_rows.h"
 #include "store/run_file.h"
@@ -47,83 +48,7 @@ struct StoredAs<T> {
 template <typename T>
 using Stored = typename StoredAs<T>::Type;
 
-template <typename T>
-hid_t memory_type() {
-  if constexpr (std::is_same_v<T, char> || std::is_same_v<T, std::uint8_t>)
-    return H5T_NATIVE_UINT8;
-  else if constexpr (std::is_same_v<T, std::int32_t>)
-    return H5T_NATIVE_INT32;
-  else if constexpr (std::is_same_v<T, std::uint32_t>)
-    return H5T_NATIVE_UINT32;
-  else if constexpr (std::is_same_v<T, std::int64_t>)
-    return H5T_NATIVE_INT64;
-  else {
-    static_assert(std::is_same_v<T, std::uint64_t>);
-    return H5T_NATIVE_UINT64;
-  }
-}
-
-template <typename T>
-hid_t file_type() {
-  if constexpr (sizeof(T) == 1)
-    return H5T_STD_U8LE;
-  else if constexpr (std::is_same_v<T, std::int32_t>)
-    return H5T_STD_I32LE;
-  else if constexpr (std::is_same_v<T, std::uint32_t>)
-    return H5T_STD_U32LE;
-  else if constexpr (std::is_same_v<T, std::int64_t>)
-    return H5T_STD_I64LE;
-  else
-    return H5T_STD_U64LE;
-}
-
-Hdf5Type text_type() {
-  Hdf5Type type(H5Tcopy(H5T_C_S1), "H5Tcopy", "string");
-  check_hdf5(H5Tset_size(type.get(), H5T_VARIABLE), "H5Tset_size", "string");
-  check_hdf5(H5Tset_cset(type.get(), H5T_CSET_UTF8), "H5Tset_cset", "string");
-  return type;
-}
-
 // --- writing ---
-
-void write_attribute(hid_t object, const char* name, const Hdf5Type& type, const Hdf5Space& space,
-                     const void* data) {
-  Hdf5Attribute attribute(
-      H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), "H5Acreate2",
-      name);
-  check_hdf5(H5Awrite(attribute.get(), type.get(), data), "H5Awrite", name);
-  attribute.close(name);
-}
-
-void write_text(hid_t object, const char* name, const std::string& text) {
-  const char* data = text.c_str();
-  write_attribute(object, name, text_type(), Hdf5Space(H5Screate(H5S_SCALAR), "H5Screate", name),
-                  &data);
-}
-
-void write_texts(hid_t object, const char* name, const std::vector<std::string>& texts) {
-  std::vector<const char*> data;
-  for (const std::string& text : texts)
-    data.push_back(text.c_str());
-  hsize_t count = data.size();
-  write_attribute(object, name, text_type(),
-                  Hdf5Space(H5Screate_simple(1, &count, nullptr), "H5Screate_simple", name),
-                  data.data());
-}
-
-template <typename T>
-void write_number(hid_t object, const char* name, T number) {
-  write_attribute(object, name, Hdf5Type(H5Tcopy(memory_type<T>()), "H5Tcopy", name),
-                  Hdf5Space(H5Screate(H5S_SCALAR), "H5Screate", name), &number);
-}
-
-Hdf5Group create_group(hid_t file, const char* name) {
-  // All columns' links stay in the group's header; the default moves more than 8 to a heap.
-  Hdf5Properties properties(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate", "group");
-  check_hdf5(H5Pset_link_phase_change(properties.get(), 64, 48), "H5Pset_link_phase_change", name);
-  return Hdf5Group(H5Gcreate2(file, name, H5P_DEFAULT, properties.get(), H5P_DEFAULT), "H5Gcreate2",
-                   name);
-}
 
 Hdf5Properties column_layout(hsize_t rows, std::size_t value_bytes) {
   Hdf5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate", "dataset");
@@ -230,32 +155,6 @@ void write_run_group(hid_t file, const Tables& tables) {
 
 // --- reading ---
 
-bool has(hid_t object, const char* attribute) {
-  return H5Aexists(object, attribute) > 0;
-}
-
-// An attribute that is a text or a list of texts.
-std::vector<std::string> read_texts(hid_t object, const char* name) {
-  Hdf5Attribute attribute(H5Aopen(object, name, H5P_DEFAULT), "H5Aopen", name);
-  Hdf5Type type(H5Aget_type(attribute.get()), "H5Aget_type", name);
-  Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", name);
-  if (H5Tis_variable_str(type.get()) <= 0)
-    raise(Errc::failed, "attribute {} is no text", name);
-  auto count =
-      check_hdf5(H5Sget_simple_extent_npoints(space.get()), "H5Sget_simple_extent_npoints", name);
-  if (count > 256)
-    raise(Errc::failed, "attribute {} has {} texts", name, count);
-  std::vector<char*> data(static_cast<std::size_t>(count));
-  Hdf5Type wanted = text_type();
-  check_hdf5(H5Aread(attribute.get(), wanted.get(), data.data()), "H5Aread", name);
-  std::vector<std::string> texts;
-  for (const char* text : data)
-    texts.emplace_back(text ? text : "");
-  check_hdf5(H5Dvlen_reclaim(wanted.get(), space.get(), H5P_DEFAULT, data.data()),
-             "H5Dvlen_reclaim", name);
-  return texts;
-}
-
 template <typename T>
 std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name) {
   Hdf5Type type(H5Dget_type(dataset.get()), "H5Dget_type", name);
@@ -355,27 +254,11 @@ void read_strings(hid_t file, Strings& strings) {
 
 // Is the file ours, and of a version we read? Throws protocol. Returns its minor version.
 int check_identity(hid_t file, const std::string& name, FileKind kind) {
-  if (!has(file, "schema") || read_texts(file, "schema") != std::vector<std::string>{k_schema_name})
-    raise(Errc::protocol, "{} is an HDF5 file, but no run file of ncclprobe", name);
-  std::array<std::int32_t, 2> version{};
-  Hdf5Attribute attribute(H5Aopen(file, "schema_version", H5P_DEFAULT), "H5Aopen",
-                          "schema_version");
-  Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", "schema_version");
-  if (H5Sget_simple_extent_npoints(space.get()) != 2)
-    raise(Errc::failed, "schema_version has not two numbers");
-  check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_INT32, version.data()), "H5Aread",
-             "schema_version");
-  if (version[0] != k_schema_major)
-    throw base::Exception({Errc::protocol,
-                           fmt::format("{} has schema version {}.{}; this ncclprobe reads {}.x",
-                                       name, version[0], version[1], k_schema_major),
-                           version[0] > k_schema_major
-                               ? "it was written by a newer ncclprobe: read it with that one"
-                               : "it was written by an older ncclprobe: read it with that one"});
+  int minor = check_schema(file, name, {k_schema_name, "run file", k_schema_major});
   std::string found = read_texts(file, "kind").at(0);
   if (found != model::to_string(kind))
     raise(Errc::protocol, "{} is of kind '{}', not '{}'", name, found, model::to_string(kind));
-  return version[1];
+  return minor;
 }
 
 } // namespace
@@ -383,12 +266,7 @@ int check_identity(hid_t file, const std::string& name, FileKind kind) {
 std::string write_image(const Tables& tables, FileKind kind) {
   silence_hdf5();
   MemoryFile file;
-  write_text(file.get(), "schema", k_schema_name);
-  hsize_t two = 2;
-  std::array<std::int32_t, 2> version{k_schema_major, k_schema_minor};
-  write_attribute(
-      file.get(), "schema_version", Hdf5Type(H5Tcopy(H5T_NATIVE_INT32), "H5Tcopy", "int"),
-      Hdf5Space(H5Screate_simple(1, &two, nullptr), "H5Screate_simple", "two"), version.data());
+  write_schema(file.get(), k_schema_name, k_schema_major, k_schema_minor);
   write_text(file.get(), "kind", std::string(model::to_string(kind)));
   if (kind != FileKind::trial)
     write_run_group(file.get(), tables);

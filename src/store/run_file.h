@@ -49,6 +49,8 @@ base::Result<void> write_part(const std::filesystem::path& run_file,
 struct FoldReport {
   int trials = 0;                   // folded now
   std::vector<std::string> damaged; // "trial-000007.h5: reason"
+  // "the trace of trial 7: ...": what is missing in traces (trace_parts.h), and why
+  std::vector<std::string> trace_remarks;
 };
 base::Result<FoldReport> fold(const std::filesystem::path& run_file);
 

@@ -19,7 +19,8 @@ EXAMPLES = ROOT / "examples"
 class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
-                         {"nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py"})
+                         {"nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py",
+                          "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
 
     def test_the_sweep_is_a_grid_and_the_default(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "host", "--ranks", "8",

@@ -3,48 +3,17 @@
 
 #include "base/atomic_file.h"
 #include "store/guarded_read.h"
+#include "store/mutate.h"
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
-
-#include <random>
 
 using namespace ncclprobe;
 
 namespace {
 
 constexpr int k_mutants = 300;
-
-// One to eight changes: a bit, a byte, a run of 0xFF, a cut, a piece copied elsewhere.
-std::string mutate(std::string bytes, std::mt19937& random) {
-  auto below = [&](std::size_t n) {
-    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
-  };
-  for (std::size_t changes = 1 + below(8); changes > 0 && !bytes.empty(); --changes) {
-    std::size_t at = below(bytes.size());
-    switch (below(5)) {
-    case 0:
-      bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-      break;
-    case 1:
-      bytes[at] = static_cast<char>(below(256));
-      break;
-    case 2:
-      bytes.replace(at, 8, 8, '\xff');
-      break;
-    case 3:
-      if (below(8) == 0)
-        bytes.resize(at);
-      break;
-    default: {
-      std::size_t from = below(bytes.size());
-      bytes.replace(at, 16, bytes.substr(from, 16));
-    }
-    }
-  }
-  return bytes;
-}
 
 } // namespace
 
@@ -61,7 +30,7 @@ TEST_CASE("no damaged file brings the reading process down") {
   std::vector<store::FileToRead> files;
   for (int i = 0; i < k_mutants; ++i) {
     files.push_back({folder / fmt::format("mutant-{}.h5", i), store::FileKind::run});
-    REQUIRE(base::write_file_atomically(files.back().path, mutate(good, random)));
+    REQUIRE(base::write_file_atomically(files.back().path, support::mutate(good, random)));
   }
   store::ReadLimits limits;
   limits.cpu_s = 1;

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/spool_reader.h"
+
+#include "store/tables.h"
+#include "store/trace_format.h"
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace ncclprobe::store {
+
+// Several spools at once: where the rows of each rank and table lie, and all texts under one
+// numbering. The files are mapped and not read as a whole.
+class SpoolSet {
+public:
+  // Errors: as read_spool()'s. A spool that is damaged is taken up to the damage; `remarks` says
+  // so.
+  base::Result<void> add(const std::filesystem::path& path, std::vector<std::string>& remarks);
+
+  std::vector<int> ranks() const;
+  TraceOrigin origin(int rank) const;
+  const Strings& strings() const { return strings_; }
+
+  std::uint64_t rows(int rank, trace::Table table) const;
+  // Calls take(rows) for all blocks of a rank's table as they were written, with texts renumbered.
+  template <typename Row, typename Take>
+  void for_each_block(int rank, Take take) const {
+    auto found = blocks_.find({rank, Row::k_table});
+    if (found == blocks_.end())
+      return;
+    std::vector<Row> rows;
+    for (const Block& block : found->second) {
+      rows.resize(block.rows);
+      std::memcpy(static_cast<void*>(rows.data()), block.bytes, block.rows * sizeof(Row));
+      const std::vector<std::uint32_t>& texts = spools_[block.spool].texts;
+      for (Row& row : rows)
+        for_each_text_id(row, [&](trace::TextId& text) {
+          text.id = text.id < texts.size() ? texts[text.id] : 0; // was not written any more
+        });
+      take(std::span<const Row>(rows));
+    }
+  }
+
+private:
+  struct Spool {
+    TraceOrigin origin;
+    std::shared_ptr<const std::byte> map; // of the whole file
+    std::vector<std::uint32_t> texts{0};  // our number of each of its texts
+    std::set<int> ranks;
+  };
+  struct Block {
+    const std::byte* bytes;
+    std::uint32_t rows;
+    std::size_t spool;
+  };
+  std::vector<Spool> spools_;
+  std::map<std::pair<int, trace::Table>, std::vector<Block>> blocks_;
+  Strings strings_;
+};
+
+} // namespace ncclprobe::store

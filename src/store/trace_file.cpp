@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/trace_file.h"
+
+#include "base/fd.h"
+#include "store/chunk_codec.h"
+#include "store/guarded_read.h"
+#include "store/trace_reading.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::raise;
+using base::Result;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+struct StoredTable {
+  std::uint64_t rows = 0;
+  std::map<std::string, TraceColumnLayout> columns;
+};
+
+struct RankTables {
+  TraceOrigin origin;
+  std::map<std::string, StoredTable> tables;
+  std::map<std::string, std::vector<std::array<std::uint64_t, 3>>> index; // as TraceIndexRow
+  // Sorted, for binary search: table, begin, length.
+  std::vector<std::tuple<trace::Table, std::uint64_t, std::uint64_t>> long_durations;
+};
+
+// A number that the file or a damaged child gave, where a wrong one would do harm.
+std::uint64_t at_most(const json& value, std::uint64_t most, const char* what) {
+  auto number = value.get<std::uint64_t>();
+  if (number > most)
+    raise(Errc::protocol, "{} is {}", what, number);
+  return number;
+}
+
+StoredTable table_of(const json& document, std::uint64_t file_bytes) {
+  StoredTable table;
+  table.rows = document.at("rows").get<std::uint64_t>();
+  for (const auto& [name, column] : document.at("columns").items()) {
+    TraceColumnLayout layout;
+    layout.rows = table.rows;
+    layout.value_bytes = at_most(column.at("value_bytes"), 8, "the size of a value");
+    layout.is_signed = column.at("signed");
+    layout.chunk_rows = at_most(column.at("chunk_rows"), 1 << 20, "the size of a chunk");
+    for (const json& chunk : column.at("chunks")) {
+      TraceChunk one{chunk.at(0), at_most(chunk.at(1), file_bytes, "the size of a chunk")};
+      if (one.at > file_bytes - one.bytes)
+        raise(Errc::protocol, "a chunk lies behind the end of the file");
+      layout.chunks.push_back(one);
+    }
+    if (table.rows > layout.chunks.size() * layout.chunk_rows)
+      raise(Errc::protocol, "column {} has fewer rows than its table", name);
+    table.columns.emplace(name, std::move(layout));
+  }
+  return table;
+}
+
+} // namespace
+
+struct TraceFile::Impl {
+  std::string path;
+  base::Fd fd;
+  TraceIdentity identity;
+  std::vector<std::string> texts;
+  std::vector<int> ranks;
+  std::map<int, RankTables> tables;
+
+  const StoredTable* find(int rank, trace::Table table) const {
+    const auto& all = tables.at(rank).tables;
+    auto found = all.find(trace::name_of(table));
+    return found == all.end() ? nullptr : &found->second;
+  }
+
+  // Throws.
+  void read(const StoredTable& table, const char* name, std::uint64_t first, std::uint64_t count,
+            void* values, std::size_t value_bytes) const {
+    if (count == 0)
+      return;
+    auto found = table.columns.find(name);
+    if (found == table.columns.end())
+      raise(Errc::protocol, "column {} is missing", name);
+    const TraceColumnLayout& layout = found->second;
+    if (layout.value_bytes != value_bytes || first + count > table.rows)
+      raise(Errc::protocol, "column {} has another type than the schema says", name);
+    auto* out = static_cast<std::byte*>(values);
+    ChunkDecoder decoder;
+    std::vector<std::byte> stored;
+    std::vector<std::byte> edge;
+    for (std::uint64_t chunk = first / layout.chunk_rows; chunk * layout.chunk_rows < first + count;
+         ++chunk) {
+      const TraceChunk& place = layout.chunks.at(chunk);
+      stored.resize(place.bytes);
+      fetch(place.at, stored);
+      std::uint64_t begin = chunk * layout.chunk_rows;
+      std::uint64_t end = begin + layout.chunk_rows;
+      if (begin >= first && end <= first + count) {
+        decoder.decode(stored, out + (begin - first) * value_bytes, value_bytes, layout.chunk_rows);
+        continue;
+      }
+      edge.resize(layout.chunk_rows * value_bytes);
+      decoder.decode(stored, edge.data(), value_bytes, layout.chunk_rows);
+      std::uint64_t from = std::max(begin, first);
+      std::uint64_t to = std::min(end, first + count);
+      std::memcpy(out + (from - first) * value_bytes, edge.data() + (from - begin) * value_bytes,
+                  (to - from) * value_bytes);
+    }
+  }
+
+  template <typename T>
+  std::vector<T> read_all(const StoredTable& table, const char* name) const {
+    std::vector<T> values(table.rows);
+    read(table, name, 0, table.rows, values.data(), sizeof(T));
+    return values;
+  }
+
+  void read_index(const json& document, std::uint64_t file_bytes, RankTables& rank) const {
+    for (const auto& [name, table] : document.items()) {
+      StoredTable stored = table_of(table, file_bytes);
+      auto begin = read_all<std::uint64_t>(stored, "begin_ns");
+      auto last = read_all<std::uint64_t>(stored, "last_begin_ns");
+      auto end = read_all<std::uint64_t>(stored, "end_ns");
+      auto& index = rank.index[name];
+      for (std::size_t i = 0; i < begin.size(); ++i)
+        index.push_back({begin[i], last[i], end[i]});
+    }
+  }
+
+  void read_long_durations(RankTables& rank) const {
+    auto found = rank.tables.find(trace::name_of(trace::Table::long_duration));
+    if (found == rank.tables.end())
+      return;
+    auto of = read_all<std::uint16_t>(found->second, "table");
+    auto starts = read_all<std::uint64_t>(found->second, "start_ns");
+    auto lengths = read_all<std::uint64_t>(found->second, "duration_ns");
+    for (std::size_t i = 0; i < of.size(); ++i)
+      rank.long_durations.emplace_back(static_cast<trace::Table>(of[i]), starts[i], lengths[i]);
+    std::ranges::sort(rank.long_durations);
+  }
+
+  // The file's layout as describe_trace() told it. Throws.
+  void take(const std::string& description) {
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0)
+      raise(Errc::io, "{}", std::strerror(errno));
+    auto file_bytes = static_cast<std::uint64_t>(info.st_size);
+    json document = json::from_cbor(description);
+    identity = {document.at("trial"), document.at("run_id"), document.at("level")};
+    for (const json& text : document.at("texts")) {
+      const auto& bytes = text.get_binary();
+      texts.emplace_back(bytes.begin(), bytes.end());
+    }
+    for (const json& one : document.at("ranks")) {
+      RankTables rank;
+      rank.origin = {one.at("host"),
+                     one.at("boot_id"),
+                     one.at("process"),
+                     one.at("opened_ns"),
+                     one.at("opened_realtime_ns"),
+                     one.at("bytes_left_out")};
+      for (const auto& [name, table] : one.at("tables").items())
+        rank.tables.emplace(name, table_of(table, file_bytes));
+      read_index(one.at("index"), file_bytes, rank);
+      read_long_durations(rank);
+      ranks.push_back(one.at("rank"));
+      tables.emplace(ranks.back(), std::move(rank));
+    }
+  }
+
+private:
+  void fetch(std::uint64_t at, std::span<std::byte> bytes) const {
+    while (!bytes.empty()) {
+      ssize_t got = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        raise(Errc::io, "cannot be read: {}", got < 0 ? std::strerror(errno) : "it is too short");
+      at += static_cast<std::uint64_t>(got);
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+  }
+};
+
+std::vector<Result<TraceFile>> TraceFile::open_all(const std::vector<fs::path>& paths) {
+  std::vector<ChildJob> jobs;
+  for (const fs::path& path : paths)
+    jobs.push_back({path, "read", limits_for(path, {}),
+                    [&path]() -> Result<std::string> { return describe_trace(path); }});
+  std::vector<Result<std::string>> described = run_in_child(jobs);
+  std::vector<Result<TraceFile>> files;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!described[i]) {
+      files.push_back(base::fail(std::move(described[i].error())));
+      continue;
+    }
+    auto impl = std::make_shared<Impl>();
+    impl->path = paths[i].string();
+    impl->fd = base::Fd(::open(paths[i].c_str(), O_RDONLY | O_CLOEXEC));
+    if (!impl->fd) {
+      files.push_back(base::fail(Errc::io, "cannot open {}: {}", impl->path, std::strerror(errno)));
+      continue;
+    }
+    try {
+      impl->take(*described[i]);
+      files.push_back(TraceFile(std::move(impl)));
+    } catch (const std::exception& error) {
+      files.push_back(
+          base::fail(Errc::protocol, "{} is damaged: {}", paths[i].string(), error.what()));
+    }
+  }
+  return files;
+}
+
+Result<TraceFile> TraceFile::open(const fs::path& path) {
+  return std::move(open_all({path}).front());
+}
+
+const TraceIdentity& TraceFile::identity() const {
+  return impl_->identity;
+}
+const std::vector<int>& TraceFile::ranks() const {
+  return impl_->ranks;
+}
+const TraceOrigin& TraceFile::origin(int rank) const {
+  return impl_->tables.at(rank).origin;
+}
+
+const std::string& TraceFile::text(trace::TextId id) const {
+  static const std::string none;
+  return id.id < impl_->texts.size() ? impl_->texts[id.id] : none;
+}
+
+std::uint64_t TraceFile::row_count(int rank, trace::Table table) const {
+  const StoredTable* found = impl_->find(rank, table);
+  return found ? found->rows : 0;
+}
+
+std::uint64_t TraceFile::first_ns(int rank) const {
+  using enum trace::Table; // the others may hold times of other clocks, or of other rows
+  std::uint64_t first = UINT64_MAX;
+  for (trace::Table table :
+       {span, operation, kernel, copy, api, synchronization, overhead, nccl_operation}) {
+    const auto& index = impl_->tables.at(rank).index;
+    auto found = index.find(trace::name_of(table));
+    if (found == index.end())
+      continue;
+    for (const auto& [begin, last, end] : found->second) {
+      if (begin == 0) // rows without times come first
+        continue;
+      first = std::min(first, begin);
+      break;
+    }
+  }
+  return first;
+}
+
+std::vector<TraceFile::Range> TraceFile::ranges(int rank, trace::Table table,
+                                                const TraceWindow& window) const {
+  const StoredTable* stored = impl_->find(rank, table);
+  if (!stored || stored->rows == 0 || stored->columns.empty())
+    return {};
+  const auto& indexes = impl_->tables.at(rank).index;
+  auto index = indexes.find(trace::name_of(table));
+  std::vector<Range> ranges;
+  const std::uint64_t chunk_rows = stored->columns.begin()->second.chunk_rows;
+  for (std::uint64_t i = 0; i * chunk_rows < stored->rows; ++i) {
+    if (index != indexes.end() && i < index->second.size()) {
+      const auto& [begin, last, end] = index->second[i];
+      if (begin >= window.until_ns || (end <= window.from_ns && last < window.from_ns))
+        continue;
+    }
+    ranges.push_back({i * chunk_rows, std::min(chunk_rows, stored->rows - i * chunk_rows)});
+  }
+  return ranges;
+}
+
+Result<void> TraceFile::read_column(int rank, trace::Table table, const char* name, Range range,
+                                    void* values, std::size_t value_bytes) const {
+  const StoredTable* stored = impl_->find(rank, table);
+  if (!stored)
+    return {};
+  try {
+    impl_->read(*stored, name, range.first, range.count, values, value_bytes);
+    return {};
+  } catch (const base::Exception& error) {
+    return base::fail(error.error().code, "{} is damaged: rank {}, {}/{}: {}", impl_->path, rank,
+                      trace::name_of(table), name, error.error().message);
+  }
+}
+
+std::uint64_t TraceFile::long_duration_ns(int rank, trace::Table table,
+                                          std::uint64_t start_ns) const {
+  const auto& all = impl_->tables.at(rank).long_durations;
+  auto found = std::ranges::lower_bound(all, std::tuple(table, start_ns, std::uint64_t{0}));
+  bool known =
+      found != all.end() && std::get<0>(*found) == table && std::get<1>(*found) == start_ns;
+  return known ? std::get<2>(*found) : trace::k_long_duration;
+}
+
+} // namespace ncclprobe::store

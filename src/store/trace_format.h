@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/rows.h"
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+// The trace file, version 1.0: all ranks of one traced trial in one HDF5 file, column by column.
+// Parts of it, of the ranks of one worker, are files of the same form.
+//
+//   /                   attributes schema = "ncclprobe.trace", schema_version = [major, minor],
+//                       trial (number in the run; -1: of no run), run_id, level ("kernels", "api",
+//                       "full"), complete = 1, written last
+//   /rank_00003         attributes rank, host, boot_id (equal: the same clock), process, opened_ns
+//                       and opened_realtime_ns (the same moment on both clocks), bytes_left_out (of
+//                       a block that a killed process did not finish; 0 in a good trace)
+//   /rank_00003/<table> one group for each row type in trace/ (name_of(Table)) that has rows; one
+//                       1-D dataset for each column, what it means is its attribute "about";
+//                       attribute n_valid: number of rows. Rows are sorted by start_ns (at_ns,
+//                       enqueue_ns) where the table has one; an absent table has no rows.
+//   /strings            blob: the bytes of all texts, each once; offset: text i is
+//                       blob[offset[i]:offset[i+1]]. Text 0 is empty.
+//   /index/rank_00003/<table>  for each chunk of the table's columns, in order: begin_ns of its
+//   first
+//                       row, last_begin_ns of its last, end_ns of the one that ends last (all ones:
+//                       a length that 32 bits do not hold). What overlaps [a, b) lies in chunks
+//                       with begin_ns < b and end_ns > a.
+//
+// Integers are little-endian; enumerations are u8 and named in "about"; texts are u32, the row in
+// /strings. duration_ns of 2^32 - 1 stands for a longer one, which is in the rank's long_duration.
+// Chunks of 65,536 rows (fewer in a short table), filters shuffle, deflate and fletcher32, which
+// every HDF5 has.
+//
+// With h5py and pandas:
+//   f = h5py.File("run.trace/trial-000007.h5")
+//   kernels = pandas.DataFrame({name: column[:] for name, column in
+//   f["rank_00003/kernel"].items()}) at = f["strings/offset"][:]; text = lambda i:
+//   f["strings/blob"][at[i]:at[i + 1]].tobytes().decode()
+namespace ncclprobe::store {
+
+inline constexpr const char* k_trace_schema_name = "ncclprobe.trace";
+inline constexpr int k_trace_schema_major = 1;
+inline constexpr int k_trace_schema_minor = 0;
+inline constexpr std::uint64_t k_trace_chunk_rows = 65'536; // 64 to 512 KiB a chunk
+
+// What trace this is.
+struct TraceIdentity {
+  int trial = -1;
+  std::string run_id;
+  std::string level;
+  bool operator==(const TraceIdentity&) const = default;
+};
+
+// Where a rank's rows are from.
+struct TraceOrigin {
+  std::string host;
+  std::string boot_id;
+  std::uint32_t process = 0;
+  std::uint64_t opened_ns = 0;
+  std::uint64_t opened_realtime_ns = 0;
+  std::uint64_t bytes_left_out = 0;
+};
+
+// --- what the row types have in common ---
+
+template <typename Row>
+concept Timed = requires(Row row) {
+  row.start_ns;
+}
+|| requires(Row row) {
+  row.at_ns;
+}
+|| requires(Row row) {
+  row.enqueue_ns;
+};
+
+// What the rows of a table are sorted by.
+template <Timed Row>
+std::uint64_t begin_ns(const Row& row) {
+  if constexpr (requires { row.start_ns; })
+    return row.start_ns;
+  else if constexpr (requires { row.at_ns; })
+    return row.at_ns;
+  else
+    return row.enqueue_ns;
+}
+
+// UINT64_MAX if the row does not hold its length.
+template <Timed Row>
+std::uint64_t end_ns(const Row& row) {
+  std::uint64_t end = 0;
+  if constexpr (std::is_same_v<Row, trace::LongRow>)
+    end = row.start_ns + row.duration_ns;
+  else if constexpr (requires { row.duration_ns; })
+    return row.duration_ns == trace::k_long_duration ? UINT64_MAX : row.start_ns + row.duration_ns;
+  else if constexpr (requires { row.end_ns; })
+    end = row.end_ns;
+  else if constexpr (requires { row.stop_ns; })
+    end = row.stop_ns;
+  else if constexpr (requires { row.enqueued_ns; })
+    end = row.enqueued_ns;
+  return end > begin_ns(row) ? end : begin_ns(row); // 0: never came to its end
+}
+
+// Calls visit(column) for each column of the table.
+template <typename Row, typename Visit>
+void for_each_column(Visit visit) {
+  std::apply([&](const auto&... column) { (visit(column), ...); }, columns(Row{}));
+}
+
+// Calls visit(text id) for each text of a row.
+template <typename Row, typename Visit>
+void for_each_text_id(Row& row, Visit visit) {
+  for_each_column<Row>([&](const auto& column) {
+    if constexpr (std::is_same_v<typename std::decay_t<decltype(column)>::Value, trace::TextId>)
+      visit(row.*column.field);
+  });
+}
+
+// How a value of a column lies in the file.
+template <typename T>
+struct TraceStored {
+  using Type = T;
+};
+template <>
+struct TraceStored<trace::TextId> {
+  using Type = std::uint32_t;
+};
+template <typename T>
+requires std::is_enum_v<T>
+struct TraceStored<T> {
+  using Type = std::underlying_type_t<T>;
+};
+template <typename T>
+using TraceValue = typename TraceStored<T>::Type;
+static_assert(sizeof(trace::TextId) == sizeof(std::uint32_t)); // copied as such
+
+} // namespace ncclprobe::store

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/trace_making.h"
+
+#include "base/atomic_file.h"
+#include "store/child_jobs.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::Result;
+namespace fs = std::filesystem;
+
+// HDF5 says of a full disk only that it could not write; the system says why.
+std::string system_words(const fs::path& path) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  std::string block(1 << 16, '\0');
+  ssize_t written = fd >= 0 ? ::write(fd, block.data(), block.size()) : -1;
+  std::string words = written < static_cast<ssize_t>(block.size()) && errno != 0
+                          ? std::strerror(errno)
+                          : std::string();
+  if (fd >= 0)
+    ::close(fd);
+  return words;
+}
+
+std::string bytes_of(const TraceReport& report) {
+  return nlohmann::json{{"ranks", report.ranks}, {"rows", report.rows}, {"remarks", report.remarks}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+TraceReport report_of(const std::string& bytes) {
+  auto document = nlohmann::json::parse(bytes);
+  return {document.at("ranks"), document.at("rows"), document.at("remarks")};
+}
+
+} // namespace
+
+Result<TraceReport>
+make_trace_file(const fs::path& target,
+                const std::function<Result<TraceReport>(const fs::path&)>& make) {
+  fs::path temporary = fs::path(target) += ".tmp";
+  ChildJob job{target, "write", {}, [&]() -> Result<std::string> {
+                 auto report = make(temporary);
+                 if (!report)
+                   return base::fail(std::move(report.error()));
+                 return bytes_of(*report);
+               }};
+  auto made = std::move(run_in_child({job}).front());
+  std::error_code ignored; // the error that matters is the one before
+  if (!made) {
+    errno = 0;
+    std::string words = made.error().code == Errc::failed ? system_words(temporary) : "";
+    fs::remove(temporary, ignored);
+    if (!words.empty())
+      return base::fail(base::Error{Errc::io,
+                                    fmt::format("cannot write {}: {}", target.string(), words),
+                                    "make room; what it is made from is kept"});
+    return base::fail(std::move(made.error()));
+  }
+  if (auto published = base::publish_file(temporary, target); !published) {
+    fs::remove(temporary, ignored);
+    return base::fail(std::move(published.error()));
+  }
+  try {
+    return report_of(*made);
+  } catch (const std::exception& error) {
+    return base::fail(Errc::failed, "cannot make {}: {}", target.string(), error.what());
+  }
+}
+
+} // namespace ncclprobe::store

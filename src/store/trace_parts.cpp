@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/trace_parts.h"
+
+#include "store/run_file.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::Result;
+namespace fs = std::filesystem;
+
+fs::path traces_folder(const fs::path& run_file) {
+  return fs::path(run_file).replace_extension(".trace");
+}
+
+struct Found {
+  int trial = -1;
+  int rank = -1;
+  fs::path path;
+};
+
+// Files "trace-<trial>-<rank><extension>" in the parts folder.
+std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
+  std::vector<Found> found;
+  std::error_code ignored; // no folder, nothing in it
+  for (fs::directory_iterator at(parts_folder(run_file), ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    Found one{.path = at->path()};
+    if (one.path.extension() == extension &&
+        std::sscanf(one.path.filename().c_str(), "trace-%d-%d", &one.trial, &one.rank) == 2)
+      found.push_back(std::move(one));
+  }
+  std::ranges::sort(found, {}, &Found::path);
+  return found;
+}
+
+// The trace of one trial from its parts, which are removed once it is safe.
+Result<TraceReport> store_trace(const fs::path& run_file, int trial,
+                                const std::vector<fs::path>& parts) {
+  const fs::path target = trace_path(run_file, trial);
+  std::error_code trouble;
+  fs::create_directories(target.parent_path(), trouble);
+  if (trouble)
+    return base::fail(Errc::io, "cannot create {}: {}", target.parent_path().string(),
+                      trouble.message());
+  std::vector<fs::path> all = parts; // newer than what is stored
+  if (fs::exists(target, trouble))
+    all.push_back(target);
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, merge_traces(all, target));
+  for (const fs::path& part : parts)
+    fs::remove(part, trouble);
+  return report;
+}
+
+} // namespace
+
+fs::path trace_part_path(const fs::path& run_file, int trial, int rank) {
+  return parts_folder(run_file) / fmt::format("trace-{:06}-{:05}.h5", trial, rank);
+}
+
+fs::path trace_path(const fs::path& run_file, int trial) {
+  return traces_folder(run_file) / fmt::format("trial-{:06}.h5", trial);
+}
+
+std::vector<StoredTrace> list_traces(const fs::path& run_file) {
+  std::vector<StoredTrace> traces;
+  std::error_code ignored;
+  for (fs::directory_iterator at(traces_folder(run_file), ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    StoredTrace one{.path = at->path()};
+    if (one.path.extension() == ".h5" &&
+        std::sscanf(one.path.filename().c_str(), "trial-%d", &one.trial) == 1)
+      traces.push_back(std::move(one));
+  }
+  std::ranges::sort(traces, {}, &StoredTrace::trial);
+  return traces;
+}
+
+Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdentity& identity,
+                                     int rank) {
+  fs::path part = trace_part_path(run_file, identity.trial, rank);
+  fs::path spool = fs::path(part).replace_extension(".spool");
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools({spool}, part, identity));
+  std::error_code ignored; // is found again by the next fold, which then finds the part too
+  fs::remove(spool, ignored);
+  return report;
+}
+
+bool has_unfolded_traces(const fs::path& run_file) {
+  return !find_parts(run_file, ".spool").empty() || !find_parts(run_file, ".h5").empty();
+}
+
+std::vector<std::string> fold_traces(const fs::path& run_file,
+                                     const std::function<TraceIdentity(int)>& identity_of) {
+  std::vector<std::string> remarks;
+  auto note = [&](int trial, const Result<TraceReport>& result) {
+    if (!result)
+      remarks.push_back(fmt::format("the trace of trial {}: {}", trial, result.error().text()));
+    else
+      for (const std::string& remark : result->remarks)
+        remarks.push_back(fmt::format("the trace of trial {}: {}", trial, remark));
+  };
+  for (const Found& spool : find_parts(run_file, ".spool"))
+    note(spool.trial, store_trace_part(run_file, identity_of(spool.trial), spool.rank));
+  std::map<int, std::vector<fs::path>> parts_of;
+  for (const Found& part : find_parts(run_file, ".h5"))
+    parts_of[part.trial].push_back(part.path);
+  for (const auto& [trial, parts] : parts_of)
+    note(trial, store_trace(run_file, trial, parts));
+  return remarks;
+}
+
+} // namespace ncclprobe::store

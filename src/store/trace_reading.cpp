@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/trace_reading.h"
+
+#include "base/atomic_file.h"
+#include "store/chunk_codec.h"
+#include "store/trace_writer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::raise;
+using nlohmann::json;
+
+constexpr std::uint64_t k_most_chunk_rows = 1 << 20;
+
+Hdf5File open_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 8> signature{};
+  if (!file)
+    raise(Errc::not_found, "cannot read {}", path.string());
+  file.read(signature.data(), signature.size());
+  if (std::string_view(signature.data(), signature.size()) != "\x89HDF\r\n\x1a\n")
+    raise(Errc::protocol, "{} is no HDF5 file", path.string());
+  silence_hdf5();
+  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
+  check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
+  return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string());
+}
+
+std::vector<int> ranks_of(hid_t file) {
+  std::vector<int> ranks;
+  for (const std::string& name : link_names(file))
+    if (name.starts_with("rank_")) {
+      int rank = -1;
+      auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), rank);
+      if (error != std::errc() || rank < 0 || rank_group_name(rank) != name)
+        raise(Errc::failed, "/{} is no rank", name);
+      ranks.push_back(rank);
+    }
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+// A column of /strings as a whole.
+template <typename T>
+std::vector<T> read_whole(hid_t group, const char* name) {
+  Hdf5Dataset dataset(H5Dopen2(group, name, H5P_DEFAULT), "H5Dopen2", name);
+  TraceColumnLayout layout = read_layout(dataset.get(), name);
+  if (layout.value_bytes != sizeof(T))
+    raise(Errc::failed, "column {} has another type than the schema says", name);
+  std::vector<T> values(layout.chunks.size() * layout.chunk_rows);
+  std::vector<std::byte> stored;
+  ChunkDecoder decoder;
+  for (std::size_t i = 0; i < layout.chunks.size(); ++i) {
+    hsize_t at = i * layout.chunk_rows;
+    std::uint32_t filters = 0;
+    stored.resize(layout.chunks[i].bytes);
+    check_hdf5(H5Dread_chunk(dataset.get(), H5P_DEFAULT, &at, &filters, stored.data()),
+               "H5Dread_chunk", name);
+    decoder.decode(stored, values.data() + at, sizeof(T), layout.chunk_rows);
+  }
+  values.resize(layout.rows);
+  return values;
+}
+
+std::vector<std::string> read_trace_texts(hid_t file) {
+  Hdf5Group group(H5Gopen2(file, "strings", H5P_DEFAULT), "H5Gopen2", "strings");
+  auto blob = read_whole<char>(group.get(), "blob");
+  auto offsets = read_whole<std::uint64_t>(group.get(), "offset");
+  if (offsets.size() < 2 || offsets.front() != 0 || offsets.back() != blob.size() ||
+      !std::ranges::is_sorted(offsets))
+    raise(Errc::failed, "/strings/offset does not fit /strings/blob");
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
+    texts.emplace_back(blob.data() + offsets[i], offsets[i + 1] - offsets[i]);
+  return texts;
+}
+
+json document_of(const TraceColumnLayout& layout) {
+  json chunks = json::array();
+  for (const TraceChunk& chunk : layout.chunks)
+    chunks.push_back({chunk.at, chunk.bytes});
+  return {{"value_bytes", layout.value_bytes},
+          {"signed", layout.is_signed},
+          {"chunk_rows", layout.chunk_rows},
+          {"chunks", std::move(chunks)}};
+}
+
+json document_of_table(hid_t parent, const char* name) {
+  Hdf5Group group(H5Gopen2(parent, name, H5P_DEFAULT), "H5Gopen2", name);
+  auto rows = read_number<std::uint64_t>(group.get(), "n_valid");
+  json columns = json::object();
+  for (const std::string& column : link_names(group.get())) {
+    Hdf5Dataset dataset(H5Dopen2(group.get(), column.c_str(), H5P_DEFAULT), "H5Dopen2", column);
+    TraceColumnLayout layout = read_layout(dataset.get(), column.c_str());
+    if (layout.rows < rows)
+      raise(Errc::failed, "column {}/{} has {} rows of {}", name, column, layout.rows, rows);
+    columns[column] = document_of(layout);
+  }
+  return {{"rows", rows}, {"columns", std::move(columns)}};
+}
+
+json document_of_tables(hid_t group) {
+  json tables = json::object();
+  for (const std::string& table : link_names(group))
+    tables[table] = document_of_table(group, table.c_str());
+  return tables;
+}
+
+json document_of(const OpenTrace& trace) {
+  json ranks = json::array();
+  for (int rank : trace.ranks) {
+    std::string name = rank_group_name(rank);
+    Hdf5Group group(H5Gopen2(trace.file.get(), name.c_str(), H5P_DEFAULT), "H5Gopen2", name);
+    TraceOrigin origin = read_origin(group.get());
+    std::string index = "index/" + name;
+    json one = {{"rank", rank},
+                {"host", origin.host},
+                {"boot_id", origin.boot_id},
+                {"process", origin.process},
+                {"opened_ns", origin.opened_ns},
+                {"opened_realtime_ns", origin.opened_realtime_ns},
+                {"bytes_left_out", origin.bytes_left_out},
+                {"tables", document_of_tables(group.get())},
+                {"index", json::object()}};
+    if (has_link(trace.file.get(), "index") && has_link(trace.file.get(), index.c_str()))
+      one["index"] = document_of_tables(
+          Hdf5Group(H5Gopen2(trace.file.get(), index.c_str(), H5P_DEFAULT), "H5Gopen2", index)
+              .get());
+    ranks.push_back(std::move(one));
+  }
+  json texts = json::array(); // as bytes: they need not be UTF-8
+  for (const std::string& text : trace.texts)
+    texts.push_back(json::binary({text.begin(), text.end()}));
+  return {{"trial", trace.identity.trial},
+          {"run_id", trace.identity.run_id},
+          {"level", trace.identity.level},
+          {"texts", std::move(texts)},
+          {"ranks", std::move(ranks)}};
+}
+
+} // namespace
+
+bool has_link(hid_t group, const char* name) {
+  return H5Lexists(group, name, H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> link_names(hid_t group) {
+  std::vector<std::string> names;
+  H5L_iterate_t take = [](hid_t, const char* name, const H5L_info_t*, void* all) -> herr_t {
+    try {
+      static_cast<std::vector<std::string>*>(all)->emplace_back(name);
+      return 0;
+    } catch (const std::exception&) { // must not go through C
+      return -1;
+    }
+  };
+  check_hdf5(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &names), "H5Literate",
+             "group");
+  return names;
+}
+
+TraceOrigin read_origin(hid_t group) {
+  return {read_texts(group, "host").at(0),
+          read_texts(group, "boot_id").at(0),
+          read_number<std::uint32_t>(group, "process"),
+          read_number<std::uint64_t>(group, "opened_ns"),
+          read_number<std::uint64_t>(group, "opened_realtime_ns"),
+          read_number<std::uint64_t>(group, "bytes_left_out")};
+}
+
+TraceColumnLayout read_layout(hid_t dataset, const char* name) {
+  Hdf5Type type(H5Dget_type(dataset), "H5Dget_type", name);
+  Hdf5Space space(H5Dget_space(dataset), "H5Dget_space", name);
+  Hdf5Properties made(H5Dget_create_plist(dataset), "H5Dget_create_plist", name);
+  if (H5Tget_class(type.get()) != H5T_INTEGER || H5Sget_simple_extent_ndims(space.get()) != 1 ||
+      (H5Tget_size(type.get()) > 1 && H5Tget_order(type.get()) != H5T_ORDER_LE))
+    raise(Errc::failed, "column {} is no list of little-endian integers", name);
+  TraceColumnLayout layout;
+  layout.value_bytes = H5Tget_size(type.get());
+  layout.is_signed = H5Tget_sign(type.get()) == H5T_SGN_2;
+  hsize_t rows = 0;
+  check_hdf5(H5Sget_simple_extent_dims(space.get(), &rows, nullptr), "H5Sget_simple_extent_dims",
+             name);
+  layout.rows = rows;
+  if (rows == 0)
+    return layout;
+  hsize_t chunk = 0;
+  if (H5Pget_layout(made.get()) != H5D_CHUNKED || H5Pget_chunk(made.get(), 1, &chunk) != 1 ||
+      chunk == 0 || chunk > k_most_chunk_rows)
+    raise(Errc::failed, "column {} is not in chunks as ncclprobe writes them", name);
+  std::vector<H5Z_filter_t> filters;
+  for (int i = 0; i < H5Pget_nfilters(made.get()); ++i)
+    filters.push_back(H5Pget_filter2(made.get(), static_cast<unsigned>(i), nullptr, nullptr,
+                                     nullptr, 0, nullptr, nullptr));
+  std::vector<H5Z_filter_t> ours{H5Z_FILTER_DEFLATE, H5Z_FILTER_FLETCHER32};
+  if (layout.value_bytes > 1)
+    ours.insert(ours.begin(), H5Z_FILTER_SHUFFLE);
+  if (filters != ours)
+    raise(Errc::failed, "column {} has other filters than ncclprobe writes", name);
+  layout.chunk_rows = chunk;
+  for (hsize_t at = 0; at < rows; at += chunk) {
+    unsigned skipped = 0;
+    haddr_t place = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    check_hdf5(H5Dget_chunk_info_by_coord(dataset, &at, &skipped, &place, &bytes),
+               "H5Dget_chunk_info_by_coord", name);
+    if (place == HADDR_UNDEF || skipped != 0)
+      raise(Errc::failed, "column {} lacks the rows from {} on", name, at);
+    layout.chunks.push_back({place, bytes});
+  }
+  return layout;
+}
+
+OpenTrace open_trace(const std::filesystem::path& path) {
+  try {
+    OpenTrace trace{path.string(), open_file(path), {}, {}, {}};
+    hid_t file = trace.file.get();
+    check_schema(file, path.string(), {k_trace_schema_name, "trace", k_trace_schema_major});
+    if (!has_attribute(file, "complete") || read_number<std::uint8_t>(file, "complete") != 1)
+      raise(Errc::failed, "it was not finished");
+    trace.identity = {read_number<std::int32_t>(file, "trial"), read_texts(file, "run_id").at(0),
+                      read_texts(file, "level").at(0)};
+    trace.ranks = ranks_of(file);
+    trace.texts = read_trace_texts(file);
+    return trace;
+  } catch (const base::Exception& error) {
+    if (error.error().code == Errc::not_found ||
+        (error.error().code == Errc::protocol && error.error().message.find(path.string()) == 0))
+      throw;
+    raise(Errc::protocol, "{} is damaged: {}", path.string(), error.error().message);
+  }
+}
+
+std::string describe_trace(const std::filesystem::path& path) {
+  OpenTrace trace = open_trace(path);
+  try {
+    auto cbor = json::to_cbor(document_of(trace));
+    return {cbor.begin(), cbor.end()};
+  } catch (const std::exception& error) {
+    raise(Errc::protocol, "{} is damaged: {}", path.string(), error.what());
+  }
+}
+
+} // namespace ncclprobe::store

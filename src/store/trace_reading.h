@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "store/hdf5_attribute.h"
+#include "store/trace_format.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// What HDF5 has to say of a trace file: everything but the values themselves. A damaged file can
+// crash HDF5: call it in a child (child_jobs.h), or for files that one has read. All of it throws
+// base::Exception (protocol). Included by store/*.cpp alone.
+namespace ncclprobe::store {
+
+// Where the chunks of a column lie in the file.
+struct TraceChunk {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+};
+struct TraceColumnLayout {
+  std::size_t value_bytes = 0;
+  bool is_signed = false;
+  std::uint64_t rows = 0;
+  std::uint64_t chunk_rows = 0;
+  std::vector<TraceChunk> chunks;
+};
+
+struct OpenTrace {
+  std::string path;
+  Hdf5File file;
+  TraceIdentity identity;
+  std::vector<int> ranks;
+  std::vector<std::string> texts;
+};
+OpenTrace open_trace(const std::filesystem::path& path);
+
+bool has_link(hid_t group, const char* name);
+std::vector<std::string> link_names(hid_t group);
+TraceOrigin read_origin(hid_t rank_group);
+TraceColumnLayout read_layout(hid_t dataset, const char* name);
+
+// The layout of the whole file, as a document for TraceFile. Throws protocol, with the file's name.
+std::string describe_trace(const std::filesystem::path& path);
+
+} // namespace ncclprobe::store

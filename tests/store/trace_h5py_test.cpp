@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/trace_convert.h"
+#include "support/catch.h"
+#include "support/ddp_trace.h"
+#include "support/scratch_folder.h"
+
+#include <array>
+#include <cstdio>
+#include <sys/wait.h>
+
+using namespace ncclprobe;
+
+namespace {
+
+struct Output {
+  int exit_code = -1;
+  std::string text;
+};
+
+// The first python3 on PATH is often one without the distribution's packages.
+Output python(const std::string& arguments) {
+  Output output;
+  FILE* pipe = ::popen(("/usr/bin/python3 " + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::array<char, 4'096> block;
+  while (std::size_t count = std::fread(block.data(), 1, block.size(), pipe))
+    output.text.append(block.data(), count);
+  int status = ::pclose(pipe);
+  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return output;
+}
+
+void need(const char* module) {
+  if (python(fmt::format("-c 'import {}'", module)).exit_code != 0)
+    NCCLPROBE_SKIP("/usr/bin/python3 lacks a module (packages python3-h5py, python3-pandas)");
+}
+
+} // namespace
+
+TEST_CASE("h5py reads every column of a trace, with HDF5's own filters") {
+  need("h5py");
+  support::ScratchFolder folder;
+  support::write_ddp_spool(folder / "a.spool", 3, 150'000);
+  REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
+
+  Output output = python(fmt::format("{}/tests/store/read_trace_with_h5py.py {}",
+                                     NCCLPROBE_SOURCE_DIR, (folder / "a.h5").string()));
+
+  std::uint64_t sum = 0;
+  std::uint64_t names = 0;
+  for (const trace::KernelRow& row : support::ddp_kernels(150'000, 3)) {
+    sum += row.start_ns % 1'000'003 + row.duration_ns + row.correlation + row.operation + row.grid +
+           row.block + row.shared_bytes + row.stream + row.flags;
+    names += support::ddp_kernel_name(row.name.id).size();
+  }
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(output.text == fmt::format("ncclprobe.trace [1, 0] trial 7 run-1 kernels complete 1\n"
+                                     "rank 3: 150000 kernels, sum {}, names {}\n",
+                                     sum, names));
+}
+
+TEST_CASE("the example reads a trace with pandas") {
+  need("h5py, pandas");
+  support::ScratchFolder folder;
+  support::write_ddp_spool(folder / "a.spool", 0, 4'000);
+  REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
+
+  Output output = python(fmt::format("{}/examples/read_trace.py {}", NCCLPROBE_SOURCE_DIR,
+                                     (folder / "a.h5").string()));
+
+  std::uint64_t count = 0;
+  double busy_ms = 0;
+  for (const trace::KernelRow& row : support::ddp_kernels(4'000, 0))
+    if (row.flags & trace::k_communication) {
+      ++count;
+      busy_ms += row.duration_ns / 1e6;
+    }
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(output.text.find(fmt::format("rank_00000 stream 1 {:8} times {:12.3f} ms  {}\n", count,
+                                       busy_ms, support::ddp_kernel_name(61))) == 0);
+}
