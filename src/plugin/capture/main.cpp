@@ -58,7 +58,8 @@ public:
       say("cannot write " + path + " (" + std::strerror(errno) + "): nothing is recorded");
       return;
     }
-    start_tracing(spool_, wanted == "full" ? Detail::steps : Detail::operations);
+    start_tracing(spool_, wanted == "full" ? Detail::steps : Detail::operations,
+                  GpuClock::estimated);
     if (rank == 0)
       say("recording NCCL's operations (" + std::string(wanted) + ") into " + absolute.string() +
           ", one file a process; look at them with ncclprobe report " + absolute.string() + "/");

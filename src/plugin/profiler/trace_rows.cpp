@@ -104,10 +104,47 @@ void TraceRows::settle(Operation& operation) {
 }
 
 void TraceRows::on(trace::NcclChannelRow row) {
-  if (is_credible(row))
-    add(rank_of(row.nccl_operation), row);
-  else
+  if (!is_credible(row)) {
     ++rejected_;
+    return;
+  }
+  if (clock_ == GpuClock::estimated)
+    bound_clock(row);
+  add(rank_of(row.nccl_operation), row);
+}
+
+void TraceRows::bound_clock(const trace::NcclChannelRow& row) {
+  const Operation& operation = place_of(row.nccl_operation);
+  if (row.start_gt == 0 || row.stop_gt == 0 || row.stop_ns == 0 ||
+      operation.id != row.nccl_operation)
+    return;
+  ClockBounds& bounds = bounds_[operation.communicator];
+  auto least_ns = static_cast<std::int64_t>(operation.enqueue_ns - row.start_gt);
+  auto heard_of_start_ns = static_cast<std::int64_t>(row.start_ns - row.start_gt);
+  auto heard_of_stop_ns = static_cast<std::int64_t>(row.stop_ns - row.stop_gt);
+  bounds.least_ns = std::max(bounds.least_ns, least_ns);
+  bounds.most_ns = std::min({bounds.most_ns, heard_of_start_ns, heard_of_stop_ns});
+  if (bounds.first_gt == 0)
+    bounds.first_gt = row.start_gt;
+  bounds.last_gt = std::max(bounds.last_gt, row.stop_gt);
+}
+
+void TraceRows::take_clock_readings() {
+  for (const auto& [communicator, bounds] : bounds_) {
+    if (bounds.most_ns < bounds.least_ns) // the clock was set
+      continue;
+    std::uint64_t span_ns = bounds.last_gt - bounds.first_gt;
+    auto width_ns = static_cast<std::uint64_t>(bounds.most_ns - bounds.least_ns);
+    trace::ClockRow row;
+    row.kind = trace::ClockKind::globaltimer;
+    row.at_ns = bounds.first_gt + span_ns / 2;
+    row.offset_ns = bounds.least_ns + static_cast<std::int64_t>(width_ns / 2);
+    // The clocks part meanwhile.
+    row.error_ns = (width_ns + 1) / 2 + span_ns / 2 * k_most_drift_per_million / 1'000'000;
+    row.round_trip_ns = width_ns;
+    add(state_.communicators[communicator].global_rank, row);
+  }
+  bounds_.clear();
 }
 
 // NCCL's kernels leave their times in rings of 64 places that its host thread may come too late to

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plugin/profiler/trace_events.h"
+#include "plugin/profiler/tracing.h"
 #include "trace/ledger_rows.h"
 #include "trace/spool_writer.h"
 
@@ -16,13 +17,15 @@ namespace ncclprobe::plugin {
 // Makes rows of events and writes them, many at a time. One thread at a time.
 class TraceRows {
 public:
-  TraceRows(TraceState& state, trace::SpoolWriter& spool)
-      : state_(state), spool_(spool), losses_written_(state.lost()) {}
+  TraceRows(TraceState& state, trace::SpoolWriter& spool, GpuClock clock)
+      : state_(state), spool_(spool), clock_(clock), losses_written_(state.lost()) {}
 
   // All that has come. Returns how many.
   std::size_t take();
   std::size_t waiting() const { return waiting_; }
   void write();
+  // How the GPUs' clocks stood since the last time, if that is to be estimated.
+  void take_clock_readings();
   // What has begun and not ended; nothing comes any more.
   void take_unfinished();
   // Losses since the last time.
@@ -32,12 +35,20 @@ private:
   using RankRows =
       std::tuple<std::vector<trace::NcclOperationRow>, std::vector<trace::NcclChannelRow>,
                  std::vector<trace::NcclStepRow>, std::vector<trace::NcclNetworkRow>,
-                 std::vector<trace::CommunicatorRow>>;
+                 std::vector<trace::CommunicatorRow>, std::vector<trace::ClockRow>>;
   // How a GPU's %globaltimer stands to our clock, as far as one can tell from the times at which
   // the host heard of it: an upper bound.
   struct TimerBound {
     std::int64_t offset_ns = 0;
     std::uint64_t at_ns = 0; // 0: none yet
+  };
+  // Offsets of a GPU's clock that all that was seen in a while allows: nothing began before the
+  // host asked for it, and the host heard of nothing before it was.
+  struct ClockBounds {
+    std::int64_t least_ns = INT64_MIN;
+    std::int64_t most_ns = INT64_MAX;
+    std::uint64_t first_gt = 0; // 0: nothing was seen
+    std::uint64_t last_gt = 0;
   };
   struct Operation {
     std::uint32_t id = 0;
@@ -62,6 +73,7 @@ private:
   Operation& place_of(std::uint32_t id) { return operations_[id % operations_.size()]; }
   int rank_of(std::uint32_t operation);
   void settle(Operation& operation);
+  void bound_clock(const trace::NcclChannelRow& row);
   bool is_credible(const trace::NcclChannelRow& row);
   trace::TextId text(std::uint8_t word);
 
@@ -69,10 +81,12 @@ private:
 
   TraceState& state_;
   trace::SpoolWriter& spool_;
+  GpuClock clock_;
   std::map<int, RankRows> rows_;
   std::size_t waiting_ = 0;
   std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
   std::array<TimerBound, TraceState::k_communicators> timers_{};
+  std::map<std::uint16_t, ClockBounds> bounds_; // by communicator
   std::array<trace::TextId, WordTable::k_words> texts_{};
   std::uint64_t rejected_ = 0;
   std::uint64_t losses_written_;

@@ -35,7 +35,7 @@ std::atomic<std::size_t> members_known{0};
 
 // What the writing thread, and whoever flushes, work with; never on NCCL's hot paths.
 struct Writing {
-  explicit Writing(trace::SpoolWriter& spool) : rows(state, spool) {}
+  Writing(trace::SpoolWriter& spool, GpuClock clock) : rows(state, spool, clock) {}
   TraceRows rows;
   std::mutex mutex; // of rows
   std::condition_variable stop_asked;
@@ -60,6 +60,8 @@ void write_until_stopped(Writing& own) {
     rest = taken > 0 ? k_shortest_rest : std::min(k_longest_rest, 2 * rest);
     auto now = std::chrono::steady_clock::now();
     if (own.rows.waiting() >= k_rows_at_once || now - last_write >= k_between_writes) {
+      if (now - last_write >= k_between_writes)
+        own.rows.take_clock_readings();
       own.rows.write();
       own.rows.write_losses(now_ns());
       last_write = now;
@@ -118,12 +120,12 @@ int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
 
 } // namespace
 
-void start_tracing(trace::SpoolWriter& spool, Detail detail) {
+void start_tracing(trace::SpoolWriter& spool, Detail detail, GpuClock clock) {
   if (writing != nullptr)
     return;
   detail_wanted = detail;
   process = getpid();
-  writing = new Writing(spool); // stays: NCCL's threads may outlive everybody
+  writing = new Writing(spool, clock); // stays: NCCL's threads may outlive everybody
   // Signals are the program's: none is to be handled here.
   sigset_t all;
   sigset_t before;
@@ -146,6 +148,7 @@ void stop_tracing() {
   writing->thread.join();
   writing->rows.take();
   writing->rows.take_unfinished();
+  writing->rows.take_clock_readings();
   writing->rows.write();
   writing->rows.write_losses(now_ns());
   delete std::exchange(writing, nullptr);

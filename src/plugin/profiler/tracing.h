@@ -17,8 +17,13 @@ namespace ncclprobe::plugin {
 // proxy threads and the network do for them as well.
 enum class Detail { operations, steps };
 
+// How GPUs' clocks stand to the host's: somebody else reads them, or it is estimated from when the
+// host asked for work, and when it heard of it.
+enum class GpuClock { read_elsewhere, estimated };
+
 // From now on communicators that are made are traced into the spool, which outlives stop_tracing().
-void start_tracing(trace::SpoolWriter& spool, Detail detail);
+void start_tracing(trace::SpoolWriter& spool, Detail detail,
+                   GpuClock clock = GpuClock::read_elsewhere);
 // What has come is written, what has begun and not ended as well, then the losses.
 void stop_tracing();
 // What has come is written.

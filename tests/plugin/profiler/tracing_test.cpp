@@ -33,13 +33,14 @@ std::uint64_t now_ns() {
 // Traces from here to stop(), on one communicator of interface 5.
 class Traced {
 public:
-  explicit Traced(Detail detail = Detail::operations, int rank = 1)
+  explicit Traced(Detail detail = Detail::operations, int rank = 1,
+                  GpuClock clock = GpuClock::read_elsewhere)
       : path_(std::filesystem::temp_directory_path() /
               ("tracing-" + std::to_string(getpid()) + ".spool")) {
     std::filesystem::remove(path_);
     REQUIRE(spool_.open(path_));
     set_operation(0);
-    start_tracing(spool_, detail);
+    start_tracing(spool_, detail, clock);
     int mask = 0;
     REQUIRE(ncclProfiler_v5.init(&context_, 0xC0FFEE, &mask, "world", 2, 4, rank, nullptr) == 0);
     mask_ = static_cast<std::uint64_t>(mask);
@@ -322,6 +323,35 @@ TEST_CASE("channels with times that cannot be theirs are rejected and counted") 
   REQUIRE(channels.size() == 2);
   CHECK(channels[1].channel == 2);
   CHECK(traced.lost() == 2);
+}
+
+TEST_CASE("a GPU's clock is bounded by what the host asked for and heard of") {
+  Traced traced(Detail::operations, 1, GpuClock::estimated);
+  constexpr std::int64_t k_offset_ns = 3'000'000'000; // the GPU's is ahead by that
+  auto timer_ns = [] { return now_ns() + k_offset_ns; };
+  for (int i = 0; i < 20; ++i) {
+    void* handle = traced.begin_collective(static_cast<std::uint64_t>(i));
+    Traced::end(handle);
+    std::uint64_t start_gt = timer_ns();
+    std::uint64_t stop_gt = timer_ns();
+    Traced::end_channel(traced.begin_channel(handle, 0, start_gt), stop_gt);
+  }
+
+  auto clocks = traced.rows<trace::ClockRow>();
+  REQUIRE_FALSE(clocks.empty());
+  for (const trace::ClockRow& clock : clocks) {
+    CHECK(clock.kind == trace::ClockKind::globaltimer);
+    CHECK(std::abs(clock.offset_ns + k_offset_ns) <= static_cast<std::int64_t>(clock.error_ns));
+    CHECK(clock.error_ns < 10'000'000);
+  }
+}
+
+TEST_CASE("where the clocks are read there are no estimates") {
+  Traced traced;
+  void* handle = traced.begin_collective(1);
+  Traced::end(handle);
+  Traced::end_channel(traced.begin_channel(handle, 0, now_ns()), now_ns());
+  CHECK(traced.rows<trace::ClockRow>().empty());
 }
 
 TEST_CASE("what began and did not end is written when tracing stops") {
