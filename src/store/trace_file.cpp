@@ -239,6 +239,10 @@ const TraceOrigin& TraceFile::origin(int rank) const {
   return impl_->tables.at(rank).origin;
 }
 
+const std::vector<std::string>& TraceFile::texts() const {
+  return impl_->texts;
+}
+
 const std::string& TraceFile::text(trace::TextId id) const {
   static const std::string none;
   return id.id < impl_->texts.size() ? impl_->texts[id.id] : none;

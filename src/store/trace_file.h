@@ -42,6 +42,7 @@ public:
   // Of one of ranks(), here and below.
   const TraceOrigin& origin(int rank) const;
   const std::string& text(trace::TextId id) const; // empty if there is none
+  const std::vector<std::string>& texts() const;   // all, by TextId::id
   std::uint64_t row_count(int rank, trace::Table table) const;
   // Begin of the first row of all tables that are timed by a clock of this host; UINT64_MAX: none.
   std::uint64_t first_ns(int rank) const;
