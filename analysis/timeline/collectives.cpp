@@ -48,8 +48,7 @@ TextTraits::TextTraits(const std::vector<std::string>& texts)
 
 std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activities& activities,
                                              const OperationIndex& operations,
-                                             const TextTraits& traits, const TraceSource& source,
-                                             int rank) {
+                                             const TextTraits& traits, const TraceSource& source) {
   std::vector<CollectivePart> parts;
   std::unordered_map<std::uint16_t, const trace::CommunicatorRow*> communicators;
   for (const auto& row : trace.communicators)
@@ -85,14 +84,13 @@ std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activ
     // Kernels of one name are on one stream, hence in the same order on all ranks.
     std::uint64_t occurrence =
         times_seen[(std::uint64_t{activity.operation} << 32) | activity.name]++;
-    std::uint64_t group = source.group ? source.group(rank, row->cell, row->index) : 0;
     auto place = static_cast<std::uint64_t>(static_cast<std::uint32_t>(row->cell)) << 32 |
                  static_cast<std::uint32_t>(row->batch);
-    part.key = {mixed(mixed(mixed(place) + activity.name) + group),
-                (std::uint64_t{row->iteration} << 32) | (std::uint64_t{row->index} << 16) |
-                    occurrence};
-    if (!source.group)
-      part.expected_ranks = static_cast<std::uint32_t>(source.ranks.size());
+    part.key = {mixed(mixed(place) + activity.name), (std::uint64_t{row->iteration} << 32) |
+                                                         (std::uint64_t{row->index} << 16) |
+                                                         occurrence};
+    part.expected_ranks = source.participants ? source.participants(row->cell, row->index)
+                                              : static_cast<std::uint32_t>(source.ranks.size());
     part.needs_all = traits.needs_all(activity.name);
     parts.push_back(part);
   }

@@ -13,9 +13,10 @@
 // The same collective on all ranks.
 namespace ncclprobe::analysis::timeline {
 
-// The same on all ranks that take part in a collective, and never twice in a trace.
+// The same on all ranks that take part in a collective, and never twice in a trace. An operation of
+// a schedule has one communicator, so that it needs no number for that.
 struct CollectiveKey {
-  std::uint64_t where = 0; // communicator and function, or cell, batch and group
+  std::uint64_t where = 0; // communicator and function, or cell, batch and name
   std::uint64_t which = 0; // sequence number, or iteration and operation
   bool operator==(const CollectiveKey&) const = default;
 };
@@ -46,8 +47,7 @@ private:
 // In the order of time; of the steps, where there are some. After join_nccl().
 std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activities& activities,
                                              const OperationIndex& operations,
-                                             const TextTraits& traits, const TraceSource& source,
-                                             int rank);
+                                             const TextTraits& traits, const TraceSource& source);
 
 // What is kept of a collective from all ranks: no more for many than for two. Times are aligned.
 struct Collective {

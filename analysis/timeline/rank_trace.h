@@ -63,9 +63,9 @@ struct TraceSource {
   // kernels (all columns but correlation), long durations, operations, communicators, NCCL
   // operations and NCCL channels are needed.
   std::function<base::Result<RankTrace>(int rank, Pass)> load;
-  // Which ranks a collective of the schedule concerns: equal numbers for the same communicator.
-  // Only asked where no NCCL told; empty: all ranks take part in all.
-  std::function<std::uint64_t(int rank, int cell, int operation_index)> group;
+  // How many ranks take part in a collective of the schedule; 0: unknown. Only asked where NCCL did
+  // not tell; empty: all ranks take part in all.
+  std::function<std::uint32_t(int cell, int operation_index)> participants;
 };
 
 } // namespace ncclprobe::analysis::timeline

@@ -20,12 +20,12 @@ struct Reading {
   std::vector<CollectivePart> parts;
 
   Reading(RankTrace trace_, const Clocks::OfRank& clock, const TextTraits& traits,
-          const TraceSource& source, int rank, Pass pass)
+          const TraceSource& source, Pass pass)
       : trace(std::move(trace_)), operations(trace.operations),
         nccl_times(timeline::nccl_times(trace, clock.gpu)),
         activities(activities_of(trace, operations, nccl_times, pass)),
         joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
-        parts(collective_parts(trace, activities, operations, traits, source, rank)) {}
+        parts(collective_parts(trace, activities, operations, traits, source)) {}
   Reading(const Reading&) = delete; // operations refers to trace
 };
 
@@ -118,7 +118,7 @@ private:
     if (!clock.host)
       return Starts{};
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::collectives));
-    Reading reading(std::move(trace), clock, traits_, source_, ranks_[i], Pass::collectives);
+    Reading reading(std::move(trace), clock, traits_, source_, Pass::collectives);
     Starts starts;
     starts.parts = std::move(reading.parts);
     if (reading.activities.from_nccl && clock.gpu)
@@ -162,7 +162,7 @@ private:
 
   base::Result<RankResult> timeline_of(std::size_t i) {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
-    Reading reading(std::move(trace), clock_of(i), traits_, source_, ranks_[i], Pass::everything);
+    Reading reading(std::move(trace), clock_of(i), traits_, source_, Pass::everything);
     RankResult result;
     RankTimeline& rank = result.rank;
     rank.rank = ranks_[i];

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/version.h"
+#include "cli/timeline_command.h"
 #include "model/parse_enum.h"
 #include "store/run_file.h"
 
@@ -21,6 +22,8 @@ constexpr const char* k_footer = R"(
 Examples:
   ncclprobe report run.h5
   ncclprobe report run.h5 --format csv --output run.csv
+  ncclprobe report run.h5 --timeline                 what the traced trial's devices did
+  ncclprobe report job/                              a job captured by libncclprobe-profiler.so
   ncclprobe report run.h5 --format json | jq '.results[] | {setting, size_bytes, busbw_gb_per_s}'
 
 A run that never came to its end is read from its parts (run.h5.parts beside run.h5).
@@ -49,9 +52,16 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   app.set_version_flag("--version",
                        fmt::format("ncclprobe-report {} (reads run files of schema {}.{})",
                                    base::version(), store::k_schema_major, store::k_schema_minor));
-  app.add_option("run_file", run_file, "Run file, as `ncclprobe` wrote it")
+  app.add_option("run_file", run_file,
+                 "Run file, as `ncclprobe` wrote it; or a trace file, or the folder of a captured "
+                 "job, for their timeline")
       ->required()
       ->type_name("RUN.h5");
+  app.add_flag("--timeline", options.timeline,
+               "Of a traced trial: steps, overlap, waits, stragglers, clocks, losses");
+  app.add_option("--trial", options.trial, "Which traced trial (default: the first)")
+      ->type_name("N");
+  app.add_flag("--steps", options.steps, "With --timeline --format json: each step by itself");
   app.add_option("-f,--format", format,
                  "table (for people), json (one object), csv (a row for each cell); default: table")
       ->type_name("FORMAT")
@@ -68,18 +78,26 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   options.run_file = run_file;
   options.format = base::value_or_throw(model::parse_enum<analysis::Format>(format, "format"));
   options.output = output;
+  options.timeline = options.timeline || std::filesystem::is_directory(run_file);
+  if (options.timeline && options.format == analysis::Format::csv) {
+    err << "ncclprobe report: the timeline is printed as table or json; ncclprobe export --csv "
+           "writes the tables of a trace\n";
+    return base::k_exit_usage;
+  }
+  if (!options.timeline && (options.trial || options.steps)) {
+    err << "ncclprobe report: --trial and --steps are of the timeline: add --timeline\n";
+    return base::k_exit_usage;
+  }
   return options;
 }
 
-int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
-  std::error_code ignored;
-  if (!options.output.empty() &&
-      std::filesystem::equivalent(options.output, options.run_file, ignored))
-    return complain(err,
-                    {base::Errc::invalid_argument,
-                     fmt::format("--output {} is the run file itself", options.output.string()),
-                     "name another file"},
-                    base::k_exit_usage);
+namespace {
+
+base::Result<std::string> text_of(const ReportOptions& options, std::ostream& err) {
+  if (options.timeline)
+    return timeline_text(
+        {options.run_file, options.trial, options.format == analysis::Format::json, options.steps},
+        err);
 
   // A run that was stopped lies in parts. They are read all the same if they cannot be folded: the
   // run is still going on, or the folder is not ours to write.
@@ -95,15 +113,32 @@ int report_run(const ReportOptions& options, std::ostream& out, std::ostream& er
     base::Error error = run.error();
     if (error.hint.empty())
       error.hint = "give the file that ncclprobe named as its run file";
-    return complain(err, error, base::k_exit_usage);
+    return base::fail(std::move(error));
   }
-  std::string text = analysis::render_report(*run, options.format);
+  return analysis::render_report(*run, options.format);
+}
+
+} // namespace
+
+int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+  std::error_code ignored;
+  if (!options.output.empty() &&
+      std::filesystem::equivalent(options.output, options.run_file, ignored))
+    return complain(err,
+                    {base::Errc::invalid_argument,
+                     fmt::format("--output {} is the run file itself", options.output.string()),
+                     "name another file"},
+                    base::k_exit_usage);
+
+  auto text = text_of(options, err);
+  if (!text)
+    return complain(err, text.error(), base::k_exit_usage);
 
   if (!options.output.empty()) {
-    auto written = base::write_file_atomically(options.output, text);
+    auto written = base::write_file_atomically(options.output, *text);
     return written ? base::k_exit_ok : complain(err, written.error(), base::k_exit_output);
   }
-  out << text << std::flush;
+  out << *text << std::flush;
   if (!out)
     return complain(err, {base::Errc::io, "cannot write to standard output", "is the disk full?"},
                     base::k_exit_output);

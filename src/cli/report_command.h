@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,6 +18,10 @@ struct ReportOptions {
   std::filesystem::path run_file;
   analysis::Format format = analysis::Format::table;
   std::filesystem::path output; // empty = standard output
+  // The timeline of a trace, instead of the run's figures.
+  bool timeline = false;
+  std::optional<int> trial;
+  bool steps = false;
 };
 
 // Options, or the exit code to leave with at once: help or version was printed on `out`, or what is

@@ -4,7 +4,6 @@
 #include "nvidia/activity_session.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
 #include <array>
 #include <atomic>
@@ -116,21 +115,15 @@ void ActivitySession::configure(model::TraceLevel level) {
     check(cupti.enable(kind), "record");
     enabled_.push_back(kind);
   };
-  auto enable_if_possible = [&](CUpti_ActivityKind kind) {
-    if (cupti.enable(kind) == CUPTI_SUCCESS)
-      enabled_.push_back(kind);
-    else
-      spdlog::debug("CUPTI does not record activities of kind {} here", static_cast<int>(kind));
-  };
-  enable_if_possible(CUPTI_ACTIVITY_KIND_STREAM);
+  enable(CUPTI_ACTIVITY_KIND_STREAM);
   enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
   // Never KIND_KERNEL: it lets no two kernels run at once.
   enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   enable(CUPTI_ACTIVITY_KIND_MEMCPY);
   enable(CUPTI_ACTIVITY_KIND_MEMCPY2); // between peers
   enable(CUPTI_ACTIVITY_KIND_MEMSET);
-  enable_if_possible(CUPTI_ACTIVITY_KIND_OVERHEAD);
-  enable_if_possible(CUPTI_ACTIVITY_KIND_ENVIRONMENT); // virtual machines may keep it back
+  enable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+  enable(CUPTI_ACTIVITY_KIND_ENVIRONMENT);
   bool all_calls = level != model::TraceLevel::kernels;
   if (all_calls) {
     enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);

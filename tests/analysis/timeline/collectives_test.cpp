@@ -16,7 +16,7 @@ std::vector<CollectivePart> parts_in(RankBuilder& rank, const TraceSource& sourc
   NcclTimes times = nccl_times(rank.trace, gpu);
   Activities all = activities_of(rank.trace, operations, times);
   join_nccl(rank.trace, times, 0, all);
-  return collective_parts(rank.trace, all, operations, TextTraits(source.texts), source, 0);
+  return collective_parts(rank.trace, all, operations, TextTraits(source.texts), source);
 }
 
 } // namespace
@@ -57,10 +57,12 @@ TEST_CASE("Without NCCL's word a collective is known by cell, batch, iteration a
   }
   CHECK(of_a[2].step == StepKey{0, 0, 1});
 
-  // Ranks of different groups have nothing in common.
-  source.group = [](int, int, int) { return 9u; };
-  CHECK_FALSE(parts_in(a, source)[0].key == of_a[0].key);
-  CHECK(parts_in(a, source)[0].expected_ranks == 0);
+  source.participants = [](int cell, int index) {
+    return static_cast<std::uint32_t>(10 * cell + index + 5);
+  };
+  CHECK(parts_in(a, source)[0].expected_ranks == 5);
+  CHECK(parts_in(a, source)[1].expected_ranks == 6);
+  CHECK(parts_in(a, source)[3].expected_ranks == 15);
 }
 
 TEST_CASE("Several kernels of one graph are told apart by their order") {

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+// The timeline's part of `ncclprobe report`.
+namespace ncclprobe::cli {
+
+struct TimelineRequest {
+  std::filesystem::path path; // a run file, a trace file, or a folder of spools
+  std::optional<int> trial;   // of a run; else its first traced one
+  bool json = false;
+  bool steps = false; // each step by itself, in JSON
+};
+
+// The analysed timeline as text. What is missing, but no error, is told on `err`.
+base::Result<std::string> timeline_text(const TimelineRequest& request, std::ostream& err);
+
+} // namespace ncclprobe::cli

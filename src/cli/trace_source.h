@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/rank_trace.h"
+#include "model/trial.h"
+#include "store/trace_file.h"
+
+namespace ncclprobe::cli {
+
+// A trace file as the analysis of timelines reads it. `trial`: what was traced, for the sizes of
+// its communicators; null: unknown.
+base::Result<analysis::timeline::TraceSource> trace_source(const store::TraceFile& file,
+                                                           const model::TrialSpec* trial);
+
+} // namespace ncclprobe::cli
