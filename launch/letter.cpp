@@ -173,7 +173,7 @@ void unpack(Unpacker& in, RankReport& rank) {
   rank.phase = in.text();
   rank.cell = in.number<std::int32_t>();
   for (std::size_t left = in.count(1); left > 0; --left) {
-    CellResult& result = rank.results[in.number<std::int32_t>()];
+    model::CellRecord& result = rank.results[in.number<std::int32_t>()];
     unpack(in, result.outcome);
     unpack(in, result.check);
     unpack(in, result.samples);

@@ -49,11 +49,10 @@ std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end) {
     return fmt::format("ended cell {} of {}", end.cell, cells_);
   if (report_.results.contains(end.cell))
     return fmt::format("ended cell {} twice", end.cell);
-  for (const model::Sample& sample : end.samples)
+  for (const model::Sample& sample : end.result.samples)
     if (sample.rank != report_.rank)
       return fmt::format("sent a sample of rank {}", sample.rank);
-  report_.results[end.cell] = {std::move(end.outcome), std::move(end.check), std::move(end.samples),
-                               std::move(end.conditions)};
+  report_.results[end.cell] = std::move(end.result);
   report_.cell = end.cell;
   started_ = true;
   in_cell_ = false;

@@ -14,18 +14,11 @@
 // it.
 namespace ncclprobe::launch {
 
-struct CellResult {
-  model::Outcome outcome;
-  model::CheckResult check;
-  std::vector<model::Sample> samples;
-  std::vector<model::Condition> conditions;
-};
-
 struct RankReport {
   int rank = 0;
   std::string phase = "spawned";
-  int cell = -1;                     // it is in, or was in last
-  std::map<int, CellResult> results; // by cell
+  int cell = -1;                            // it is in, or was in last
+  std::map<int, model::CellRecord> results; // by cell
   std::optional<model::Evidence> evidence;
 };
 

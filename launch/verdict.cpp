@@ -120,7 +120,7 @@ model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int
 model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int cell) {
   model::CellRecord record{merged_outcome(ranks, cell), merged_check(ranks, cell), {}, {}};
   for (const RankReport* rank : ranks) {
-    const CellResult& result = rank->results.at(cell);
+    const model::CellRecord& result = rank->results.at(cell);
     record.samples.insert(record.samples.end(), result.samples.begin(), result.samples.end());
     record.conditions.insert(record.conditions.end(), result.conditions.begin(),
                              result.conditions.end());

@@ -3,8 +3,8 @@
 
 #include "topology/machine_json.h"
 
+#include "base/json_enum.h"
 #include "base/json_optional.h"
-#include "base/parse_enum.h"
 #include "topology/json_lines.h"
 #include "topology/read/source_text.h"
 #include "topology/validate.h"
@@ -29,22 +29,14 @@ using nlohmann::json;
 // linkage of a codec that machine_json.h declares
 #define EXPORTED
 
-#define ENUM_CODEC(Type, what)                                                                     \
-  static void to_json(json& out, Type value) {                                                     \
-    out = std::string(to_string(value));                                                           \
-  }                                                                                                \
-  static void from_json(const json& in, Type& value) {                                             \
-    value = base::value_or_throw(base::parse_enum<Type>(in.get_ref<const std::string&>(), what));  \
-  }
-
-ENUM_CODEC(Source, "source of a fact")
-ENUM_CODEC(RemoteKind, "kind of NVLink's other end")
-ENUM_CODEC(NicKind, "kind of network")
-ENUM_CODEC(PciKind, "kind of PCI device")
-ENUM_CODEC(PciDetail, "detail of a PCI tree")
-ENUM_CODEC(PciOrigin, "origin of a PCI device")
-ENUM_CODEC(P2pStatus, "P2P status")
-ENUM_CODEC(DeviceKind, "kind of device")
+NCCLPROBE_ENUM_CODEC(Source, "source of a fact")
+NCCLPROBE_ENUM_CODEC(RemoteKind, "kind of NVLink's other end")
+NCCLPROBE_ENUM_CODEC(NicKind, "kind of network")
+NCCLPROBE_ENUM_CODEC(PciKind, "kind of PCI device")
+NCCLPROBE_ENUM_CODEC(PciDetail, "detail of a PCI tree")
+NCCLPROBE_ENUM_CODEC(PciOrigin, "origin of a PCI device")
+NCCLPROBE_ENUM_CODEC(P2pStatus, "P2P status")
+NCCLPROBE_ENUM_CODEC(DeviceKind, "kind of device")
 
 template <typename T>
 void to_json(json& out, const Fact<T>& fact) {

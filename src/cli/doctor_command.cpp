@@ -104,8 +104,8 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
   Result<Stage> stage = set_stage(world, options, ward);
   if (!stage) {
     one.not_rehearsed = stage.error().text();
-    if (options.backend != "auto")
-      one.backend = options.backend;
+    if (options.backend && *options.backend != "auto")
+      one.backend = *options.backend;
     return one;
   }
   one.backend = stage->backend.name;

@@ -4,7 +4,7 @@
 #include "cli/doctor_options.h"
 
 #include "base/units.h"
-#include "cli/option_values.h"
+#include "cli/common_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -36,18 +36,6 @@ base::Result<void> parse_load_time(const std::string& text, std::int64_t& into) 
   return {};
 }
 
-base::Result<void> parse_library(const std::string& text, std::vector<model::Setting>& into) {
-  NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
-  NCCLPROBE_TRY(check_library_name(library.name));
-  into.push_back(std::move(library));
-  return {};
-}
-
-void accept(const char* option, const base::Result<void>& parsed) {
-  if (!parsed)
-    throw CLI::ValidationError(option, parsed.error().text());
-}
-
 } // namespace
 
 void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
@@ -56,45 +44,23 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
                  "text (default) or json: the verdicts and what they rest on")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}));
-  app.add_option("--output,-o", options.output, "Write to this file instead of standard output")
-      ->type_name("FILE");
+  add_text_file(app, options.output);
   CLI::Option* offline = app.add_option("--offline", options.offline,
                                         "Judge what --format json stored; looks at no hardware")
                              ->type_name("FILE");
-  app.add_option("--backend", options.backend, "auto (default), nvidia, host (Gloo on the CPU)")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"auto", "nvidia", "host"}))
-      ->excludes(offline);
-  app.add_option("--ranks", options.ranks,
-                 "Ranks without mpirun (default: all GPUs, or 2 on the CPU)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024))
-      ->excludes(offline);
+  add_real_backend(app, options.backend)->excludes(offline);
+  add_ranks(app, options.ranks, 1024)->excludes(offline);
   CLI::Option* deep =
       app.add_flag("--deep", options.deep,
                    "Also a minute of load: clocks, PCIe links; and connections between ranks")
           ->excludes(offline);
-  app.add_option_function<std::string>(
-         "--load-time",
-         [&](const std::string& text) {
-           accept("--load-time", parse_load_time(text, options.load_ns));
-         },
-         "How long --deep loads the GPUs (default 60s)")
-      ->type_name("TIME")
+  add_text(app, "--load-time", "TIME", "How long --deep loads the GPUs (default 60s)",
+           [&](const std::string& text) { return parse_load_time(text, options.load_ns); })
       ->needs(deep);
   app.add_flag("--no-run", options.no_run, "Look only: run no kernel and no collective")
       ->excludes(offline)
       ->excludes(deep);
-  app.add_option_function<std::vector<std::string>>(
-         "--library",
-         [&](const std::vector<std::string>& all) {
-           for (const std::string& text : all)
-             accept("--library", parse_library(text, options.libraries));
-         },
-         "Load this shared library: nccl, nvml, cupti, cublaslt")
-      ->type_name("NAME=PATH")
-      ->allow_extra_args(false)
-      ->excludes(offline);
+  add_library(app, options.libraries)->excludes(offline);
   app.add_option("--python", options.python,
                  "Also judge the PyTorch that this interpreter imports (on rank 0's host)")
       ->type_name("PATH")
@@ -105,8 +71,7 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
     for (const char* examination :
          {"--offline", "--backend", "--ranks", "--deep", "--no-run", "--python"})
       app.get_option(question)->excludes(app.get_option(examination));
-  app.add_flag_callback(
-      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+  add_verbose(app, options.verbosity);
 }
 
 } // namespace ncclprobe::cli

@@ -21,7 +21,7 @@ struct DoctorOptions {
   std::string format = "text"; // or "json"
   std::string output;          // file; empty: standard output
   std::string offline; // JSON of an earlier examination to judge again, instead of the machine
-  std::string backend = "auto";
+  std::optional<std::string> backend;
   std::optional<int> ranks;
   bool deep = false;
   std::int64_t load_ns = 60'000'000'000; // sustained load of deep

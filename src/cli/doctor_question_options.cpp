@@ -3,7 +3,7 @@
 
 #include "cli/doctor_question_options.h"
 
-#include "base/error.h"
+#include "cli/common_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -58,16 +58,8 @@ void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
       ->allow_extra_args(false)
       ->group(group)
       ->excludes(log);
-  app.add_option_function<std::vector<std::string>>(
-         "--price",
-         [&](const std::vector<std::string>& all) {
-           for (const std::string& text : all)
-             if (auto parsed = parse_price(text, questions.prices); !parsed)
-               throw CLI::ValidationError("--price", parsed.error().text());
-         },
-         "For --explain-gpu: what a unit costs; may be repeated")
-      ->type_name("GPU=VALUE")
-      ->allow_extra_args(false)
+  add_texts(app, "--price", "GPU=VALUE", "For --explain-gpu: what a unit costs; may be repeated",
+            [&](const std::string& text) { return parse_price(text, questions.prices); })
       ->group(group)
       ->excludes(log)
       ->excludes(binary);

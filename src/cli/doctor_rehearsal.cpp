@@ -154,7 +154,7 @@ Result<Stage> set_stage(const World& world, const DoctorOptions& options, const 
     if (report.version != ward.reports.front().version)
       return base::fail(base::Errc::mismatch, "the ranks run different builds of ncclprobe");
   NCCLPROBE_TRY_ASSIGN(launch::BackendChoice backend,
-                       launch::choose_backend(options.backend, ward.hosts));
+                       launch::choose_backend(options.backend.value_or("auto"), ward.hosts));
   std::optional<int> ranks = options.ranks;
   if (!ranks && started_by_launcher(world) && ward.fleet->size() == 1)
     ranks = 1;

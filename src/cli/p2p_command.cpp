@@ -29,6 +29,8 @@ RunOptions run_options_of(const P2pOptions& options) {
   run.libraries = options.libraries;
   run.output = options.output;
   run.verbosity = options.verbosity;
+  run.cell_deadline_ns = options.cell_deadline_ns;
+  run.startup_deadline_ns = options.startup_deadline_ns;
   run.prepare = "off";
   run.no_sweep = true;
   return run;
@@ -60,7 +62,7 @@ Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
 }
 
 workload::P2pRequest request_of(const P2pOptions& options, const Session& session, P2pMode mode,
-                                std::uint64_t seed) {
+                                const RunOptions& run) {
   workload::P2pRequest request;
   request.backend = session.backend.name;
   request.host_of_rank = session.layout.host_of_rank();
@@ -72,10 +74,10 @@ workload::P2pRequest request_of(const P2pOptions& options, const Session& sessio
   if (options.sizes)
     request.sizes = *options.sizes;
   request.repeats = options.repeats;
-  request.seed = seed;
+  request.seed = *run.seed;
   request.libraries = options.libraries;
-  request.cell_deadline_ns = options.cell_deadline_ns;
-  request.startup_deadline_ns = options.startup_deadline_ns;
+  request.cell_deadline_ns = *run.cell_deadline_ns;
+  request.startup_deadline_ns = *run.startup_deadline_ns;
   if (session.backend.name == "nvidia")
     for (const launch::RankSeat& seat : session.layout.seats) {
       const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
@@ -106,9 +108,7 @@ int p2p_command(const World& world, const P2pOptions& options) {
   job.options = run;
   job.format = options.format;
   job.can_be_resumed = false;
-  job.plan = [&] {
-    return workload::make_p2p_plan(request_of(options, session, *mode, *run.seed));
-  };
+  job.plan = [&] { return workload::make_p2p_plan(request_of(options, session, *mode, run)); };
   return run_job(world, session, job);
 }
 

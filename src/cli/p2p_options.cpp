@@ -4,6 +4,7 @@
 #include "cli/p2p_options.h"
 
 #include "base/units.h"
+#include "cli/common_options.h"
 #include "cli/option_values.h"
 
 #include <CLI/CLI.hpp>
@@ -39,24 +40,11 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 
 void declare_p2p_options(CLI::App& app, P2pOptions& options) {
   app.footer(k_footer);
-  auto text = [&](const char* name, const char* value, const char* help, auto parse) {
-    auto parse_all = [name, parse](const std::vector<std::string>& given) {
-      for (const std::string& one : given)
-        if (Result<void> parsed = parse(one); !parsed)
-          throw CLI::ValidationError(name, parsed.error().text());
-    };
-    app.add_option_function<std::vector<std::string>>(name, parse_all, help)
-        ->type_name(value)
-        ->allow_extra_args(false);
+  auto text = [&](const char* names, const char* value, const char* help, auto take) {
+    add_text(app, names, value, help, take);
   };
-  app.add_option("--backend", options.backend,
-                 "auto (default), nvidia, host (Gloo on the CPU), synthetic")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"auto", "nvidia", "host", "synthetic"}));
-  app.add_option("--ranks", options.ranks,
-                 "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000));
+  add_backend(app, options.backend);
+  add_ranks(app, options.ranks, 1'000'000);
   text("--devices", "N,...", "Only these GPUs of each host, by CUDA's numbers",
        [&](const std::string& value) { return parse_numbers(value, 0, 1023, options.devices); });
   text("--mode", "NAME",
@@ -92,36 +80,17 @@ void declare_p2p_options(CLI::App& app, P2pOptions& options) {
   app.add_option("--repeat", options.repeats, "Fresh-process trials of the whole (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
-  text("--library", "NAME=PATH", "Load this shared library: nccl, nvml",
-       [&](const std::string& value) -> Result<void> {
-         NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
-         NCCLPROBE_TRY(check_library_name(library.name));
-         options.libraries.push_back(std::move(library));
-         return {};
-       });
-  app.add_option("--seed", options.seed, "Data patterns (default: random, recorded)")
-      ->type_name("N");
-  auto duration = [&](const char* name, std::int64_t& into, const char* help) {
-    text(name, "TIME", help, [&into](const std::string& value) -> Result<void> {
-      NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(value));
-      return {};
-    });
-  };
-  duration("--cell-timeout", options.cell_deadline_ns,
-           "A cell that takes longer is a hang (default 30s)");
-  duration("--startup-timeout", options.startup_deadline_ns,
-           "From spawn to the first cell (default 180s)");
+  add_library(app, options.libraries);
+  add_seed(app, options.seed, "Data patterns (default: random, recorded)");
+  add_cell_timeouts(app, options.cell_deadline_ns, options.startup_deadline_ns);
   text("--format,-f", "FORMAT", "table (default), json, csv",
        [&](const std::string& value) -> Result<void> {
          NCCLPROBE_TRY_ASSIGN(options.format, model::parse_enum<analysis::Format>(value, "format"));
          return {};
        });
-  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")
-      ->type_name("FILE");
-  app.add_flag_callback(
-      "--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
-  app.add_flag_callback(
-      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+  add_run_file(app, options.output);
+  add_quiet(app, options.verbosity, "No progress");
+  add_verbose(app, options.verbosity);
 }
 
 } // namespace ncclprobe::cli

@@ -29,8 +29,8 @@ struct P2pOptions {
   std::vector<model::Setting> libraries;
   int repeats = 1;
   std::optional<std::uint64_t> seed;
-  std::int64_t cell_deadline_ns = 30'000'000'000;
-  std::int64_t startup_deadline_ns = 180'000'000'000;
+  std::optional<std::int64_t> cell_deadline_ns;
+  std::optional<std::int64_t> startup_deadline_ns;
   std::optional<std::string> output;
   std::optional<analysis::Format> format;
   base::Verbosity verbosity = base::Verbosity::normal;

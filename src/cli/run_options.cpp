@@ -4,18 +4,16 @@
 #include "cli/run_options.h"
 
 #include "base/units.h"
+#include "cli/common_options.h"
 #include "cli/option_values.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::fail;
 using base::Result;
 
 constexpr const char* k_run_footer = R"(Examples:
@@ -40,52 +38,22 @@ constexpr const char* k_plan_footer = R"(Examples:
   ncclprobe plan --set NCCL_PROTO=LL,Simple > sweep.toml
   ncclprobe run --plan sweep.toml)";
 
-// Turns a parser of ours into a CLI11 callback: its error becomes CLI11's, with the option's name.
-template <typename Parse>
-auto checked(std::string option, Parse parse) {
-  return [option, parse](const std::string& text) {
-    Result<void> parsed = parse(text);
-    if (!parsed)
-      throw CLI::ValidationError(option, parsed.error().text());
-  };
-}
-
 constexpr int k_most = 1'000'000;
 constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
 
 // Options of `run` and `plan`: the same, declared once.
 void declare(CLI::App& app, RunOptions& options) {
-  auto text = [&](const char* name, const char* value, const char* help, auto parse) {
-    return app.add_option_function<std::string>(name, checked(name, parse), help)->type_name(value);
-  };
-  auto texts = [&](const char* name, const char* value, const char* help,
-                   auto parse) { // may be repeated
-    auto parse_all = [name, parse](const std::vector<std::string>& all) {
-      for (const std::string& one : all)
-        checked(name, parse)(one);
-    };
-    return app.add_option_function<std::vector<std::string>>(name, parse_all, help)
-        ->type_name(value)
-        ->allow_extra_args(false);
+  auto text = [&](const char* names, const char* value, const char* help, auto take) {
+    return add_text(app, names, value, help, take);
   };
   auto number = [&](const char* name, auto& into, int least, const char* help) {
-    return app.add_option(name, into, help)->type_name("N")->check(CLI::Range(least, 1'000'000));
-  };
-  auto duration = [&](const char* name, std::optional<std::int64_t>& into, const char* help) {
-    text(name, "TIME", help, [&into](const std::string& value) -> Result<void> {
-      NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(value));
-      return {};
-    });
+    return app.add_option(name, into, help)->type_name("N")->check(CLI::Range(least, k_most));
   };
 
   app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")
       ->type_name("FILE");
-  app.add_option("--backend", options.backend,
-                 "auto (default), nvidia, host (Gloo on the CPU), synthetic")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"auto", "nvidia", "host", "synthetic"}));
-  number("--ranks", options.ranks, 1,
-         "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)");
+  add_backend(app, options.backend);
+  add_ranks(app, options.ranks, k_most);
   number("--devices-per-worker", options.seats_per_worker, 1,
          "Ranks that one worker process drives (default 1)");
   app.add_option("--prepare", options.prepare,
@@ -136,23 +104,17 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_flag("--register", options.registered, "Register the buffers with NCCL");
 
   CLI::Option* sweep =
-      texts("--set", "NAME=V,V",
-            "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
-            [&](const std::string& value) -> Result<void> {
-              NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
-              options.axes.push_back(std::move(axis));
-              return {};
-            });
-  texts("--rank-set", "RANKS:NAME=V",
-        "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
-        [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
-  texts("--library", "NAME=PATH", "Load this shared library: nccl, nvml, cupti, cublaslt",
-        [&](const std::string& value) -> Result<void> {
-          NCCLPROBE_TRY_ASSIGN(auto library, parse_setting(value));
-          NCCLPROBE_TRY(check_library_name(library.name));
-          options.libraries.push_back(std::move(library));
-          return {};
-        });
+      add_texts(app, "--set", "NAME=V,V",
+                "Sweep a variable; several --set make a grid; [a,b] is one value with a comma",
+                [&](const std::string& value) -> Result<void> {
+                  NCCLPROBE_TRY_ASSIGN(auto axis, workload::parse_axis(value));
+                  options.axes.push_back(std::move(axis));
+                  return {};
+                });
+  add_texts(app, "--rank-set", "RANKS:NAME=V",
+            "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
+            [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
+  add_library(app, options.libraries);
   app.add_option("--override", options.overrides,
                  "Sweep this variable although the environment sets it")
       ->type_name("NAME");
@@ -186,27 +148,13 @@ void declare(CLI::App& app, RunOptions& options) {
          return {};
        });
   number("--max-batches", options.max_batches, 1, "The end of --interval (default 100)");
-  duration("--budget", options.budget_ns, "Time box per cell: cuts iterations, then batches");
-  duration("--cell-timeout", options.cell_deadline_ns,
-           "A cell that takes longer is a hang (default 30s)");
-  duration("--startup-timeout", options.startup_deadline_ns,
-           "From spawn to the first cell (default 180s)");
-  text("--seed", "N", "Order of trials and data patterns (default: random, recorded)",
-       [&](const std::string& value) -> Result<void> {
-         std::int64_t seed = 0; // signed, as in plan files
-         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seed);
-         if (error != std::errc{} || end != value.data() + value.size() || seed < 0)
-           return fail(Errc::invalid_argument, "'{}' is not a whole number from 0 to 2^63 - 1",
-                       value);
-         options.seed = static_cast<std::uint64_t>(seed);
-         return {};
-       });
-  app.add_option("--output,-o", options.output, "Run file (default ncclprobe-<time>.h5)")
-      ->type_name("FILE");
-  app.add_flag_callback(
-      "--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No progress");
-  app.add_flag_callback(
-      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+  add_duration(app, "--budget", options.budget_ns,
+               "Time box per cell: cuts iterations, then batches");
+  add_cell_timeouts(app, options.cell_deadline_ns, options.startup_deadline_ns);
+  add_seed(app, options.seed, "Order of trials and data patterns (default: random, recorded)");
+  add_run_file(app, options.output);
+  add_quiet(app, options.verbosity, "No progress");
+  add_verbose(app, options.verbosity);
 }
 
 // Options of `run` alone.

@@ -3,7 +3,7 @@
 
 #include "cli/topo_options.h"
 
-#include "cli/option_values.h"
+#include "cli/common_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -36,8 +36,7 @@ void declare_topo_options(CLI::App& app, TopoOptions& options) {
       ->type_name("FORMAT")
       ->check(
           CLI::IsMember({"summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"}));
-  app.add_option("--output,-o", options.output, "Write to this file instead of standard output")
-      ->type_name("FILE");
+  add_text_file(app, options.output);
   CLI::Option* from =
       app.add_option("--from", options.from,
                      "Show the machine of this file instead; several files are several hosts")
@@ -62,26 +61,9 @@ void declare_topo_options(CLI::App& app, TopoOptions& options) {
       ->type_name("on|off|auto")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->excludes(from);
-  app.add_option_function<std::vector<std::string>>(
-         "--library",
-         [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) {
-             auto library = parse_setting(text);
-             if (!library)
-               throw CLI::ValidationError("--library", library.error().text());
-             if (auto known = check_library_name(library->name); !known)
-               throw CLI::ValidationError("--library", known.error().text());
-             options.libraries.push_back(std::move(*library));
-           }
-         },
-         "Load this shared library: nccl, nvml, cupti, cublaslt")
-      ->type_name("NAME=PATH")
-      ->allow_extra_args(false)
-      ->excludes(from);
-  app.add_flag_callback(
-      "--quiet,-q", [&] { options.verbosity = base::Verbosity::quiet; }, "No remarks on stderr");
-  app.add_flag_callback(
-      "--verbose,-v", [&] { options.verbosity = base::Verbosity::verbose; }, "Say more on stderr");
+  add_library(app, options.libraries)->excludes(from);
+  add_quiet(app, options.verbosity, "No remarks on stderr");
+  add_verbose(app, options.verbosity);
 }
 
 } // namespace ncclprobe::cli

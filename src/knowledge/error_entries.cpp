@@ -119,11 +119,4 @@ const std::vector<ErrorEntry>& error_entries() {
   return all;
 }
 
-const ErrorEntry* error_entry(std::string_view id) {
-  for (const ErrorEntry& one : error_entries())
-    if (one.id == id)
-      return &one;
-  return nullptr;
-}
-
 } // namespace ncclprobe::knowledge

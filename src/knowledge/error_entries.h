@@ -41,7 +41,5 @@ struct ErrorEntry {
 
 // All of them: those of the table, and one for each Xid that has no entry of its own there.
 const std::vector<ErrorEntry>& error_entries();
-// nullptr if there is none.
-const ErrorEntry* error_entry(std::string_view id);
 
 } // namespace ncclprobe::knowledge

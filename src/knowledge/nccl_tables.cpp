@@ -8,17 +8,6 @@
 
 namespace ncclprobe::knowledge {
 
-const std::vector<NcclRelease>& nccl_releases() {
-  static const std::vector<NcclRelease> all = [] {
-    std::vector<NcclRelease> made;
-    for (const auto& one : section("nccl", "releases"))
-      made.push_back({base::value_or_throw(parse_version(text_of(one, "version"))),
-                      text_of(one, "date"), texts_of(one, "features"), texts_of(one, "watch_out")});
-    return made;
-  }();
-  return all;
-}
-
 const std::vector<NcclDefaultBuild>& nccl_default_builds() {
   static const std::vector<NcclDefaultBuild> all = [] {
     std::vector<NcclDefaultBuild> made;
@@ -44,16 +33,6 @@ const std::vector<FeatureChain>& feature_chains() {
       }
       made.push_back(std::move(chain));
     }
-    return made;
-  }();
-  return all;
-}
-
-const std::vector<NcclResultCode>& nccl_result_codes() {
-  static const std::vector<NcclResultCode> all = [] {
-    std::vector<NcclResultCode> made;
-    for (const auto& one : section("nccl", "result_codes"))
-      made.push_back({text_of(one, "code"), text_of(one, "text"), optional_of<int>(one, "value")});
     return made;
   }();
   return all;

@@ -11,14 +11,6 @@
 
 namespace ncclprobe::knowledge {
 
-struct NcclRelease {
-  VersionNumber version;
-  std::string date;
-  std::vector<std::string> features;
-  std::vector<std::string> watch_out;
-};
-const std::vector<NcclRelease>& nccl_releases(); // oldest first
-
 // What NCCL's makefile compiles for, by the CUDA it is built with. Distributors may narrow it.
 struct NcclDefaultBuild {
   std::string built_with; // "CUDA 12.8 - 12.9"
@@ -40,12 +32,5 @@ struct FeatureChain {
   std::vector<std::string> sources;
 };
 const std::vector<FeatureChain>& feature_chains();
-
-struct NcclResultCode {
-  std::string name; // "ncclSystemError"
-  std::string text;
-  std::optional<int> value;
-};
-const std::vector<NcclResultCode>& nccl_result_codes();
 
 } // namespace ncclprobe::knowledge

@@ -3,6 +3,7 @@
 
 #include "model/json.h"
 
+#include "base/json_enum.h"
 #include "base/json_optional.h"
 #include "topology/machine_json.h"
 
@@ -40,24 +41,16 @@ using nlohmann::json;
 // linkage of a codec that json.h declares
 #define EXPORTED
 
-#define ENUM_CODEC(Type, what)                                                                     \
-  static void to_json(json& out, Type value) {                                                     \
-    out = std::string(to_string(value));                                                           \
-  }                                                                                                \
-  static void from_json(const json& in, Type& value) {                                             \
-    value = base::value_or_throw(parse_enum<Type>(in.get_ref<const std::string&>(), what));        \
-  }
-
-ENUM_CODEC(Collective, "collective")
-ENUM_CODEC(DataType, "data type")
-ENUM_CODEC(ReduceOp, "reduction")
-ENUM_CODEC(Placement, "placement")
-ENUM_CODEC(OutcomeKind, "outcome")
-ENUM_CODEC(Memory, "kind of memory")
-ENUM_CODEC(CopyMeans, "means of a copy")
-ENUM_CODEC(CopyDriver, "driver of a copy")
-ENUM_CODEC(TimingMode, "timing mode")
-ENUM_CODEC(Purpose, "purpose")
+NCCLPROBE_ENUM_CODEC(Collective, "collective")
+NCCLPROBE_ENUM_CODEC(DataType, "data type")
+NCCLPROBE_ENUM_CODEC(ReduceOp, "reduction")
+NCCLPROBE_ENUM_CODEC(Placement, "placement")
+NCCLPROBE_ENUM_CODEC(OutcomeKind, "outcome")
+NCCLPROBE_ENUM_CODEC(Memory, "kind of memory")
+NCCLPROBE_ENUM_CODEC(CopyMeans, "means of a copy")
+NCCLPROBE_ENUM_CODEC(CopyDriver, "driver of a copy")
+NCCLPROBE_ENUM_CODEC(TimingMode, "timing mode")
+NCCLPROBE_ENUM_CODEC(Purpose, "purpose")
 
 template <typename T>
 void to_json(json& out, const PerRank<T>& value) {

@@ -60,6 +60,7 @@ constexpr auto enum_names(Condition::When) {
 // nvml.h, nvmlClocksEventReason*.
 inline constexpr std::uint64_t k_throttled_bits = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
+// What came out of a cell: of one rank while the trial runs, over all ranks in its record.
 struct CellRecord {
   Outcome outcome;
   CheckResult check;

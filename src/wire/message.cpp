@@ -62,17 +62,17 @@ std::string pack(const Exchange& exchange) {
 std::string pack(const CellEnd& end) {
   Packer packer;
   packer.text(dump({{"cell", end.cell},
-                    {"outcome", end.outcome},
-                    {"check", end.check},
-                    {"conditions", end.conditions}}));
-  packer.number<std::uint64_t>(end.samples.size());
-  for (const model::Sample& sample : end.samples)
+                    {"outcome", end.result.outcome},
+                    {"check", end.result.check},
+                    {"conditions", end.result.conditions}}));
+  packer.number<std::uint64_t>(end.result.samples.size());
+  for (const model::Sample& sample : end.result.samples)
     packer.number(sample.rank);
-  for (const model::Sample& sample : end.samples)
+  for (const model::Sample& sample : end.result.samples)
     packer.number(sample.batch);
-  for (const model::Sample& sample : end.samples)
+  for (const model::Sample& sample : end.result.samples)
     packer.number(sample.iterations);
-  for (const model::Sample& sample : end.samples)
+  for (const model::Sample& sample : end.result.samples)
     packer.number(sample.elapsed_ns);
   return packer.take();
 }
@@ -134,18 +134,18 @@ void unpack(std::string_view bytes, CellEnd& end) {
   Unpacker unpacker(bytes);
   json in = json::parse(unpacker.text());
   in.at("cell").get_to(end.cell);
-  in.at("outcome").get_to(end.outcome);
-  in.at("check").get_to(end.check);
-  in.at("conditions").get_to(end.conditions);
+  in.at("outcome").get_to(end.result.outcome);
+  in.at("check").get_to(end.result.check);
+  in.at("conditions").get_to(end.result.conditions);
   constexpr std::size_t k_row_bytes = 3 * sizeof(std::int32_t) + sizeof(std::int64_t);
-  end.samples.resize(unpacker.count(k_row_bytes));
-  for (model::Sample& sample : end.samples)
+  end.result.samples.resize(unpacker.count(k_row_bytes));
+  for (model::Sample& sample : end.result.samples)
     sample.rank = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.samples)
+  for (model::Sample& sample : end.result.samples)
     sample.batch = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.samples)
+  for (model::Sample& sample : end.result.samples)
     sample.iterations = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.samples)
+  for (model::Sample& sample : end.result.samples)
     sample.elapsed_ns = unpacker.number<std::int64_t>();
   unpacker.expect_end();
 }

@@ -67,10 +67,7 @@ struct Exchange {
 // Worker -> supervisor: one rank's result of one cell.
 struct CellEnd {
   int cell = 0;
-  model::Outcome outcome;
-  model::CheckResult check;
-  std::vector<model::Sample> samples;       // of the frame's rank
-  std::vector<model::Condition> conditions; // likewise
+  model::CellRecord result; // samples and conditions of the frame's rank
 };
 
 // Worker -> supervisor: the trial cannot go on in this process; it exits next.

@@ -232,7 +232,7 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
       break;
   }
   if (late > 0)
-    for (CellResult& result : parts_.results)
+    for (model::CellRecord& result : parts_.results)
       result.check.method += fmt::format("{}{} of the timed {} include the host's enqueueing",
                                          result.check.method.empty() ? "" : "; ", late,
                                          single ? "launches" : "batches");

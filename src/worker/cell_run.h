@@ -15,14 +15,6 @@
 
 namespace ncclprobe::worker {
 
-// One rank's result of one cell.
-struct CellResult {
-  model::Outcome outcome;
-  model::CheckResult check;
-  std::vector<model::Sample> samples;
-  std::vector<model::Condition> conditions;
-};
-
 // A schedule with the memory it works on. Its parts die in the reverse order: graphs before
 // registrations.
 struct Binding {
@@ -41,7 +33,7 @@ struct CellParts {
   Binding& main;
   ProgressBoard& board;
   TraceRecorder& trace;
-  std::vector<CellResult>& results; // by seat
+  std::vector<model::CellRecord>& results; // by seat
 };
 
 // Warm-up and timed part of one cell. All ranks call the same functions in the same order, and meet

@@ -92,7 +92,7 @@ struct ScheduleRunner::Impl {
   }
 
   // True if some rank has a problem; then all ranks skip the cell, and those that have it say why.
-  bool skip(const std::optional<base::Error>& problem, std::vector<CellResult>& results) {
+  bool skip(const std::optional<base::Error>& problem, std::vector<model::CellRecord>& results) {
     if (communicators.agree_on_largest(problem ? 1 : 0) == 0)
       return false;
     board.set(Step::outside);
@@ -135,11 +135,11 @@ void ScheduleRunner::connect_world() {
   impl_->communicators.world();
 }
 
-std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
+std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
   Impl& own = *impl_;
   const Schedule& schedule = cell.schedule;
   std::int64_t cell_start_ns = own.backend.now_ns();
-  std::vector<CellResult> results(own.seats.size());
+  std::vector<model::CellRecord> results(own.seats.size());
   TraceRecorder::Span span(own.trace, trace::SpanKind::cell);
   own.board.set(Step::preparing);
   own.board.set_batch(0, 0);
@@ -198,7 +198,7 @@ std::vector<CellResult> ScheduleRunner::run(const Cell& cell) {
     run.warm_up(*slot->bound);
   Effort effort = plan_effort(cell.timing, iteration_ns);
 
-  for (CellResult& result : results) {
+  for (model::CellRecord& result : results) {
     if (method != CheckMethod::none)
       result.check.kind = CheckResult::Kind::checked;
     result.check.method = in_words(method);

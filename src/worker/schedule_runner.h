@@ -39,7 +39,7 @@ public:
   void connect_world();
 
   // Results in the order of the seats.
-  std::vector<CellResult> run(const model::Cell& cell);
+  std::vector<model::CellRecord> run(const model::Cell& cell);
 
 private:
   struct Impl;

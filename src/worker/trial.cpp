@@ -83,14 +83,11 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     tell_phase("cell", cell);
     evidence.enter_cell(cell);
     trace->enter_cell(cell);
-    std::vector<CellResult> results =
+    std::vector<model::CellRecord> results =
         library->runner->run(spec.cells[static_cast<std::size_t>(cell)]);
     trace->end_cell();
     for (std::size_t seat = 0; seat < results.size(); ++seat)
-      link.send(
-          {start.seats[seat].rank,
-           wire::CellEnd{cell, std::move(results[seat].outcome), std::move(results[seat].check),
-                         std::move(results[seat].samples), std::move(results[seat].conditions)}});
+      link.send({start.seats[seat].rank, wire::CellEnd{cell, std::move(results[seat])}});
   }
   last_cell = -1;
   evidence.enter_cell(-1);

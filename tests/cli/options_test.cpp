@@ -218,6 +218,27 @@ TEST_CASE("options of p2p are read, and nothing said means nothing set") {
   CHECK(all.mode == workload::P2pMode::ipc);
   CHECK(all.format == analysis::Format::json);
   CHECK(all.cell_deadline_ns == 5'000'000'000);
+  CHECK_FALSE(all.startup_deadline_ns);
+}
+
+TEST_CASE("options that commands share are refused alike by all of them") {
+  for (const char* command : {"run", "plan", "p2p"})
+    for (auto words : {std::vector<std::string>{"--seed", "18446744073709551615"},
+                       {"--seed", "-1"},
+                       {"--cell-timeout", "5 parsecs"},
+                       {"--startup-timeout", "soon"}}) {
+      INFO(command << " " << words[0]);
+      words.insert(words.begin(), command);
+      CHECK(exit_code(words) == base::k_exit_usage);
+    }
+  for (const char* command : {"run", "p2p", "topo", "doctor"}) {
+    INFO(command);
+    CHECK(exit_code({command, "--library", "nccl"}) == base::k_exit_usage);
+    CHECK(exit_code({command, "--library", "foo=/lib/foo.so"}) == base::k_exit_usage);
+  }
+  CHECK(exit_code({"doctor", "--backend", "synthetic"}) == base::k_exit_usage);
+  CHECK(p2p_options({"--library", "nccl=/a.so", "--library", "nvml=/b.so"}).libraries ==
+        std::vector<model::Setting>{{"nccl", "/a.so"}, {"nvml", "/b.so"}});
 }
 
 TEST_CASE("what p2p does not know ends with exit code 2") {
@@ -237,7 +258,7 @@ TEST_CASE("doctor's options are read, and those that exclude each other are refu
   CHECK(options.deep);
   CHECK(options.load_ns == 120'000'000'000);
   CHECK(options.format == "json");
-  CHECK(options.backend == "auto");
+  CHECK_FALSE(options.backend);
 
   CHECK(exit_code({"doctor", "--offline", "a.json", "--deep"}) == base::k_exit_usage);
   CHECK(exit_code({"doctor", "--load-time", "10s"}) == base::k_exit_usage);

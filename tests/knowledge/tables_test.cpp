@@ -83,9 +83,7 @@ TEST_CASE("toolkits are listed oldest first, and 12.1 came with driver 530.30.02
   CHECK_FALSE(minor_compatibility_driver(10).has_value());
 }
 
-TEST_CASE("NCCL's releases, result codes and clock reasons can be read") {
-  CHECK(nccl_releases().front().version < nccl_releases().back().version);
-  CHECK(nccl_result_codes().size() == 8);
+TEST_CASE("clock reasons and Xids can be read") {
   CHECK(clock_event_reasons().size() == 9);
   CHECK(xid(79)->mnemonic == "FALLEN_OFF_BUS");
   CHECK(xid(1) == nullptr);

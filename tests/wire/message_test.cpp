@@ -44,11 +44,11 @@ std::vector<Message> one_of_each() {
       {2, wire::Phase{"communicator_init", -1}},
       {2, wire::Exchange{"world", {0, 2, 3}, {{0, opaque}, {2, ""}}}},
       {3, wire::CellEnd{1,
-                        {model::OutcomeKind::wrong_data, "element 5", {3}},
-                        {model::CheckResult::Kind::checked, 100, 1, "element 5", "", 2,
-                         "every launch"},
-                        {{3, 0, 20, 123456789012}, {3, 1, 20, -1}},
-                        {{3, model::Condition::When::during, 17, 1980, {}, 35, 700'000, 0x4}}}},
+                        {{model::OutcomeKind::wrong_data, "element 5", {3}},
+                         {model::CheckResult::Kind::checked, 100, 1, "element 5", "", 2,
+                          "every launch"},
+                         {{3, 0, 20, 123456789012}, {3, 1, 20, -1}},
+                         {{3, model::Condition::When::during, 17, 1980, {}, 35, 700'000, 0x4}}}}},
       {0, wire::Failure{{model::OutcomeKind::failed, "bad bytes \xC3\xA4", {0}}, 1}},
       {1, wire::Done{}},
       {-1, wire::Inventory{host}},
@@ -104,9 +104,7 @@ TEST_CASE("opaque bytes, samples and the trial arrive as they were sent") {
 
   CHECK(exchange.contributions == std::get<wire::Exchange>(all[3].body).contributions);
   CHECK(exchange.members == std::vector<int>{0, 2, 3});
-  CHECK(cell_end.samples == std::get<wire::CellEnd>(all[4].body).samples);
-  CHECK(cell_end.conditions == std::get<wire::CellEnd>(all[4].body).conditions);
-  CHECK(cell_end.check == std::get<wire::CellEnd>(all[4].body).check);
+  CHECK(cell_end.result == std::get<wire::CellEnd>(all[4].body).result);
   CHECK(start.spec == some_spec());
   CHECK(start.seats.at(1).device == 5);
   CHECK(start.host_of_rank == std::vector<int>{0, 0, 1, 1});
@@ -175,7 +173,7 @@ TEST_CASE("a payload that does not parse is refused, whatever byte is broken") {
 }
 
 TEST_CASE("counts that promise more than is there neither read nor allocate it") {
-  wire::CellEnd end{0, {}, {}, {{0, 0, 1, 1}}};
+  wire::CellEnd end{0, {{}, {}, {{0, 0, 1, 1}}, {}}};
   std::string frame = wire::encode({0, end});
   // The number of samples stands before the one sample of 20 bytes.
   std::size_t count_at = frame.size() - 20 - 8;

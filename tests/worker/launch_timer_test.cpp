@@ -41,7 +41,7 @@ private:
 };
 
 // Of rank 0; rank 1 enqueues in time.
-std::vector<worker::CellResult> run_with(int late) {
+std::vector<model::CellRecord> run_with(int late) {
   auto backend = host::make_backend(support::options_for(2));
   std::vector<worker::Seat> seats;
   seats.push_back({0, std::make_unique<LateDevice>(backend->open_device(0), late)});
@@ -78,7 +78,7 @@ TEST_CASE("the hold follows the longest of the last enqueueings, and may fall ag
 TEST_CASE("a launch that the host enqueued too late is repeated, on all ranks") {
   auto results = run_with(1 + 3); // the untimed one, and all but the last try of the first
 
-  for (const worker::CellResult& result : results) {
+  for (const model::CellRecord& result : results) {
     CHECK(result.outcome.ok());
     CHECK(result.samples.size() == 5);
     CHECK(result.check.launches == 5);
@@ -89,7 +89,7 @@ TEST_CASE("a launch that the host enqueued too late is repeated, on all ranks") 
 TEST_CASE("launches that are late at every try count, and the record says so") {
   auto results = run_with(1 + 2 * 4);
 
-  for (const worker::CellResult& result : results) {
+  for (const model::CellRecord& result : results) {
     CHECK(result.samples.size() == 5);
     CHECK(result.check.method ==
           "every launch; 2 of the timed launches include the host's enqueueing");

@@ -29,7 +29,7 @@ public:
   }
   explicit LocalRun(int ranks) : LocalRun(host::make_backend(options_for(ranks)), ranks) {}
 
-  std::vector<worker::CellResult> run(const model::Cell& cell) { return runner_->run(cell); }
+  std::vector<model::CellRecord> run(const model::Cell& cell) { return runner_->run(cell); }
   const worker::ProgressBoard& board() const { return board_; }
 
 private:

@@ -110,8 +110,8 @@ TEST_CASE("a pointer chase that ends in the wrong place is wrong data") {
 namespace {
 
 // Two processes, as threads: one rank each.
-std::vector<worker::CellResult> run_apart(const std::vector<Cell>& cells,
-                                          const support::MemoryFault& fault = {}) {
+std::vector<model::CellRecord> run_apart(const std::vector<Cell>& cells,
+                                         const support::MemoryFault& fault = {}) {
   support::LocalRendezvous rendezvous;
   auto process = [&](int rank) {
     auto backend = support::make_memory_backend(fault);
@@ -120,7 +120,7 @@ std::vector<worker::CellResult> run_apart(const std::vector<Cell>& cells,
     worker::ProgressBoard board;
     worker::TraceRecorder trace;
     worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, trace);
-    std::vector<worker::CellResult> results;
+    std::vector<model::CellRecord> results;
     for (const Cell& cell : cells)
       results.push_back(runner.run(cell).front());
     // As at the end of a trial: nobody frees what the other may still have mapped.
@@ -128,8 +128,8 @@ std::vector<worker::CellResult> run_apart(const std::vector<Cell>& cells,
     return results;
   };
   auto other = std::async(std::launch::async, process, 1);
-  std::vector<worker::CellResult> all = process(0);
-  for (worker::CellResult& one : other.get())
+  std::vector<model::CellRecord> all = process(0);
+  for (model::CellRecord& one : other.get())
     all.push_back(std::move(one));
   return all;
 }

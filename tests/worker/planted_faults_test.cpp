@@ -101,7 +101,7 @@ void require_caught(Kind kind) {
     if (results[0].outcome.kind == OutcomeKind::skipped)
       return;
     int wrong = 0;
-    for (const worker::CellResult& result : results) {
+    for (const model::CellRecord& result : results) {
       CHECK(result.check.kind == CheckResult::Kind::checked);
       wrong += result.outcome.kind == OutcomeKind::wrong_data ? 1 : 0;
     }
@@ -121,7 +121,7 @@ TEST_CASE("without a fault all data is right, in every type") {
     INFO(in_words(one));
     if (results[0].outcome.kind == OutcomeKind::skipped)
       return;
-    for (const worker::CellResult& result : results) {
+    for (const model::CellRecord& result : results) {
       CHECK(result.outcome.ok());
       CHECK(result.check.launches == (one.mode == TimingMode::latency ? k_iterations : 1));
     }

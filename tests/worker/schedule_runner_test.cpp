@@ -36,7 +36,7 @@ TEST_CASE("every rank delivers a sample per batch and checked data") {
 
   REQUIRE(results.size() == 3);
   for (int rank = 0; rank < 3; ++rank) {
-    const worker::CellResult& result = results[static_cast<std::size_t>(rank)];
+    const model::CellRecord& result = results[static_cast<std::size_t>(rank)];
     CHECK(result.outcome.ok());
     CHECK(result.check.kind == CheckResult::Kind::checked);
     CHECK(result.check.launches == 3);
@@ -118,7 +118,7 @@ TEST_CASE(
 
   auto results = LocalRun(4).run(quick(cell));
 
-  for (const worker::CellResult& result : results) {
+  for (const model::CellRecord& result : results) {
     CHECK(result.outcome.ok());
     CHECK(result.check.elements == 3 * count);
     CHECK_THAT(result.check.method, ContainsSubstring("separate launch")); // in place
@@ -157,7 +157,7 @@ TEST_CASE("in latency mode every launch is a sample of its own, and is checked")
 
   auto results = LocalRun(3).run(cell);
 
-  for (const worker::CellResult& result : results) {
+  for (const model::CellRecord& result : results) {
     CHECK(result.outcome.ok());
     CHECK(result.check.method == "every launch");
     CHECK(result.check.launches == 6);
@@ -249,7 +249,7 @@ TEST_CASE("every collective runs at odd counts, off alignment, split and on seve
             auto results = run.run(*cell);
 
             std::uint64_t elements = 0;
-            for (const worker::CellResult& result : results) {
+            for (const model::CellRecord& result : results) {
               INFO(name << " on " << ranks << " " << cell->label.variant << " count " << count
                         << ": " << result.outcome.reason);
               REQUIRE(result.outcome.ok());

@@ -72,7 +72,7 @@ Traced run_traced(std::unique_ptr<backend::Backend> backend, const std::filesyst
   {
     worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, recorder);
     recorder.enter_cell(0);
-    for (const worker::CellResult& result : runner.run(cell))
+    for (const model::CellRecord& result : runner.run(cell))
       CHECK(result.outcome.ok());
     recorder.end_cell();
     recorder.finish();

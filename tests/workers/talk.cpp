@@ -73,9 +73,9 @@ void Talk::begin_cell(int cell) {
 
 void Talk::end_cell(int cell) {
   for (const wire::Seat& seat : start_.seats) {
-    wire::CellEnd end{cell, {}, {model::CheckResult::Kind::checked, 10, 0, "", ""}, {}};
+    wire::CellEnd end{cell, {{}, {model::CheckResult::Kind::checked, 10, 0, "", ""}, {}, {}}};
     for (int batch = 0; batch < 2; ++batch)
-      end.samples.push_back({seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch});
+      end.result.samples.push_back({seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch});
     base::value_or_throw(channel_.send({seat.rank, std::move(end)}));
   }
 }
