@@ -4,6 +4,7 @@
 #include "analysis/inference.h"
 #include "support/catch.h"
 
+#include <array>
 #include <cmath>
 
 using namespace ncclprobe::analysis;
@@ -65,6 +66,16 @@ TEST_CASE("values without scatter are not taken to be known better than 1e-4") {
   CHECK(different->p > 0);
   CHECK(different->ratio == Approx(0.75));
   CHECK(detectable_ratio(*different, 0.05) > 1);
+}
+
+TEST_CASE("speed-ups that articles claim are the ratios that a verdict shows") {
+  // ResNet-50 and BERT-base iterations a second, RTX 4090 samples a second: CUDA 12.1 over 11.8.
+  for (auto [after, before, gain] :
+       {std::array{160.0, 142.0, 0.1268}, {107.0, 98.0, 0.0918}, {1245.0, 1180.0, 0.0551}}) {
+    auto test = welch_ratio({after, after}, {before, before}, 0.95);
+    REQUIRE(test);
+    CHECK(test->ratio - 1 == Approx(gain).margin(0.00005));
+  }
 }
 
 TEST_CASE("one value, or one that is not above zero, cannot be tested") {

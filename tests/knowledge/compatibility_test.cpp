@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <sstream>
 
 namespace ncclprobe::knowledge {
 namespace {
@@ -46,7 +47,28 @@ void check_code(const nlohmann::json& vector, const CodeFit& fit) {
   CHECK(via == (vector.at("via").is_null() ? "" : vector.at("via").get<std::string>()));
 }
 
+// "160/142-1", "142*256"
+double value_of(const std::string& expression) {
+  std::istringstream in(expression);
+  double value = 0;
+  in >> value;
+  char sign = 0;
+  for (double next = 0; in >> sign >> next;)
+    value = sign == '/' ? value / next : sign == '*' ? value * next : value - next;
+  return value;
+}
+
 } // namespace
+
+TEST_CASE("the arithmetic of the vectors holds, to the digits that are given") {
+  auto all = vectors().at("arithmetic");
+  REQUIRE(all.size() == 9);
+  for (const auto& one : all) {
+    INFO(one.dump());
+    double expected = one.at("value");
+    CHECK(value_of(one.at("expr")) == Approx(expected).epsilon(0.004));
+  }
+}
 
 TEST_CASE("every PyTorch wheel of the vectors is judged as worked out by hand") {
   auto all = vectors().at("wheel");
