@@ -5,6 +5,7 @@
 
 #include "base/number_list.h"
 #include "topology/derive.h"
+#include "topology/link_health.h"
 
 #include <fmt/format.h>
 
@@ -91,65 +92,108 @@ private:
     });
   }
 
+  static PcieSpeed speed_of(const PcieLink& link) {
+    Fact<int> width = link.width_slot_max;
+    width.fill_from(link.width_gpu_max);
+    Fact<int> generation = link.generation_slot_max;
+    generation.fill_from(link.generation_gpu_max);
+    return {link.generation_now.value, generation.value, link.width_now.value, width.value};
+  }
+
+  // What the slot gives of what the GPU could use.
+  static std::string lesser_slot(const char* what, const Fact<int>& slot, const Fact<int>& gpu) {
+    return slot && gpu && *slot < *gpu
+               ? fmt::format("the slot gives PCIe {}{}, the GPU could use {}{}", what, *slot, what,
+                             *gpu)
+               : "";
+  }
+
   void pcie_links() {
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
-      const PcieLink& link = gpu.pcie;
-      Fact<int> width_max = link.width_slot_max;
-      width_max.fill_from(link.width_gpu_max);
-      if (link.width_now && width_max && *link.width_now < *width_max)
-        return fmt::format("PCIe x{} of x{}: a link this narrow at any load is a fault of seating, "
-                           "slot or riser",
-                           *link.width_now, *width_max);
-      if (link.width_slot_max && link.width_gpu_max && *link.width_slot_max < *link.width_gpu_max)
-        return fmt::format("the slot gives PCIe x{}, the GPU could use x{}", *link.width_slot_max,
-                           *link.width_gpu_max);
-      return "";
+    auto state = [&](const Gpu& gpu) { return pcie_state(speed_of(gpu.pcie), load_); };
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) {
+      PcieSpeed speed = speed_of(gpu.pcie);
+      return state(gpu) == PcieState::narrow
+                 ? fmt::format("PCIe x{} of x{}: a link this narrow at any load is a fault of "
+                               "seating, slot or riser",
+                               *speed.width, *speed.best_width)
+                 : lesser_slot("x", gpu.pcie.width_slot_max, gpu.pcie.width_gpu_max);
     });
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
-      const PcieLink& link = gpu.pcie;
-      Fact<int> best = link.generation_slot_max;
-      best.fill_from(link.generation_gpu_max);
-      if (load_ == Load::busy && link.generation_now && best && *link.generation_now < *best)
-        return fmt::format("PCIe generation {} of {} under load", *link.generation_now, *best);
-      if (link.generation_slot_max && link.generation_gpu_max &&
-          *link.generation_slot_max < *link.generation_gpu_max)
-        return fmt::format("the slot gives PCIe generation {}, the GPU could use {}",
-                           *link.generation_slot_max, *link.generation_gpu_max);
-      return "";
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) {
+      PcieSpeed speed = speed_of(gpu.pcie);
+      return state(gpu) == PcieState::slow
+                 ? fmt::format("PCIe generation {} of {} under load", *speed.generation,
+                               *speed.best_generation)
+                 : lesser_slot("generation ", gpu.pcie.generation_slot_max,
+                               gpu.pcie.generation_gpu_max);
     });
-    if (load_ == Load::idle)
-      of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
-        Fact<int> best = gpu.pcie.generation_slot_max;
-        best.fill_from(gpu.pcie.generation_gpu_max);
-        if (!gpu.pcie.generation_now || !best || *gpu.pcie.generation_now >= *best)
-          return "";
-        return fmt::format("PCIe generation {} of {} now: idle GPUs lower their link; look again "
-                           "under load",
-                           *gpu.pcie.generation_now, *best);
-      });
+    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+      PcieSpeed speed = speed_of(gpu.pcie);
+      return state(gpu) == PcieState::idle
+                 ? fmt::format("PCIe generation {} of {} now: idle GPUs lower their link; look "
+                               "again under load",
+                               *speed.generation, *speed.best_generation)
+                 : "";
+    });
+  }
+
+  std::vector<NvLinkHealth> nvlinks_of_gpus() const {
+    std::vector<NvLinkCount> counts;
+    bool switches = false;
+    for (const Gpu& gpu : host_.gpus) {
+      NvLinkCount& one = counts.emplace_back();
+      one.gpu = gpu.name.value_or("");
+      if (!gpu.nvlinks)
+        continue;
+      one.links = static_cast<int>(gpu.nvlinks->size());
+      one.up = 0;
+      for (const NvLink& link : *gpu.nvlinks) {
+        if (!link.active)
+          one.up.reset();
+        else if (one.up && *link.active)
+          ++*one.up;
+        switches = switches || link.remote.value == RemoteKind::nvswitch;
+      }
+    }
+    return nvlink_health(counts, switches);
+  }
+
+  static std::vector<int> links_down(const Gpu& gpu) {
+    std::vector<int> down;
+    for (const NvLink& link : *gpu.nvlinks)
+      if (!link.active.value_or(true))
+        down.push_back(link.number.value_or(0));
+    return down;
   }
 
   void nvlinks() {
-    of_gpus(FindingKind::degraded, [](const Gpu& gpu) -> std::string {
-      if (!gpu.nvlinks)
+    std::vector<NvLinkHealth> all = nvlinks_of_gpus();
+    auto health = [&](const Gpu& gpu) -> const NvLinkHealth& {
+      return all[static_cast<std::size_t>(&gpu - host_.gpus.data())];
+    };
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
+      const NvLinkHealth& one = health(gpu);
+      if (one.state != NvLinkState::down)
         return "";
-      std::vector<int> down;
-      for (const NvLink& link : *gpu.nvlinks)
-        if (link.active && !*link.active)
-          down.push_back(link.number.value_or(0));
-      // All of them down: a GPU without a bridge, which is how many are sold.
-      if (down.empty() || down.size() == gpu.nvlinks->size())
-        return "";
-      return fmt::format("{} of {} NVLinks are down: {}", down.size(), gpu.nvlinks->size(),
-                         base::format_number_list(down));
+      std::string text = one.up < one.links
+                             ? fmt::format("{} of {} NVLinks are down: {}", one.links - one.up,
+                                           one.links, base::format_number_list(links_down(gpu)))
+                             : fmt::format("{} NVLinks are up", one.up);
+      if (one.elsewhere)
+        text += fmt::format("; others of this host have {} up", *one.elsewhere);
+      if (one.published)
+        text += fmt::format("; this model has {}", *one.published);
+      return text;
     });
-    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
-      bool all_down = gpu.nvlinks && !gpu.nvlinks->empty() &&
-                      std::ranges::all_of(*gpu.nvlinks, [](const NvLink& link) {
-                        return link.active && !*link.active;
-                      });
-      return all_down ? "there are NVLinks, and none is up: no bridge or NVSwitch is connected"
-                      : "";
+    of_gpus(FindingKind::remark, [&](const Gpu& gpu) -> std::string {
+      const NvLinkHealth& one = health(gpu);
+      if (one.state == NvLinkState::bridged)
+        return fmt::format("{} of {} NVLinks are up, on all GPUs alike: bridges on some of the "
+                           "slots?",
+                           one.up, one.links);
+      // How many cards are sold.
+      return one.state == NvLinkState::as_expected && one.up == 0 && one.links > 0
+                 ? "there are NVLinks, and none is up: no bridge or NVSwitch is connected"
+                 : "";
     });
   }
 

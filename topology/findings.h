@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "topology/link_health.h"
 #include "topology/machine.h"
 
 #include <string>
@@ -27,10 +28,6 @@ struct Finding {
   std::string text;
   bool operator==(const Finding&) const = default;
 };
-
-// Whether the GPUs were kept busy while they were looked at: an idle one lowers its PCIe link's
-// speed, which is no fault.
-enum class Load { idle, busy };
 
 std::vector<Finding> findings(const Host& host, Load load);
 

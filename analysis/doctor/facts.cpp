@@ -56,6 +56,11 @@ std::string pcie_text(const model::GpuHealth& gpu) {
                      shown(gpu.most_pcie_width));
 }
 
+topology::PcieState pcie_state(const model::GpuHealth& gpu, topology::Load load) {
+  return topology::pcie_state(
+      {gpu.pcie_generation, gpu.most_pcie_generation, gpu.pcie_width, gpu.most_pcie_width}, load);
+}
+
 std::string shown_watts(const std::optional<int>& milliwatts) {
   return milliwatts ? std::to_string(*milliwatts / 1000) : "?";
 }
@@ -70,12 +75,6 @@ void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
       names += (names.empty() ? "" : ", ") + std::string(fact.name);
   if (!names.empty())
     lines.push_back(fmt::format("{}: {}", gpu_label(gpu), names));
-}
-
-bool on_nvswitch_board(const std::string& gpu_name) {
-  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
-    return model.nvlink && model.nvlink->via.find("NVSwitch") != std::string::npos;
-  });
 }
 
 bool is_pcie_card(const std::string& gpu_name) {

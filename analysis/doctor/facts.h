@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/survey.h"
+#include "topology/link_health.h"
 
 #include <initializer_list>
 #include <optional>
@@ -20,6 +21,7 @@ std::string driver_cuda_version(const model::Survey& survey);
 std::string gpu_label(const model::GpuHealth& gpu);
 // "generation 3 x16, at most generation 5 x16", each a "?" where it was not told.
 std::string pcie_text(const model::GpuHealth& gpu);
+topology::PcieState pcie_state(const model::GpuHealth& gpu, topology::Load load);
 
 // "?" for what was not told: a 0 would be a lie.
 template <typename T>
@@ -39,7 +41,6 @@ void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
 
 // By what is published of this model, whatever of several a name can mean; unknown models are none
 // of these.
-bool on_nvswitch_board(const std::string& gpu_name);
 bool is_pcie_card(const std::string& gpu_name); // which may have NVLink bridges, but no switch
 bool has_no_nvlink(const std::string& gpu_name);
 

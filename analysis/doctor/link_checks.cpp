@@ -4,7 +4,6 @@
 // D12, D13: links, and what stands in the way of GPUs that write to each other.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "knowledge/gpu_models.h"
 #include "topology/paths.h"
 
 #include <algorithm>
@@ -19,72 +18,43 @@ constexpr std::uint64_t k_pcie_replays = 1000; // our limit
 // NVML's throttle reason "GPU idle" (nvml.h, nvmlClocksEventReasonGpuIdle).
 constexpr std::uint64_t k_idle = 0x1;
 
-// Links that every GPU of this model has in use: those on an NVSwitch board. A card for bridges
-// may have none.
-std::optional<int> links_of_model(const std::string& name) {
-  std::optional<int> links;
-  if (!on_nvswitch_board(name))
-    return std::nullopt;
-  for (const knowledge::GpuModel* model : knowledge::find_gpu_models(name)) {
-    if (!model->nvlink->links || (links && *links != *model->nvlink->links))
-      return std::nullopt;
-    links = model->nvlink->links;
-  }
-  return links;
-}
-
-// Cards can be joined by fewer bridges than they have room for: then all have the same share of
-// their links up, and no switch is there that would need the rest.
-bool partly_bridged(const model::Survey& survey) {
-  if (survey.host->driver.nvswitches > 0)
-    return false;
-  const GpuHealth& first = survey.health.front();
-  return std::all_of(survey.health.begin(), survey.health.end(), [&](const GpuHealth& gpu) {
-    return gpu.active_nvlinks && gpu.active_nvlinks == first.active_nvlinks &&
-           gpu.nvlinks == first.nvlinks && !on_nvswitch_board(gpu.name);
-  });
-}
-
 void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
-  int most = 0;
+  std::vector<topology::NvLinkCount> counts;
   for (const GpuHealth& gpu : survey.health)
-    most = std::max(most, gpu.active_nvlinks.value_or(0));
-  for (const GpuHealth& gpu : survey.health) {
-    if (!gpu.active_nvlinks || !gpu.nvlinks)
-      continue;
-    int up = *gpu.active_nvlinks;
-    std::optional<int> published = links_of_model(gpu.name);
-    // A GPU on its own may have been given without its links.
-    bool some_down = up > 0 && up < *gpu.nvlinks;
-    bool too_few = published && up < *published && (up > 0 || survey.health.size() > 1);
-    if (!some_down && !too_few && up >= most)
+    counts.push_back({gpu.name, gpu.nvlinks, gpu.active_nvlinks});
+  std::vector<topology::NvLinkHealth> all =
+      topology::nvlink_health(counts, survey.host->driver.nvswitches > 0);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const topology::NvLinkHealth& one = all[i];
+    std::string seen =
+        fmt::format("{}: {} of {} links are up", gpu_label(survey.health[i]), one.up, one.links);
+    if (one.elsewhere)
+      seen += fmt::format("; others of this host have {}", *one.elsewhere);
+    if (one.published)
+      seen += fmt::format("; this model has {}", *one.published);
+    bool bridged = one.state == topology::NvLinkState::bridged;
+    if (!bridged && one.state != topology::NvLinkState::down)
       continue;
     anything = true;
-    if (partly_bridged(survey)) {
+    if (bridged)
       into.add_host(survey,
                     {"D12",
                      Severity::info,
                      "part of the NVLinks is up, on all GPUs alike: bridges on some of the slots?",
-                     {fmt::format("{}: {} of {} links are up", gpu_label(gpu), up, *gpu.nvlinks)},
+                     {seen},
                      "none if no more bridges are mounted",
                      "nvidia-smi nvlink -s; ncclprobe topo shows who is joined to whom",
                      {},
                      {}});
-      continue;
-    }
-    std::string seen = fmt::format("{}: {} of {} links are up", gpu_label(gpu), up, *gpu.nvlinks);
-    if (up < most)
-      seen += fmt::format("; others of this host have {}", most);
-    if (too_few)
-      seen += fmt::format("; this model has {}", *published);
-    into.add_host(survey, {"D12",
-                           Severity::fail,
-                           "NVLinks are down",
-                           {seen},
-                           "bandwidth between these GPUs falls with the share of links",
-                           "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
-                           {},
-                           {}});
+    else
+      into.add_host(survey, {"D12",
+                             Severity::fail,
+                             "NVLinks are down",
+                             {seen},
+                             "bandwidth between these GPUs falls with the share of links",
+                             "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
+                             {},
+                             {}});
   }
 }
 
@@ -119,12 +89,12 @@ void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
 
 void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
   for (const GpuHealth& gpu : survey.health) {
-    bool narrow = gpu.pcie_width && gpu.most_pcie_width && *gpu.pcie_width < *gpu.most_pcie_width;
-    bool slow = gpu.pcie_generation && gpu.most_pcie_generation &&
-                *gpu.pcie_generation < *gpu.most_pcie_generation;
+    bool busy =
+        gpu.busy_percent.value_or(0) > 0 && (gpu.throttle_reasons.value_or(k_idle) & k_idle) == 0;
     std::string seen = gpu_label(gpu) + ": " + pcie_text(gpu);
-    if (narrow) {
-      anything = true;
+    auto state = pcie_state(gpu, busy ? topology::Load::busy : topology::Load::idle);
+    anything = anything || state != topology::PcieState::as_expected;
+    if (state == topology::PcieState::narrow)
       into.add_host(survey, {"D12",
                              Severity::warn,
                              "a PCIe link has fewer lanes than it could",
@@ -133,9 +103,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              "reseat card and riser; look at the slot's settings in the BIOS",
                              {},
                              {}});
-    } else if (slow && gpu.busy_percent.value_or(0) > 0 &&
-               (gpu.throttle_reasons.value_or(k_idle) & k_idle) == 0) {
-      anything = true;
+    else if (state == topology::PcieState::slow)
       into.add_host(survey, {"D12",
                              Severity::warn,
                              "a busy GPU's PCIe link runs below its generation",
@@ -144,9 +112,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              "reseat card and riser; look at the slot's settings in the BIOS",
                              {},
                              {}});
-    } else if (slow) {
-      anything = true;
-      // Idle GPUs save power so: only load shows the truth.
+    else if (state == topology::PcieState::idle) // only load shows the truth
       into.add_host(survey, {"D12",
                              Severity::info,
                              "PCIe links run below their generation, as idle ones do",
@@ -155,7 +121,6 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              "ncclprobe doctor --deep",
                              {},
                              {}});
-    }
     if (gpu.pcie_replays.value_or(0) > k_pcie_replays) {
       anything = true;
       into.add_host(survey, {"D12",

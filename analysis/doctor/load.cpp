@@ -76,10 +76,7 @@ void check_course(int rank, const Course& course, Findings& into) {
 }
 
 void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findings& into) {
-  bool narrow = gpu.pcie_width && gpu.most_pcie_width && *gpu.pcie_width < *gpu.most_pcie_width;
-  bool slow = gpu.pcie_generation && gpu.most_pcie_generation &&
-              *gpu.pcie_generation < *gpu.most_pcie_generation;
-  if (narrow || slow)
+  if (pcie_state(gpu, topology::Load::busy) != topology::PcieState::as_expected)
     into.add_host(survey,
                   {"D12",
                    Severity::fail,

@@ -59,7 +59,7 @@ TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told"
   CHECK(says(found, FindingKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
 }
 
-TEST_CASE("NVLinks that are down are named; a GPU without any that is up is only remarked") {
+TEST_CASE("NVLinks that are down are named; GPUs without any that is up are only remarked") {
   Host host = example();
   NvLink up = host.gpus[0].nvlinks->front();
   NvLink down = up;
@@ -71,7 +71,22 @@ TEST_CASE("NVLinks that are down are named; a GPU without any that is up is only
   std::vector<Finding> found = findings(host, Load::idle);
 
   CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are down: 7"));
-  CHECK(says(found, FindingKind::remark, "GPU 1: there are NVLinks, and none is up"));
+  CHECK(says(found, FindingKind::degraded,
+             "GPU 1: 1 of 1 NVLinks are down: 7; others of this host have 1 up"));
+
+  for (Gpu& gpu : host.gpus) {
+    gpu.name = {std::string("a card"), Source::nvml};
+    gpu.nvlinks = {std::vector<NvLink>{down}, Source::nvml};
+  }
+  found = findings(host, Load::idle);
+  CHECK(says(found, FindingKind::remark, "GPUs 0,1: there are NVLinks, and none is up"));
+
+  up.remote = {};
+  for (Gpu& gpu : host.gpus)
+    gpu.nvlinks = {std::vector<NvLink>{up, down}, Source::nvml};
+  found = findings(host, Load::idle);
+  CHECK(says(found, FindingKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, on all GPUs alike"));
+  CHECK_FALSE(says(found, FindingKind::degraded, ""));
 }
 
 TEST_CASE("a fabric that is not ready is a fault") {

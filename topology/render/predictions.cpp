@@ -58,8 +58,11 @@ std::string render_ceilings(const Machine& machine) {
   if (ring.in_switch_gb_per_s > ring.busbw_gb_per_s)
     text += fmt::format("all_reduce by NVSwitches that reduce (NVLS): {:.4g} GB/s at most\n",
                         *ring.in_switch_gb_per_s);
-  for (const std::string& link : ring.unknown)
-    text += fmt::format("unknown: rate of {}: counted as unlimited\n", link);
+  if (ring.unknown.size() == 1)
+    text += fmt::format("unknown: rate of {}: counted as unlimited\n", ring.unknown.front());
+  else if (!ring.unknown.empty()) // of a matrix each pair's, which is of no use to anybody
+    text += fmt::format("unknown: rates of {} links, such as {}: counted as unlimited\n",
+                        ring.unknown.size(), ring.unknown.front());
   return text;
 }
 
