@@ -8,7 +8,6 @@
 #include "base/version.h"
 #include "cli/command_end.h"
 #include "launch/tool.h"
-#include "topology/hwloc_source.h"
 #include "topology/machine_json.h"
 #include "topology/render/facts.h"
 #include "topology/render/nccl_xml.h"
@@ -67,7 +66,11 @@ std::vector<File> gather(const World& world, const LiveSight& live, const topolo
       {"topology-for-nccl.xml", topology::write_nccl_xml(machine), "our facts as NCCL_TOPO_FILE"},
       {"nccl-topology.xml", text_or(live.nccl_topology, no_nccl), "NCCL_TOPO_DUMP_FILE"},
       {"nccl-graphs.xml", text_or(live.nccl_graphs, no_nccl), "NCCL_GRAPH_DUMP_FILE"},
-      {"hwloc.xml", topology::hwloc_xml(), "hwloc's view of the host"},
+      // By the worker: looking loads libraries, and sets variables for them.
+      {"hwloc.xml",
+       launch::output_of_tool({live.worker.path.string(), "--hwloc-xml"}, live.worker.environment,
+                              k_tool_patience),
+       "hwloc's view of the host"},
       tool(world, "nvidia-smi-topo-m.txt", {"nvidia-smi", "topo", "-m"}),
       tool(world, "nvidia-smi-q.txt", {"nvidia-smi", "-q"}),
       tool(world, "nvidia-smi-nvlink-s.txt", {"nvidia-smi", "nvlink", "-s"}),

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "nvidia/factory.h"
+#include "topology/hwloc_source.h"
 #include "worker/inventory.h"
 #include "worker/survey.h"
 #include "worker/trial.h"
@@ -66,10 +67,19 @@ model::OutcomeKind outcome_of(base::Errc code) {
   leave(base::k_exit_internal);
 }
 
+// For topo --record, which is not told it over the channel: as text it is a file of its own.
+int print_hwloc_xml() {
+  auto xml = topology::hwloc_xml();
+  (xml ? std::cout << *xml : std::cerr << xml.error().text() << "\n").flush();
+  return xml ? base::k_exit_ok : base::k_exit_internal;
+}
+
+// ncclprobe-worker --version | --hwloc-xml
 // ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory | --survey SCOPE]
 struct Arguments {
   bool known = true;
   bool version = false;
+  bool hwloc_xml = false;
   bool inventory = false;
   std::optional<model::SurveyScope> survey;
   worker::Gpus gpus = worker::Gpus::look;
@@ -82,6 +92,8 @@ Arguments read_arguments(int argc, char** argv) {
     std::string word = argv[i];
     if (word == "--version")
       arguments.version = true;
+    else if (word == "--hwloc-xml")
+      arguments.hwloc_xml = true;
     else if (word == "--inventory")
       arguments.inventory = true;
     else if (word == "--no-gpus")
@@ -108,6 +120,8 @@ int main(int argc, char** argv) {
               << "\nnvidia backend: " << nvidia::build_description() << "\n";
     return base::k_exit_ok;
   }
+  if (arguments.hwloc_xml)
+    return print_hwloc_xml();
   if (!has_channel() || !arguments.known) {
     std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor "
               << wire::k_channel_fd << ". Run ncclprobe instead.\n";
