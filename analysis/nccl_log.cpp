@@ -10,6 +10,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 constexpr std::string_view k_set_by = " set by environment to ";
+constexpr std::size_t k_most_network_lines = 16;
 
 std::string_view after(std::string_view text, std::string_view mark) {
   std::size_t at = text.find(mark);
@@ -81,6 +82,52 @@ bool is_intervention(std::string_view words) {
          words.find("default") == std::string_view::npos;
 }
 
+// "[0]eth0:192.0.2.2<0> [1]eth1:..." -> names; "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:..."
+// names with port and kind.
+std::vector<std::string> interfaces_in(std::string_view words) {
+  std::vector<std::string> names;
+  words = words.substr(0, words.find(';'));
+  for (std::size_t at = 0; (at = words.find('[', at)) != std::string_view::npos; ++at) {
+    std::size_t close = words.find(']', at);
+    if (close == std::string_view::npos)
+      break;
+    if (!number_at<int>(words.substr(at + 1)))
+      continue;
+    std::string name = word_at(words.substr(close + 1));
+    if (name.ends_with('>')) // a socket's address
+      name.erase(name.find(':'));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void read_network(std::string_view words, NcclLog& log) {
+  if (std::string_view chosen = after(words, "Using network "); words.starts_with("Using network "))
+    log.network = chosen;
+  else if (!words.starts_with("NET/") || words.find(" : GPU Direct") != std::string_view::npos)
+    return;
+  if (log.network_lines.size() < k_most_network_lines &&
+      std::find(log.network_lines.begin(), log.network_lines.end(), words) ==
+          log.network_lines.end())
+    log.network_lines.emplace_back(words);
+}
+
+// After the last line: which of the networks was taken is said behind what they are.
+void find_interfaces(NcclLog& log) {
+  for (const std::string& line : log.network_lines)
+    if (std::string_view rest = after(line, " : Using ");
+        line.starts_with("NET/" + log.network + " ") && !rest.empty())
+      log.interfaces = interfaces_in(rest);
+}
+
+// "ncclprobe: connecting took 4096 bytes of GPU memory on rank 3 of 8"
+void read_memory(std::string_view words, NcclLog& log) {
+  auto bytes = number_at<std::uint64_t>(after(words, "ncclprobe: connecting took "));
+  auto rank = number_at<int>(after(words, " bytes of GPU memory on rank "));
+  if (bytes && rank)
+    log.communicator_bytes.emplace(*rank, *bytes);
+}
+
 } // namespace
 
 const SettingLine* NcclLog::setting(std::string_view name) const {
@@ -101,6 +148,8 @@ NcclLog read_nccl_log(std::string_view text) {
     log.has_words = log.has_words || !words.starts_with("ncclprobe: ");
     read_setting(words, log);
     read_choice(words, log);
+    read_network(words, log);
+    read_memory(words, log);
     bool known = std::find(log.interventions.begin(), log.interventions.end(), words) !=
                  log.interventions.end();
     if (is_intervention(words) && !known)
@@ -109,6 +158,7 @@ NcclLog read_nccl_log(std::string_view text) {
       log.nodes = std::max(log.nodes, *nodes);
     log.used_network = log.used_network || words.find(" via NET/") != std::string_view::npos;
   }
+  find_interfaces(log);
   return log;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,11 @@ struct NcclLog {
   std::vector<std::string> warnings;      // NCCL WARN
   int nodes = 0;                          // 0: not told
   bool used_network = false;              // some connection goes over it
-  bool has_words = false;                 // there is a log at all
+  std::string network;                    // that was chosen: "Socket", "IB", a plugin's name
+  std::vector<std::string> interfaces;    // of it: "eth0", "mlx5_0:1/IB"
+  std::vector<std::string> network_lines; // that say which networks there are
+  std::map<int, std::uint64_t> communicator_bytes; // of GPU memory, by global rank: our own lines
+  bool has_words = false;                          // there is a log at all
 
   const SettingLine* setting(std::string_view name) const;
 };

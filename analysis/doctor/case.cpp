@@ -3,7 +3,10 @@
 
 #include "analysis/doctor/case.h"
 
+#include "analysis/bandwidth.h"
+#include "analysis/cell_summary.h"
 #include "analysis/doctor/case_json.h"
+#include "analysis/nccl_log.h"
 #include "base/json_optional.h"
 
 #include <algorithm>
@@ -15,31 +18,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PythonTorch, interpreter, proble
                                                 path, cuda, architectures, nccl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connection, from_rank, to_rank, address, problem)
 
-static void to_json(nlohmann::json& out, const RehearsedCell& cell) {
-  out = {{"label", cell.label}, {"outcome", cell.outcome},       {"elements", cell.elements},
-         {"wrong", cell.wrong}, {"conditions", cell.conditions}, {"first_wrong", cell.first_wrong}};
-}
-static void from_json(const nlohmann::json& in, RehearsedCell& cell) {
-  in.at("label").get_to(cell.label);
-  in.at("outcome").get_to(cell.outcome);
-  in.at("elements").get_to(cell.elements);
-  in.at("wrong").get_to(cell.wrong);
-  in.at("first_wrong").get_to(cell.first_wrong);
-  in.at("conditions").get_to(cell.conditions);
-}
-
-static void to_json(nlohmann::json& out, const Rehearsal& one) {
-  out = {{"name", one.name},       {"backend", one.backend}, {"ranks", one.ranks},
-         {"outcome", one.outcome}, {"cells", one.cells},     {"last_words", one.last_words}};
-}
-static void from_json(const nlohmann::json& in, Rehearsal& one) {
-  in.at("name").get_to(one.name);
-  in.at("backend").get_to(one.backend);
-  in.at("ranks").get_to(one.ranks);
-  in.at("outcome").get_to(one.outcome);
-  in.at("cells").get_to(one.cells);
-  in.at("last_words").get_to(one.last_words);
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenNetwork, ranks, name, interfaces, lines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CommunicatorMemory, rank, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RehearsedCell, label, outcome, elements, wrong,
+                                                first_wrong, conditions, busbw_gb_per_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Rehearsal, name, backend, ranks, outcome, cells,
+                                                last_words, networks, communicators)
 
 nlohmann::json case_json(const Case& one) {
   return {{"ncclprobe", one.ncclprobe},
@@ -95,14 +79,54 @@ base::Result<Case> read_case(std::string_view text) {
   }
 }
 
+namespace {
+
+// Of cells that are launched once nothing is told.
+std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cell,
+                            const model::CellRecord& seen) {
+  if (cell.timing.iterations * cell.timing.batches == 1 || !is_measured(seen))
+    return std::nullopt;
+  int size = communicator_size(spec, cell);
+  auto factor = busbw_factor(cell.label.workload, size);
+  auto time = cell_time(seen.samples);
+  if (!factor || !time)
+    return std::nullopt;
+  auto algbw = algbw_gb_per_s(cell.label.bytes, time->over_batches_ns.median);
+  return algbw ? std::optional(*factor * *algbw) : std::nullopt;
+}
+
+void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
+  NcclLog log = read_nccl_log(evidence.log);
+  if (auto found = log.communicator_bytes.find(evidence.rank);
+      found != log.communicator_bytes.end())
+    into.communicators.push_back({evidence.rank, found->second});
+  if (log.network.empty())
+    return;
+  auto same =
+      std::find_if(into.networks.begin(), into.networks.end(), [&](const ChosenNetwork& one) {
+        return one.name == log.network && one.interfaces == log.interfaces;
+      });
+  if (same == into.networks.end())
+    same = into.networks.insert(same, {{}, log.network, log.interfaces, log.network_lines});
+  same->ranks.push_back(evidence.rank);
+}
+
+} // namespace
+
 Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
-  Rehearsal one{std::move(name), record.spec.backend, record.spec.ranks, record.outcome, {}, {}};
-  for (std::size_t cell = 0; cell < record.cells.size() && cell < record.spec.cells.size();
-       ++cell) {
-    const model::CellRecord& seen = record.cells[cell];
-    one.cells.push_back({record.spec.cells[cell].label, seen.outcome, seen.check.elements,
-                         seen.check.wrong, seen.check.first_wrong, seen.conditions});
+  Rehearsal one;
+  one.name = std::move(name);
+  one.backend = record.spec.backend;
+  one.ranks = record.spec.ranks;
+  one.outcome = record.outcome;
+  for (std::size_t i = 0; i < record.cells.size() && i < record.spec.cells.size(); ++i) {
+    const model::Cell& cell = record.spec.cells[i];
+    const model::CellRecord& seen = record.cells[i];
+    one.cells.push_back({cell.label, seen.outcome, seen.check.elements, seen.check.wrong,
+                         seen.check.first_wrong, seen.conditions, busbw(record.spec, cell, seen)});
   }
+  for (const model::Evidence& evidence : record.evidence)
+    add_evidence(evidence, one);
   if (!record.outcome.ok())
     for (const model::WorkerRecord& worker : record.workers)
       if (!worker.output_tail.empty())

@@ -12,7 +12,7 @@
 // Everything that the verdicts rest on: what --format json stores, and --offline reads again.
 namespace ncclprobe::analysis::doctor {
 
-// A real trial that was run at the end. Times are not kept: nothing here is a measurement.
+// A real trial that was run at the end.
 struct RehearsedCell {
   model::CellLabel label;
   model::Outcome outcome;
@@ -20,7 +20,23 @@ struct RehearsedCell {
   std::uint64_t wrong = 0;
   std::string first_wrong;
   std::vector<model::Condition> conditions; // before, during (long cells only) and after
+  std::optional<double> busbw_gb_per_s;     // of a collective that was launched often enough
   bool operator==(const RehearsedCell&) const = default;
+};
+
+// What NCCL's log says of the network that it chose.
+struct ChosenNetwork {
+  std::vector<int> ranks;
+  std::string name;                    // "Socket", "IB", a plugin's
+  std::vector<std::string> interfaces; // "eth0", "mlx5_0:1/IB"
+  std::vector<std::string> lines;      // that say so
+  bool operator==(const ChosenNetwork&) const = default;
+};
+
+struct CommunicatorMemory {
+  int rank = 0;
+  std::uint64_t bytes = 0; // of the GPU, that connecting took
+  bool operator==(const CommunicatorMemory&) const = default;
 };
 
 struct Rehearsal {
@@ -30,8 +46,16 @@ struct Rehearsal {
   model::Outcome outcome;
   std::vector<RehearsedCell> cells;
   std::vector<std::string> last_words; // of its workers, when it failed
+  std::vector<ChosenNetwork> networks; // none: NCCL's log was not ours to read
+  std::vector<CommunicatorMemory> communicators;
   bool operator==(const Rehearsal&) const = default;
 };
+
+// The all-reduce that is measured: large enough for what is published of bandwidths.
+inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
+
+// The rehearsal whose cells are copies from GPU to GPU.
+inline constexpr const char* k_copies = "copies between GPUs";
 
 Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name);
 

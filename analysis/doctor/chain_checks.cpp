@@ -11,6 +11,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
+using knowledge::FeatureChain;
 using knowledge::parse_version;
 using knowledge::VersionNumber;
 
@@ -26,35 +27,37 @@ public:
   Subject(const Case& one, const model::Survey& survey)
       : survey_(survey), host_(one.host_of(survey)) {}
 
-  // The links as the tables word them.
-  Answer holds(const std::string& link) const {
-    if (link.starts_with("CC >= "))
-      return at_least(capability(), link.substr(6));
-    if (link.starts_with("NCCL >= "))
-      return built_with(link, at_least(version_of("nccl"), link.substr(8)));
-    if (link.starts_with("CUDA >= "))
-      return at_least(version_of("cuda_runtime"), link.substr(8));
-    if (link.starts_with("driver and runtime >= CUDA "))
-      return std::min(at_least(driver_cuda(), link.substr(27)),
-                      at_least(version_of("cuda_runtime"), link.substr(27)));
-    if (link == "driver >= 12.6 and runtime >= 12.2")
-      return std::min(at_least(driver_cuda(), "12.6"),
-                      at_least(version_of("cuda_runtime"), "12.2"));
-    if (link.starts_with("NVSwitch gen 3+"))
+  Answer holds(const FeatureChain::Link& link) const {
+    const std::string& needs = link.needs;
+    if (needs == "capability")
+      return at_least(capability(), link.least);
+    if (needs == "nccl")
+      return at_least(version_of("nccl"), link.least);
+    if (needs == "nccl_build") // which CUDA it was built with it does not say
+      return std::min(at_least(version_of("nccl"), link.least), Answer::unknown);
+    if (needs == "driver_and_runtime_cuda")
+      return std::min(at_least(driver_cuda(), link.least),
+                      at_least(version_of("cuda_runtime"), link.least));
+    if (needs == "cumem_host_cuda")
+      return std::min(at_least(driver_cuda(), {{12, 6}}),
+                      at_least(version_of("cuda_runtime"), {{12, 2}}));
+    if (needs == "multicast")
+      return multicast();
+    if (needs == "fabric")
       return fabric();
-    if (link == "NCCL_NVLS_ENABLE != 0") {
+    if (needs == "nvls_enabled") {
       const model::Setting* setting = survey_.variable("NCCL_NVLS_ENABLE");
       return answer(setting == nullptr || setting->value != "0");
     }
-    if (link == "one rank per GPU")
+    if (needs == "rank_per_gpu")
       return answer(survey_.ranks.size() <= survey_.inventory.gpus.size());
-    if (link == "RDMA NIC visible")
+    if (needs == "rdma")
       return host_ == nullptr ? Answer::unknown : answer(!host_->rdma.empty());
-    if (link.starts_with("nvidia_peermem loaded"))
-      return host_ == nullptr
-                 ? Answer::unknown
-                 : answer(host_->driver.flavour == "open" || has_module("nvidia_peermem"));
-    if (link == "NUMA system calls allowed") {
+    if (needs == "peermem_or_dmabuf")
+      return host_ == nullptr ? Answer::unknown : answer(peermem() || dmabuf());
+    if (needs == "gpudirect_nccl")
+      return gpudirect_nccl();
+    if (needs == "numa_calls") {
       auto allowed = survey_.process.confinement.numa_calls_allowed;
       return allowed ? answer(*allowed) : Answer::unknown;
     }
@@ -62,14 +65,8 @@ public:
   }
 
 private:
-  static Answer at_least(const std::optional<VersionNumber>& version, const std::string& least) {
-    auto wanted = parse_version(least);
-    return version && wanted ? answer(*version >= *wanted) : Answer::unknown;
-  }
-  // Which CUDA a library was built with it does not say.
-  static Answer built_with(const std::string& link, Answer version) {
-    bool more = link.find("built with") != std::string::npos;
-    return more ? std::min(version, Answer::unknown) : version;
+  static Answer at_least(const std::optional<VersionNumber>& version, const VersionNumber& least) {
+    return version ? answer(*version >= least) : Answer::unknown;
   }
   std::optional<VersionNumber> capability() const {
     std::optional<VersionNumber> least;
@@ -88,15 +85,29 @@ private:
     return version ? std::optional(*version) : std::nullopt;
   }
   Answer fabric() const {
-    if (survey_.health.empty())
-      return Answer::unknown;
-    return answer(std::all_of(survey_.health.begin(), survey_.health.end(), [](const auto& gpu) {
-      return gpu.fabric_state == "completed" && gpu.fabric_status.value_or(0) == 0;
-    }));
+    Answer all = survey_.health.empty() ? Answer::unknown : Answer::yes;
+    for (const model::GpuHealth& gpu : survey_.health)
+      all = std::min(all, gpu.fabric_state.empty() ? Answer::unknown
+                                                   : answer(gpu.fabric_state == "completed" &&
+                                                            gpu.fabric_status.value_or(0) == 0));
+    return all;
   }
-  bool has_module(const char* name) const {
-    return std::any_of(host_->driver.modules.begin(), host_->driver.modules.end(),
-                       [&](const model::KernelModule& module) { return module.name == name; });
+  Answer multicast() const {
+    Answer all = survey_.health.empty() ? Answer::unknown : Answer::yes;
+    for (const model::GpuHealth& gpu : survey_.health)
+      all = std::min(all, gpu.multicast ? answer(*gpu.multicast) : Answer::unknown);
+    return all;
+  }
+  bool peermem() const {
+    return std::any_of(
+        host_->driver.modules.begin(), host_->driver.modules.end(),
+        [](const model::KernelModule& module) { return module.name == "nvidia_peermem"; });
+  }
+  bool dmabuf() const { return host_->driver.flavour == "open"; }
+  Answer gpudirect_nccl() const {
+    Answer with_dmabuf = at_least(version_of("nccl"), {{2, 13, 4}});
+    Answer with_peermem = at_least(version_of("nccl"), {{2, 9, 8}});
+    return host_ == nullptr || !peermem() ? with_dmabuf : with_peermem;
   }
 
   const model::Survey& survey_;
@@ -116,11 +127,11 @@ void check_chains(const Case& one, Findings& into) {
   if (survey == one.surveys.end())
     return;
   Subject subject(one, *survey);
-  for (const knowledge::FeatureChain& chain : knowledge::feature_chains()) {
+  for (const FeatureChain& chain : knowledge::feature_chains()) {
     Answer all = Answer::yes;
     std::vector<std::string> seen;
-    for (const knowledge::FeatureChain::Link& link : chain.links) {
-      Answer held = subject.holds(link.text);
+    for (const FeatureChain::Link& link : chain.links) {
+      Answer held = subject.holds(link);
       if (held != Answer::yes)
         seen.push_back(fmt::format("{}: {}", link.text, word_of(held)));
       all = std::min(all, held);

@@ -244,6 +244,29 @@ void check_memory(const model::Survey& survey, Findings& into) {
     into.add(survey, {"D20", Severity::ok, "GPU memory is free", {}, "", "", {}, {}});
 }
 
+// What a communicator takes of each GPU, as the rehearsal saw it.
+void check_communicators(const Case& one, Findings& into) {
+  for (const Rehearsal& rehearsal : one.rehearsals) {
+    if (rehearsal.communicators.empty())
+      continue;
+    std::vector<std::string> seen;
+    std::uint64_t most = 0;
+    for (const CommunicatorMemory& memory : rehearsal.communicators) {
+      most = std::max(most, memory.bytes);
+      seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
+    }
+    into.add({"D20",
+              Severity::info,
+              fmt::format("connecting {} ranks with NCCL takes {} MiB of a GPU's memory",
+                          rehearsal.ranks, most >> 20),
+              seen,
+              "so much less is left for data; more comes with the first collective of each kind",
+              "",
+              {},
+              {}});
+  }
+}
+
 struct Seats {
   const model::Host* host;
   std::vector<topology::RankSeat> seats;
@@ -327,6 +350,7 @@ void check_devices(const Case& one, Findings& into) {
     check_sharing(survey, into);
     check_memory(survey, into);
   }
+  check_communicators(one, into);
   check_affinity(one, into);
 }
 

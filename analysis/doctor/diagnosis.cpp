@@ -13,6 +13,8 @@ const Finding* gravest_of(const std::vector<Finding>& findings,
   const Finding* gravest = nullptr;
   for (const Finding& one : findings)
     if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
+        // What else stands between devices is a matter of speed.
+        (one.id != "D13" || one.severity == Severity::fail) &&
         (gravest == nullptr || one.severity > gravest->severity))
       gravest = &one;
   return gravest;
@@ -52,7 +54,7 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
        {"D07", "D08", "D20"},
        "the GPUs are taken, or wrongly dealt out"},
       {"Are GPUs, links and fabric well?",
-       {"D09", "D11", "D12"},
+       {"D09", "D11", "D12", "D13"},
        "the hardware: take the node out of service"},
       {"May the processes do what NCCL does?",
        {"D14", "D15", "D16", "D17", "D18"},

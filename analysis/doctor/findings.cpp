@@ -8,7 +8,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 29> k_checks{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 30> k_checks{
     {{"D01", "launcher"},       {"D02", "driver_present"}, {"D03", "inventory"},
      {"D04", "driver_runtime"}, {"D05", "fatbin"},         {"D06", "loaded_libraries"},
      {"D07", "rank_to_gpu"},    {"D08", "sharing"},        {"D09", "fabric"},
@@ -18,7 +18,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 29> k_checks
      {"D19", "rdma"},           {"D20", "memory"},         {"D21", "graphs"},
      {"D22", "clocks"},         {"D24", "affinity"},       {"D25", "dtypes"},
      {"D26", "pytorch"},        {"D27", "end_to_end"},     {"D29", "chains"},
-     {"D32", "agreement"},      {"D33", "persistence"}}};
+     {"D32", "agreement"},      {"D33", "persistence"},    {"D34", "speed"}}};
 
 template <typename T>
 void merge_into(std::vector<T>& all, const std::vector<T>& more) {
@@ -86,9 +86,10 @@ std::vector<Finding> Findings::take() {
 
 std::vector<Finding> examine(const Case& one) {
   Findings findings;
-  for (auto check : {check_launch, check_driver, check_compatibility, check_libraries,
-                     check_devices, check_fabric, check_health, check_links, check_variables,
-                     check_host, check_network, check_rehearsal, check_chains})
+  for (auto check :
+       {check_launch, check_driver, check_compatibility, check_libraries, check_devices,
+        check_fabric, check_health, check_links, check_variables, check_host, check_network,
+        check_copies, check_rehearsal, check_speed, check_chains})
     check(one, findings);
   return findings.take();
 }

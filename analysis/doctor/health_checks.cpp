@@ -7,7 +7,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/load.h"
-#include "knowledge/health_codes.h"
+#include "analysis/doctor/xids.h"
 
 #include <algorithm>
 #include <tuple>
@@ -197,63 +197,6 @@ void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
            retrained ? "traffic stops while a link recovers: outliers, or Xid 74"
                      : "little, unless the count grows during a run",
            "nvidia-smi nvlink -e, before and after a run");
-}
-
-// What NVIDIA does first about it leaves the GPU in service. Of an Xid that the table does not
-// have, nobody knows.
-bool spares_the_gpu(const model::Xid& seen) {
-  constexpr int k_cleanup = 45; // follows another one, which is judged
-  if (seen.number == k_cleanup)
-    return true;
-  const knowledge::Xid* known = knowledge::xid(seen.number);
-  return known != nullptr && (known->immediate == "RESTART_APP" || known->immediate == "IGNORE");
-}
-
-std::string meaning_of(int number) {
-  const knowledge::Xid* known = knowledge::xid(number);
-  if (known == nullptr)
-    return fmt::format("Xid {}: not in our table", number);
-  return fmt::format("Xid {} ({}): {}{}; first action: {}", number, known->mnemonic, known->meaning,
-                     known->advice.empty() ? "" : "; " + known->advice, known->immediate);
-}
-
-void check_xids(const model::Survey& survey, Findings& into) {
-  const model::KernelLog& log = survey.host->kernel_log;
-  if (log.source.empty()) {
-    into.add_host(survey, {"D11",
-                           Severity::unknown,
-                           "the kernel's log may not be read: Xids are unknown",
-                           {log.problem},
-                           "",
-                           "sudo dmesg | grep -i xid",
-                           {},
-                           {}});
-    return;
-  }
-  if (log.xids.empty())
-    return;
-  bool harmless = std::all_of(log.xids.begin(), log.xids.end(), spares_the_gpu);
-  // The gravest meanings first, then the lines, the last first.
-  std::vector<std::string> seen;
-  for (bool grave : {true, false})
-    for (const model::Xid& xid : log.xids) {
-      std::string meaning = meaning_of(xid.number);
-      if (spares_the_gpu(xid) != grave &&
-          std::find(seen.begin(), seen.end(), meaning) == seen.end())
-        seen.push_back(meaning);
-    }
-  for (auto xid = log.xids.rbegin(); xid != log.xids.rend(); ++xid)
-    seen.push_back(xid->line);
-  into.add_host(
-      survey, {"D11",
-               harmless ? Severity::warn : Severity::fail,
-               fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver{}", log.xids.size(),
-                           harmless ? ", none of which asks for more than a new start" : ""),
-               seen,
-               "ranks die or hang; the number says what is broken",
-               "ncclprobe doctor --log with these lines explains them",
-               {},
-               {}});
 }
 
 void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {

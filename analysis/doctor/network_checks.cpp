@@ -233,6 +233,58 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   }
 }
 
+bool has_active_rdma(const Case& one) {
+  return std::any_of(one.surveys.begin(), one.surveys.end(), [](const model::Survey& survey) {
+    return survey.host && std::any_of(survey.host->rdma.begin(), survey.host->rdma.end(),
+                                      [](const auto& port) { return port.state == "ACTIVE"; });
+  });
+}
+
+// What NCCL took in the rehearsal, as its log says.
+void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
+  std::set<std::string> names;
+  std::vector<std::string> groups;
+  for (const ChosenNetwork& network : rehearsal.networks) {
+    names.insert(network.name);
+    std::string over;
+    for (const std::string& interface : network.interfaces)
+      over += (over.empty() ? " over " : ", ") + interface;
+    groups.push_back(
+        fmt::format("ranks {}: {}{}", model::format_ranks(network.ranks), network.name, over));
+  }
+  if (names.empty())
+    return;
+  std::vector<std::string> seen = rehearsal.networks.front().lines;
+  if (names.size() > 1) {
+    into.add({"D19",
+              Severity::fail,
+              "ranks chose different networks",
+              groups,
+              "ranks of different hosts cannot connect to each other",
+              "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows why; give all ranks the same "
+              "plugin and libraries",
+              {},
+              {}});
+    return;
+  }
+  std::string text = groups.size() == 1 ? groups.front().substr(groups.front().find(": ") + 2)
+                                        : rehearsal.networks.front().name;
+  if (groups.size() > 1)
+    seen.insert(seen.begin(), groups.begin(), groups.end());
+  if (*names.begin() == "Socket" && has_active_rdma(one))
+    into.add({"D19",
+              hosts_of(one) > 1 ? Severity::warn : Severity::info,
+              "NCCL chose TCP sockets, although there are active RDMA ports",
+              seen,
+              "bandwidth between hosts is that of TCP",
+              "ldconfig -p | grep libibverbs; unset NCCL_IB_DISABLE NCCL_NET; "
+              "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET says why",
+              {},
+              {}});
+  else
+    into.add({"D19", Severity::info, "NCCL's network here: " + text, seen, "", "", {}, {}});
+}
+
 } // namespace
 
 void check_network(const Case& one, Findings& into) {
@@ -243,6 +295,8 @@ void check_network(const Case& one, Findings& into) {
   }
   check_same_interfaces(one, into);
   check_connections(one, into);
+  for (const Rehearsal& rehearsal : one.rehearsals)
+    check_chosen(one, rehearsal, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -15,8 +15,10 @@ bool is_graph(const RehearsedCell& cell) {
   return cell.label.variant.find("graph") != std::string::npos;
 }
 
+// For the large message that is measured there may be no memory left.
 bool is_base(const RehearsedCell& cell) {
-  return !is_graph(cell) && cell.label.type == model::DataType::f32;
+  bool left_out = cell.outcome.kind == OutcomeKind::skipped && cell.label.bytes >= k_measured_bytes;
+  return !is_graph(cell) && cell.label.type == model::DataType::f32 && !left_out;
 }
 
 std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
@@ -135,6 +137,8 @@ void check_rehearsal(const Case& one, Findings& into) {
               {},
               {}});
   for (const Rehearsal& rehearsal : one.rehearsals) {
+    if (rehearsal.name == k_copies)
+      continue;
     check_end_to_end(rehearsal, into);
     check_capability(rehearsal, "D21", "an all-reduce captured in a CUDA graph",
                      "needs CUDA 11.3 and NCCL 2.9.6 or later", is_graph, into);

@@ -270,7 +270,7 @@ public:
     base::raise(base::Errc::unsupported, "the {} backend cannot be traced", name());
   }
   // Lines in the manner of NCCL's log: which settings it read ("X set by environment to 1.") and
-  // what it chose ("AllReduce: 1024 Bytes -> Algo ring"). For a library that logs by itself: none.
+  // what it chose ("AllReduce: 1024 Bytes -> Algo ring"); or what the library's own log lacks.
   virtual std::vector<std::string> words() const { return {}; }
 };
 

@@ -6,7 +6,10 @@
 #include "cli/preparation.h"
 #include "cli/stop_on_signal.h"
 #include "workload/collective_benchmark.h"
+#include "workload/companions.h"
+#include "workload/p2p_plan.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -21,6 +24,14 @@ using base::Result;
 constexpr std::int64_t k_second_ns = 1'000'000'000;
 constexpr std::chrono::seconds k_survey_patience{60};
 
+model::Timing once() {
+  model::Timing timing;
+  timing.warmups = 0;
+  timing.iterations = 1;
+  timing.batches = 1;
+  return timing;
+}
+
 // One launch of each: nothing is measured.
 model::TrialSpec quick_trial(const Stage& stage, int ranks) {
   bool on_gpus = stage.backend.name == "nvidia";
@@ -31,17 +42,13 @@ model::TrialSpec quick_trial(const Stage& stage, int ranks) {
   spec.seed = 1;
   spec.startup_deadline_ns = 60 * k_second_ns;
   spec.teardown_deadline_ns = 10 * k_second_ns;
-  model::Timing once;
-  once.warmups = 0;
-  once.iterations = 1;
-  once.batches = 1;
   auto add = [&](model::DataType type, std::uint64_t bytes, workload::Launch launch) {
     workload::CollectiveRequest request;
     request.bytes = bytes;
     request.type = type;
     request.ranks = ranks;
     request.launch = launch;
-    if (auto cell = workload::make_collective_cell(request, once))
+    if (auto cell = workload::make_collective_cell(request, once()))
       spec.cells.push_back(std::move(*cell));
   };
   add(model::DataType::f32, on_gpus ? 8 << 20 : 1 << 20, workload::Launch::direct);
@@ -50,6 +57,23 @@ model::TrialSpec quick_trial(const Stage& stage, int ranks) {
   if (on_gpus)
     add(model::DataType::f32, 1 << 20, workload::Launch::graph);
   return spec;
+}
+
+// NCCL's log and our profiler plugin, which the large messages that are measured do not feel. A
+// user who asked for NCCL's log gets it where it was to go: should the trial fail, it says why.
+void look_inside(const World& world, model::TrialSpec& trial) {
+  if (!world.environment_by_name.contains("NCCL_DEBUG"))
+    workload::make_companion(trial, world.environment_by_name);
+  model::Timing timing;
+  timing.warmups = 2;
+  timing.iterations = 10;
+  timing.batches = 5;
+  timing.budget_ns = k_second_ns / 2; // over PCIe a launch takes as long
+  workload::CollectiveRequest request;
+  request.bytes = analysis::doctor::k_measured_bytes;
+  request.ranks = trial.ranks;
+  if (auto cell = workload::make_collective_cell(request, timing); cell && trial.ranks > 1)
+    trial.cells.push_back(std::move(*cell));
 }
 
 model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
@@ -72,8 +96,10 @@ model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
 
 launch::SupervisorOptions supervisor_options(const World& world, const Ward& ward,
                                              const Stage& stage,
-                                             const std::vector<model::TrialSpec>& trials) {
+                                             const std::vector<model::TrialSpec>& trials,
+                                             int seats_per_worker) {
   launch::SupervisorOptions how;
+  how.seats_per_worker = seats_per_worker;
   how.program = ward.worker;
   if (stage.backend.name == "nvidia" && !bound_by_user(world))
     how.cpus_of_rank = cpus_near_gpus(stage.layout, ward.hosts, ward.fleet->rank());
@@ -83,9 +109,10 @@ launch::SupervisorOptions supervisor_options(const World& world, const Ward& war
 
 // Runs the trials on all supervisors; the leader gets the records.
 std::vector<model::TrialRecord> run_trials(const World& world, Ward& ward, const Stage& stage,
-                                           const std::vector<model::TrialSpec>& trials) {
+                                           const std::vector<model::TrialSpec>& trials,
+                                           int seats_per_worker = 1) {
   launch::Supervisor supervisor(*ward.fleet, stage.layout,
-                                supervisor_options(world, ward, stage, trials));
+                                supervisor_options(world, ward, stage, trials, seats_per_worker));
   StopOnSignal stopper(supervisor);
   std::vector<model::TrialRecord> records;
   if (ward.fleet->rank() != 0) {
@@ -127,6 +154,43 @@ private:
   std::future<model::Survey> look_; // last: the thread uses the others
 };
 
+// A few MiB from every GPU to every other one of its host, as NCCL's ranks would reach them.
+void rehearse_copies(const World& world, const DoctorOptions& options, Ward& ward,
+                     const Stage& stage, Case& into) {
+  bool direct = one_supervisor_a_host(stage.layout);
+  workload::P2pRequest request;
+  request.backend = stage.backend.name;
+  request.host_of_rank = stage.layout.host_of_rank();
+  request.mode = direct ? workload::P2pMode::direct : workload::P2pMode::ipc;
+  request.methods = {workload::P2pMethod::ce};
+  request.directions = {workload::P2pDirection::uni};
+  request.sizes = {4 << 20};
+  request.seed = 1;
+  request.libraries = options.libraries;
+  request.cell_deadline_ns = 10 * k_second_ns;
+  request.startup_deadline_ns = 60 * k_second_ns;
+  auto plan = workload::make_p2p_plan(request);
+  if (!plan) // no host has two of the GPUs
+    return;
+  for (model::TrialSpec& trial : plan->trials)
+    for (model::Cell& cell : trial.cells) {
+      model::TimingMode mode = cell.timing.mode;
+      cell.timing = once();
+      cell.timing.mode = mode;
+    }
+  for (const model::TrialRecord& record :
+       run_trials(world, ward, stage, plan->trials, direct ? stage.layout.ranks() : 1))
+    into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_copies));
+}
+
+// Everybody must know whether it goes on.
+bool all_go_on(launch::Fleet& fleet, bool willing) {
+  std::vector<std::string> answers =
+      fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop");
+  return std::all_of(answers.begin(), answers.end(),
+                     [](const std::string& answer) { return answer == "go on"; });
+}
+
 Result<void> rehearse_load(const World& world, const DoctorOptions& options, Ward& ward,
                            const Stage& stage, Case& into) {
   model::TrialSpec spec = load_trial(stage, options.load_ns);
@@ -166,27 +230,27 @@ Result<Stage> set_stage(const World& world, const DoctorOptions& options, const 
 Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& ward,
                       const Stage& stage, Case& into) {
   int ranks = stage.layout.ranks();
+  bool on_gpus = stage.backend.name == "nvidia";
   std::vector<model::TrialSpec> trials;
   if (ranks > 2)
     trials.push_back(quick_trial(stage, 2));
   trials.push_back(quick_trial(stage, ranks));
+  if (on_gpus)
+    look_inside(world, trials.back());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].id = static_cast<int>(i);
     trials[i].libraries = options.libraries;
   }
   for (const model::TrialRecord& record : run_trials(world, ward, stage, trials))
-    into.rehearsals.push_back(rehearsal_of(
-        record, record.spec.ranks == ranks ? "all ranks" : fmt::format("{} ranks", 2)));
-  if (!options.deep)
-    return {};
-  // Everybody must know whether it goes on.
+    into.rehearsals.push_back(
+        rehearsal_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
   bool ok =
       into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
-  std::vector<std::string> answers =
-      ward.fleet->all_gather(stop_signal() == 0 && ok ? "go on" : "stop");
-  for (const std::string& answer : answers)
-    if (answer != "go on")
-      return {};
+  // Also after a failure: a pair that fails says where.
+  if (on_gpus && ranks > 1 && all_go_on(*ward.fleet, true))
+    rehearse_copies(world, options, ward, stage, into);
+  if (!options.deep || !all_go_on(*ward.fleet, ok))
+    return {};
   return rehearse_load(world, options, ward, stage, into);
 }
 

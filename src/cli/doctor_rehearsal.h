@@ -15,9 +15,10 @@ struct Stage {
 // Errors: why none can run.
 base::Result<Stage> set_stage(const World& world, const DoctorOptions& options, const Ward& ward);
 
-// On every supervisor: a kernel and a small all-reduce, checked, on two ranks and on all; with
-// --deep the sustained load, and a look at the GPUs meanwhile. What came out goes into the leader's
-// `into`. Errors: protocol.
+// On every supervisor: a kernel and a small all-reduce, checked, on two ranks and on all; on GPUs
+// also a large one, timed, with NCCL's log, and copies between all pairs; with --deep the sustained
+// load, and a look at the GPUs meanwhile. What came out goes into the leader's `into`. Errors:
+// protocol.
 base::Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& ward,
                             const Stage& stage, analysis::doctor::Case& into);
 

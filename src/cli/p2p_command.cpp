@@ -9,7 +9,6 @@
 #include "workload/p2p_plan.h"
 
 #include <algorithm>
-#include <set>
 
 namespace ncclprobe::cli {
 namespace {
@@ -36,15 +35,8 @@ RunOptions run_options_of(const P2pOptions& options) {
   return run;
 }
 
-// Direct is possible if each host's ranks belong to one supervisor.
 Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
-  std::set<std::pair<int, int>> pairs; // of host and supervisor
-  std::set<int> hosts;
-  for (const launch::RankSeat& seat : session.layout.seats) {
-    pairs.insert({seat.host, seat.supervisor});
-    hosts.insert(seat.host);
-  }
-  bool possible = pairs.size() == hosts.size();
+  bool possible = one_supervisor_a_host(session.layout);
   if (session.backend.name == "host") {
     if (options.mode == P2pMode::ipc)
       return base::fail(Error{Errc::invalid_argument,

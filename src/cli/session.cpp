@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <unistd.h>
 
 namespace ncclprobe::cli {
@@ -242,6 +243,16 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.machine = machine_of(session);
   request.proof = options.proof.value_or(workload::Proof::automatic);
   return request;
+}
+
+bool one_supervisor_a_host(const launch::Layout& layout) {
+  std::set<std::pair<int, int>> pairs; // of host and supervisor
+  std::set<int> hosts;
+  for (const launch::RankSeat& seat : layout.seats) {
+    pairs.insert({seat.host, seat.supervisor});
+    hosts.insert(seat.host);
+  }
+  return pairs.size() == hosts.size();
 }
 
 } // namespace ncclprobe::cli

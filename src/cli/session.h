@@ -41,6 +41,9 @@ bool bound_by_user(const World& world);
 std::map<int, std::vector<int>>
 cpus_near_gpus(const launch::Layout& layout, const std::vector<model::Host>& hosts, int supervisor);
 
+// Then one worker can drive all GPUs of a host.
+bool one_supervisor_a_host(const launch::Layout& layout);
+
 // What is known before the first trial: who takes part, on what, with which backend. The same on
 // all supervisors.
 struct Session {

@@ -22,9 +22,11 @@ const std::vector<NcclDefaultBuild>& nccl_default_builds();
 // A feature that works only if every link of its chain is there.
 struct FeatureChain {
   struct Link {
-    std::string text;  // "CC >= 9.0", "NCCL_NVLS_ENABLE != 0"
-    std::string needs; // "capability", "driver_and_runtime_cuda", "nccl"; empty: only a look tells
-    VersionNumber least; // of what is needed
+    std::string text; // "CC >= 9.0", "NCCL_NVLS_ENABLE != 0"
+    // What answers it: "capability", "driver_and_runtime_cuda" or "nccl", each of `least`; others
+    // are asked of a machine, such as "multicast". Empty: only a try tells.
+    std::string needs;
+    VersionNumber least;
   };
   std::string feature;
   std::vector<Link> links;

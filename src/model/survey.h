@@ -129,6 +129,7 @@ struct Xid {
   int number = 0;
   std::string pci_bus_id; // "0000:3b:00"
   std::string line;
+  std::optional<std::int64_t> age_s; // when it was read; absent: the line does not tell
   bool operator==(const Xid&) const = default;
 };
 
@@ -136,6 +137,7 @@ struct KernelLog {
   std::string source;  // that was read; empty: none could be
   std::string problem; // why not
   std::vector<Xid> xids;
+  std::optional<std::int64_t> uptime_s; // of the host, then
   bool operator==(const KernelLog&) const = default;
 };
 

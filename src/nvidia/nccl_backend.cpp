@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "nvidia/cuda_error.h"
 #include "nvidia/cupti_tracer.h"
 #include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
@@ -76,6 +77,19 @@ std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* con
   return members;
 }
 
+// Of each member's GPU.
+std::vector<std::uint64_t> free_bytes(std::span<const backend::Member> local) {
+  std::vector<std::uint64_t> all;
+  for (const backend::Member& member : local) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    static_cast<GpuDevice*>(member.device)->gpu()->use();
+    NCCLPROBE_CUDA_CALL(cudaMemGetInfo(&free, &total));
+    all.push_back(free);
+  }
+  return all;
+}
+
 } // namespace
 
 NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
@@ -106,6 +120,7 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     meeting = share_meeting(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
+  std::vector<std::uint64_t> free_before = free_bytes(local);
   // If one of these fails, what NCCL has made so far is left to the end of the process, which is
   // near.
   NcclGroup group(*nccl_);
@@ -116,9 +131,15 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
   group.end();
   current_->forget();
 
+  std::vector<std::uint64_t> free_after = free_bytes(local);
   std::vector<Made> made;
-  for (std::size_t i = 0; i < local.size(); ++i)
+  for (std::size_t i = 0; i < local.size(); ++i) {
     made.push_back({comms[i], &local[i]});
+    if (free_after[i] <= free_before[i]) // nobody else has given some back meanwhile
+      words_.push_back(fmt::format("ncclprobe: connecting took {} bytes of GPU memory on rank {} "
+                                   "of {}",
+                                   free_before[i] - free_after[i], local[i].global_rank, size));
+  }
   return own(made, size, std::move(meeting));
 }
 

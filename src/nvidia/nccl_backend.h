@@ -39,6 +39,8 @@ public:
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
   std::int64_t now_ns() override;
   std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
+  // What connecting took of the GPUs' memory.
+  std::vector<std::string> words() const override { return words_; }
 
 private:
   struct Made {
@@ -56,6 +58,7 @@ private:
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
   std::shared_ptr<GpuClocks> clocks_; // while it is traced
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
+  std::vector<std::string> words_;
 };
 
 } // namespace ncclprobe::nvidia

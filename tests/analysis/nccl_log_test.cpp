@@ -51,6 +51,45 @@ TEST_CASE("plugins, configuration files, warnings and the network are seen") {
   CHECK(log.choices.empty());
 }
 
+TEST_CASE("the network that NCCL chose is told with its interfaces") {
+  analysis::NcclLog socket =
+      read_nccl_log("h:1:1 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so\n"
+                    "h:1:1 [0] NCCL INFO NET/IB : No device found.\n"
+                    "h:1:1 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:192.0.2.2<0>\n"
+                    "h:1:1 [0] NCCL INFO NET/Socket : Using [0]eth0:192.0.2.2<0> "
+                    "[1]eth1:fe80::1%eth1<0>\n"
+                    "h:1:1 [0] NCCL INFO Initialized NET plugin Socket\n"
+                    "h:1:1 [0] NCCL INFO Using network Socket\n"
+                    "h:1:1 [0] NCCL INFO Using network Socket\n");
+  CHECK(socket.network == "Socket");
+  CHECK(socket.interfaces == std::vector<std::string>{"eth0", "eth1"});
+  CHECK(socket.network_lines.size() == 5);
+
+  analysis::NcclLog infiniband = read_nccl_log(
+      "h:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:1<0>\n"
+      "h:1:1 [0] NCCL INFO Using network IB\n");
+  CHECK(infiniband.network == "IB");
+  CHECK(infiniband.interfaces == std::vector<std::string>{"mlx5_0:1/IB", "mlx5_1:1/RoCE"});
+
+  analysis::NcclLog plugin =
+      read_nccl_log("h:1:1 [0] NCCL INFO NET/OFI Selected provider is efa (found 4 nics)\n"
+                    "h:1:1 [0] NCCL INFO Using network AWS Libfabric\n");
+  CHECK(plugin.network == "AWS Libfabric");
+  CHECK(plugin.interfaces.empty());
+  CHECK(plugin.network_lines.size() == 2);
+
+  CHECK(read_nccl_log("h:1:1 [0] NCCL INFO NET/Socket : Using [\n").network.empty());
+}
+
+TEST_CASE("the memory that a communicator took is read off our own line") {
+  analysis::NcclLog log =
+      read_nccl_log("ncclprobe: connecting took 1048576 bytes of GPU memory on rank 0 of 2\n"
+                    "ncclprobe: connecting took 2097152 bytes of GPU memory on rank 1 of 2\n"
+                    "ncclprobe: connecting took x bytes of GPU memory on rank 1 of 2\n");
+  CHECK(log.communicator_bytes == std::map<int, std::uint64_t>{{0, 1048576}, {1, 2097152}});
+  CHECK_FALSE(log.has_words);
+}
+
 TEST_CASE("an empty log has no words, nor has one with our own alone") {
   CHECK_FALSE(read_nccl_log("").has_words);
   CHECK_FALSE(read_nccl_log("ncclprobe: there is no log\n").has_words);

@@ -27,7 +27,7 @@ model::Survey whole_survey() {
   host.driver.modules = {{"nvidia", "580.95.05"}};
   host.interfaces = {{"eth0", true, true, false, 25000, 1500, {"192.0.2.2"}}};
   host.rdma = {{"mlx5_0", 1, "ACTIVE", "400 Gb/sec", "InfiniBand", 3}};
-  host.kernel_log = {"/dev/kmsg", "", {{79, "0000:3b:00", "NVRM: Xid"}}};
+  host.kernel_log = {"/dev/kmsg", "", {{79, "0000:3b:00", "NVRM: Xid", 3600}}, 7200};
   host.nccl_files = {{"/etc/nccl.conf", {{"NCCL_ALGO", "Ring"}}}};
   model::GpuHealth& gpu = survey.health.emplace_back();
   gpu.ecc_on = true;

@@ -63,6 +63,9 @@ TEST_CASE("a case survives being written and read") {
   Case one = healthy_case();
   one.connections = {{0, 1, "192.0.2.3", "refused"}};
   one.rehearsals[0].cells[0].conditions = {{1, model::Condition::When::during, 5, 1980}};
+  one.rehearsals[0].cells[0].busbw_gb_per_s = 370.5;
+  one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
+  one.rehearsals[0].communicators = {{1, 1 << 20}};
   one.under_load = {one.surveys[0]};
   one.code = {{"/usr/lib/libnccl.so.2", {"sm_90"}, {}}};
 

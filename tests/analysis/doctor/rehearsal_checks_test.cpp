@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+#include <algorithm>
+
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using model::OutcomeKind;
@@ -79,5 +81,69 @@ TEST_CASE("a rehearsal keeps of a trial what verdicts need") {
 
   CHECK(one.backend == "host");
   CHECK(one.cells.at(0).wrong == 1);
+  CHECK_FALSE(one.cells.at(0).busbw_gb_per_s); // launched once
   CHECK(one.last_words == std::vector<std::string>{"rank 1 on node01: NCCL WARN something"});
+}
+
+TEST_CASE("a cell that was launched often enough has a bandwidth") {
+  model::TrialRecord record;
+  record.spec.ranks = 2;
+  record.spec.cells.resize(1);
+  model::Cell& cell = record.spec.cells[0];
+  cell.label.workload = "all_reduce";
+  cell.label.bytes = 1'000'000;
+  cell.schedule.communicators = {{"world"}};
+  cell.timing.iterations = 10;
+  cell.timing.batches = 1;
+  record.cells.resize(1);
+  record.cells[0].samples = {{0, 0, 10, 100'000}, {1, 0, 10, 100'000}}; // 10 us each
+
+  CHECK(rehearsal_of(record, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
+}
+
+TEST_CASE("what NCCL's log says of network and memory is kept by rank") {
+  auto log = [](int rank, const std::string& network) {
+    return fmt::format("ncclprobe: connecting took {} bytes of GPU memory on rank {} of 3\n"
+                       "h:1:1 [0] NCCL INFO NET/Socket : Using [0]eth0:192.0.2.2<0>\n"
+                       "h:1:1 [0] NCCL INFO Using network {}\n",
+                       (rank + 1) << 20, rank, network);
+  };
+  model::TrialRecord record;
+  record.evidence = {
+      {0, log(0, "Socket"), "v5", {}}, {1, log(1, "Socket"), "v5", {}}, {2, "nothing", "v5", {}}};
+
+  Rehearsal rehearsal = rehearsal_of(record, "all ranks");
+
+  REQUIRE(rehearsal.networks.size() == 1);
+  CHECK(rehearsal.networks[0].ranks == std::vector<int>{0, 1});
+  CHECK(rehearsal.communicators == std::vector<CommunicatorMemory>{{0, 1 << 20}, {1, 2 << 20}});
+
+  Case one = healthy_case();
+  one.surveys[0].host->rdma.clear();
+  one.rehearsals = {rehearsal};
+  std::vector<std::string> said;
+  for (const char* id : {"D19", "D20"})
+    for (const Finding& finding : found(one, id)) {
+      CHECK(finding.severity <= Severity::info);
+      said.push_back(finding.what);
+    }
+  CHECK(std::find(said.begin(), said.end(), "NCCL's network here: Socket over eth0") != said.end());
+  CHECK(std::find(said.begin(), said.end(),
+                  "connecting 0 ranks with NCCL takes 2 MiB of a GPU's memory") != said.end());
+}
+
+TEST_CASE("ranks that chose different networks cannot connect; sockets beside RDMA are told") {
+  Case one = healthy_case();
+  one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
+  CHECK(worst(one, "D19") == Severity::info);
+  CHECK_THAT(found(one, "D19").front().what, ContainsSubstring("although there are active RDMA"));
+
+  one.surveys[1].inventory.boot_id = "boot-2";
+  CHECK(worst(one, "D19") == Severity::warn);
+
+  one.rehearsals[0].networks = {{{0}, "Socket", {"eth0"}, {}}, {{1}, "IB", {"mlx5_0:1/IB"}, {}}};
+  Finding worst = found(one, "D19").front();
+  CHECK(worst.severity == Severity::fail);
+  CHECK(worst.evidence ==
+        std::vector<std::string>{"ranks 0: Socket over eth0", "ranks 1: IB over mlx5_0:1/IB"});
 }

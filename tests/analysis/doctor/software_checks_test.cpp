@@ -170,19 +170,58 @@ TEST_CASE("a libcuda of a compatibility package is a warning") {
   CHECK(worst(one, "D06") == Severity::warn);
 }
 
+namespace {
+
+Finding chain_of(const Case& one, const std::string& feature) {
+  for (Finding& finding : found(one, "D29"))
+    if (finding.what.starts_with(feature))
+      return finding;
+  return {};
+}
+
+} // namespace
+
 TEST_CASE("a feature's chain breaks at the link that is missing") {
   Case one = healthy_case();
-  auto nvls = [&] {
-    for (const Finding& finding : found(one, "D29"))
-      if (finding.what.starts_with("NVLS"))
-        return finding.what;
-    return std::string("nothing");
-  };
-  CHECK(nvls() == "NVLS all-reduce: unknown"); // multicast itself is never tried
+  Finding nvls = chain_of(one, "NVLS");
+  CHECK(nvls.what == "NVLS all-reduce: unknown"); // multicast itself is never tried
+  CHECK(nvls.evidence ==
+        std::vector<std::string>{"NCCL >= 2.17 built with CUDA >= 12.1: unknown",
+                                 "enough GPUs for the tuner to choose it (5 on H200, 6 on B200/AWS "
+                                 "measured): unknown"});
+
+  one.surveys[0].health[1].multicast = false;
+  nvls = chain_of(one, "NVLS");
+  CHECK(nvls.what == "NVLS all-reduce: no");
+  CHECK(nvls.evidence.front() == "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: no");
+
+  one.surveys[0].health[1].multicast.reset();
+  CHECK(chain_of(one, "NVLS").evidence.front() ==
+        "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: unknown");
 
   one.surveys[0].process.environment = {{"NCCL_NVLS_ENABLE", "0"}};
+  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
+}
 
-  CHECK(nvls() == "NVLS all-reduce: no");
+TEST_CASE("GPUDirect RDMA needs a newer NCCL where it goes by DMA-BUF") {
+  Case one = healthy_case();
+  auto nccl_link = [&] {
+    for (const std::string& line : chain_of(one, "GPUDirect RDMA").evidence)
+      if (line.starts_with("NCCL >= 2.9.8"))
+        return line.substr(line.rfind(' ') + 1);
+    return std::string("yes");
+  };
+  CHECK(nccl_link() == "yes");
+  one.surveys[0].inventory.libraries[2].version = "2.10.3";
+  CHECK(nccl_link() == "yes");
+  one.surveys[0].host->driver.modules = {{"nvidia", "580.95.05"}}; // no nvidia_peermem
+  CHECK(nccl_link() == "no");
+}
+
+TEST_CASE("what a chain needs of CUDA is asked of driver and runtime, however it is worded") {
+  Case one = healthy_case();
+  for (const std::string& line : chain_of(one, "multi-node NVLink").evidence)
+    CHECK_THAT(line, !ContainsSubstring("fabric handles"));
 }
 
 TEST_CASE("a host without GPUs has no feature chains") {

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D13, as far as it is tried: what GPUs write to each other must arrive.
+#include "analysis/doctor/findings.h"
+#include "workload/p2p_label.h"
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::OutcomeKind;
+
+std::string pair_of(const RehearsedCell& cell) {
+  auto label = workload::read_p2p_label(cell.label);
+  if (!label || label->transfers.empty())
+    return cell.label.workload + " " + cell.label.variant;
+  std::string text;
+  for (const workload::P2pTransfer& transfer : label->transfers) // one on each host
+    text += fmt::format("{}GPU of rank {} to GPU of rank {}", text.empty() ? "" : ", ",
+                        transfer.from.rank, transfer.to.rank);
+  return text;
+}
+
+struct Pairs {
+  std::size_t right = 0;
+  std::vector<std::string> wrong;
+  std::vector<std::string> failed;
+  std::vector<std::string> impossible; // in this way, such as without CUDA IPC
+};
+
+Pairs sort_pairs(const Rehearsal& copies) {
+  Pairs pairs;
+  for (const RehearsedCell& cell : copies.cells) {
+    std::string text = pair_of(cell);
+    if (cell.outcome.ok())
+      ++pairs.right;
+    else if (cell.outcome.kind == OutcomeKind::wrong_data)
+      pairs.wrong.push_back(fmt::format("{}: {}", text, cell.first_wrong));
+    else if (cell.outcome.kind == OutcomeKind::skipped)
+      pairs.impossible.push_back(fmt::format("{}: {}", text, cell.outcome.reason));
+    else if (cell.outcome.kind != OutcomeKind::not_run)
+      pairs.failed.push_back(
+          fmt::format("{}: {} {}", text, to_string(cell.outcome.kind), cell.outcome.reason));
+  }
+  return pairs;
+}
+
+void judge(const Rehearsal& copies, Findings& into) {
+  Pairs pairs = sort_pairs(copies);
+  if (!pairs.wrong.empty())
+    into.add({"D13",
+              Severity::fail,
+              "copies from GPU to GPU arrive with wrong data",
+              pairs.wrong,
+              "every result of these GPUs is in doubt",
+              "export NCCL_P2P_DISABLE=1 until it is repaired; ACS and IOMMU are the usual cause "
+              "(ncclprobe p2p --methods ce,staged compares the ways)",
+              {},
+              {}});
+  std::vector<std::string> failed = pairs.failed;
+  bool explained = !pairs.wrong.empty() || copies.outcome.kind <= OutcomeKind::not_run;
+  if (failed.empty() && !explained) {
+    failed.push_back(copies.outcome.reason);
+    failed.insert(failed.end(), copies.last_words.begin(), copies.last_words.end());
+  }
+  if (!failed.empty())
+    into.add({"D13",
+              Severity::fail,
+              "copies from GPU to GPU fail",
+              failed,
+              "NCCL fails there too, or sends the data through host memory",
+              "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
+              copies.outcome.ranks,
+              {}});
+  if (copies.outcome.kind == OutcomeKind::skipped && pairs.impossible.empty())
+    pairs.impossible.push_back(copies.outcome.reason);
+  if (!pairs.impossible.empty())
+    into.add({"D13",
+              Severity::info,
+              "copies from GPU to GPU could not be tried",
+              pairs.impossible,
+              "",
+              "",
+              {},
+              {}});
+  if (pairs.wrong.empty() && failed.empty() && pairs.right > 0)
+    into.add({"D13",
+              Severity::ok,
+              fmt::format("{} copies, from each GPU to each other one of its host, arrived with "
+                          "the right data",
+                          pairs.right),
+              {},
+              "",
+              "",
+              {},
+              {}});
+}
+
+} // namespace
+
+void check_copies(const Case& one, Findings& into) {
+  for (const Rehearsal& rehearsal : one.rehearsals)
+    if (rehearsal.name == k_copies)
+      judge(rehearsal, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

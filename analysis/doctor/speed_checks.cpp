@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D34: whether the collective that was measured is as fast as on other machines of this kind.
+#include "analysis/doctor/findings.h"
+#include "analysis/normality.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::OutcomeKind;
+
+constexpr std::size_t k_causes = 3;
+
+bool on_one_host(const Case& one) {
+  return std::all_of(one.surveys.begin(), one.surveys.end(), [&](const model::Survey& survey) {
+    return survey.inventory.boot_id == one.surveys.front().inventory.boot_id;
+  });
+}
+
+bool turns_nvls_off(const model::Survey& survey) {
+  const model::Setting* setting = survey.variable("NCCL_NVLS_ENABLE");
+  return setting != nullptr && setting->value == "0";
+}
+
+// An estimate from the links' ceilings is less of a proof than what others measured.
+Severity severity_of(const NormalityVerdict& verdict) {
+  switch (verdict.verdict) {
+  case Normality::normal:
+    return Severity::ok;
+  case Normality::low:
+    return verdict.estimate ? Severity::info : Severity::warn;
+  case Normality::broken:
+    return verdict.estimate ? Severity::warn : Severity::fail;
+  default:
+    return Severity::info;
+  }
+}
+
+void judge(const Rehearsal& rehearsal, const RehearsedCell& cell, const NodeLinks& links,
+           bool nvls_off, Findings& into) {
+  MeasuredFigure figure{cell.label.workload, cell.label.bytes, rehearsal.ranks,
+                        *cell.busbw_gb_per_s, nvls_off};
+  NormalityVerdict verdict = judge_normality(links, figure);
+  std::string what = fmt::format("{} of {} MiB on {} ({} GPUs)", cell.label.workload,
+                                 cell.label.bytes >> 20, rehearsal.name, rehearsal.ranks);
+  std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
+  if (!verdict.source.empty())
+    seen.push_back("source: " + verdict.source);
+  for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
+    seen.push_back(fmt::format("likely cause {}: {}", i + 1, verdict.causes[i]));
+  Severity severity = severity_of(verdict);
+  bool bad = severity >= Severity::warn;
+  into.add({"D34",
+            severity,
+            fmt::format("{}: {}", what,
+                        verdict.verdict == Normality::unknown
+                            ? "nothing is known to compare it with"
+                            : fmt::format("the speed is {}", to_string(verdict.verdict))),
+            seen,
+            bad ? "every step of a training waits for it" : "",
+            bad ? "ncclprobe p2p shows which links are slow; ncclprobe run --collectives " +
+                      cell.label.workload + " measures it at all sizes"
+                : "",
+            {},
+            {}});
+}
+
+} // namespace
+
+void check_speed(const Case& one, Findings& into) {
+  if (one.surveys.empty() || one.backend != "nvidia" || !on_one_host(one))
+    return; // between hosts nothing is published that would hold for this network
+  auto links = node_links(one.surveys.front().inventory);
+  if (!links)
+    return;
+  for (const Rehearsal& rehearsal : one.rehearsals)
+    for (const RehearsedCell& cell : rehearsal.cells)
+      if (cell.busbw_gb_per_s && cell.outcome.ok())
+        judge(rehearsal, cell, *links, turns_nvls_off(one.surveys.front()), into);
+      else if (cell.label.bytes >= k_measured_bytes && cell.outcome.kind == OutcomeKind::skipped)
+        into.add({"D34",
+                  Severity::info,
+                  fmt::format("the {} of {} MiB was not measured", cell.label.workload,
+                              cell.label.bytes >> 20),
+                  {cell.outcome.reason},
+                  "",
+                  "",
+                  {},
+                  {}});
+}
+
+} // namespace ncclprobe::analysis::doctor

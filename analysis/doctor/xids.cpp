@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/xids.h"
+
+#include "knowledge/health_codes.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+constexpr std::int64_t k_hour_s = 3600;
+// Our limit.
+constexpr std::int64_t k_old_s = 24 * k_hour_s;
+
+// What NVIDIA does first about it leaves the GPU in service. Of an Xid that the table does not
+// have, nobody knows.
+bool spares_the_gpu(const model::Xid& seen) {
+  constexpr int k_cleanup = 45; // follows another one, which is judged
+  if (seen.number == k_cleanup)
+    return true;
+  const knowledge::Xid* known = knowledge::xid(seen.number);
+  return known != nullptr && (known->immediate == "RESTART_APP" || known->immediate == "IGNORE");
+}
+
+std::string meaning_of(int number) {
+  const knowledge::Xid* known = knowledge::xid(number);
+  if (known == nullptr)
+    return fmt::format("Xid {}: not in our table", number);
+  return fmt::format("Xid {} ({}): {}{}; first action: {}", number, known->mnemonic, known->meaning,
+                     known->advice.empty() ? "" : "; " + known->advice, known->immediate);
+}
+
+enum class Era { recent, old, before_boot };
+
+Era era_of(const model::Xid& xid, const model::KernelLog& log) {
+  if (!xid.age_s)
+    return Era::recent;
+  if (log.uptime_s && *xid.age_s > *log.uptime_s)
+    return Era::before_boot;
+  return *xid.age_s > k_old_s ? Era::old : Era::recent;
+}
+
+std::string age_text(const std::optional<std::int64_t>& age_s) {
+  if (!age_s)
+    return "of unknown age";
+  if (*age_s < k_hour_s)
+    return fmt::format("{} min ago", *age_s / 60);
+  return *age_s < 2 * k_old_s ? fmt::format("{} h ago", *age_s / k_hour_s)
+                              : fmt::format("{} days ago", *age_s / k_old_s);
+}
+
+// The gravest meanings first, then the lines, the last first.
+std::vector<std::string> evidence_of(const std::vector<const model::Xid*>& xids) {
+  std::vector<std::string> seen;
+  for (bool grave : {true, false})
+    for (const model::Xid* xid : xids) {
+      std::string meaning = meaning_of(xid->number);
+      if (spares_the_gpu(*xid) != grave &&
+          std::find(seen.begin(), seen.end(), meaning) == seen.end())
+        seen.push_back(meaning);
+    }
+  for (auto xid = xids.rbegin(); xid != xids.rend(); ++xid)
+    seen.push_back(fmt::format("{}: {}", age_text((*xid)->age_s), (*xid)->line));
+  return seen;
+}
+
+Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
+  bool harmless = std::all_of(xids.begin(), xids.end(),
+                              [](const model::Xid* xid) { return spares_the_gpu(*xid); });
+  Finding finding{"D11", Severity::info, "", evidence_of(xids), "", "", {}, {}};
+  switch (era) {
+  case Era::recent:
+    finding.severity = harmless ? Severity::warn : Severity::fail;
+    finding.what = fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver{}", xids.size(),
+                               harmless ? ", none of which asks for more than a new start" : "");
+    finding.cost = "ranks die or hang; the number says what is broken";
+    finding.fix = "ncclprobe doctor --log with these lines explains them";
+    break;
+  case Era::old:
+    finding.what = fmt::format("{} Xid(s) of the NVIDIA driver since the host was started are "
+                               "older than {} h (our limit)",
+                               xids.size(), k_old_s / k_hour_s);
+    if (harmless)
+      break;
+    finding.severity = Severity::warn;
+    finding.cost = "a GPU that needed a reset and has not had one may fail again";
+    finding.fix = "ncclprobe doctor --log with these lines explains them; if nobody has reset the "
+                  "GPU since: reboot when the node is free";
+    break;
+  case Era::before_boot:
+    finding.what = fmt::format("{} Xid(s) of the NVIDIA driver are from before the host was "
+                               "started: old",
+                               xids.size());
+    break;
+  }
+  return finding;
+}
+
+} // namespace
+
+void check_xids(const model::Survey& survey, Findings& into) {
+  const model::KernelLog& log = survey.host->kernel_log;
+  if (log.source.empty()) {
+    into.add_host(survey, {"D11",
+                           Severity::unknown,
+                           "the kernel's log may not be read: Xids are unknown",
+                           {log.problem},
+                           "",
+                           "sudo dmesg | grep -i xid",
+                           {},
+                           {}});
+    return;
+  }
+  for (Era era : {Era::recent, Era::old, Era::before_boot}) {
+    std::vector<const model::Xid*> xids;
+    for (const model::Xid& one : log.xids)
+      if (era_of(one, log) == era)
+        xids.push_back(&one);
+    if (!xids.empty())
+      into.add_host(survey, finding_of(era, xids));
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "patient.h"
+
+#include "analysis/doctor/diagnosis.h"
+#include "support/catch.h"
+#include "workload/p2p_label.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using model::OutcomeKind;
+using test_doctor::found;
+using test_doctor::healthy_case;
+using test_doctor::worst;
+
+namespace {
+
+RehearsedCell copy(int from, int to) {
+  RehearsedCell cell;
+  workload::P2pLabel label;
+  label.transfers = {{{false, from}, {false, to}}};
+  cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
+  return cell;
+}
+
+// Last of all rehearsals.
+Case with_copies(model::Outcome outcome, std::vector<RehearsedCell> cells) {
+  Case one = healthy_case();
+  Rehearsal copies;
+  copies.name = k_copies;
+  copies.backend = "nvidia";
+  copies.ranks = 2;
+  copies.outcome = std::move(outcome);
+  copies.cells = std::move(cells);
+  one.rehearsals.push_back(copies);
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("copies that all arrive are well, and are no all-reduce") {
+  Case one = with_copies({}, {copy(0, 1), copy(1, 0)});
+
+  CHECK(worst(one, "D13") == Severity::ok);
+  CHECK(worst(one, "D27") == Severity::ok);
+  bool told = false;
+  for (const Finding& finding : found(one, "D13"))
+    told = told || finding.what.starts_with("2 copies, from each GPU");
+  CHECK(told);
+}
+
+TEST_CASE("a pair whose data is wrong is named") {
+  RehearsedCell bad = copy(1, 0);
+  bad.outcome = {OutcomeKind::wrong_data, "rank 0 element 5: 3 instead of 2", {0}};
+  bad.first_wrong = "rank 0 element 5: 3 instead of 2";
+
+  Finding worst = found(with_copies(bad.outcome, {copy(0, 1), bad}), "D13").front();
+
+  CHECK(worst.severity == Severity::fail);
+  CHECK_THAT(worst.what, ContainsSubstring("wrong data"));
+  CHECK(worst.evidence == std::vector<std::string>{"GPU of rank 1 to GPU of rank 0: rank 0 element "
+                                                   "5: 3 instead of 2"});
+
+  Case one = with_copies(bad.outcome, {copy(0, 1), bad});
+  CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("the hardware"));
+}
+
+TEST_CASE("a pair that fails is named, and what came after it is not") {
+  RehearsedCell bad = copy(0, 1);
+  bad.outcome = {OutcomeKind::failed, "invalid device", {0}};
+  RehearsedCell later = copy(1, 0);
+  later.outcome = {OutcomeKind::not_run, "", {}};
+
+  auto findings = found(with_copies(bad.outcome, {bad, later}), "D13");
+
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().evidence ==
+        std::vector<std::string>{"GPU of rank 0 to GPU of rank 1: failed invalid device"});
+}
+
+TEST_CASE("a trial of copies that does not start says why; one that cannot be is no failure") {
+  Case dead = with_copies({OutcomeKind::crashed, "rank 0: signal 11", {0}}, {});
+  CHECK(found(dead, "D13").front().evidence == std::vector<std::string>{"rank 0: signal 11"});
+  CHECK(worst(dead, "D27") == Severity::ok);
+
+  RehearsedCell untried = copy(0, 1);
+  untried.outcome = {OutcomeKind::skipped, "no CUDA IPC in this container", {0}};
+  CHECK(worst(with_copies(untried.outcome, {untried}), "D13") == Severity::info);
+  CHECK(worst(with_copies({OutcomeKind::skipped, "no CUDA IPC", {0}}, {}), "D13") ==
+        Severity::info);
+}
