@@ -199,11 +199,15 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
                                 {"communication", slowdown.kind.communication},
                                 {"cell", slowdown.kind.cell},
                                 {"operation_index", slowdown.kind.operation_index},
+                                {"shape", slowdown.kind.shape},
                                 {"overlapped", slowdown.overlapped},
                                 {"alone", slowdown.alone},
                                 {"ratio", nullable(slowdown.ratio)},
                                 {"interval", interval_json(slowdown.interval)},
                                 {"sum_ns", slowdown.sum_ns}});
+  for (bool communication : {false, true})
+    out[communication ? "communication_slowdown" : "compute_slowdown"] =
+        nullable(sum_of(timeline.slowdowns, communication).ratio());
   out["nccl"] = Json::array();
   for (const auto& [choice, time] : timeline.choices)
     out["nccl"].push_back({{"function", text(choice.function)},

@@ -365,7 +365,17 @@ private:
   void slowdown() {
     if (timeline_.slowdowns.empty())
       return;
-    section("Slowdown by company: computation beside communication, and the reverse");
+    section("Slowdown by company");
+    for (bool communication : {false, true})
+      if (SlowdownSum sum = sum_of(timeline_.slowdowns, communication); sum.ratio())
+        out_ += paragraph(
+            "  ",
+            fmt::format("{} takes {:.3f} times as long as alone ({} that ran both ways often "
+                        "enough).",
+                        communication ? "Communication beside computation"
+                                      : "Computation beside communication",
+                        *sum.ratio(), count_of(sum.kinds, "kind of kernel", "kinds of kernels")),
+            2);
     using Align = base::TextTable::Align;
     base::TextTable table({{"kernel", Align::left},
                            {"what", Align::left},
@@ -374,10 +384,11 @@ private:
                            {"alone"},
                            {"ratio"},
                            {"95%"}});
-    std::size_t rows = 0;
-    for (const Slowdown& slowdown : timeline_.slowdowns) {
-      if (++rows > k_most_rows)
-        break;
+    std::vector<Slowdown> shown = timeline_.slowdowns; // first what has a ratio
+    std::stable_partition(shown.begin(), shown.end(),
+                          [](const Slowdown& slowdown) { return slowdown.ratio.has_value(); });
+    shown.resize(std::min(shown.size(), k_most_rows));
+    for (const Slowdown& slowdown : shown) {
       table.add_row({shortened(text_of(timeline_, slowdown.kind.name), 36),
                      slowdown.kind.communication ? "comm" : "compute",
                      slowdown.kind.cell < 0 ? "-" : std::to_string(slowdown.kind.cell),

@@ -102,6 +102,9 @@ void add_device(const DeviceColumns& columns, Table table, const LongDurations& 
     activity.operation = value_at(columns.operation, i);
     activity.correlation = value_at(columns.correlation, i);
     activity.stream = value_at(columns.stream, i);
+    std::uint64_t node = value_at(columns.graph_node, i);
+    activity.shape = node != 0 ? static_cast<std::uint32_t>((node ^ (node >> 32)) * 0x9e3779b9u)
+                               : value_at(columns.grid, i);
     activity.step = operations.step_of(activity.operation);
     activity.kind = class_of(flags, table, operations.find(activity.operation));
     out.all.push_back(activity);
@@ -122,6 +125,7 @@ void add_nccl(const RankTrace& trace, const OperationIndex& operations, const Nc
     activity.end_ns = times.spans[i].end;
     activity.ready_ns = activity.start_ns;
     activity.name = row.function.id;
+    activity.shape = static_cast<std::uint32_t>(row.count);
     activity.operation = row.operation;
     activity.nccl = static_cast<std::uint32_t>(i + 1);
     activity.step = operations.step_of(row.operation);

@@ -57,7 +57,8 @@ struct Activity {
   std::uint32_t operation = 0;
   std::uint32_t correlation = 0;
   std::uint32_t step = k_no_step;
-  std::uint32_t nccl = 0; // first NcclOperationRow joined to it: index + 1; 0: none
+  std::uint32_t shape = 0; // differs where kernels of one name are not the same work
+  std::uint32_t nccl = 0;  // first NcclOperationRow joined to it: index + 1; 0: none
   std::uint16_t stream = 0;
   Class kind = Class::compute;
 };

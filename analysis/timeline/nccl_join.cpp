@@ -33,7 +33,7 @@ struct Group {
 
 class Joiner {
 public:
-  Joiner(const RankTrace& trace, Activities& activities) : activities_(activities) {
+  Joiner(const RankTrace& trace, Activities& activities) : trace_(trace), activities_(activities) {
     out_.activity_of.resize(trace.nccl_operations.size());
   }
 
@@ -43,6 +43,7 @@ public:
     if (kernel.nccl != 0)
       return;
     kernel.nccl = operation + 1;
+    kernel.shape = static_cast<std::uint32_t>(trace_.nccl_operations[operation].count);
     ++count;
   }
 
@@ -78,6 +79,7 @@ public:
   Joined& out() { return out_; }
 
 private:
+  const RankTrace& trace_;
   Activities& activities_;
   Joined out_;
 };

@@ -23,6 +23,8 @@ struct DeviceColumns {
   std::vector<trace::TextId> name;        // TraceSource::texts
   std::vector<std::uint32_t> operation;
   std::vector<std::uint32_t> correlation;
+  std::vector<std::uint32_t> grid;       // of kernels
+  std::vector<std::uint64_t> graph_node; // likewise
   std::vector<std::uint16_t> stream;
   std::vector<std::uint8_t> flags;
   std::size_t size() const { return start_ns.size(); }
@@ -60,7 +62,7 @@ struct TraceSource {
   std::vector<RankHead> ranks;    // ascending
   std::vector<std::string> texts; // by TextId::id
   // Called once or twice for each rank, from several threads at a time. For Pass::collectives only
-  // kernels (all columns but correlation), long durations, operations, communicators, NCCL
+  // kernels (no correlation, grid, graph_node), long durations, operations, communicators, NCCL
   // operations and NCCL channels are needed.
   std::function<base::Result<RankTrace>(int rank, Pass)> load;
   // How many ranks take part in a collective of the schedule; 0: unknown. Only asked where NCCL did

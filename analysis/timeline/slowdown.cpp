@@ -16,7 +16,7 @@ public:
   explicit KindCache(DurationsByKind& all) : all_(all) {}
   Durations& find(const KernelKind& kind) {
     std::size_t hash = (kind.name * 31u + static_cast<std::uint32_t>(kind.operation_index)) * 31u +
-                       static_cast<std::uint32_t>(kind.cell);
+                       static_cast<std::uint32_t>(kind.cell) + kind.shape * 1009u;
     Entry& entry = entries_[hash % entries_.size()];
     if (entry.durations == nullptr || entry.kind != kind)
       entry = {kind, &all_[kind]};
@@ -44,15 +44,18 @@ DurationsByKind durations_of(const Activities& activities, const OperationIndex&
     if (span.length() <= 0 || (has_steps && activity.step == k_no_step))
       return;
     const auto* operation = operations.find(activity.operation);
-    Durations& durations = kinds.find({activity.kind == Class::communication, activity.name,
-                                       operation != nullptr ? operation->cell : -1,
-                                       operation != nullptr ? operation->index : -1});
+    Durations& durations =
+        kinds.find({activity.kind == Class::communication, activity.name,
+                    operation != nullptr ? operation->cell : -1,
+                    operation != nullptr ? operation->index : -1, activity.shape});
     auto length_ns = static_cast<double>(span.length());
     durations.sum_ns += length_ns;
     if (covered == 0)
       durations.alone.add(length_ns);
-    else if (2 * covered >= span.length())
+    else if (2 * covered >= span.length()) {
       durations.overlapped.add(length_ns);
+      durations.overlapped_sum_ns += length_ns;
+    }
   };
   std::vector<const Activity*> communication; // in the order in which they stop waiting
   CoverMeter beside_communication(busy.communication);
@@ -78,6 +81,7 @@ void add(DurationsByKind& to, const DurationsByKind& from) {
     at->second.overlapped.add(durations.overlapped);
     at->second.alone.add(durations.alone);
     at->second.sum_ns += durations.sum_ns;
+    at->second.overlapped_sum_ns += durations.overlapped_sum_ns;
   }
 }
 
@@ -91,6 +95,7 @@ std::vector<Slowdown> slowdowns(const DurationsByKind& durations) {
     slowdown.overlapped = of_kind.overlapped.seen();
     slowdown.alone = of_kind.alone.seen();
     slowdown.sum_ns = of_kind.sum_ns;
+    slowdown.overlapped_sum_ns = of_kind.overlapped_sum_ns;
     if (std::min(slowdown.overlapped, slowdown.alone) >= k_fewest_for_slowdown)
       if (auto test =
               welch_ratio(of_kind.overlapped.values(), of_kind.alone.values(), k_confidence)) {
@@ -102,6 +107,18 @@ std::vector<Slowdown> slowdowns(const DurationsByKind& durations) {
   std::stable_sort(out.begin(), out.end(),
                    [](const Slowdown& a, const Slowdown& b) { return a.sum_ns > b.sum_ns; });
   return out;
+}
+
+SlowdownSum sum_of(const std::vector<Slowdown>& slowdowns, bool communication) {
+  SlowdownSum sum;
+  for (const Slowdown& slowdown : slowdowns) {
+    if (!slowdown.ratio || slowdown.kind.communication != communication)
+      continue;
+    ++sum.kinds;
+    sum.overlapped_ns += slowdown.overlapped_sum_ns;
+    sum.alone_ns += slowdown.overlapped_sum_ns / *slowdown.ratio;
+  }
+  return sum;
 }
 
 } // namespace ncclprobe::analysis::timeline

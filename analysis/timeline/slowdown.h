@@ -15,12 +15,14 @@
 // durations with and without company are compared.
 namespace ncclprobe::analysis::timeline {
 
-// Kernels that should take the same time: of one name and one operation of the schedule.
+// Kernels that should take the same time: of one name, one operation of the schedule, and one node
+// of a graph, else one size of grid; NCCL's of one number of elements.
 struct KernelKind {
   bool communication = false;
   std::uint32_t name = 0;
   std::int32_t cell = -1;
   std::int32_t operation_index = -1; // -1: of no operation
+  std::uint32_t shape = 0;           // Activity::shape
   auto operator<=>(const KernelKind&) const = default;
 };
 
@@ -30,6 +32,7 @@ struct Durations {
   Thinned overlapped;
   Thinned alone;
   double sum_ns = 0; // of all, the ones between too
+  double overlapped_sum_ns = 0;
 };
 using DurationsByKind = std::map<KernelKind, Durations>;
 
@@ -46,8 +49,21 @@ struct Slowdown {
   std::optional<double> ratio;             // geometric means; absent where one has too few
   std::optional<Interval> interval;        // 95%, over kernels
   double sum_ns = 0;
+  double overlapped_sum_ns = 0;
 };
 // By time, most first. Kinds that were never overlapped are left out.
 std::vector<Slowdown> slowdowns(const DurationsByKind& durations);
+
+// All kinds with a ratio together: the time of what was overlapped, over what it would have been
+// alone.
+struct SlowdownSum {
+  std::size_t kinds = 0;
+  double overlapped_ns = 0;
+  double alone_ns = 0; // overlapped_ns of each kind / its ratio
+  std::optional<double> ratio() const {
+    return alone_ns > 0 ? std::optional(overlapped_ns / alone_ns) : std::nullopt;
+  }
+};
+SlowdownSum sum_of(const std::vector<Slowdown>& slowdowns, bool communication);
 
 } // namespace ncclprobe::analysis::timeline

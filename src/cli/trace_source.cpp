@@ -69,8 +69,13 @@ void read_device(Reader& reader, Pass pass, DeviceColumns& to) {
   reader.column(&Row::flags, to.flags);
   if constexpr (requires(Row row) { row.name; })
     reader.column(&Row::name, to.name);
-  if (pass == Pass::everything)
+  if (pass == Pass::everything) {
     reader.column(&Row::correlation, to.correlation);
+    if constexpr (requires(Row row) { row.grid; }) {
+      reader.column(&Row::grid, to.grid);
+      reader.column(&Row::graph_node, to.graph_node);
+    }
+  }
 }
 
 Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {

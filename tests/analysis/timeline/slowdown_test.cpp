@@ -84,6 +84,38 @@ TEST_CASE("Kernels of different operations, and outside of the steps, are not co
   }
 }
 
+TEST_CASE("Kernels of one name but another node, grid or number of elements are not compared") {
+  RankBuilder rank;
+  std::int64_t at = 0;
+  for (std::uint32_t i = 0; i < 24; ++i, at += 1000) {
+    bool large = i % 2 == 0;
+    rank.compute({at, at + (large ? 100 : 10)});
+    if (large)
+      rank.communicate({at, at + 100});
+    rank.trace.kernels.grid.resize(rank.trace.kernels.size(), large ? 64 : 8);
+  }
+  for (const Slowdown& slowdown : slowdowns_in(rank))
+    CHECK_FALSE(slowdown.ratio);
+  rank.trace.kernels.grid.clear(); // unknown: they are taken for the same
+  CHECK(*slowdowns_in(rank)[0].ratio == Approx(10));
+  for (std::size_t i = 0; i < rank.trace.kernels.size(); ++i)
+    rank.trace.kernels.graph_node.push_back(rank.trace.kernels.duration_ns[i]);
+  for (const Slowdown& slowdown : slowdowns_in(rank))
+    CHECK_FALSE(slowdown.ratio);
+}
+
+TEST_CASE("All kinds together are weighed by their time beside company") {
+  Slowdown twice{.kind = {.name = 1}, .ratio = 2, .overlapped_sum_ns = 100};
+  Slowdown same{.kind = {.name = 2}, .ratio = 1, .overlapped_sum_ns = 300};
+  Slowdown unknown{.kind = {.name = 3}, .overlapped_sum_ns = 1000};
+  Slowdown other{.kind = {.communication = true}, .ratio = 5, .overlapped_sum_ns = 10};
+  SlowdownSum sum = sum_of({twice, same, unknown, other}, false);
+  CHECK(sum.kinds == 2);
+  CHECK(*sum.ratio() == Approx(400. / 350));
+  CHECK(*sum_of({other}, true).ratio() == Approx(5));
+  CHECK_FALSE(sum_of({unknown}, false).ratio());
+}
+
 TEST_CASE("A wait is no part of a collective's duration") {
   RankBuilder rank;
   for (std::int64_t i = 0; i < 20; ++i) {
