@@ -239,14 +239,14 @@ bool is_default(const model::TrialSpec& trial, const model::Cell& cell) {
   return trial.process.common.empty() && trial.process.per_rank.empty();
 }
 
-std::vector<SettingResult> setting_results(const model::Run& run) {
+std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose purpose) {
   WorkloadOrder order;
   using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::string,
                          model::TimingMode, std::uint64_t, model::Placement, bool, std::string,
                          std::string>;
   std::map<Key, Group> groups;
   for (const model::TrialRecord& trial : run.trials) {
-    if (trial.spec.purpose != model::Purpose::measure)
+    if (trial.spec.purpose != purpose)
       continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       const model::Cell& cell = trial.spec.cells[c];

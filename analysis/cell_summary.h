@@ -113,9 +113,10 @@ struct SettingResult {
   std::vector<std::string> data_notes;    // why unchecked, or what was wrong first; no duplicates
 };
 
-// All results of a run; companion trials are no measurements. Ordered by collective (then other
-// workloads in order of appearance), type, operation, root, ranks, variant, timing mode, size and
-// placement; then the default, then the other settings by name.
-std::vector<SettingResult> setting_results(const model::Run& run);
+// All results of a run's trials with that purpose; companions are no measurements. Ordered by
+// collective (then other workloads in order of appearance), type, operation, root, ranks, variant,
+// timing mode, size and placement; then the default, then the other settings by name.
+std::vector<SettingResult> setting_results(const model::Run& run,
+                                           model::Purpose purpose = model::Purpose::measure);
 
 } // namespace ncclprobe::analysis

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "launch/clock_envelope.h"
 
 #include <chrono>
 #include <memory>
@@ -33,6 +34,9 @@ public:
   virtual std::optional<Mail> poll() = 0;
   // Between trials: everybody's bytes, by rank. Waits for all with small sleeps.
   virtual std::vector<std::string> all_gather(std::string bytes) = 0;
+  // This supervisor's clock against the leader's; all call it at about the same time. A tree, so
+  // that it takes log2(size) steps. Nothing if another supervisor did not answer in time.
+  virtual std::optional<ClockReading> compare_clocks() = 0;
   // Ends the whole job at once with this exit code; does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

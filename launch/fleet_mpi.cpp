@@ -25,6 +25,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int k_mail_tag = 1;
+// Each comparison of clocks has its own tag, so that what an earlier one left over is never heard.
+constexpr int k_clock_tag = 2;
+constexpr int k_clock_tags = 16'384;
+constexpr int k_pings = 100;
+constexpr auto k_clock_patience = 5s; // with a supervisor that is late
 // What an MPI library is asked before it is given up on.
 constexpr int k_tests_per_poll = 64;
 
@@ -87,6 +92,7 @@ public:
   void post(int to, std::string bytes) override;
   std::optional<Mail> poll() override;
   std::vector<std::string> all_gather(std::string bytes) override;
+  std::optional<ClockReading> compare_clocks() override;
 
   [[noreturn]] void abort(int exit_code) override {
     MPI_Abort(world_, exit_code);
@@ -105,6 +111,12 @@ private:
   void hide_segment();
   void move_sends_on();
   void begin_receive();
+  enum class Wait { spin, sleep };
+  bool receive_times(int from, int tag, std::int64_t* times, int count, Wait wait,
+                     const base::Deadline& until);
+  void send_times(int to, int tag, const std::int64_t* times, int count);
+  std::optional<ClockReading> ask_clock(int parent, int tag, const base::Deadline& until);
+  void answer_clock(int child, int tag, const ClockReading& own, const base::Deadline& until);
 
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -112,6 +124,7 @@ private:
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of mails
   std::deque<Mail> own_;
+  int comparisons_ = 0; // of clocks
   std::optional<MpiSegment> segment_;
 };
 
@@ -234,6 +247,82 @@ std::vector<std::string> MpiFleet::all_gather(std::string bytes) {
     result.push_back(
         all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(sizes[i])));
   return result;
+}
+
+void MpiFleet::send_times(int to, int tag, const std::int64_t* times, int count) {
+  NCCLPROBE_MPI(MPI_Send(times, count, MPI_INT64_T, to, tag, world_)); // small: never waits
+}
+
+bool MpiFleet::receive_times(int from, int tag, std::int64_t* times, int count, Wait wait,
+                             const base::Deadline& until) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  NCCLPROBE_MPI(MPI_Irecv(times, count, MPI_INT64_T, from, tag, world_, &request));
+  PatientSleep rest;
+  for (int done = 0; true;) {
+    NCCLPROBE_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0)
+      return true;
+    if (until.expired())
+      break;
+    if (wait == Wait::sleep)
+      rest();
+  }
+  NCCLPROBE_MPI(MPI_Cancel(&request));
+  NCCLPROBE_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  return false;
+}
+
+// The child asks: it knows when it sent and heard, and the parent's answer is between.
+std::optional<ClockReading> MpiFleet::ask_clock(int parent, int tag, const base::Deadline& until) {
+  std::int64_t word = 0;
+  send_times(parent, tag, &word, 1); // "here I am"
+  if (!receive_times(parent, tag, &word, 1, Wait::sleep, until))
+    return std::nullopt;
+  std::vector<ClockPing> pings(k_pings);
+  for (ClockPing& ping : pings) {
+    ping.sent_ns = base::monotonic_ns();
+    send_times(parent, tag, &ping.sent_ns, 1);
+    if (!receive_times(parent, tag, &ping.answered_ns, 1, Wait::spin, until))
+      return std::nullopt;
+    ping.heard_ns = base::monotonic_ns();
+  }
+  std::int64_t of_parent[3]; // its offset, error and the age of both
+  if (!receive_times(parent, tag, of_parent, 3, Wait::spin, until))
+    return std::nullopt;
+  return compose(envelope_of(pings), {0, of_parent[0], of_parent[1], 0}, of_parent[2]);
+}
+
+void MpiFleet::answer_clock(int child, int tag, const ClockReading& own,
+                            const base::Deadline& until) {
+  std::int64_t word = 0;
+  if (!receive_times(child, tag, &word, 1, Wait::sleep, until))
+    return; // it will give up as well
+  send_times(child, tag, &word, 1);
+  for (int i = 0; i < k_pings; ++i) {
+    if (!receive_times(child, tag, &word, 1, Wait::spin, until))
+      return;
+    std::int64_t now_ns = base::monotonic_ns();
+    send_times(child, tag, &now_ns, 1);
+  }
+  std::int64_t told[3] = {own.offset_ns, own.error_ns, base::monotonic_ns() - own.at_ns};
+  send_times(child, tag, told, 3);
+}
+
+// A binomial tree: the parent of a rank is the rank without its highest bit.
+std::optional<ClockReading> MpiFleet::compare_clocks() {
+  int tag = k_clock_tag + comparisons_++ % k_clock_tags;
+  base::Deadline until = base::Deadline::after(k_clock_patience);
+  std::optional<ClockReading> own = ClockReading{base::monotonic_ns(), 0, 0, 0};
+  int highest_bit = 0; // of our rank
+  for (int bit = 1; bit <= rank_; bit *= 2)
+    highest_bit = bit;
+  if (rank_ > 0)
+    own = ask_clock(rank_ - highest_bit, tag, until);
+  if (!own)
+    return std::nullopt;
+  for (int bit = std::max(1, 2 * highest_bit); rank_ + bit < size_; bit *= 2)
+    answer_clock(rank_ + bit, tag, *own, until);
+  return own;
 }
 
 // A variable for the time of MPI_Init, unless the user has set it.

@@ -39,6 +39,16 @@ void unpack(Unpacker& in, StopOrder& order) {
 
 void pack(Packer&, const Release&) {}
 void unpack(Unpacker&, Release&) {}
+void pack(Packer&, const CompareClocks&) {}
+void unpack(Unpacker&, CompareClocks&) {}
+void pack(Packer&, const TraceStored&) {}
+void unpack(Unpacker&, TraceStored&) {}
+void pack(Packer& out, const TraceOver& over) {
+  out.text(over.spec);
+}
+void unpack(Unpacker& in, TraceOver& over) {
+  over.spec = in.text();
+}
 void pack(Packer&, const Finished&) {}
 void unpack(Unpacker&, Finished&) {}
 

@@ -33,6 +33,13 @@ struct ExchangeWhole {
   wire::Exchange exchange;
 };
 
+// Before a traced trial: all compare their clocks now.
+struct CompareClocks {};
+// After it, everywhere: its spools are complete.
+struct TraceOver {
+  std::string spec; // JSON
+};
+
 // All -> leader.
 struct ExchangePart {
   wire::Exchange exchange; // contributions of all members that this supervisor has
@@ -42,10 +49,12 @@ struct ProgressNote {
   std::string phase;  // of its slowest rank
   int stage = 0;      // how far that phase is
 };
-struct Finished {}; // all its ranks have their results: what is left is teardown
+struct Finished {};    // all its ranks have their results: what is left is teardown
+struct TraceStored {}; // the answer to TraceOver
 
-using LetterBody = std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart,
-                                ProgressNote, Trouble, TrialReport, Prepare, Finished>;
+using LetterBody =
+    std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
+                 TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored>;
 
 constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
 

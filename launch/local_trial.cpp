@@ -3,6 +3,8 @@
 
 #include "launch/local_trial.h"
 
+#include "trace/spool_path.h"
+
 #include "launch/cpu_list.h"
 #include "launch/environment.h"
 #include "launch/verdict.h"
@@ -225,9 +227,10 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
     for (const RankSeat& seat : worker.seats)
       start.seats.push_back({seat.rank, seat.device});
     if (spec_.trace != model::TraceLevel::off) {
-      start.spool = spool_path(options_.trace_folder, spec_.id, start.seats.front().rank);
-      std::error_code none; // a worker that was prepared in vain left its own
-      std::filesystem::remove(start.spool, none);
+      std::error_code none; // the worker will say what is wrong with the folder
+      std::filesystem::create_directories(spec_.trace_folder, none);
+      remove_spool(worker); // of a run before this one
+      start.spool = spool_of(worker);
     }
     worker.handle->send({-1, std::move(start)});
     to_all([](RankWatch& watch) { return watch.on_hello(); });
@@ -412,8 +415,14 @@ void LocalTrial::tell_progress() {
   tell_leader_(std::move(note));
 }
 
-std::filesystem::path spool_path(const std::filesystem::path& trace_folder, int trial, int rank) {
-  return trace_folder / fmt::format("trace-{:06}-{:05}.spool", trial, rank);
+std::filesystem::path LocalTrial::spool_of(const Worker& worker) const {
+  return trace::spool_path(spec_.trace_folder, spec_.id, worker.seats.front().rank);
+}
+
+void LocalTrial::remove_spool(const Worker& worker) const {
+  std::error_code none;
+  if (spec_.trace != model::TraceLevel::off)
+    std::filesystem::remove(spool_of(worker), none);
 }
 
 } // namespace ncclprobe::launch

@@ -97,6 +97,8 @@ private:
   std::vector<std::string> environment_of(const Worker& worker) const;
   std::vector<model::Setting> nccl_settings(const Worker& worker) const;
   std::vector<int> ranks_of(const Worker& worker) const;
+  std::filesystem::path spool_of(const Worker& worker) const; // of a traced trial
+  void remove_spool(const Worker& worker) const;
   model::WorkerRecord who_is(const Worker& worker) const; // ranks, host and process
   std::vector<RankWatch*> watches_of(const Worker& worker);
 

@@ -99,8 +99,11 @@ void LocalTrial::report_if_over() {
   if (!all_over || reported_)
     return;
   reported_ = true;
-  if (discarded_ || standing_ == Standing::prepared) // the leader knows nothing of it
+  if (discarded_ || standing_ == Standing::prepared) { // the leader knows nothing of it
+    for (const Worker& worker : workers_)
+      remove_spool(worker);
     return;
+  }
   TrialReport report;
   report.startup_ns = startup_ns_;
   report.prepared = was_prepared_;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <map>
 #include <poll.h>
+#include <set>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ using namespace std::chrono_literals;
 constexpr int k_leader = 0;
 // What a follower that was asked to stop gives the leader to release it.
 constexpr auto k_leader_patience = 5s;
+// For the others to store their part of a trace; the run goes on without.
+constexpr auto k_storing_patience = 300s;
 
 } // namespace
 
@@ -52,6 +55,9 @@ struct Supervisor::Impl {
   void note_losses(const LeaderTrial& ended);
   void act_on_stop_request();
   int patience_ms() const;
+  void read_clock();
+  void keep_trace(const std::string& spec);
+  void end_trace(const model::TrialSpec& spec);
 
   Fleet& fleet;
   Layout layout;
@@ -64,8 +70,10 @@ struct Supervisor::Impl {
   bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
+  std::vector<ClockReading> clock; // against the leader's
 
   // The leader's.
+  std::set<int> traces_stored;        // by whom, of the latest traced trial
   int last_number = 0;                // of the trial ordered last
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
   std::optional<model::TrialSpec> announced; // to be prepared for the next number
@@ -84,9 +92,44 @@ void Supervisor::Impl::take(int from, Letter letter) {
     local.stop(letter.trial, *stop);
   } else if (auto* whole = std::get_if<ExchangeWhole>(&letter.body)) {
     local.deliver(letter.trial, whole->exchange);
+  } else if (std::holds_alternative<CompareClocks>(letter.body)) {
+    read_clock();
+  } else if (auto* trace = std::get_if<TraceOver>(&letter.body)) {
+    keep_trace(trace->spec);
+    tell(k_leader, letter.trial, TraceStored{});
   } else {
     take_as_leader(from, std::move(letter));
   }
+}
+
+// All supervisors do this at the same time. Those of one host share a clock, which this shows.
+void Supervisor::Impl::read_clock() {
+  if (auto reading = fleet.compare_clocks())
+    clock.push_back(*reading);
+  else
+    spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
+}
+
+void Supervisor::Impl::keep_trace(const std::string& spec) {
+  auto parsed = model::parse_json<model::TrialSpec>(spec);
+  read_clock();
+  if (parsed && options.on_trace)
+    options.on_trace(*parsed, clock);
+}
+
+// Leader only: all store their part of the trace, and nothing else happens meanwhile.
+void Supervisor::Impl::end_trace(const model::TrialSpec& spec) {
+  traces_stored.clear();
+  TraceOver trace{model::write_json(spec)};
+  for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
+    tell(supervisor, last_number, trace);
+  base::Deadline until = base::Deadline::after(k_storing_patience);
+  while (static_cast<int>(traces_stored.size()) < fleet.size() && !no_more_trials &&
+         !until.expired())
+    turn();
+  if (until.expired())
+    spdlog::error("{} of {} supervisors have not stored their part of the trace of trial {}",
+                  fleet.size() - static_cast<int>(traces_stored.size()), fleet.size(), spec.id);
 }
 
 LeaderTrial* Supervisor::Impl::find(int number) {
@@ -102,6 +145,10 @@ void Supervisor::Impl::take_as_leader(int from, Letter letter) {
     interrupted_elsewhere = trouble->kind == Trouble::Kind::interrupted;
     for (auto& [number, one] : leading)
       one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
+    return;
+  }
+  if (std::holds_alternative<TraceStored>(letter.body)) {
+    traces_stored.insert(from);
     return;
   }
   LeaderTrial* one = find(letter.trial);
@@ -264,6 +311,10 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   }
   if (!impl.options.prepare)
     upcoming = {};
+  bool traced = spec.trace != model::TraceLevel::off;
+  if (traced)
+    for (int supervisor = 0; supervisor < impl.fleet.size(); ++supervisor)
+      impl.tell(supervisor, impl.last_number, CompareClocks{});
   if (!impl.leading.empty() && impl.leading.begin()->second.spec() != spec)
     impl.abandon_ahead();
   if (impl.leading.empty())
@@ -285,6 +336,8 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   // nothing yet.
   if (troubled)
     impl.abandon_ahead();
+  if (traced)
+    impl.end_trace(spec);
   return record;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/affinity.h"
+#include "launch/clock_envelope.h"
 #include "launch/fleet.h"
 #include "launch/layout.h"
 #include "model/inventory.h"
@@ -38,8 +39,6 @@ struct SupervisorOptions {
   WorkerProgram program;
   // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed.
   std::map<int, std::vector<int>> cpus_of_rank;
-  // Where the workers of traced trials leave their spools; must exist. See spool_path().
-  std::filesystem::path trace_folder;
   int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
   // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
   // that a dead trial takes at the most.
@@ -50,6 +49,10 @@ struct SupervisorOptions {
   // The driver may take its time to clean up after a dead process.
   std::chrono::milliseconds kill_wait{10'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
+  // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
+  // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,
+  // and of the traced trials before it.
+  std::function<void(const model::TrialSpec& spec, std::span<const ClockReading> clock)> on_trace;
   // Leader only: have the next trial's workers started while the present ones start up.
   bool prepare = false;
   // What a preparation may take; the present trial waits for it before it measures.
@@ -95,9 +98,6 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// The spool of the worker that drives `rank` (its first one) in a trial.
-std::filesystem::path spool_path(const std::filesystem::path& trace_folder, int trial, int rank);
 
 // Runs `ncclprobe-worker --inventory` once and returns what it reports. Errors: timed_out, crashed,
 // protocol, with the end of the worker's output.

@@ -7,6 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/verdict_section.h"
+#include "analysis/tracing_cost.h"
 #include "model/json.h"
 
 #include <nlohmann/json.hpp>
@@ -53,6 +54,20 @@ Json label_json(const model::CellLabel& label) {
           {"placement", model::to_string(label.placement)},
           {"root", label.root},
           {"variant", label.variant}};
+}
+
+// Of each cell that was also measured in traced trials.
+Json tracing_cost_json(const TracingCost& cost) {
+  Json out = label_json(cost.traced.label);
+  out["setting"] = cost.traced.setting;
+  out["traced_us"] = cost.traced.time_ns / 1e3;
+  out["traced_processes"] = cost.traced.processes.size();
+  out["untraced_processes"] = cost.untraced_processes;
+  out["time_ratio"] = rounded(cost.ratio);
+  out["interval"] =
+      cost.test ? Json({rounded(cost.test->interval.low), rounded(cost.test->interval.high)})
+                : Json(nullptr);
+  return out;
 }
 
 Json outcome_json(const model::Outcome& outcome) {
@@ -290,6 +305,8 @@ std::string render_json_report(const model::Run& run) {
       out["problems"].push_back(std::move(problem));
   if (Json proof = proof_json(run); !proof.empty())
     out["proof"] = std::move(proof);
+  for (const TracingCost& cost : tracing_costs(run))
+    out["tracing_cost"].push_back(tracing_cost_json(cost));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

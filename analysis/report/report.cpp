@@ -12,6 +12,7 @@
 #include "analysis/report/proof_section.h"
 #include "analysis/report/result_tables.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/tracing_section.h"
 #include "analysis/report/verdict_section.h"
 
 namespace ncclprobe::analysis {
@@ -42,6 +43,8 @@ std::string render_table_report(const model::Run& run) {
     out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())
     out += "\n" + proof;
+  if (std::string cost = render_tracing_cost(run); !cost.empty())
+    out += "\n" + cost;
   if (std::string problems = render_problems(run); !problems.empty())
     out += "\n" + problems;
   out += render_outlook(run, results);

@@ -15,6 +15,18 @@
 namespace ncclprobe::cli {
 namespace {
 
+std::string what_for(const model::TrialSpec& trial) {
+  switch (trial.purpose) {
+  case model::Purpose::companion:
+    return " (companion: shows what the setting did)";
+  case model::Purpose::traced:
+    return fmt::format(" (traced: {})", to_string(trial.trace));
+  case model::Purpose::measure:
+    break;
+  }
+  return "";
+}
+
 std::string describe(const workload::Plan& plan) {
   std::string out;
   base::TextTable table(
@@ -25,9 +37,7 @@ std::string describe(const workload::Plan& plan) {
     total_ns += expected_ns;
     table.add_row({std::to_string(trial.id), std::to_string(trial.replicate),
                    std::to_string(trial.cells.size()), base::format_duration(expected_ns),
-                   trial.name + (trial.purpose == model::Purpose::companion
-                                     ? " (companion: shows what the setting did)"
-                                     : "")});
+                   trial.name + what_for(trial)});
   }
   // Some settings rule cells out.
   const model::TrialSpec& first =

@@ -242,6 +242,10 @@ private:
          [](Reader& self, const toml::node& node) {
            return self.number(node, self.options_.seats_per_worker, 1);
          }},
+        {"trace",
+         [](Reader& self, const toml::node& node) {
+           return self.name(node, "choice for trace", self.options_.trace);
+         }},
         {"proof",
          [](Reader& self, const toml::node& node) {
            return self.name(node, "choice for proof", self.options_.proof);

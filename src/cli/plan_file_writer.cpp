@@ -73,6 +73,8 @@ std::string write_plan_file(const RunOptions& options) {
   }
   if (options.proof)
     table.insert("proof", std::string(model::to_string(*options.proof)));
+  if (options.trace)
+    table.insert("trace", std::string(model::to_string(*options.trace)));
   put("ranks", options.ranks);
   put("devices_per_worker", options.seats_per_worker);
   put_numbers("counts", options.counts);

@@ -54,6 +54,8 @@ void Progress::begin_trial(const model::TrialSpec& spec) {
   name_ = spec.name;
   if (spec.purpose == model::Purpose::companion)
     name_ += " (companion)";
+  if (spec.purpose == model::Purpose::traced)
+    name_ += " (traced)";
   cell_names_.clear();
   for (const model::Cell& cell : spec.cells)
     cell_names_.push_back(cell.label.workload + " " + base::format_bytes(cell.label.bytes));

@@ -164,6 +164,7 @@ Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& o
     NCCLPROBE_TRY(store::write_header(run_file, run.header));
   }
   Stored stored;
+  stored.run_id = run.header.run_id;
   for (const model::TrialRecord& trial : run.trials) {
     Standing standing = standing_of(trial);
     if (standing == Standing::done || (standing == Standing::failed && !options.retry_failed)) {

@@ -41,6 +41,7 @@ Standing standing_of(const model::TrialRecord& trial);
 
 // What a run had stored before this process went on with it.
 struct Stored {
+  std::string run_id;                 // empty: nothing was stored
   std::set<int> done;                 // trials that are not run again
   std::map<int, int> cells_cut_short; // cells that ended, of stored trials that are run again
   Tally tally;                        // of those that are done

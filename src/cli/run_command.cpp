@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/resume.h"
 #include "cli/stop_on_signal.h"
+#include "cli/trace_keeper.h"
 #include "store/run_file.h"
 
 #include <algorithm>
@@ -107,11 +108,13 @@ Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
 // Runs the trials that are not stored yet and stores each as it ends. Returns the first error of
 // storing.
 base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
-                             const std::filesystem::path& output, const Stored& stored,
-                             Progress& progress, Tally& tally) {
+                             const std::filesystem::path& output, const std::string& run_id,
+                             const Stored& stored, Progress& progress, Tally& tally) {
   std::vector<model::TrialSpec> missing;
   std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
                [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
+  for (model::TrialSpec& spec : missing)
+    keep_trace_with(output, run_id, spec);
   bool all_done = true;
   for (std::size_t next = 0; next < missing.size(); ++next) {
     const model::TrialSpec& spec = missing[next];
@@ -205,13 +208,16 @@ int lead(const World& world, Session& session, const Job& job, const workload::P
   std::filesystem::path output = options.output.value_or(default_output());
   if (!options.resume_file.empty())
     output = options.resume_file;
-  auto begun = begin(output, options, make_header(world, session, job, plan), plan, progress);
+  const model::RunHeader header = make_header(world, session, job, plan);
+  auto begun = begin(output, options, header, plan, progress);
   if (!begun) {
     supervisor.release();
     return give_up(begun.error());
   }
   Tally tally = begun->tally;
-  auto ending = measure(supervisor, plan, output, *begun, progress, tally);
+  auto ending =
+      measure(supervisor, plan, output, begun->run_id.empty() ? header.run_id : begun->run_id,
+              *begun, progress, tally);
   supervisor.release();
   return finish(job, output, ending, tally);
 }
@@ -269,6 +275,9 @@ int run_job(const World& world, Session& session, const Job& job) {
   how.program = session.worker;
   how.cpus_of_rank = session.cpus_of_rank;
   how.seats_per_worker = *job.options.seats_per_worker;
+  how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
+    store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec, clock);
+  };
   try {
     return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))
                                       : follow(session, std::move(how));

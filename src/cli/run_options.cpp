@@ -128,6 +128,14 @@ void declare(CLI::App& app, RunOptions& options) {
                               model::parse_enum<workload::Proof>(value, "choice for --proof"));
          return {};
        });
+  text("--trace", "kernels|api|full",
+       "Trace one more trial of each setting in every round: what the devices run; also the calls "
+       "that ask for it; also NCCL's proxy and network steps (default: off)",
+       [&](const std::string& value) -> Result<void> {
+         NCCLPROBE_TRY_ASSIGN(options.trace,
+                              model::parse_enum<model::TraceLevel>(value, "choice for --trace"));
+         return {};
+       });
   number("--repeat", options.repeats, 1,
          "Fresh-process trials per setting, twice as many of the default (default 5; fewer give no "
          "verdicts)");

@@ -51,6 +51,7 @@ struct RunOptions {
   std::optional<int> seats_per_worker;
   std::optional<std::string> prepare; // auto, on, off
   std::optional<workload::Proof> proof;
+  std::optional<model::TraceLevel> trace;
   std::vector<workload::Axis> axes;
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
   std::map<int, std::vector<model::Setting>> per_rank;

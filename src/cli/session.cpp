@@ -241,6 +241,7 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.environment = world.environment_by_name;
   request.overrides = options.overrides;
   request.machine = machine_of(session);
+  request.trace = options.trace.value_or(model::TraceLevel::off);
   request.proof = options.proof.value_or(workload::Proof::automatic);
   return request;
 }

@@ -153,7 +153,7 @@ CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
 GROWN_CODEC(EXPORTED, TrialSpec,
             (id, name, replicate, backend, ranks, seed, process, libraries, cells,
              startup_deadline_ns, teardown_deadline_ns),
-            (purpose, instruments, trace))
+            (purpose, instruments, trace, trace_folder, trace_run_id))
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
 CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
       output_tail)

@@ -127,6 +127,8 @@ struct TrialSpec {
   std::uint64_t seed = 0; // data patterns and the synthetic backend
   ProcessSettings process;
   TraceLevel trace = TraceLevel::off;
+  // Where its workers leave their spools, and of which run; no part of what is measured.
+  std::string trace_folder, trace_run_id;
   std::vector<Setting> instruments; // environment too, but to look on: not what is under test
   std::vector<Setting> libraries;   // "nccl" -> path: which shared library to load
   std::vector<Cell> cells;

@@ -359,10 +359,9 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
   bool is_first = call == nullptr || !call->has_record;
   if (call != nullptr)
     call->has_record = true;
-  bool asks_device = is_first && record.returnValue == 0 && !(call && call->is_captured);
-  if (asks_device && purpose == CallPurpose::launch)
+  if (is_first && record.returnValue == 0 && purpose == CallPurpose::launch)
     ++counts_.launches;
-  if (asks_device && purpose == CallPurpose::graph_launch)
+  if (is_first && record.returnValue == 0 && purpose == CallPurpose::graph_launch)
     ++graph_launches_;
   if (level_ == model::TraceLevel::kernels)
     return;
@@ -377,11 +376,10 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
 }
 
 void RecordDecoder::on(const CUpti_ActivityExternalCorrelation& record) {
-  CallTable::Call* call = calls_.at(record.correlationId);
-  if (call != nullptr && record.externalKind == k_operation)
+  if (record.externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0)
+    return;
+  if (CallTable::Call* call = calls_.at(record.correlationId))
     call->operation = static_cast<std::uint32_t>(record.externalId);
-  if (call != nullptr && record.externalKind == k_captured)
-    call->is_captured = true;
 }
 
 void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {

@@ -65,6 +65,10 @@ fs::path trace_part_path(const fs::path& run_file, int trial, int rank) {
   return parts_folder(run_file) / fmt::format("trace-{:06}-{:05}.h5", trial, rank);
 }
 
+fs::path trace_clock_path(const fs::path& run_file, int trial, int rank) {
+  return trace_part_path(run_file, trial, rank).replace_extension(".clock");
+}
+
 fs::path trace_path(const fs::path& run_file, int trial) {
   return traces_folder(run_file) / fmt::format("trial-{:06}.h5", trial);
 }
@@ -87,9 +91,13 @@ Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdenti
                                      int rank) {
   fs::path part = trace_part_path(run_file, identity.trial, rank);
   fs::path spool = fs::path(part).replace_extension(".spool");
-  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools({spool}, part, identity));
+  std::vector<fs::path> spools{spool};
   std::error_code ignored; // is found again by the next fold, which then finds the part too
-  fs::remove(spool, ignored);
+  if (fs::path clock = trace_clock_path(run_file, identity.trial, rank); fs::exists(clock, ignored))
+    spools.push_back(clock);
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity));
+  for (const fs::path& one : spools)
+    fs::remove(one, ignored);
   return report;
 }
 

@@ -29,7 +29,11 @@ struct StoredTrace {
 // The traces of a run that was folded, by trial. None if there is no such folder.
 std::vector<StoredTrace> list_traces(const std::filesystem::path& run_file);
 
-// Converts the spool of a worker to a part, and removes the spool. Errors: as convert_spools()'s;
+// "run.h5.parts/trace-000007-00003.clock": a spool of clock readings beside that of the worker.
+std::filesystem::path trace_clock_path(const std::filesystem::path& run_file, int trial, int rank);
+
+// Converts the spool of a worker, and the clock readings if there are any, to a part, and removes
+// the spools. Errors: as convert_spools()'s;
 // then the spool is kept.
 base::Result<TraceReport> store_trace_part(const std::filesystem::path& run_file,
                                            const TraceIdentity& identity, int rank);

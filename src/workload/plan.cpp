@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "workload/pruning.h"
 #include "workload/schedule_rules.h"
+#include "workload/traced_twin.h"
 
 #include <algorithm>
 #include <cctype>
@@ -208,20 +209,31 @@ Result<Plan> make_plan(const PlanRequest& request) {
   struct Entry {
     std::vector<Setting> settings;
     int arm; // of the default; 0 for settings
+    bool traced = false;
   };
   std::vector<Entry> block{{{}, 0}};
   if (!settings.empty())
     block.push_back({{}, 1});
   for (const auto& combination : settings)
     block.push_back({combination, 0});
+  if (request.trace != TraceLevel::off) {
+    block.push_back({{}, 0, true});
+    for (const auto& combination : settings)
+      block.push_back({combination, 0, true});
+    auto lost = lost_to_traces(request.environment, request.backend);
+    plan.warnings.insert(plan.warnings.end(), lost.begin(), lost.end());
+  }
   std::mt19937_64 random(request.seed);
   for (int replicate = 0; replicate < request.repeats; ++replicate) {
     for (std::size_t i = block.size(); i > 1; --i)
       std::swap(block[i - 1], block[random() % i]);
     bool two_arms = !settings.empty();
-    for (const Entry& entry : block)
-      add_trial(entry.settings,
-                entry.settings.empty() && two_arms ? 2 * replicate + entry.arm : replicate);
+    for (const Entry& entry : block) {
+      bool is_arm = entry.settings.empty() && two_arms && !entry.traced;
+      add_trial(entry.settings, is_arm ? 2 * replicate + entry.arm : replicate);
+      if (entry.traced)
+        make_traced(plan.trials.back(), request.trace, request.environment);
+    }
   }
   if (wants_companions(request.proof, request.backend)) {
     settings.insert(settings.begin(), std::vector<Setting>{});

@@ -50,6 +50,7 @@ struct PlanRequest {
   std::vector<std::string> overrides;             // names that may be swept all the same
   Machine machine;
   Proof proof = Proof::automatic;
+  model::TraceLevel trace = model::TraceLevel::off;
 };
 
 struct Plan {
@@ -60,13 +61,14 @@ struct Plan {
 };
 
 // The trials, in `repeats` random blocks. A block holds every distinct setting once and the default
-// (no settings) twice, in an order drawn from the seed: what changes with time meets all settings
-// alike. The two defaults of block b are replicates 2b and 2b+1: the even and the odd ones are the
-// two arms of the A/A comparison, which shows how far equal settings differ in this run. Without
-// settings a block is the default once. Every trial runs its cells in the same order; cells and
-// settings that NCCL cannot carry out are left out (pruning.h). Behind them all, the companions of
-// all settings, if any are wanted (companions.h). Deterministic: same request, same plan. Errors:
-// invalid_argument (nothing to measure, a bad root, an empty axis, a per-rank rank outside).
+// (no settings) twice, and the traced twin of each if traces are wanted, in an order drawn from the
+// seed: what changes with time meets all settings alike. The two defaults of block b are replicates
+// 2b and 2b+1: the even and the odd ones are the two arms of the A/A comparison, which shows how
+// far equal settings differ in this run. Without settings a block is the default once. Every trial
+// runs its cells in the same order; cells and settings that NCCL cannot carry out are left out
+// (pruning.h). Behind them all, the companions of all settings, if any are wanted (companions.h).
+// Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
+// an empty axis, a per-rank rank outside).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.

@@ -142,6 +142,53 @@ void crash(launch::Fleet& fleet) {
   });
 }
 
+// All processes of this test read the same clock.
+void clocks(launch::Fleet& fleet) {
+  for (int round = 0; round < 5; ++round) {
+    auto reading = fleet.compare_clocks();
+    expect(fleet, reading.has_value(), "a reading");
+    expect(fleet, std::abs(reading->offset_ns) <= reading->error_ns,
+           fmt::format("no offset but the error: {} ns +- {} ns", reading->offset_ns,
+                       reading->error_ns));
+    expect(fleet, (fleet.rank() == 0) == (reading->error_ns == 0),
+           "an error of all but the leader");
+    fleet.all_gather("");
+  }
+}
+
+// Every supervisor hears of a trace when its trial is over, with readings from before and after.
+void traced(launch::Fleet& fleet) {
+  int ranks = 2 * fleet.size();
+  std::vector<int> heard;
+  launch::SupervisorOptions options =
+      test_launch::make_options("good", test_launch::own_environment());
+  options.on_trace = [&](const model::TrialSpec& spec,
+                         std::span<const launch::ClockReading> clock) {
+    heard.push_back(spec.id);
+    expect(fleet, clock.size() == 2 * heard.size(), "two readings for each traced trial");
+    expect(fleet, spec.trace_folder == "/nonexistent/parts", "the folder of the spools");
+  };
+  {
+    launch::Supervisor supervisor(fleet, test_launch::make_layout(ranks, fleet.size()), options);
+    if (fleet.rank() != 0) {
+      supervisor.follow();
+    } else {
+      for (int id = 0; id < 4; ++id) {
+        model::TrialSpec spec = test_launch::make_spec(ranks, 1);
+        spec.id = id;
+        if (id % 2 == 1) {
+          spec.trace = model::TraceLevel::kernels;
+          spec.trace_folder = "/nonexistent/parts";
+        }
+        expect(fleet, supervisor.run(spec).outcome.ok(), "a good trial");
+        expect(fleet, static_cast<int>(heard.size()) == (id + 1) / 2, "its trace stored at once");
+      }
+      supervisor.release();
+    }
+  }
+  expect(fleet, heard == std::vector{1, 3}, "both traced trials");
+}
+
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -210,6 +257,10 @@ int main(int argc, char** argv) {
     descriptors(fleet);
   else if (scenario == "prepared")
     prepared(fleet);
+  else if (scenario == "clocks")
+    clocks(fleet);
+  else if (scenario == "traced")
+    traced(fleet);
   else if (scenario == "crash")
     crash(fleet);
   else if (scenario == "rest")

@@ -33,7 +33,10 @@ std::vector<LetterBody> one_of_each() {
           Trouble{Trouble::Kind::timed_out, "why", {1, 2}, "cell", 1, 5},
           TrialReport{{worker}, 99, true},
           Prepare{"{}"},
-          Finished{}};
+          Finished{},
+          CompareClocks{},
+          TraceOver{"{}"},
+          TraceStored{}};
 }
 
 } // namespace

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/tracing_section.h"
+
+#include "analysis/report/text_layout.h"
+#include "base/text_table.h"
+#include "base/units.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+double percent(double ratio) {
+  return (ratio - 1) * 100;
+}
+
+} // namespace
+
+std::string cost_text(const TracingCost& cost) {
+  std::string text = fmt::format("{:+.1f}%", percent(cost.ratio));
+  if (cost.test)
+    text += fmt::format(" [{:.1f}, {:.1f}]", percent(cost.test->interval.low),
+                        percent(cost.test->interval.high));
+  return text;
+}
+
+std::string render_tracing_cost(const model::Run& run) {
+  std::vector<TracingCost> costs = tracing_costs(run);
+  if (costs.empty())
+    return "";
+  using Align = base::TextTable::Align;
+  base::TextTable table({{"workload", Align::left},
+                         {"size"},
+                         {"traced us"},
+                         {"processes"},
+                         {"tracing cost [95%]", Align::left},
+                         {"settings", Align::left}});
+  for (const TracingCost& cost : costs) {
+    const SettingResult& traced = cost.traced;
+    table.add_row({describe(traced), base::format_bytes(traced.label.bytes),
+                   format_number(traced.time_ns / 1000),
+                   fmt::format("{} + {}", traced.processes.size(), cost.untraced_processes),
+                   cost_text(cost), printable(traced.setting)});
+  }
+  std::string out =
+      "What tracing cost (traced processes against untraced ones of the same blocks)\n";
+  out += table.render(2);
+  if (std::ranges::none_of(costs, [](const TracingCost& cost) { return cost.test.has_value(); }))
+    out += paragraph("", "One process each gives no interval: --repeat 5 shows how sure it is.", 2);
+  return out;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/tracing_cost.h"
+
+#include <string>
+
+namespace ncclprobe::analysis {
+
+// "+0.3% [0.1, 0.5]"; without the interval where there are too few processes for one.
+std::string cost_text(const TracingCost& cost);
+
+// What tracing cost, cell by cell; empty for a run without traced trials.
+std::string render_tracing_cost(const model::Run& run);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+
+#include <optional>
+#include <vector>
+
+// What tracing cost: traced trials against their untraced twins, which ran in the same random
+// blocks. As everywhere, the unit of observation is a process's median time (METHOD.md).
+namespace ncclprobe::analysis {
+
+struct TracingCost {
+  SettingResult traced;
+  std::size_t untraced_processes = 0;
+  double ratio = 1; // geometric mean of the traced processes' times / that of the untraced ones'
+  std::optional<RatioTest> test; // of that ratio, at k_confidence; needs two processes on each side
+};
+
+// One for each setting and cell that was measured both ways, in the order of setting_results().
+std::vector<TracingCost> tracing_costs(const model::Run& run);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace ncclprobe::launch {
+
+// Two clocks at one moment: reference = own + offset, to within the error.
+struct ClockReading {
+  std::int64_t at_ns = 0; // on the own clock
+  std::int64_t offset_ns = 0;
+  std::int64_t error_ns = 0;
+  std::int64_t round_trip_ns = 0; // the shortest
+};
+
+// One question and its answer: sent at, answered at (on the other's clock), heard at.
+struct ClockPing {
+  std::int64_t sent_ns = 0;
+  std::int64_t answered_ns = 0;
+  std::int64_t heard_ns = 0;
+};
+
+// The answer was given between the two own times, so each ping bounds the offset from both sides,
+// and all of them together more closely (SKaMPI's envelope). The true offset is within the error,
+// but for what the clocks drifted apart during the pings. Where that leaves nothing between the
+// bounds, the error is what is missing. Not empty.
+ClockReading envelope_of(std::span<const ClockPing> pings);
+
+// The reading against the reference of what `own` was read against: errors add up, and so does what
+// the clocks may have drifted since `other` was read, `age_ns` ago.
+ClockReading compose(const ClockReading& own, const ClockReading& other, std::int64_t age_ns);
+
+// No two hosts' crystals are taken to differ by more.
+inline constexpr double k_most_drift = 1e-4;
+
+} // namespace ncclprobe::launch

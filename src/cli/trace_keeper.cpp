@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/trace_keeper.h"
+
+#include "trace/rows.h"
+#include "trace/spool_writer.h"
+
+#include "base/log.h"
+#include "store/run_file.h"
+#include "store/trace_parts.h"
+
+#include <vector>
+
+namespace ncclprobe::cli {
+namespace {
+
+std::vector<trace::ClockRow> rows_of(std::span<const launch::ClockReading> clock) {
+  std::vector<trace::ClockRow> rows;
+  for (const launch::ClockReading& reading : clock) {
+    trace::ClockRow row;
+    row.at_ns = static_cast<std::uint64_t>(reading.at_ns);
+    row.offset_ns = reading.offset_ns;
+    row.error_ns = static_cast<std::uint64_t>(reading.error_ns);
+    row.round_trip_ns = static_cast<std::uint64_t>(reading.round_trip_ns);
+    row.kind = trace::ClockKind::host;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// The ranks of each worker, as the trial started them (launch/local_trial.h).
+std::vector<std::vector<int>> workers_of(const launch::Layout& layout, int supervisor,
+                                         int seats_per_worker, int ranks) {
+  std::vector<std::vector<int>> workers;
+  for (const launch::RankSeat& seat : layout.seats) {
+    if (seat.supervisor != supervisor || seat.rank >= ranks)
+      continue;
+    if (workers.empty() || static_cast<int>(workers.back().size()) == seats_per_worker)
+      workers.emplace_back();
+    workers.back().push_back(seat.rank);
+  }
+  return workers;
+}
+
+} // namespace
+
+void keep_trace_with(const std::filesystem::path& run_file, const std::string& run_id,
+                     model::TrialSpec& spec) {
+  if (spec.trace == model::TraceLevel::off)
+    return;
+  spec.trace_folder = std::filesystem::absolute(store::parts_folder(run_file));
+  spec.trace_run_id = run_id;
+}
+
+void store_traces(const launch::Layout& layout, int supervisor, int seats_per_worker,
+                  const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
+  auto run_file = std::filesystem::path(spec.trace_folder).replace_extension();
+  const auto rows = rows_of(clock);
+  for (const auto& ranks : workers_of(layout, supervisor, seats_per_worker, spec.ranks)) {
+    trace::SpoolWriter readings;
+    std::filesystem::path path = store::trace_clock_path(run_file, spec.id, ranks.front());
+    std::error_code none; // of a trial before this one
+    std::filesystem::remove(path, none);
+    if (readings.open(path.string()))
+      for (int rank : ranks)
+        readings.append<trace::ClockRow>(rank, rows);
+    auto stored = store::store_trace_part(
+        run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, ranks.front());
+    if (!stored) {
+      spdlog::error("trial {}: the trace of rank {} could not be stored: {}", spec.id,
+                    ranks.front(), stored.error().text());
+      continue;
+    }
+    for (const std::string& remark : stored->remarks)
+      spdlog::warn("trial {}: {}", spec.id, remark);
+  }
+}
+
+} // namespace ncclprobe::cli
