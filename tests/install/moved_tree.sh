@@ -23,6 +23,7 @@ for program in ncclprobe ncclprobe-worker ncclprobe-report; do
     fail "$program has a run path into the build folder"
   fi
 done
+[ -f "$moved/lib/libncclprobe-profiler.so" ] || fail "the profiler plugin is not in the installed tree"
 
 # Nothing is on PATH but the system: what runs, runs from the moved tree.
 export PATH=/usr/bin:/bin
