@@ -22,15 +22,6 @@ constexpr std::string_view k_header =
     "data_note,variant,timing_mode,p50_us,p90_us,p99_us,max_us,throttle_reasons,checked_launches,"
     "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict";
 
-std::string quote(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string out = "\"";
-  for (char c : text)
-    out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";
 }
@@ -120,10 +111,19 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
 
 } // namespace
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string out = "\"";
+  for (char c : text)
+    out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
   for (const std::string& field : fields)
-    line += (&field == &fields.front() ? "" : ",") + quote(field);
+    line += (&field == &fields.front() ? "" : ",") + csv_field(field);
   return line + "\r\n";
 }
 

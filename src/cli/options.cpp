@@ -31,8 +31,8 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run",    "plan",   "p2p", "topo",       "doctor",
-                               "report", "--help", "-h",  "--help-all", "--version"};
+  constexpr std::array k_words{"run",    "plan",   "p2p", "topo",       "doctor",   "report",
+                               "export", "--help", "-h",  "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
@@ -45,6 +45,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   // The report has a program of its own, which reads its own arguments.
   if (words.front() == "report")
     return ReportCommand{{words.begin() + 1, words.end()}};
+  if (words.front() == "export")
+    return ReportCommand{words};
   if (words.front() == "--version")
     return VersionCommand{};
 
@@ -75,6 +77,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
       "topo", "Show what the machine is: GPUs, links, network, placement and ceilings");
   declare_topo_options(*topo, topo_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
+  app.add_subcommand("export", "Write a trace for other programs: ncclprobe export --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
 

@@ -19,6 +19,7 @@ public:
     std::uint32_t kernels = 0;     // records of kernels that came of it
     bool has_record = false;       // of the call itself, behind which no operation is told any more
     bool has_copy = false;
+    bool is_captured = false; // into a graph: nothing comes of it
   };
 
   // `places` is a power of two.

@@ -70,11 +70,19 @@ private:
 class CuptiTracer final : public ClockTracer {
 public:
   CuptiTracer(const backend::Options& options, const backend::TraceRequest& asked,
-              std::shared_ptr<GpuClocks> clocks)
-      : ClockTracer(asked, std::move(clocks), ""), session_(ActivityLibrary(options), asked.level),
-        reader_(session_, asked) {
+              std::shared_ptr<TraceLink> link)
+      : ClockTracer(asked, std::shared_ptr<GpuClocks>(link, &link->clocks), ""),
+        session_(ActivityLibrary(options), asked.level), reader_(session_, asked),
+        link_(std::move(link)) {
+    link_->capture_begins = [this] { session_.push_capture(); };
+    link_->capture_ends = [this] { session_.pop_capture(); };
     if (std::string difference = session_.library().difference(); !difference.empty())
       spdlog::info("{}", difference);
+  }
+
+  ~CuptiTracer() override {
+    link_->capture_begins = nullptr;
+    link_->capture_ends = nullptr;
   }
 
   void begin_operation(std::uint32_t id) override { session_.push_operation(id); }
@@ -131,7 +139,8 @@ private:
   }
 
   ActivitySession session_;
-  Reader reader_; // dies first
+  Reader reader_; // dies before the session
+  std::shared_ptr<TraceLink> link_;
   std::uint64_t dropped_ = 0;
 };
 
@@ -139,13 +148,14 @@ private:
 
 std::unique_ptr<backend::Tracer> start_tracer(const backend::Options& options,
                                               const backend::TraceRequest& request,
-                                              std::shared_ptr<GpuClocks> clocks) {
+                                              const std::shared_ptr<TraceLink>& link) {
   try {
-    return std::make_unique<CuptiTracer>(options, request, clocks);
+    return std::make_unique<CuptiTracer>(options, request, link);
   } catch (const base::Exception& error) {
     std::string missing = fmt::format("no kernels, copies and calls of CUDA: {}", error.what());
     spdlog::warn("the trace has {}", missing);
-    return std::make_unique<ClockTracer>(request, std::move(clocks), std::move(missing));
+    return std::make_unique<ClockTracer>(request, std::shared_ptr<GpuClocks>(link, &link->clocks),
+                                         std::move(missing));
   }
 }
 

@@ -8,8 +8,8 @@ namespace ncclprobe::nvidia {
 
 std::unique_ptr<backend::Tracer> start_tracer(const backend::Options&,
                                               const backend::TraceRequest& request,
-                                              std::shared_ptr<GpuClocks> clocks) {
-  return std::make_unique<ClockTracer>(request, std::move(clocks),
+                                              const std::shared_ptr<TraceLink>& link) {
+  return std::make_unique<ClockTracer>(request, std::shared_ptr<GpuClocks>(link, &link->clocks),
                                        "no kernels, copies and calls of CUDA: ncclprobe was built "
                                        "with CUDA " NCCLPROBE_CUDA_VERSION
                                        ", and tracing them needs 13 or later");

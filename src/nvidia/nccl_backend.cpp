@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "nvidia/cuda_error.h"
-#include "nvidia/cupti_tracer.h"
 #include "nvidia/graph.h"
 #include "nvidia/nccl_group.h"
 #include "nvidia/stream.h"
@@ -98,14 +97,14 @@ NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvm
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
   auto gpu = std::make_shared<Gpu>(index, current_);
-  if (clocks_)
-    clocks_->add(gpu);
+  if (link_)
+    link_->clocks.add(gpu);
   return std::make_unique<GpuDevice>(std::move(gpu), nccl_, nvml_);
 }
 
 std::unique_ptr<backend::Tracer> NcclBackend::start_trace(const backend::TraceRequest& request) {
-  clocks_ = std::make_shared<GpuClocks>();
-  return start_tracer(options_, request, clocks_);
+  link_ = std::make_shared<TraceLink>();
+  return start_tracer(options_, request, link_);
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
@@ -196,6 +195,17 @@ NcclBackend::own(const std::vector<Made>& made, int size, std::unique_ptr<HostMe
 std::unique_ptr<backend::Graph>
 NcclBackend::capture(std::span<const std::vector<backend::Stream*>> streams,
                      const std::function<void()>& enqueue) {
+  struct ToldTracer { // also of the end of one that fails
+    explicit ToldTracer(const TraceLink* link) : link_(link) {
+      if (link_ != nullptr && link_->capture_begins)
+        link_->capture_begins();
+    }
+    ~ToldTracer() {
+      if (link_ != nullptr && link_->capture_ends)
+        link_->capture_ends();
+    }
+    const TraceLink* link_;
+  } told(link_.get());
   return std::make_unique<GpuGraph>(streams, enqueue);
 }
 

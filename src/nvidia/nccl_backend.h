@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "nvidia/clock_readings.h"
 #include "nvidia/communicator.h"
+#include "nvidia/cupti_tracer.h"
 #include "nvidia/device.h"
 #include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
@@ -56,7 +56,7 @@ private:
   NvmlFuture nvml_;
   backend::Options options_;
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
-  std::shared_ptr<GpuClocks> clocks_; // while it is traced
+  std::shared_ptr<TraceLink> link_; // if it is traced
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
   std::vector<std::string> words_;
 };

@@ -359,9 +359,10 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
   bool is_first = call == nullptr || !call->has_record;
   if (call != nullptr)
     call->has_record = true;
-  if (is_first && record.returnValue == 0 && purpose == CallPurpose::launch)
+  bool asks_device = is_first && record.returnValue == 0 && !(call && call->is_captured);
+  if (asks_device && purpose == CallPurpose::launch)
     ++counts_.launches;
-  if (is_first && record.returnValue == 0 && purpose == CallPurpose::graph_launch)
+  if (asks_device && purpose == CallPurpose::graph_launch)
     ++graph_launches_;
   if (level_ == model::TraceLevel::kernels)
     return;
@@ -376,10 +377,11 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
 }
 
 void RecordDecoder::on(const CUpti_ActivityExternalCorrelation& record) {
-  if (record.externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0)
-    return;
-  if (CallTable::Call* call = calls_.at(record.correlationId))
+  CallTable::Call* call = calls_.at(record.correlationId);
+  if (call != nullptr && record.externalKind == k_operation)
     call->operation = static_cast<std::uint32_t>(record.externalId);
+  if (call != nullptr && record.externalKind == k_captured)
+    call->is_captured = true;
 }
 
 void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {

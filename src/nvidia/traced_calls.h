@@ -23,6 +23,10 @@ struct TracedCall {
 std::span<const TracedCall> runtime_calls();
 std::span<const TracedCall> driver_calls();
 
+// What external ids mean to us: the operation of the schedule, and that the call is captured.
+inline constexpr auto k_operation = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+inline constexpr auto k_captured = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1;
+
 // Looks one up for each record of a call.
 class CallPurposes {
 public:

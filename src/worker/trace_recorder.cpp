@@ -63,7 +63,7 @@ TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const 
   tracer_ = backend.start_trace({level, &spool_, std::move(rank_of_device)});
   if (backend.name() == "nvidia") // NCCL finds the plugin in this very program
     plugin::start_tracing(spool_, level == TraceLevel::full ? plugin::Detail::steps
-                                                            : plugin::Detail::operations);
+                                                            : plugin::Detail::channels);
 }
 
 TraceRecorder::Span::Span(TraceRecorder& recorder, trace::SpanKind kind, std::uint32_t iterations)

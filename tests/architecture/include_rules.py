@@ -23,6 +23,7 @@ VENDORS = {
     "hwloc": r"hwloc\.h$|hwloc/",
     "boost": r"boost/",
     "re2": r"re2/",
+    "protozero": r"protozero/",
 }
 # Libraries that any folder may use; the build links them where they are needed.
 GENERAL = r"(fmt|spdlog|tl|nlohmann|CLI|toml\+\+)/"

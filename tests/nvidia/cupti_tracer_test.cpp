@@ -221,7 +221,7 @@ TEST_CASE("a captured schedule's kernels are counted for each of its launches") 
   check_nothing_lost(traced.ledger());
 }
 
-TEST_CASE("calls, events and copies are traced where they are asked for") {
+TEST_CASE("CUDA calls are traced where they are asked for") {
   NCCLPROBE_NEEDS_GPUS(1);
   Traced traced(TraceLevel::api);
   contract::World& world = traced.world();

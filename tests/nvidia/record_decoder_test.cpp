@@ -264,6 +264,18 @@ TEST_CASE("a launch that the runtime and the driver tell of is one launch") {
   CHECK(counts.driver_calls == 2);
 }
 
+TEST_CASE("a captured launch is none") {
+  Trace trace;
+  CUpti_ActivityExternalCorrelation captured = operation(1, 1);
+  captured.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1;
+
+  (Buffer() << captured << call(1) << operation(2, 5) << call(2) << kernel(2, 10, 20))
+      .into(trace.decoder());
+
+  CHECK(trace.decoder().counts().launches == 1);
+  CHECK(trace.decoder().counts().kernels == 1);
+}
+
 TEST_CASE("each launch of a graph counts for all of its kernels") {
   Trace trace;
   auto launch = [](std::uint32_t correlation) {

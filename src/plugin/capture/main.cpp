@@ -10,12 +10,11 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 
 // libncclprobe-profiler.so: the profiler plugin by itself, in programs that know nothing of
 // ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process leaves a spool in
-// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=kernels|full says how much.
+// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full says how much.
 namespace ncclprobe::plugin {
 namespace {
 
@@ -39,10 +38,15 @@ public:
     const char* told = std::getenv("NCCLPROBE_CAPTURE_DIR");
     std::string folder = told != nullptr && *told != '\0' ? told : "ncclprobe-capture";
     const char* level = std::getenv("NCCLPROBE_CAPTURE");
-    std::string_view wanted = level == nullptr ? "kernels" : level;
-    if (wanted != "kernels" && wanted != "full") {
-      say("NCCLPROBE_CAPTURE is " + std::string(wanted) +
-          ": kernels and full are possible; nothing is recorded");
+    std::string wanted = level == nullptr ? "kernels" : level;
+    Detail detail = Detail::channels;
+    if (wanted == "operations") {
+      detail = Detail::operations;
+    } else if (wanted == "full") {
+      detail = Detail::steps;
+    } else if (wanted != "kernels") {
+      say("NCCLPROBE_CAPTURE is " + wanted +
+          ": operations, kernels and full are possible; nothing is recorded");
       return;
     }
     std::error_code problem;
@@ -58,10 +62,9 @@ public:
       say("cannot write " + path + " (" + std::strerror(errno) + "): nothing is recorded");
       return;
     }
-    start_tracing(spool_, wanted == "full" ? Detail::steps : Detail::operations,
-                  GpuClock::estimated);
+    start_tracing(spool_, detail, GpuClock::estimated);
     if (rank == 0)
-      say("recording NCCL's operations (" + std::string(wanted) + ") into " + absolute.string() +
+      say("recording NCCL's operations (" + wanted + ") into " + absolute.string() +
           ", one file a process; look at them with ncclprobe report " + absolute.string() + "/");
   }
   ~Capture() { stop_tracing(); }

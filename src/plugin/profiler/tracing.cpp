@@ -28,7 +28,7 @@ constexpr std::size_t k_rows_at_once = 16384;
 
 constinit TraceState state;
 std::atomic<bool> tracing{false};
-std::atomic<Detail> detail_wanted{Detail::operations};
+std::atomic<Detail> detail_wanted{Detail::channels};
 pid_t process = 0; // whose events are ours: asking each time would be a system call
 std::array<std::atomic<int>, 4096> members{};
 std::atomic<std::size_t> members_known{0};
@@ -202,7 +202,9 @@ bool is_traced_communicator(const void* context) {
 }
 
 std::uint64_t wanted_events() {
-  std::uint64_t wanted = abi::k_collective | abi::k_point_to_point | abi::k_channel;
+  std::uint64_t wanted = abi::k_collective | abi::k_point_to_point;
+  if (detail_wanted != Detail::operations)
+    wanted |= abi::k_channel;
   if (detail_wanted == Detail::steps)
     wanted |= abi::k_proxy_operation | abi::k_proxy_step | abi::k_network;
   return wanted;

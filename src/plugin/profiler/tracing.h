@@ -13,9 +13,10 @@
 // makes rows of them. The state is one for the process, because NCCL finds the plugin by name.
 namespace ncclprobe::plugin {
 
-// operations: collectives, sends and receives with the channels of their kernels. steps: what the
-// proxy threads and the network do for them as well.
-enum class Detail { operations, steps };
+// operations: collectives, sends and receives. channels: the times of each channel of their kernels
+// as well, for which NCCL's proxy threads have something to do for each. steps: what those and the
+// network do.
+enum class Detail { operations, channels, steps };
 
 // How GPUs' clocks stand to the host's: somebody else reads them, or it is estimated from when the
 // host asked for work, and when it heard of it.

@@ -33,7 +33,7 @@ std::uint64_t now_ns() {
 // Traces from here to stop(), on one communicator of interface 5.
 class Traced {
 public:
-  explicit Traced(Detail detail = Detail::operations, int rank = 1,
+  explicit Traced(Detail detail = Detail::channels, int rank = 1,
                   GpuClock clock = GpuClock::read_elsewhere)
       : path_(std::filesystem::temp_directory_path() /
               ("tracing-" + std::to_string(getpid()) + ".spool")) {
@@ -182,7 +182,8 @@ TEST_CASE("a collective and its channels become rows that name each other") {
 }
 
 TEST_CASE("each level asks for what it writes") {
-  CHECK(Traced(Detail::operations).mask() == 0x46);
+  CHECK(Traced(Detail::operations).mask() == 0x6);
+  CHECK(Traced(Detail::channels).mask() == 0x46);
   CHECK(Traced(Detail::steps).mask() == 0xDE);
 }
 
@@ -326,7 +327,7 @@ TEST_CASE("channels with times that cannot be theirs are rejected and counted") 
 }
 
 TEST_CASE("a GPU's clock is bounded by what the host asked for and heard of") {
-  Traced traced(Detail::operations, 1, GpuClock::estimated);
+  Traced traced(Detail::channels, 1, GpuClock::estimated);
   constexpr std::int64_t k_offset_ns = 3'000'000'000; // the GPU's is ahead by that
   auto timer_ns = [] { return now_ns() + k_offset_ns; };
   for (int i = 0; i < 20; ++i) {
@@ -385,7 +386,7 @@ TEST_CASE("handles are written whatever comes, and empty ones ask for nothing") 
 }
 
 TEST_CASE("global ranks are those of the members that were told") {
-  Traced traced(Detail::operations, 0);
+  Traced traced(Detail::channels, 0);
   std::array<int, 3> ranks{4, 6, 9};
   set_members(ranks);
   void* context = nullptr;

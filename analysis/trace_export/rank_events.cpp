@@ -1,0 +1,398 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/trace_export/rank_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace ncclprobe::analysis::trace_export {
+namespace {
+
+// Where lines stand in a rank's part of the picture.
+enum class Place {
+  span,
+  operation,
+  synchronization,
+  call,
+  nccl,
+  proxy,
+  network,
+  channel,
+  stream,
+  overhead
+};
+
+template <std::size_t N>
+std::string_view name_of(const std::array<std::string_view, N>& names, std::size_t value) {
+  return value < N ? names[value] : "unknown";
+}
+
+constexpr std::array<std::string_view, 6> k_spans{"cell",   "warm-up", "batch",
+                                                  "launch", "check",   "meeting"};
+constexpr std::array<std::string_view, 11> k_operations{"collective", "send",  "receive", "copy",
+                                                        "compute",    "event", "marker",  "graph",
+                                                        "chase",      "group", "other"};
+constexpr std::array<std::string_view, 7> k_copies{
+    "copy",           "copy host to device",  "copy device to host",
+    "copy in device", "copy between devices", "copy in host",
+    "set memory"};
+constexpr std::array<std::string_view, 5> k_synchronizations{"synchronize", "wait for event",
+                                                             "stream waits for event",
+                                                             "wait for stream", "wait for device"};
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i, value >>= 8)
+    hash = (hash ^ (value & 0xff)) * 0x100000001b3; // FNV-1a
+  return hash;
+}
+constexpr std::uint64_t k_hash_begin = 0xcbf29ce484222325;
+
+// "ncclBfloat16": 2. 0: unknown.
+std::uint64_t bytes_of_type(std::string_view name) {
+  auto digit = std::ranges::find_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  std::uint64_t bits = 0;
+  for (; digit != name.end() && std::isdigit(static_cast<unsigned char>(*digit)); ++digit)
+    bits = bits * 10 + static_cast<std::uint64_t>(*digit - '0');
+  return bits / 8;
+}
+
+class RankPicture {
+public:
+  RankPicture(const RankRows& rows, const Alignment& alignment, const TextOf& text_of)
+      : rows_(rows), alignment_(alignment), text_of_(text_of), process_(rows.rank + 1) {
+    for (const trace::LongRow& row : rows.long_durations)
+      long_durations_[{row.table, row.start_ns}] = row.duration_ns;
+    for (const trace::OperationRow& row : rows.operations)
+      operations_[row.id] = &row;
+    for (const trace::NcclOperationRow& row : rows.nccl_operations) {
+      nccl_[row.id] = &row;
+      if (row.operation != 0)
+        nccl_of_operation_[row.operation].push_back(&row);
+    }
+    for (const trace::CommunicatorRow& row : rows.communicators)
+      communicators_[row.id] = &row;
+    find_launch_order();
+    add_host();
+    add_device();
+    add_nccl();
+  }
+
+  void draw(EventSink& sink) {
+    sink.process({process_, fmt::format("rank {} on {}", rows_.rank,
+                                        rows_.host.empty() ? "unknown host" : rows_.host)});
+    int next_id = 1;
+    for (auto& [key, line] : lines_) {
+      std::ranges::stable_sort(line.slices, [](const Slice& a, const Slice& b) {
+        return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+      });
+      int number = 1;
+      for (std::vector<Slice>& lane : lanes_of(std::move(line.slices))) {
+        std::string name = number == 1 ? line.name : fmt::format("{} ({})", line.name, number);
+        sink.track({process_, next_id, name});
+        for (Slice& slice : lane)
+          slice.track = next_id;
+        sink.slices(lane);
+        ++next_id;
+        ++number;
+      }
+    }
+    for (auto& [name, changes] : counters_) {
+      std::ranges::stable_sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
+      sink.counter({process_, next_id, name}, "bytes");
+      std::int64_t value = 0;
+      for (std::size_t i = 0; i < changes.size(); ++i) {
+        value += changes[i].second;
+        if (i + 1 == changes.size() || changes[i + 1].first != changes[i].first)
+          sink.sample({process_, next_id, name, changes[i].first, value});
+      }
+      ++next_id;
+    }
+  }
+
+private:
+  struct Line {
+    std::string name;
+    std::vector<Slice> slices;
+  };
+
+  // Slices that are partly in one another go to different lines.
+  static std::vector<std::vector<Slice>> lanes_of(std::vector<Slice> slices) {
+    std::vector<std::vector<Slice>> lanes;
+    std::vector<std::vector<std::int64_t>> open; // ends of what is open in each
+    for (Slice& slice : slices) {
+      std::size_t lane = 0;
+      for (; lane < lanes.size(); ++lane) {
+        while (!open[lane].empty() && open[lane].back() <= slice.start_ns)
+          open[lane].pop_back();
+        if (open[lane].empty() || slice.end_ns <= open[lane].back())
+          break;
+      }
+      if (lane == lanes.size()) {
+        lanes.emplace_back();
+        open.emplace_back();
+      }
+      open[lane].push_back(slice.end_ns);
+      lanes[lane].push_back(std::move(slice));
+    }
+    return lanes;
+  }
+
+  // Null if it is not in the window, or its time is not known.
+  Slice* add(Place place, std::uint64_t number, const std::string& line_name,
+             std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+             std::string_view name, const char* category) {
+    if (!start || !end)
+      return nullptr;
+    std::int64_t last = std::max(*start, *end);
+    if (*start >= alignment_.until_ns ||
+        (last <= alignment_.from_ns && *start < alignment_.from_ns))
+      return nullptr;
+    Line& line = lines_[{place, number}];
+    if (line.name.empty())
+      line.name = line_name;
+    Slice slice;
+    slice.process = process_;
+    slice.start_ns = std::max<std::int64_t>(*start, 0);
+    slice.end_ns = std::max<std::int64_t>(last, 0);
+    slice.name = name.empty() ? "unknown" : name;
+    slice.category = category;
+    line.slices.push_back(std::move(slice));
+    return &line.slices.back();
+  }
+  std::optional<std::int64_t> host(std::uint64_t ns) const { return alignment_.of_host(ns); }
+
+  template <typename Row>
+  std::uint64_t end_of(const Row& row) const {
+    if (row.duration_ns != trace::k_long_duration)
+      return row.start_ns + row.duration_ns;
+    auto found = long_durations_.find({Row::k_table, row.start_ns});
+    return row.start_ns + (found == long_durations_.end() ? row.duration_ns : found->second);
+  }
+
+  void add_host() {
+    for (const trace::SpanRow& row : rows_.spans)
+      if (Slice* slice = add(Place::span, 0, "host: cells", host(row.start_ns), host(row.end_ns),
+                             name_of(k_spans, static_cast<std::size_t>(row.kind)), "span"))
+        slice->arguments = {{"cell", std::int64_t{row.cell}}, {"batch", std::int64_t{row.batch}}};
+    for (const trace::OperationRow& row : rows_.operations)
+      if (Slice* slice =
+              add(Place::operation, 0, "host: operations", host(row.start_ns), host(end_of(row)),
+                  name_of(k_operations, static_cast<std::size_t>(row.kind)), "operation"))
+        slice->arguments = {{"operation", std::uint64_t{row.id}},
+                            {"cell", std::int64_t{row.cell}},
+                            {"batch", std::int64_t{row.batch}},
+                            {"iteration", std::uint64_t{row.iteration}},
+                            {"index", std::uint64_t{row.index}}};
+    for (const trace::SynchronizationRow& row : rows_.synchronizations)
+      if (Slice* slice =
+              add(Place::synchronization, 0, "host: synchronization", host(row.start_ns),
+                  host(end_of(row)),
+                  name_of(k_synchronizations, static_cast<std::size_t>(row.kind)), "wait"))
+        slice->arguments = {{"correlation", std::uint64_t{row.correlation}}};
+    for (const trace::ApiRow& row : rows_.calls)
+      if (Slice* slice = add(
+              Place::call, row.thread, fmt::format("CUDA calls, thread {}", row.thread),
+              host(row.start_ns), host(end_of(row)),
+              kept(fmt::format("{} call {}", row.domain == 0 ? "runtime" : "driver", row.function)),
+              "call"))
+        slice->arguments = {{"correlation", std::uint64_t{row.correlation}},
+                            {"result", std::uint64_t{row.result}}};
+    for (const trace::OverheadRow& row : rows_.overheads)
+      add(Place::overhead, 0, "cost of tracing", host(row.start_ns), host(end_of(row)),
+          text_of_(row.kind), "overhead");
+  }
+
+  void add_device() {
+    std::map<std::uint16_t, std::string> streams;
+    for (const trace::StreamRow& row : rows_.streams)
+      streams[row.id] = fmt::format("device {} stream {}{}{}", row.device, row.library_id,
+                                    row.name.id == 0 ? "" : " ", text_of_(row.name));
+    auto line_of = [&](std::uint16_t stream) {
+      auto found = streams.find(stream);
+      return found == streams.end() ? fmt::format("stream {}", stream) : found->second;
+    };
+    for (const trace::KernelRow& row : rows_.kernels) {
+      if (row.flags & trace::k_no_times)
+        continue;
+      bool communicates = (row.flags & trace::k_communication) != 0;
+      Slice* slice = add(Place::stream, row.stream, line_of(row.stream), host(row.start_ns),
+                         host(end_of(row)), text_of_(row.name),
+                         communicates                  ? "communication"
+                         : row.flags & trace::k_helper ? "ncclprobe"
+                                                       : "compute");
+      if (!slice)
+        continue;
+      slice->arguments = {{"grid", std::uint64_t{row.grid}},
+                          {"block", std::uint64_t{row.block}},
+                          {"operation", std::uint64_t{row.operation}},
+                          {"correlation", std::uint64_t{row.correlation}}};
+      if (communicates && row.operation != 0)
+        join(*slice, row);
+    }
+    for (const trace::CopyRow& row : rows_.copies) {
+      if (row.flags & trace::k_no_times)
+        continue;
+      Slice* slice =
+          add(Place::stream, row.stream, line_of(row.stream), host(row.start_ns), host(end_of(row)),
+              name_of(k_copies, static_cast<std::size_t>(row.kind)), "copy");
+      if (!slice)
+        continue;
+      slice->arguments = {{"bytes", row.bytes}, {"operation", std::uint64_t{row.operation}}};
+      count("bytes in flight: copies", *slice, row.bytes);
+    }
+  }
+
+  // The communication kernels of each operation in the order in which the host launched them, which
+  // is that of NCCL's operations.
+  void find_launch_order() {
+    for (const trace::KernelRow& row : rows_.kernels)
+      if (row.flags & trace::k_communication && row.operation != 0)
+        kernels_of_operation_[row.operation].push_back(&row);
+    for (auto& [operation, kernels] : kernels_of_operation_)
+      std::ranges::stable_sort(kernels, {}, &trace::KernelRow::correlation);
+  }
+
+  // What NCCL said of the operation whose kernel this is, and the way to the other ranks' kernels.
+  void join(Slice& slice, const trace::KernelRow& kernel) {
+    const auto& kernels = kernels_of_operation_.at(kernel.operation);
+    auto place = static_cast<std::size_t>(std::ranges::find(kernels, &kernel) - kernels.begin());
+    auto nccl = nccl_of_operation_.find(kernel.operation);
+    if (nccl != nccl_of_operation_.end() && nccl->second.size() == kernels.size()) {
+      const trace::NcclOperationRow& row = *nccl->second[place];
+      describe(slice, row);
+      count("bytes in flight: collectives", slice, bytes_of(row));
+      slice.flow = flow_of(row);
+      joined_.insert(row.id);
+      return;
+    }
+    auto found = operations_.find(kernel.operation);
+    if (place == 0 && found != operations_.end() && found->second->batch >= 0)
+      slice.flow = trace_export::flow_of(*found->second);
+  }
+
+  void describe(Slice& slice, const trace::NcclOperationRow& row) {
+    for (auto [name, text] : {std::pair{"function", row.function},
+                              {"algorithm", row.algorithm},
+                              {"protocol", row.protocol},
+                              {"data_type", row.data_type}})
+      if (text.id != 0)
+        slice.arguments.push_back({name, text_of_(text)});
+    slice.arguments.push_back({"count", row.count});
+    slice.arguments.push_back({"channels", std::uint64_t{row.channels}});
+    slice.arguments.push_back({"sequence", row.sequence});
+  }
+
+  std::uint64_t bytes_of(const trace::NcclOperationRow& row) const {
+    return row.count * bytes_of_type(text_of_(row.data_type));
+  }
+
+  // 0 for sends and receives, and where the communicator is not known.
+  std::uint64_t flow_of(const trace::NcclOperationRow& row) const {
+    auto communicator = communicators_.find(row.communicator);
+    if (row.kind != trace::NcclKind::collective || communicator == communicators_.end())
+      return 0;
+    return trace_export::flow_of(communicator->second->hash, text_of_(row.function), row.sequence);
+  }
+
+  void add_nccl() {
+    for (const trace::NcclOperationRow& row : rows_.nccl_operations) {
+      std::uint64_t end = std::max(row.enqueue_ns, row.enqueued_ns);
+      Slice* slice = add(Place::nccl, 0, "NCCL: enqueued", host(row.enqueue_ns), host(end),
+                         text_of_(row.function), "nccl");
+      if (!slice)
+        continue;
+      describe(*slice, row);
+      if (!joined_.contains(row.id)) // no kernel shows it
+        slice->flow = flow_of(row);
+    }
+    for (const trace::NcclChannelRow& row : rows_.nccl_channels) {
+      bool on_device = row.start_gt != 0 && row.stop_gt != 0 && alignment_.of_gpu(row.start_gt);
+      auto start = on_device ? alignment_.of_gpu(row.start_gt) : host(row.start_ns);
+      auto end =
+          on_device ? alignment_.of_gpu(row.stop_gt) : host(std::max(row.start_ns, row.stop_ns));
+      auto nccl = nccl_.find(row.nccl_operation);
+      if (Slice* slice =
+              add(Place::channel, row.channel, fmt::format("NCCL channel {}", row.channel), start,
+                  end, nccl == nccl_.end() ? "" : text_of_(nccl->second->function), "channel"))
+        slice->arguments = {{"nccl_operation", std::uint64_t{row.nccl_operation}},
+                            {"time of", on_device ? "the GPU" : "the host"}};
+    }
+    for (const trace::NcclStepRow& row : rows_.nccl_steps)
+      if (Slice* slice = add(Place::proxy, std::uint64_t{row.channel} << 1 | row.is_send,
+                             fmt::format("NCCL proxy: channel {} {}", row.channel,
+                                         row.is_send ? "sends" : "receives"),
+                             host(row.start_ns), host(std::max(row.start_ns, row.stop_ns)),
+                             row.is_send ? "send" : "receive", "proxy")) {
+        slice->arguments = {{"peer", std::int64_t{row.peer}},
+                            {"step", std::int64_t{row.step}},
+                            {"bytes", row.bytes}};
+        count("bytes in flight: proxy", *slice, row.bytes);
+      }
+    for (const trace::NcclNetworkRow& row : rows_.nccl_network)
+      if (Slice* slice = add(Place::network, 0, "NCCL: network", host(row.start_ns),
+                             host(std::max(row.start_ns, row.stop_ns)),
+                             row.kind == 1 ? "InfiniBand" : "socket", "network")) {
+        slice->arguments = {{"bytes", row.bytes}, {"request", row.request}};
+        count("bytes in flight: network", *slice, row.bytes);
+      }
+  }
+
+  void count(const char* counter, const Slice& slice, std::uint64_t bytes) {
+    if (bytes == 0)
+      return;
+    auto amount = static_cast<std::int64_t>(bytes);
+    counters_[counter].emplace_back(slice.start_ns, amount);
+    counters_[counter].emplace_back(slice.end_ns, -amount);
+  }
+
+  // Names are views; this one has no other place.
+  std::string_view kept(std::string name) { return *names_.insert(std::move(name)).first; }
+
+  const RankRows& rows_;
+  const Alignment& alignment_;
+  const TextOf& text_of_;
+  int process_;
+  std::map<std::pair<trace::Table, std::uint64_t>, std::uint64_t> long_durations_;
+  std::unordered_map<std::uint32_t, const trace::OperationRow*> operations_;
+  std::unordered_map<std::uint32_t, const trace::NcclOperationRow*> nccl_;
+  std::unordered_map<std::uint32_t, std::vector<const trace::NcclOperationRow*>> nccl_of_operation_;
+  std::unordered_map<std::uint16_t, const trace::CommunicatorRow*> communicators_;
+  std::unordered_map<std::uint32_t, std::vector<const trace::KernelRow*>> kernels_of_operation_;
+  std::unordered_set<std::uint32_t> joined_; // NCCL's operations whose kernel is in the picture
+  std::map<std::pair<Place, std::uint64_t>, Line> lines_;
+  std::map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> counters_; // changes
+  std::unordered_set<std::string> names_;
+};
+
+} // namespace
+
+std::uint64_t flow_of(std::uint64_t communicator, std::string_view function,
+                      std::uint64_t sequence) {
+  std::uint64_t hash = mixed(mixed(k_hash_begin, communicator), sequence);
+  for (char c : function)
+    hash = mixed(hash, static_cast<unsigned char>(c));
+  return std::max<std::uint64_t>(hash, 1);
+}
+
+std::uint64_t flow_of(const trace::OperationRow& row) {
+  std::uint64_t hash = k_hash_begin;
+  for (std::int64_t value : {std::int64_t{row.cell}, std::int64_t{row.batch},
+                             std::int64_t{row.iteration}, std::int64_t{row.index}})
+    hash = mixed(hash, static_cast<std::uint64_t>(value));
+  return std::max<std::uint64_t>(hash, 1);
+}
+
+void add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
+              EventSink& sink) {
+  RankPicture(rows, alignment, text_of).draw(sink);
+}
+
+} // namespace ncclprobe::analysis::trace_export

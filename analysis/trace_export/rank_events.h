@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/rows.h"
+
+#include "analysis/trace_export/event_sink.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis::trace_export {
+
+// The rows of one rank that are to be shown, each with its real length where that is more than 32
+// bits hold.
+struct RankRows {
+  int rank = 0;
+  std::string host;
+  std::vector<trace::SpanRow> spans;
+  std::vector<trace::CopyRow> copies;
+  std::vector<trace::ApiRow> calls;
+  std::vector<trace::SynchronizationRow> synchronizations;
+  std::vector<trace::OverheadRow> overheads;
+  std::vector<trace::NcclChannelRow> nccl_channels;
+  std::vector<trace::NcclStepRow> nccl_steps;
+  std::vector<trace::NcclNetworkRow> nccl_network;
+  // To be shown, and what is needed to tell what belongs together: all of the trial.
+  std::vector<trace::KernelRow> kernels;
+  std::vector<trace::OperationRow> operations;
+  std::vector<trace::NcclOperationRow> nccl_operations;
+  std::vector<trace::CommunicatorRow> communicators;
+  std::vector<trace::StreamRow> streams;
+  std::vector<trace::LongRow> long_durations;
+};
+
+// How a rank's times become those of the picture.
+struct Alignment {
+  // ns since the first event of the trace, of the rank's own clock and of its GPU's globaltimer;
+  // nothing: that clock was never compared.
+  std::function<std::optional<std::int64_t>(std::uint64_t)> of_host, of_gpu;
+  std::int64_t from_ns = 0; // only what overlaps this window, in the picture's time
+  std::int64_t until_ns = INT64_MAX;
+};
+
+using TextOf = std::function<std::string_view(trace::TextId)>;
+
+// Gives the sink all of a rank: a process, lines for the host, each stream and channel, flows
+// between the ranks' parts of a collective, counters of the bytes in flight.
+void add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
+              EventSink& sink);
+
+// Where a collective's parts on all ranks meet: equal for the same one, never 0. By communicator,
+// function and sequence number if NCCL told, else by cell, batch, iteration and operation.
+std::uint64_t flow_of(std::uint64_t communicator, std::string_view function,
+                      std::uint64_t sequence);
+std::uint64_t flow_of(const trace::OperationRow& operation);
+
+} // namespace ncclprobe::analysis::trace_export

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+#include "store/trace_file.h"
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+struct ChosenTrace {
+  store::TraceFile file;
+  std::vector<int> other_trials; // of the same run, with traces too
+  std::optional<model::Run> run; // if the path was a run file
+};
+
+// The trace that a path means: a run file (its first traced trial, or `trial`), a trace file, or a
+// folder of spools, which become the file trace.h5 in it. What is missing in it is told on `err`.
+// Errors: not_found, protocol, io, with what to do.
+base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial,
+                                       std::ostream& err);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/export_command.h"
+
+#include "analysis/timeline/clock_model.h"
+#include "analysis/trace_export/chrome.h"
+#include "analysis/trace_export/csv.h"
+#include "analysis/trace_export/perfetto.h"
+#include "analysis/trace_export/rank_events.h"
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "cli/chosen_trace.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::Result;
+namespace fs = std::filesystem;
+using analysis::timeline::ClockModel;
+using analysis::trace_export::Alignment;
+using analysis::trace_export::EventSink;
+using analysis::trace_export::RankRows;
+
+// A file that is written piece by piece and appears as a whole.
+class OutputFile {
+public:
+  explicit OutputFile(fs::path path)
+      : path_(std::move(path)), temporary_(fs::path(path_) += ".tmp"),
+        stream_(temporary_, std::ios::binary | std::ios::trunc) {}
+  ~OutputFile() {
+    std::error_code ignored;
+    if (!published_)
+      fs::remove(temporary_, ignored);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  Result<void> write(const std::string& bytes) {
+    errno = 0;
+    if (stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size())))
+      return {};
+    return base::fail({Errc::io,
+                       fmt::format("cannot write {}: {}", path_.string(),
+                                   errno != 0 ? std::strerror(errno) : "it failed"),
+                       "choose a folder that is there and has room"});
+  }
+  Result<void> publish() {
+    NCCLPROBE_TRY(write(""));
+    stream_.close();
+    NCCLPROBE_TRY(base::publish_file(temporary_, path_));
+    published_ = true;
+    return {};
+  }
+
+private:
+  fs::path path_;
+  fs::path temporary_;
+  std::ofstream stream_;
+  bool published_ = false;
+};
+
+// The ranks that are wanted, and one clock for all.
+class Selection {
+public:
+  static Result<Selection> make(const store::TraceFile& trace, const ExportOptions& options,
+                                std::ostream& err) {
+    Selection selection(trace, options);
+    for (int rank : options.ranks)
+      if (std::ranges::find(trace.ranks(), rank) == trace.ranks().end())
+        return base::fail({Errc::invalid_argument, fmt::format("the trace has no rank {}", rank),
+                           fmt::format("it has {} ranks, {} to {}", trace.ranks().size(),
+                                       trace.ranks().empty() ? 0 : trace.ranks().front(),
+                                       trace.ranks().empty() ? 0 : trace.ranks().back())});
+    std::vector<analysis::timeline::RankHead> heads;
+    for (int rank : trace.ranks()) {
+      const store::TraceOrigin& origin = trace.origin(rank);
+      NCCLPROBE_TRY_ASSIGN(auto clocks, trace.rows<trace::ClockRow>(rank));
+      heads.push_back(
+          {rank, origin.boot_id.empty() ? origin.host : origin.boot_id, std::move(clocks), {}});
+      if (origin.bytes_left_out > 0)
+        err << fmt::format("ncclprobe export: the trace of rank {} lacks its last {} bytes: its "
+                           "process was killed\n",
+                           rank, origin.bytes_left_out);
+    }
+    selection.clocks_ = analysis::timeline::fit_clocks(heads);
+    selection.find_first(err);
+    return selection;
+  }
+
+  const std::vector<int>& ranks() const { return ranks_; }
+
+  Alignment alignment_of(int rank) const {
+    const auto& of_rank = clocks_.ranks.at(rank);
+    // A clock that nobody compared begins with the trace.
+    std::int64_t own = of_rank.host ? 0 : own_offset(rank);
+    auto host = [this, &of_rank, own](std::uint64_t ns) -> std::optional<std::int64_t> {
+      return of_rank.host ? of_rank.host->to_reference(ns) - first_ns_
+                          : static_cast<std::int64_t>(ns) - own;
+    };
+    auto gpu = [&of_rank, host](std::uint64_t ns) -> std::optional<std::int64_t> {
+      if (!of_rank.gpu)
+        return std::nullopt;
+      return host(static_cast<std::uint64_t>(of_rank.gpu->to_reference(ns)));
+    };
+    return {host, gpu, options_.from_ns, options_.until_ns};
+  }
+
+  // The window on the rank's own clock, with room for what clocks drift in between.
+  store::TraceWindow window_of(int rank) const {
+    constexpr std::int64_t k_room_ns = 100'000'000;
+    std::uint64_t any = trace_.first_ns(rank);
+    if (any == UINT64_MAX)
+      return {};
+    std::int64_t own_begin = static_cast<std::int64_t>(any) - *alignment_of(rank).of_host(any);
+    store::TraceWindow window;
+    if (options_.from_ns > 0)
+      window.from_ns = static_cast<std::uint64_t>(
+          std::max<std::int64_t>(0, own_begin + options_.from_ns - k_room_ns));
+    if (options_.until_ns < INT64_MAX)
+      window.until_ns = static_cast<std::uint64_t>(own_begin + options_.until_ns + k_room_ns);
+    return window;
+  }
+
+  bool is_aligned(int rank) const { return clocks_.ranks.at(rank).host.has_value(); }
+
+private:
+  Selection(const store::TraceFile& trace, const ExportOptions& options)
+      : trace_(trace), options_(options) {
+    for (int rank : trace.ranks())
+      if (options.ranks.empty() || options.ranks.contains(rank))
+        ranks_.push_back(rank);
+  }
+
+  std::int64_t own_offset(int rank) const {
+    std::uint64_t first = trace_.first_ns(rank);
+    return first == UINT64_MAX ? 0 : static_cast<std::int64_t>(first);
+  }
+
+  void find_first(std::ostream& err) {
+    std::int64_t first = INT64_MAX;
+    for (int rank : trace_.ranks()) {
+      std::uint64_t own = trace_.first_ns(rank);
+      if (own == UINT64_MAX)
+        continue;
+      if (is_aligned(rank))
+        first = std::min(first, clocks_.ranks.at(rank).host->to_reference(own));
+      else
+        err << fmt::format("ncclprobe export: the clock of rank {}'s host was not compared with "
+                           "the others: its events begin at 0\n",
+                           rank);
+    }
+    first_ns_ = first == INT64_MAX ? 0 : first;
+  }
+
+  const store::TraceFile& trace_;
+  const ExportOptions& options_;
+  std::vector<int> ranks_;
+  analysis::timeline::Clocks clocks_;
+  std::int64_t first_ns_ = 0; // on the clock of the first rank's host
+};
+
+Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
+                           const store::TraceWindow& window) {
+  RankRows rows{.rank = rank, .host = trace.origin(rank).host};
+  base::Result<void> result;
+  auto read = [&]<typename Row>(std::vector<Row>& into, const store::TraceWindow& of) {
+    if (!result)
+      return;
+    if (auto some = trace.rows<Row>(rank, of))
+      into = std::move(*some);
+    else
+      result = base::fail(std::move(some.error()));
+  };
+  read(rows.spans, window);
+  read(rows.copies, window);
+  read(rows.calls, window);
+  read(rows.synchronizations, window);
+  read(rows.overheads, window);
+  read(rows.nccl_steps, window);
+  read(rows.nccl_network, window);
+  const store::TraceWindow
+      all; // what tells what belongs together; channels have times of two clocks
+  read(rows.kernels, all);
+  read(rows.nccl_channels, all);
+  read(rows.operations, all);
+  read(rows.nccl_operations, all);
+  read(rows.communicators, all);
+  read(rows.streams, all);
+  read(rows.long_durations, all);
+  NCCLPROBE_TRY(std::move(result));
+  return rows;
+}
+
+Result<void> write_events(const store::TraceFile& trace, const Selection& selection,
+                          EventSink& sink, const fs::path& path) {
+  OutputFile file(path);
+  analysis::trace_export::TextOf text_of = [&](trace::TextId id) -> std::string_view {
+    return trace.text(id);
+  };
+  for (int rank : selection.ranks()) {
+    NCCLPROBE_TRY_ASSIGN(RankRows rows, read_rank(trace, rank, selection.window_of(rank)));
+    if (!selection.is_aligned(rank))
+      rows.host += " (clock not compared)";
+    add_rank(rows, selection.alignment_of(rank), text_of, sink);
+    NCCLPROBE_TRY(file.write(sink.take()));
+  }
+  NCCLPROBE_TRY(file.write(sink.finish()));
+  return file.publish();
+}
+
+// A table without rows gets no file.
+template <typename Row>
+Result<void> write_table(const store::TraceFile& trace, const Selection& selection,
+                         const fs::path& folder) {
+  auto has_rows = [&](int rank) { return trace.row_count(rank, Row::k_table) > 0; };
+  if (std::ranges::none_of(selection.ranks(), has_rows))
+    return {};
+  OutputFile file(folder / fmt::format("{}.csv", trace::name_of(Row::k_table)));
+  NCCLPROBE_TRY(file.write(analysis::trace_export::csv_heading<Row>()));
+  for (int rank : selection.ranks()) {
+    NCCLPROBE_TRY_ASSIGN(std::vector<Row> rows, trace.rows<Row>(rank, selection.window_of(rank)));
+    if constexpr (requires(Row row) { row.start_ns; }) {
+      const Alignment alignment = selection.alignment_of(rank);
+      std::erase_if(rows, [&](const Row& row) {
+        std::int64_t start = *alignment.of_host(row.start_ns);
+        std::int64_t end = *alignment.of_host(store::end_ns(row));
+        if constexpr (requires { row.duration_ns; })
+          end = start + static_cast<std::int64_t>(trace.duration_ns(rank, row));
+        return start >= alignment.until_ns ||
+               (end <= alignment.from_ns && start < alignment.from_ns);
+      });
+    }
+    std::string text;
+    analysis::trace_export::append_csv(text, rank, rows,
+                                       [&](trace::TextId id) { return trace.text(id); });
+    NCCLPROBE_TRY(file.write(text));
+  }
+  return file.publish();
+}
+
+Result<void> write_tables(const store::TraceFile& trace, const Selection& selection,
+                          const fs::path& folder) {
+  std::error_code trouble;
+  fs::create_directories(folder, trouble);
+  if (trouble)
+    return base::fail(Errc::io, "cannot create {}: {}", folder.string(), trouble.message());
+  Result<void> result;
+  std::apply(
+      [&](auto... row) {
+        ((result =
+              result ? write_table<decltype(row)>(trace, selection, folder) : std::move(result)),
+         ...);
+      },
+      trace::AllRows{});
+  return result;
+}
+
+int complain(std::ostream& err, const base::Error& error) {
+  err << "ncclprobe export: " << error.text() << "\n";
+  return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
+}
+
+} // namespace
+
+int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err) {
+  auto chosen = choose_trace(options.path, options.trial, err);
+  if (!chosen) {
+    err << "ncclprobe export: " << chosen.error().text() << "\n";
+    return base::k_exit_usage;
+  }
+  const store::TraceFile& trace = chosen->file;
+  auto selection = Selection::make(trace, options, err);
+  if (!selection)
+    return complain(err, selection.error());
+  struct Wanted {
+    const fs::path& path;
+    std::function<Result<void>()> write;
+  };
+  auto events = [&](std::unique_ptr<EventSink> sink, const fs::path& path) {
+    return write_events(trace, *selection, *sink, path);
+  };
+  const std::vector<Wanted> all{
+      {options.perfetto,
+       [&] { return events(analysis::trace_export::make_perfetto_sink(), options.perfetto); }},
+      {options.chrome,
+       [&] { return events(analysis::trace_export::make_chrome_sink(), options.chrome); }},
+      {options.csv_folder, [&] { return write_tables(trace, *selection, options.csv_folder); }}};
+  for (const Wanted& one : all) {
+    if (one.path.empty())
+      continue;
+    if (auto written = one.write(); !written)
+      return complain(err, written.error());
+    std::string what = selection->ranks().size() == 1
+                           ? fmt::format("rank {}", selection->ranks().front())
+                           : fmt::format("{} ranks", selection->ranks().size());
+    if (int trial = trace.identity().trial; trial >= 0)
+      what += fmt::format(" of trial {}", trial);
+    out << what << ": " << one.path.string() << "\n";
+  }
+  return base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

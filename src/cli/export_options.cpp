@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/export_options.h"
+
+#include "base/error.h"
+#include "base/exit_code.h"
+#include "base/units.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr int k_most_ranks = 1'000'000;
+
+constexpr const char* k_footer = R"(
+Examples:
+  ncclprobe export run.h5 --perfetto out.pftrace                 open it at ui.perfetto.dev
+  ncclprobe export run.h5 --chrome out.json --window 1.2s:1.4s   for chrome://tracing
+  ncclprobe export run.h5 --csv tables/ --ranks 0,4-7 --trial 12
+  ncclprobe export run.trace/trial-000012.h5 --perfetto out.pftrace
+  ncclprobe export job/ --perfetto out.pftrace                   what the profiler plugin wrote in job/
+
+Ranks are processes, streams and NCCL's channels threads; the parts of a collective on all ranks are joined by
+flows; counters show the bytes in flight. Times count from the trace's first event, on the clock of the first
+rank's host.
+
+Exit codes: 0 written, 2 bad arguments, or a file that is no readable trace, 7 the output could not be written.
+)";
+
+// "1.2s:1.4s", either side may be left out.
+base::Result<void> parse_window(const std::string& text, ExportOptions& options) {
+  std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    return base::fail({base::Errc::invalid_argument, fmt::format("'{}' is no window", text),
+                       "write begin:end, such as 1.2s:1.4s, :500ms or 2s:"});
+  auto parse = [](const std::string& side, std::int64_t& into) -> base::Result<void> {
+    if (side.empty())
+      return {};
+    if (side.find_first_not_of("0.") == side.find_first_of("smuh") && side.front() == '0') {
+      into = 0; // no length, but a moment
+      return {};
+    }
+    NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(side));
+    return {};
+  };
+  NCCLPROBE_TRY(parse(text.substr(0, colon), options.from_ns));
+  NCCLPROBE_TRY(parse(text.substr(colon + 1), options.until_ns));
+  if (options.from_ns >= options.until_ns)
+    return base::fail({base::Errc::invalid_argument, fmt::format("the window '{}' is empty", text),
+                       "its begin must come before its end"});
+  return {};
+}
+
+// "0,4-7"
+base::Result<void> parse_ranks(const std::string& text, std::set<int>& ranks) {
+  auto bad = [&] {
+    return base::fail({base::Errc::invalid_argument, fmt::format("'{}' is no list of ranks", text),
+                       "write such as 0,4-7"});
+  };
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    const char* end = text.data() + comma;
+    int first = 0;
+    auto [next, error] = std::from_chars(text.data() + at, end, first);
+    int last = first;
+    if (error == std::errc() && next != end && *next == '-') {
+      auto [rest, no_number] = std::from_chars(next + 1, end, last);
+      next = rest;
+      error = no_number;
+    }
+    if (error != std::errc() || next != end || first < 0 || last < first || last > k_most_ranks)
+      return bad();
+    for (int rank = first; rank <= last; ++rank)
+      ranks.insert(rank);
+    at = comma + 1;
+  }
+  return {};
+}
+
+void check(const base::Result<void>& result, const char* option) {
+  if (!result)
+    throw CLI::ValidationError(option, result.error().text());
+}
+
+} // namespace
+
+std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::string>& arguments,
+                                                        std::ostream& out, std::ostream& err) {
+  ExportOptions options;
+  CLI::App app{
+      "Writes a trace for other programs. Needs no GPU, no MPI and not the machine of the run."};
+  app.name("ncclprobe export");
+  app.footer(k_footer);
+  app.add_option("trace", options.path, "Run file, one of its traces, or a folder of spools")
+      ->required()
+      ->type_name("RUN.h5");
+  app.add_option("--perfetto", options.perfetto, "Perfetto's own format; replaces the file")
+      ->type_name("FILE");
+  app.add_option("--chrome", options.chrome, "JSON of chrome://tracing; replaces the file")
+      ->type_name("FILE");
+  app.add_option("--csv", options.csv_folder, "Each table as a CSV file in this folder")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--window",
+         [&](const std::string& text) { check(parse_window(text, options), "--window"); },
+         "Only what overlaps this, from the trace's first event")
+      ->type_name("BEGIN:END");
+  app.add_option_function<std::string>(
+         "--ranks",
+         [&](const std::string& text) { check(parse_ranks(text, options.ranks), "--ranks"); },
+         "Only these ranks, such as 0,4-7")
+      ->type_name("LIST");
+  app.add_option("--trial", options.trial,
+                 "Of a run file: this trial; default: the first traced one")
+      ->type_name("N");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // from the back
+    if (options.perfetto.empty() && options.chrome.empty() && options.csv_folder.empty())
+      throw CLI::RequiredError("--perfetto FILE, --chrome FILE or --csv DIR");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
+  }
+  return options;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `ncclprobe export` as a user runs it, on made-up traces.
+#include "base/atomic_file.h"
+#include "store/trace_convert.h"
+#include "support/catch.h"
+#include "support/ddp_trace.h"
+#include "support/scratch_folder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sys/wait.h>
+
+using namespace ncclprobe;
+using nlohmann::json;
+
+namespace {
+
+struct Output {
+  int exit_code = -1;
+  std::string text;
+};
+
+Output run(const std::string& command) {
+  Output output;
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::array<char, 4'096> block;
+  while (std::size_t count = std::fread(block.data(), 1, block.size(), pipe))
+    output.text.append(block.data(), count);
+  int status = ::pclose(pipe);
+  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return output;
+}
+
+Output export_with(const std::string& arguments) {
+  return run(fmt::format("{}/ncclprobe-report export {}", NCCLPROBE_BIN_DIR, arguments));
+}
+
+// Two ranks, 1,200 kernels each, in trial 7.
+std::string two_ranks(const support::ScratchFolder& folder) {
+  for (int rank : {0, 1})
+    support::write_ddp_spool(folder / fmt::format("{}.spool", rank), rank, 1'200);
+  auto trace = folder / "trace.h5";
+  REQUIRE(store::convert_spools({folder / "0.spool", folder / "1.spool"}, trace,
+                                {7, "run-1", "kernels"}));
+  return trace.string();
+}
+
+json chrome(const support::ScratchFolder& folder, const std::string& arguments) {
+  Output output =
+      export_with(fmt::format("{} --chrome {}", arguments, (folder / "out.json").string()));
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  return json::parse(*base::read_file(folder / "out.json"));
+}
+
+std::vector<json> events_of(const json& document, const char* phase,
+                            const char* category = nullptr) {
+  std::vector<json> found;
+  for (const json& event : document.at("traceEvents"))
+    if (event.at("ph") == phase && (!category || event.at("cat") == category))
+      found.push_back(event);
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("export --chrome is JSON with every kernel, and flows join the ranks' collectives") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+
+  json document = chrome(folder, trace);
+
+  auto compute = events_of(document, "X", "compute");
+  auto communication = events_of(document, "X", "communication");
+  REQUIRE(compute.size() + communication.size() == 2 * 1'200);
+  std::set<std::string> processes;
+  for (const json& event : events_of(document, "M"))
+    if (event.at("name") == "process_name")
+      processes.insert(event.at("args").at("name").get<std::string>().substr(0, 9));
+  REQUIRE(processes == std::set<std::string>{"rank 0 on", "rank 1 on"});
+  std::map<std::string, std::set<int>> ranks_of_flow;
+  for (const json& event : document.at("traceEvents"))
+    if (event.contains("bind_id"))
+      ranks_of_flow[event.at("bind_id")].insert(event.at("pid").get<int>());
+  REQUIRE(!ranks_of_flow.empty());
+  for (const auto& [flow, ranks] : ranks_of_flow)
+    REQUIRE(ranks == std::set{1, 2});
+}
+
+TEST_CASE("export --window and --ranks take only what is asked for") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+
+  json document = chrome(folder, trace + " --window 5ms:10ms --ranks 1");
+
+  auto slices = events_of(document, "X");
+  REQUIRE(slices.size() > 50);
+  for (const json& slice : slices) {
+    double begin = slice.at("ts").get<double>();
+    REQUIRE(slice.at("pid") == 2);
+    REQUIRE(begin < 10'000);
+    REQUIRE(begin + slice.at("dur").get<double>() >= 5'000);
+  }
+}
+
+TEST_CASE("export --csv writes each table that has rows, texts spelt out") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+
+  Output output = export_with(fmt::format("{} --csv {}", trace, (folder / "tables").string()));
+
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(support::names_in(folder / "tables") ==
+          std::vector<std::string>{"communicator.csv", "kernel.csv", "nccl_operation.csv",
+                                   "operation.csv", "stream.csv"});
+  std::string kernels = *base::read_file(folder / "tables" / "kernel.csv");
+  REQUIRE(kernels.starts_with("rank,start_ns,duration_ns,name,stream,correlation,operation,"
+                              "graph_node,grid,block,shared_bytes,flags\r\n0,"));
+  REQUIRE(std::ranges::count(kernels, '\n') == 1 + 2 * 1'200);
+  REQUIRE(kernels.find(",ncclDevKernel_AllReduce_Sum_bf16_RING_LL,1,") != std::string::npos);
+}
+
+TEST_CASE("export says what is wrong in one line, with the file and what to do") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+  REQUIRE(base::write_file_atomically(folder / "text", "no trace"));
+  std::string text = (folder / "text").string();
+  std::string out = " --perfetto " + (folder / "out").string();
+
+  Output absent = export_with((folder / "absent").string() + out);
+  Output nonsense = export_with(text + out);
+  Output no_rank = export_with(trace + out + " --ranks 0,5");
+  Output other_trial = export_with(trace + out + " --trial 3");
+  Output no_folder = export_with(trace + " --perfetto " + (folder / "no/out").string());
+  Output no_format = export_with(trace);
+  Output bad_window = export_with(trace + out + " --window 3s:2s");
+
+  REQUIRE(absent.exit_code == 2);
+  REQUIRE(absent.text.find("there is no run at " + (folder / "absent").string()) !=
+          std::string::npos);
+  REQUIRE(nonsense.exit_code == 2);
+  REQUIRE(nonsense.text == fmt::format("ncclprobe export: {0} is no HDF5 file; nor a trace: {0} is "
+                                       "no HDF5 file (give a run file, one of its traces, or a "
+                                       "folder of spools)\n",
+                                       text));
+  REQUIRE(no_rank.exit_code == 2);
+  REQUIRE(no_rank.text == "ncclprobe export: the trace has no rank 5 (it has 2 ranks, 0 to 1)\n");
+  REQUIRE(other_trial.exit_code == 2);
+  REQUIRE(no_folder.exit_code == 7);
+  REQUIRE(no_format.exit_code == 2);
+  REQUIRE(no_format.text.find("--perfetto FILE, --chrome FILE or --csv DIR") != std::string::npos);
+  REQUIRE(bad_window.exit_code == 2);
+  REQUIRE(!std::filesystem::exists(folder / "out"));
+}
+
+TEST_CASE("export --perfetto is what Perfetto's own schema says") {
+  if (run("protoc --version").exit_code != 0)
+    NCCLPROBE_SKIP("there is no protoc (package protobuf-compiler)");
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+  std::string out = (folder / "out.pftrace").string();
+  REQUIRE(export_with(trace + " --perfetto " + out).exit_code == 0);
+
+  Output decoded = run(fmt::format("protoc --proto_path={0}/tests/analysis/trace_export "
+                                   "--decode=perfetto.protos.Trace perfetto.proto < {1}",
+                                   NCCLPROBE_SOURCE_DIR, out));
+
+  REQUIRE(decoded.exit_code == 0);
+  auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = decoded.text.find(what); at != std::string::npos;
+         at = decoded.text.find(what, at + 1))
+      ++found;
+    return found;
+  };
+  REQUIRE(count("TYPE_SLICE_BEGIN") == count("TYPE_SLICE_END"));
+  REQUIRE(count("TYPE_SLICE_BEGIN") >= 2 * 1'200);
+  REQUIRE(count("TYPE_COUNTER") > 0);
+  REQUIRE(count("process_name: \"rank 1 on ") == 1);
+  REQUIRE(count("flow_ids: ") > 0);
+  // Unknown fields are printed by their numbers.
+  REQUIRE(run(fmt::format(
+                  "protoc --proto_path={0}/tests/analysis/trace_export "
+                  "--decode=perfetto.protos.Trace perfetto.proto < {1} | grep -cE '^ *[0-9]+[: ]'",
+                  NCCLPROBE_SOURCE_DIR, out))
+              .text == "0\n");
+}
