@@ -5,6 +5,7 @@
 
 #include "analysis/report/text_layout.h"
 #include "analysis/report/timeline_report.h"
+#include "analysis/report/tracing_section.h"
 #include "base/units.h"
 #include "cli/chosen_trace.h"
 #include "cli/trace_source.h"
@@ -39,6 +40,25 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialSpec*
                       : analysis::render_timeline(timeline, heading);
 }
 
+// What tracing cost in the cells of the trial, the dearest with its interval.
+std::string cost_of(const model::Run& run, int trial) {
+  std::vector<analysis::TracingCost> costs = analysis::tracing_costs(run);
+  std::erase_if(costs, [&](const analysis::TracingCost& cost) {
+    return std::none_of(cost.traced.processes.begin(), cost.traced.processes.end(),
+                        [&](const auto& process) { return process.trial == trial; });
+  });
+  if (costs.empty())
+    return "";
+  auto by_ratio = [](const auto& a, const auto& b) { return a.ratio < b.ratio; };
+  auto [lowest, highest] = std::minmax_element(costs.begin(), costs.end(), by_ratio);
+  if (costs.size() == 1)
+    return analysis::cost_text(*highest);
+  return fmt::format("{:+.1f}% to {:+.1f}% over {} cells; most {} ({} {})",
+                     100 * (lowest->ratio - 1), 100 * (highest->ratio - 1), costs.size(),
+                     analysis::cost_text(*highest), highest->traced.label.workload,
+                     base::format_bytes(highest->traced.label.bytes));
+}
+
 analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& path,
                                      const model::TrialSpec* spec) {
   analysis::TimelineHeading heading;
@@ -49,6 +69,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
   const store::TraceIdentity& identity = chosen.file.identity();
   heading.title =
       fmt::format("trial {} of {}, level {}", identity.trial, path.string(), identity.level);
+  heading.cost = cost_of(*chosen.run, identity.trial);
   if (!chosen.other_trials.empty())
     heading.notes.push_back(
         fmt::format("traced as well, see --trial: {}", fmt::join(chosen.other_trials, ", ")));
