@@ -19,9 +19,12 @@ namespace ncclprobe::store {
 template <typename Row>
 class RowSorter {
 public:
-  // The scratch file has no name; `folder` is where there is room for it.
-  explicit RowSorter(std::filesystem::path folder, std::size_t rows_in_memory = 1 << 21)
-      : scratch_(std::move(folder)), rows_in_memory_(rows_in_memory) {}
+  // For about `rows` rows. The scratch file has no name; `folder` is where there is room for it.
+  explicit RowSorter(std::filesystem::path folder, std::uint64_t rows = 0,
+                     std::size_t rows_in_memory = 1 << 21)
+      : scratch_(std::move(folder)), rows_in_memory_(rows_in_memory) {
+    rows_.reserve(std::min<std::uint64_t>(rows, rows_in_memory_));
+  }
 
   std::uint64_t size() const { return spilled_ + rows_.size(); }
 

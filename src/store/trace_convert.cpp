@@ -20,7 +20,7 @@ std::uint64_t convert_table(const SpoolSet& spools, int rank, const fs::path& fo
   const std::uint64_t rows = spools.rows(rank, Row::k_table);
   if (rows == 0)
     return 0;
-  RowSorter<Row> sorter(folder);
+  RowSorter<Row> sorter(folder, rows);
   spools.for_each_block<Row>(rank, [&](std::span<const Row> some) { sorter.add(some); });
   writer.add_table<Row>(group, rank, rows,
                         [&](std::size_t count, auto take) { sorter.drain(count, take); });

@@ -60,7 +60,7 @@ TEST_CASE("more rows than fit are sorted with a scratch file, which leaves nothi
   std::vector<std::uint64_t> starts;
   for (int i = 0; i < 100'000; ++i)
     starts.push_back(random() % 50'000);
-  store::RowSorter<KernelRow> sorter(folder.path(), 30'000);
+  store::RowSorter<KernelRow> sorter(folder.path(), 100'000, 30'000);
   std::vector<KernelRow> rows = rows_of(starts);
   for (std::size_t first = 0; first < rows.size(); first += 7'000)
     sorter.add(std::span<const KernelRow>(rows).subspan(
@@ -76,7 +76,7 @@ TEST_CASE("more rows than fit are sorted with a scratch file, which leaves nothi
 
 TEST_CASE("rows of a table without times keep their order, also through a scratch file") {
   support::ScratchFolder folder;
-  store::RowSorter<trace::StreamRow> sorter(folder.path(), 4);
+  store::RowSorter<trace::StreamRow> sorter(folder.path(), 0, 4);
   std::vector<trace::StreamRow> rows;
   for (std::uint16_t id : {9, 2, 7, 1, 8, 3, 6, 0, 5, 4})
     rows.push_back({.id = id});
