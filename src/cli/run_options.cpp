@@ -130,7 +130,7 @@ void declare(CLI::App& app, RunOptions& options) {
        });
   text("--trace", "kernels|api|full",
        "Trace one more trial of each setting in every round: what the devices run; also the calls "
-       "that ask for it; also NCCL's proxy and network steps (default: off)",
+       "that ask for it; also NCCL's channels, proxy and network steps, at a price (default: off)",
        [&](const std::string& value) -> Result<void> {
          NCCLPROBE_TRY_ASSIGN(options.trace,
                               model::parse_enum<model::TraceLevel>(value, "choice for --trace"));

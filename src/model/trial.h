@@ -102,7 +102,8 @@ constexpr auto enum_names(Purpose) {
 
 // How much of a trial is written down, each with all of the one before. kernels: what the devices
 // execute, and the communication library's operations. api: calls of the CUDA runtime and driver,
-// synchronizations, events. full: steps of the library's proxy threads and of the network.
+// synchronizations, events. full: times of the library's channels, steps of its proxy threads and
+// of the network.
 enum class TraceLevel { off, kernels, api, full };
 constexpr auto enum_names(TraceLevel) {
   using enum TraceLevel;
