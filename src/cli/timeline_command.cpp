@@ -3,6 +3,8 @@
 
 #include "cli/timeline_command.h"
 
+#include "trace/spool_format.h"
+
 #include "analysis/report/text_layout.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
@@ -89,7 +91,12 @@ Result<std::string> timeline_text(const TimelineRequest& request, std::ostream& 
     for (const model::TrialRecord& trial : chosen.run->trials)
       if (trial.spec.id == chosen.file.identity().trial)
         spec = &trial.spec;
-  return render(chosen.file, spec, heading_of(chosen, request.path, spec), request);
+  analysis::TimelineHeading heading = heading_of(chosen, request.path, spec);
+  if (std::ranges::any_of(chosen.file.ranks(), [&](int rank) {
+        return chosen.file.origin(rank).host == trace::k_synthetic_host;
+      }))
+    heading.title += ", SYNTHETIC: no measurements";
+  return render(chosen.file, spec, heading, request);
 }
 
 } // namespace ncclprobe::cli

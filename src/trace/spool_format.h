@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 // The spool: the private file of a traced process. A header, then blocks; only ever appended to, so
 // that a kill costs at most the block that was being written. Read by the same build on the same
@@ -14,6 +15,9 @@ namespace ncclprobe::trace {
 
 inline constexpr std::array<char, 8> k_spool_magic{'N', 'C', 'P', 'S', 'P', 'O', 'O', 'L'};
 inline constexpr std::uint32_t k_block_magic = 0x4b4c424e;
+
+// Where rows come from that no machine has measured: a made-up host, so that no reader can miss it.
+inline constexpr std::string_view k_synthetic_host = "synthetic (no measurements)";
 
 struct SpoolHeader {
   std::array<char, 8> magic = k_spool_magic;

@@ -63,7 +63,7 @@ SpoolWriter::~SpoolWriter() {
     close(fd_);
 }
 
-bool SpoolWriter::open(const std::string& path) {
+bool SpoolWriter::open(const std::string& path, std::string_view host) {
   int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0)
     return false;
@@ -72,7 +72,10 @@ bool SpoolWriter::open(const std::string& path) {
   header.start_ns = clock_ns(CLOCK_MONOTONIC_RAW);
   header.realtime_ns = clock_ns(CLOCK_REALTIME);
   read_boot_id(header.boot_id);
-  gethostname(header.host.data(), header.host.size() - 1);
+  if (host.empty())
+    gethostname(header.host.data(), header.host.size() - 1);
+  else
+    host.copy(header.host.data(), header.host.size() - 1);
   if (int problem = write_all(fd, &header, sizeof header, nullptr, 0)) {
     close(fd);
     unlink(path.c_str());

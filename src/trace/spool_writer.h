@@ -25,8 +25,9 @@ public:
   SpoolWriter(const SpoolWriter&) = delete;
   SpoolWriter& operator=(const SpoolWriter&) = delete;
 
-  // Makes the file, which must not exist. False, with errno, if it cannot.
-  bool open(const std::string& path);
+  // Makes the file, which must not exist. False, with errno, if it cannot. `host`: instead of this
+  // one's name.
+  bool open(const std::string& path, std::string_view host = {});
   bool is_open() const { return fd_ >= 0; }
 
   template <typename Row>

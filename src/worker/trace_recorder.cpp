@@ -54,7 +54,7 @@ OperationNote note_of(const Operation& operation, int index) {
 TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const std::string& spool,
                              std::map<int, int> rank_of_device)
     : backend_(&backend) {
-  if (!spool_.open(spool))
+  if (!spool_.open(spool, backend.name() == "synthetic" ? trace::k_synthetic_host : ""))
     base::raise(base::Errc::unavailable, "cannot make the trace's file {}: {}", spool,
                 std::strerror(errno));
   for (const auto& [device, rank] : rank_of_device)

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A run with --trace leaves one trace for each traced trial, which the timeline and the exports read."""
+
+import json
+import os
+import signal
+import unittest
+
+from program_test_case import SMALL, ProgramTest, mpirun
+
+
+def traced(backend="host", repeats=2):
+    return ["--backend", backend, *SMALL, "--no-sweep", "--repeat", str(repeats), "--seed", "5", "--trace", "kernels"]
+
+
+class Trace(ProgramTest):
+    def traces(self):
+        return sorted(self.run_file.with_suffix(".trace").glob("trial-*.h5"))
+
+    def timeline(self, *arguments):
+        done = self.run_program("report", str(self.run_file), "--timeline", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def export(self, *arguments):
+        done = self.run_program("export", str(self.run_file), *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def check_whole_traces_and_their_cost(self, launcher):
+        done = self.measure(*traced(), launcher=launcher)
+        self.assertIn("What tracing cost", done.stdout)
+        self.assertEqual(len(self.traces()), 2)
+        self.assertFalse((self.folder / "run.h5.parts").exists())
+        costs = self.report("json")["tracing_cost"]
+        self.assertEqual([cost["size_bytes"] for cost in costs], [1024, 65536])
+        self.assertEqual([cost["traced_processes"] for cost in costs], [2, 2])
+        text = self.timeline()
+        self.assertIn("2 ranks, 12 steps", text)  # 2 sizes x 2 batches x 3 launches
+        self.assertIn("0 lost + 0 unexplained", text)
+        self.assertIn("0 violations in 12 collectives", text)
+        self.assertNotIn("SYNTHETIC", text)
+        json.loads(self.timeline("--format", "json"))
+
+    def test_one_supervisor_leaves_whole_traces_and_their_cost(self):
+        self.check_whole_traces_and_their_cost(())
+
+    def test_several_supervisors_leave_whole_traces_and_their_cost(self):
+        self.check_whole_traces_and_their_cost(mpirun(2))
+
+    def test_a_traced_trial_is_exported(self):
+        self.measure(*traced())
+        self.export("--chrome", "out.json")
+        self.export("--perfetto", "out.pftrace")
+        events = json.loads((self.folder / "out.json").read_text())["traceEvents"]
+        self.assertTrue(any(event.get("name") == "all_reduce" for event in events))
+        self.assertGreater((self.folder / "out.pftrace").stat().st_size, 1000)
+
+    def test_made_up_times_say_so_wherever_they_appear(self):
+        self.measure("--ranks", "2", *traced("synthetic"))
+        self.assertIn("SYNTHETIC", self.timeline())
+        self.assertIn("SYNTHETIC", json.loads(self.timeline("--format", "json"))["timeline"])
+        self.export("--chrome", "out.json")
+        self.assertIn("synthetic", (self.folder / "out.json").read_text())
+
+    def test_a_killed_run_keeps_the_traces_of_its_finished_trials(self):
+        program = self.start_program(*traced(repeats=40), "--output", str(self.run_file))
+        self.wait_for_parts(6)
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait(timeout=20)
+        self.wait_until(lambda: not self.processes(), what="the end of all processes")
+        done = self.run_program("report", str(self.run_file))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(len(self.traces()), 1)
+        self.assertIn("0 unexplained", self.timeline())
+
+
+if __name__ == "__main__":
+    unittest.main()
