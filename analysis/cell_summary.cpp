@@ -239,6 +239,17 @@ bool is_default(const model::TrialSpec& trial, const model::Cell& cell) {
   return trial.process.common.empty() && trial.process.per_rank.empty();
 }
 
+std::vector<double> process_times_ns(const SettingResult& result) {
+  std::vector<double> times_ns;
+  for (const ProcessTime& process : result.processes)
+    times_ns.push_back(process.time.over_batches_ns.median);
+  return times_ns;
+}
+
+bool has_times(const SettingResult& result) {
+  return std::ranges::all_of(process_times_ns(result), [](double time_ns) { return time_ns > 0; });
+}
+
 std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose purpose) {
   WorkloadOrder order;
   using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::string,

@@ -113,6 +113,10 @@ struct SettingResult {
   std::vector<std::string> data_notes;    // why unchecked, or what was wrong first; no duplicates
 };
 
+// Median time of each process, and whether all of them took any.
+std::vector<double> process_times_ns(const SettingResult& result);
+bool has_times(const SettingResult& result);
+
 // All results of a run's trials with that purpose; companions are no measurements. Ordered by
 // collective (then other workloads in order of appearance), type, operation, root, ranks, variant,
 // timing mode, size and placement; then the default, then the other settings by name.

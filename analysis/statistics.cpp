@@ -47,6 +47,13 @@ std::optional<double> Summary::range_percent() const {
   return 100 * (max - min) / median;
 }
 
+double geometric_mean(const std::vector<double>& values) {
+  double log_sum = 0;
+  for (double value : values)
+    log_sum += std::log(value);
+  return std::exp(log_sum / static_cast<double>(values.size()));
+}
+
 Summary summarise(const std::vector<double>& values) {
   std::vector<double> ordered = sorted(values);
   Summary summary{.count = ordered.size(),

@@ -6,29 +6,12 @@
 #include "analysis/verdict.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ncclprobe::analysis {
 namespace {
 
-std::vector<double> process_times_ns(const SettingResult& result) {
-  std::vector<double> times_ns;
-  for (const ProcessTime& process : result.processes)
-    times_ns.push_back(process.time.over_batches_ns.median);
-  return times_ns;
-}
-
-double mean_log(const std::vector<double>& values) {
-  double sum = 0;
-  for (double value : values)
-    sum += std::log(value);
-  return sum / static_cast<double>(values.size());
-}
-
 bool usable(const SettingResult& result) {
-  auto times_ns = process_times_ns(result);
-  return result.data != DataState::wrong && !times_ns.empty() &&
-         std::all_of(times_ns.begin(), times_ns.end(), [](double ns) { return ns > 0; });
+  return result.data != DataState::wrong && has_times(result);
 }
 
 } // namespace
@@ -48,7 +31,7 @@ std::vector<TracingCost> tracing_costs(const model::Run& run) {
     auto traced_ns = process_times_ns(traced), untraced_ns = process_times_ns(*twin);
     cost.traced = std::move(traced);
     cost.untraced_processes = untraced_ns.size();
-    cost.ratio = std::exp(mean_log(traced_ns) - mean_log(untraced_ns));
+    cost.ratio = geometric_mean(traced_ns) / geometric_mean(untraced_ns);
     cost.test = welch_ratio(traced_ns, untraced_ns, k_confidence);
     costs.push_back(std::move(cost));
   }

@@ -4,34 +4,10 @@
 #include "analysis/verdict.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace ncclprobe::analysis {
 namespace {
-
-double process_time_ns(const ProcessTime& process) {
-  return process.time.over_batches_ns.median;
-}
-
-std::vector<double> process_times_ns(const SettingResult& result) {
-  std::vector<double> times_ns;
-  for (const ProcessTime& process : result.processes)
-    times_ns.push_back(process_time_ns(process));
-  return times_ns;
-}
-
-bool has_times(const SettingResult& result) {
-  auto times_ns = process_times_ns(result);
-  return std::all_of(times_ns.begin(), times_ns.end(), [](double time_ns) { return time_ns > 0; });
-}
-
-double geometric_mean(const std::vector<double>& values) {
-  double log_sum = 0;
-  for (double value : values)
-    log_sum += std::log(value);
-  return std::exp(log_sum / static_cast<double>(values.size()));
-}
 
 const SettingResult* baseline_of(const SettingResult& setting,
                                  const std::vector<SettingResult>& results) {
@@ -55,7 +31,7 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
       continue;
     std::vector<double> even, odd;
     for (const ProcessTime& process : result.processes)
-      (process.replicate % 2 == 0 ? even : odd).push_back(process_time_ns(process));
+      (process.replicate % 2 == 0 ? even : odd).push_back(process.time.over_batches_ns.median);
     auto test = welch_ratio(even, odd, k_confidence);
     if (!test)
       continue;

@@ -3,6 +3,8 @@
 
 #include "launch/clock_envelope.h"
 
+#include "trace/ledger_rows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -30,7 +32,8 @@ ClockReading compose(const ClockReading& own, const ClockReading& other, std::in
   sum.offset_ns += other.offset_ns;
   sum.error_ns += other.error_ns;
   if (other.error_ns > 0) // the reference itself does not drift
-    sum.error_ns += std::llround(std::ceil(static_cast<double>(std::abs(age_ns)) * k_most_drift));
+    sum.error_ns +=
+        std::llround(std::ceil(static_cast<double>(std::abs(age_ns)) * trace::k_most_drift));
   return sum;
 }
 

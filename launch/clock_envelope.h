@@ -32,7 +32,4 @@ ClockReading envelope_of(std::span<const ClockPing> pings);
 // the clocks may have drifted since `other` was read, `age_ns` ago.
 ClockReading compose(const ClockReading& own, const ClockReading& other, std::int64_t age_ns);
 
-// No two hosts' crystals are taken to differ by more.
-inline constexpr double k_most_drift = 1e-4;
-
 } // namespace ncclprobe::launch

@@ -26,6 +26,19 @@ struct Layout {
       hosts_by_rank.push_back(seat.host);
     return hosts_by_rank;
   }
+  // Of a trial on the first `trial_ranks` ranks: what each worker of that supervisor drives.
+  std::vector<std::vector<RankSeat>> workers_of(int supervisor, int trial_ranks,
+                                                int seats_per_worker) const {
+    std::vector<std::vector<RankSeat>> workers;
+    for (const RankSeat& seat : seats) {
+      if (seat.supervisor != supervisor || seat.rank >= trial_ranks)
+        continue;
+      if (workers.empty() || static_cast<int>(workers.back().size()) >= seats_per_worker)
+        workers.emplace_back();
+      workers.back().push_back(seat);
+    }
+    return workers;
+  }
 };
 
 } // namespace ncclprobe::launch

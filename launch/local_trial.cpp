@@ -34,15 +34,8 @@ LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervis
       tell_leader_(std::move(tell_leader)), host_of_rank_(layout.host_of_rank()),
       host_names_(layout.hosts), prepared_by_(base::Deadline::after(options.prepare_patience)) {
   host_of_rank_.resize(static_cast<std::size_t>(spec_.ranks));
-  for (const RankSeat& seat : layout.seats) {
-    if (seat.supervisor != supervisor || seat.rank >= spec_.ranks)
-      continue;
-    bool full = workers_.empty() ||
-                static_cast<int>(workers_.back().seats.size()) >= options.seats_per_worker;
-    if (full)
-      workers_.emplace_back();
-    workers_.back().seats.push_back(seat);
-  }
+  for (auto& seats : layout.workers_of(supervisor, spec_.ranks, options.seats_per_worker))
+    workers_.emplace_back().seats = std::move(seats);
   spawn();
 }
 

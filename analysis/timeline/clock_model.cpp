@@ -99,12 +99,12 @@ std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings
   judge(xx > 0 ? xy / xx : 0);
   double span = difference(model.last_ns, model.first_ns);
   // Both ends of the line may be off by error_ns, in opposite directions.
-  model.drift_error = span > 0 ? 2 * model.error_ns / span : k_most_drift;
-  if (model.drift_error >= k_most_drift) {
+  model.drift_error = span > 0 ? 2 * model.error_ns / span : trace::k_most_drift;
+  if (model.drift_error >= trace::k_most_drift) {
     judge(0);
     // Between the readings the offset may have drifted.
-    model.error_ns += k_most_drift * span;
-    model.drift_error = k_most_drift;
+    model.error_ns += trace::k_most_drift * span;
+    model.drift_error = trace::k_most_drift;
   }
   // The line stands in at_ns = the first reading, where its arguments are small.
   model.at_ns = model.first_ns;

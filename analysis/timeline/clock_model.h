@@ -23,9 +23,6 @@ struct Aligned {
 // "3.1 +- 0.8 us", "3.1 us" without error, "not shown (below 2 x 0.8 us)".
 std::string format_us(const Aligned& time);
 
-// No two hosts' crystals are taken to differ by more.
-inline constexpr double k_most_drift = 1e-4;
-
 // reference = own + offset + rate x (own - at)
 struct ClockModel {
   std::uint64_t at_ns = 0;    // own clock
@@ -49,7 +46,8 @@ struct ClockModel {
 };
 
 // Weighted least squares, weights 1/error^2. Nothing without readings. error_ns = worst envelope +
-// worst residual. A rate that the readings do not tell to within k_most_drift is taken to be 0.
+// worst residual. A rate that the readings do not tell to within trace::k_most_drift is taken to be
+// 0.
 std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings);
 
 // From inner's own clock to outer's reference, for trees of hosts. Errors add up.

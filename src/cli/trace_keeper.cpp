@@ -29,20 +29,6 @@ std::vector<trace::ClockRow> rows_of(std::span<const launch::ClockReading> clock
   return rows;
 }
 
-// The ranks of each worker, as the trial started them (launch/local_trial.h).
-std::vector<std::vector<int>> workers_of(const launch::Layout& layout, int supervisor,
-                                         int seats_per_worker, int ranks) {
-  std::vector<std::vector<int>> workers;
-  for (const launch::RankSeat& seat : layout.seats) {
-    if (seat.supervisor != supervisor || seat.rank >= ranks)
-      continue;
-    if (workers.empty() || static_cast<int>(workers.back().size()) == seats_per_worker)
-      workers.emplace_back();
-    workers.back().push_back(seat.rank);
-  }
-  return workers;
-}
-
 } // namespace
 
 void keep_trace_with(const std::filesystem::path& run_file, const std::string& run_id,
@@ -57,19 +43,20 @@ void store_traces(const launch::Layout& layout, int supervisor, int seats_per_wo
                   const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
   auto run_file = std::filesystem::path(spec.trace_folder).replace_extension();
   const auto rows = rows_of(clock);
-  for (const auto& ranks : workers_of(layout, supervisor, seats_per_worker, spec.ranks)) {
+  for (const auto& seats : layout.workers_of(supervisor, spec.ranks, seats_per_worker)) {
+    int first_rank = seats.front().rank;
     trace::SpoolWriter readings;
-    std::filesystem::path path = store::trace_clock_path(run_file, spec.id, ranks.front());
+    std::filesystem::path path = store::trace_clock_path(run_file, spec.id, first_rank);
     std::error_code none; // of a trial before this one
     std::filesystem::remove(path, none);
     if (readings.open(path.string()))
-      for (int rank : ranks)
-        readings.append<trace::ClockRow>(rank, rows);
+      for (const launch::RankSeat& seat : seats)
+        readings.append<trace::ClockRow>(seat.rank, rows);
     auto stored = store::store_trace_part(
-        run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, ranks.front());
+        run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, first_rank);
     if (!stored) {
-      spdlog::error("trial {}: the trace of rank {} could not be stored: {}", spec.id,
-                    ranks.front(), stored.error().text());
+      spdlog::error("trial {}: the trace of rank {} could not be stored: {}", spec.id, first_rank,
+                    stored.error().text());
       continue;
     }
     for (const std::string& remark : stored->remarks)

@@ -3,6 +3,8 @@
 
 #include "store/trace_parts.h"
 
+#include "trace/spool_path.h"
+
 #include "store/run_file.h"
 
 #include <algorithm>
@@ -62,7 +64,7 @@ Result<TraceReport> store_trace(const fs::path& run_file, int trial,
 } // namespace
 
 fs::path trace_part_path(const fs::path& run_file, int trial, int rank) {
-  return parts_folder(run_file) / fmt::format("trace-{:06}-{:05}.h5", trial, rank);
+  return trace::spool_path(parts_folder(run_file), trial, rank).replace_extension(".h5");
 }
 
 fs::path trace_clock_path(const fs::path& run_file, int trial, int rank) {

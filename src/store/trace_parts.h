@@ -16,7 +16,7 @@
 namespace ncclprobe::store {
 
 // "run.h5.parts/trace-000007-00003.h5", of the worker whose first rank is 3. The spool it is made
-// from has the same name with ".spool" (launch/supervisor.h).
+// from has the same name with ".spool" (trace/spool_path.h).
 std::filesystem::path trace_part_path(const std::filesystem::path& run_file, int trial, int rank);
 
 // "run.trace/trial-000007.h5"

@@ -51,6 +51,9 @@ constexpr auto columns(LongRow) {
                     base::column("duration_ns", &R::duration_ns, "its real length, ns"));
 }
 
+// No two hosts' crystals are taken to differ by more.
+inline constexpr double k_most_drift = 1e-4;
+
 enum class ClockKind : std::uint8_t {
   host,        // another host's clock against the leader's
   globaltimer, // a GPU's %globaltimer against its host's clock

@@ -10,7 +10,7 @@
 // What the runner did, on the host.
 namespace ncclprobe::trace {
 
-enum class SpanKind : std::uint8_t { cell, warm_up, batch, launch, check, meeting };
+enum class SpanKind : std::uint8_t { cell, warm_up, batch, check, meeting };
 // /span: parts of a trial on the host
 struct SpanRow {
   static constexpr Table k_table = Table::span;
@@ -28,7 +28,7 @@ constexpr auto columns(SpanRow) {
       base::column("cell", &R::cell, "index of the cell in the trial"),
       base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
       base::column("iterations", &R::iterations, "launches of the timed region in it"),
-      base::column("kind", &R::kind, "0 cell, 1 warm_up, 2 batch, 3 launch, 4 check, 5 meeting"));
+      base::column("kind", &R::kind, "0 cell, 1 warm_up, 2 batch, 3 check, 4 meeting"));
 }
 
 enum class OperationKind : std::uint8_t {

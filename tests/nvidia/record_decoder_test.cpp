@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "trace/spool_reader.h"
-
 #include "nvidia/record_decoder.h"
 #include "support/catch.h"
+#include "support/spool_rows.h"
 
 #include <cstring>
 #include <filesystem>
@@ -123,31 +122,13 @@ public:
   // All rows of a table, with their ranks.
   template <typename Row>
   std::vector<std::pair<int, Row>> ranked() {
-    std::vector<std::pair<int, Row>> all;
-    auto read = trace::read_spool(path_, [&](const trace::SpoolBlock& block) {
-      if (block.table == Row::k_table)
-        for (const Row& row : block.as<Row>())
-          all.emplace_back(block.rank, row);
-    });
-    REQUIRE(read);
-    return all;
+    return support::ranked_rows<Row>(path_);
   }
   template <typename Row>
   std::vector<Row> rows() {
-    std::vector<Row> all;
-    for (const auto& [rank, row] : ranked<Row>())
-      all.push_back(row);
-    return all;
+    return support::rows_in<Row>(path_);
   }
-  std::string text(trace::TextId id) {
-    std::vector<std::string> texts{""};
-    auto read = trace::read_spool(path_, [&](const trace::SpoolBlock& block) {
-      if (block.table == trace::Table::text)
-        texts.push_back(block.text());
-    });
-    REQUIRE(read);
-    return texts.at(id.id);
-  }
+  std::string text(trace::TextId id) { return support::text_in(path_, id); }
 
 private:
   static inline int made_ = 0;

@@ -210,22 +210,33 @@ std::uint64_t wanted_events() {
   return wanted;
 }
 
-void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
-  if (!records())
-    return nullptr;
+namespace {
+
+// What collectives, sends and receives have in common.
+template <typename What>
+OperationBegun operation_begun(Communicator& communicator, const What& what) {
   OperationBegun begun;
   begun.at_ns = now_ns();
-  begun.sequence = what.seq_number;
   begun.count = what.count;
   begun.id = state.operations_made.fetch_add(1, std::memory_order_relaxed) + 1;
   begun.operation = state.current_operation.load(std::memory_order_relaxed);
-  begun.root = what.root;
   begun.communicator = index_of(communicator);
   begun.function = state.words.number_of(what.function);
   begun.data_type = state.words.number_of(what.data_type);
+  begun.channels = what.channels;
+  return begun;
+}
+
+} // namespace
+
+void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
+  if (!records())
+    return nullptr;
+  OperationBegun begun = operation_begun(communicator, what);
+  begun.sequence = what.seq_number;
+  begun.root = what.root;
   begun.algorithm = state.words.number_of(what.algorithm);
   begun.protocol = state.words.number_of(what.protocol);
-  begun.channels = what.channels;
   begun.warps = what.warps;
   state.events.push(begun);
   return make_handle(HandleKind::operation, begun.id);
@@ -234,16 +245,8 @@ void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
 void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
   if (!records())
     return nullptr;
-  OperationBegun begun;
-  begun.at_ns = now_ns();
-  begun.count = what.count;
-  begun.id = state.operations_made.fetch_add(1, std::memory_order_relaxed) + 1;
-  begun.operation = state.current_operation.load(std::memory_order_relaxed);
+  OperationBegun begun = operation_begun(communicator, what);
   begun.peer = what.peer;
-  begun.communicator = index_of(communicator);
-  begun.function = state.words.number_of(what.function);
-  begun.data_type = state.words.number_of(what.data_type);
-  begun.channels = what.channels;
   bool sends = what.function != nullptr && what.function[0] == 'S'; // "Send", "Recv"
   begun.kind = sends ? trace::NcclKind::send : trace::NcclKind::receive;
   state.events.push(begun);

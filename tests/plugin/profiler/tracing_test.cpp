@@ -4,9 +4,9 @@
 #include "plugin/profiler/abi.h"
 #include "plugin/profiler/tracing.h"
 #include "trace/rows.h"
-#include "trace/spool_reader.h"
 
 #include "support/catch.h"
+#include "support/spool_rows.h"
 
 #include <cstring>
 #include <ctime>
@@ -84,34 +84,18 @@ public:
     end(handle);
   }
 
+  // All rows of a table, with their ranks.
   template <typename Row>
   std::vector<std::pair<int, Row>> ranked() {
     stop_tracing();
-    std::vector<std::pair<int, Row>> all;
-    auto read = trace::read_spool(path_, [&](const trace::SpoolBlock& block) {
-      if (block.table == Row::k_table)
-        for (const Row& row : block.as<Row>())
-          all.emplace_back(block.rank, row);
-    });
-    REQUIRE(read);
-    CHECK(read->bytes_left_out == 0);
-    return all;
+    return support::ranked_rows<Row>(path_);
   }
   template <typename Row>
   std::vector<Row> rows() {
-    std::vector<Row> all;
-    for (const auto& [rank, row] : ranked<Row>())
-      all.push_back(row);
-    return all;
+    stop_tracing();
+    return support::rows_in<Row>(path_);
   }
-  std::string text(trace::TextId id) {
-    std::vector<std::string> texts{""};
-    REQUIRE(trace::read_spool(path_, [&](const trace::SpoolBlock& block) {
-      if (block.table == trace::Table::text)
-        texts.push_back(block.text());
-    }));
-    return texts.at(id.id);
-  }
+  std::string text(trace::TextId id) { return support::text_in(path_, id); }
   std::uint64_t lost() {
     std::uint64_t all = 0;
     for (const trace::LossRow& row : rows<trace::LossRow>()) {
