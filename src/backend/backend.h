@@ -98,6 +98,27 @@ struct ChaseCall {
   Place result; // on the stream's device
 };
 
+struct GemmCall {
+  Place a, b, c;
+  std::uint64_t m = 0, n = 0, k = 0, batch = 1;
+  model::DataType type = model::DataType::f32;
+  model::GemmLayout layout = model::GemmLayout::nn;
+  model::GemmMath math = model::GemmMath::full;
+};
+
+struct ConvertCall {
+  Place from, into;
+  std::uint64_t count = 0;
+  model::DataType from_type = model::DataType::f32;
+  model::DataType into_type = model::DataType::f32;
+};
+
+struct OptimizerCall {
+  Place gradients, weights, state;
+  std::uint64_t count = 0;
+  model::DataType type = model::DataType::f32;
+};
+
 class Stream {
 public:
   virtual ~Stream() = default;
@@ -116,6 +137,18 @@ public:
   virtual void chase(const ChaseCall& call) { prepare(call); }
   virtual void prepare(const ChaseCall&) {
     base::raise(base::Errc::unsupported, "this backend cannot follow pointers through memory");
+  }
+  // Compute as training does it (model::GemmOp and its neighbours). prepare() is asked before a
+  // cell starts, as above, and chooses how a product is computed.
+  virtual void multiply(const GemmCall& call) { prepare(call); }
+  virtual void prepare(const GemmCall&) {
+    base::raise(base::Errc::unsupported, "this backend multiplies no matrices");
+  }
+  virtual void convert(const ConvertCall&) {
+    base::raise(base::Errc::unsupported, "this backend converts no elements");
+  }
+  virtual void optimize(const OptimizerCall&) {
+    base::raise(base::Errc::unsupported, "this backend has no optimizer");
   }
   virtual void mark(std::string_view label) = 0;
   // Everything enqueued so far is done. Throws what went wrong in the stream. May wait a moment for

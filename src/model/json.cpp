@@ -49,6 +49,10 @@ NCCLPROBE_ENUM_CODEC(OutcomeKind, "outcome")
 NCCLPROBE_ENUM_CODEC(Memory, "kind of memory")
 NCCLPROBE_ENUM_CODEC(CopyMeans, "means of a copy")
 NCCLPROBE_ENUM_CODEC(CopyDriver, "driver of a copy")
+NCCLPROBE_ENUM_CODEC(GemmLayout, "layout of a product")
+NCCLPROBE_ENUM_CODEC(GemmMath, "kind of arithmetic")
+NCCLPROBE_ENUM_CODEC(Activity, "activity")
+NCCLPROBE_ENUM_CODEC(MarkerEdge, "edge of a marker")
 NCCLPROBE_ENUM_CODEC(TimingMode, "timing mode")
 NCCLPROBE_ENUM_CODEC(Purpose, "purpose")
 
@@ -92,7 +96,10 @@ CODEC(static, SpinOp, stream, duration_ns)
 CODEC(static, BarrierOp, communicator)
 CODEC(static, RecordEventOp, stream, event)
 CODEC(static, WaitEventOp, stream, event)
-CODEC(static, MarkerOp, stream, label)
+GROWN_CODEC(static, MarkerOp, (stream, label), (activity, edge))
+CODEC(static, GemmOp, stream, a, b, c, m, n, k, batch, type, layout, math)
+CODEC(static, ConvertOp, stream, from, into, count, from_type, into_type)
+CODEC(static, OptimizerOp, stream, gradients, weights, state, count, type)
 CODEC(static, Region, first, last)
 GROWN_CODEC(static, Fill, (communicator, slice, count, type, op, collective, root), (ranks))
 GROWN_CODEC(static, DataCheck, (collective, communicator, slice, count, type, op, root),
@@ -110,9 +117,9 @@ static void from_json(const json&, GroupEndOp&) {}
 namespace {
 
 // Name of each alternative of Operation::what, in the variant's order.
-constexpr std::array k_operation_kinds{"collective",   "send",       "recv",        "copy",
-                                       "spin",         "barrier",    "group_begin", "group_end",
-                                       "record_event", "wait_event", "marker",      "chase"};
+constexpr std::array k_operation_kinds{
+    "collective",   "send",       "recv",   "copy",  "spin", "barrier", "group_begin", "group_end",
+    "record_event", "wait_event", "marker", "chase", "gemm", "convert", "optimizer"};
 
 template <std::size_t I = 0>
 void read_operation(const json& in, const std::string& kind, Operation& operation) {

@@ -22,6 +22,16 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
+// When the device came to a marker (TimingMode::steps).
+struct Mark {
+  std::int32_t rank = 0; // global
+  std::int32_t batch = 0;
+  std::int32_t iteration = 0; // step in the batch
+  std::int32_t operation = 0; // index in the schedule, of a MarkerOp
+  std::int64_t at_ns = 0;     // since the rank's first mark of the batch, on its device's clock
+  bool operator==(const Mark&) const = default;
+};
+
 // Was the data looked at, and what was found, over all ranks.
 struct CheckResult {
   enum class Kind { unchecked, checked } kind = Kind::unchecked;
@@ -45,7 +55,8 @@ struct Condition {
   std::optional<std::int32_t> memory_clock_mhz;
   std::optional<std::int32_t> temperature_c;
   std::optional<std::int32_t> power_mw;
-  std::optional<std::uint64_t> throttle_reasons; // NVML's bits, idle and user settings included
+  std::optional<std::uint64_t> throttle_reasons;  // NVML's bits, idle and user settings included
+  std::optional<std::uint64_t> memory_used_bytes; // of the device, by all processes
   bool operator==(const Condition&) const = default;
 };
 constexpr auto enum_names(Condition::When) {
@@ -66,6 +77,7 @@ struct CellRecord {
   CheckResult check;
   std::vector<Sample> samples;       // ordered by batch, then rank
   std::vector<Condition> conditions; // ordered by rank, then time; none on a CPU
+  std::vector<Mark> marks;           // ordered by rank, batch, iteration, operation
   bool operator==(const CellRecord&) const = default;
 };
 

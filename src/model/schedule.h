@@ -176,6 +176,56 @@ struct SpinOp {
   bool operator==(const SpinOp&) const = default;
 };
 
+// How the rows of a product's factors lie in memory, as in BLAS: n as they are, t transposed.
+// A layer's forward pass is tn where weights are stored [out, in], its gradient by the input nn,
+// its gradient by the weights nt.
+enum class GemmLayout { nn, nt, tn };
+constexpr auto enum_names(GemmLayout) {
+  return std::to_array<std::pair<GemmLayout, std::string_view>>(
+      {{GemmLayout::nn, "nn"}, {GemmLayout::nt, "nt"}, {GemmLayout::tn, "tn"}});
+}
+
+// tf32: f32 factors are rounded to 10 bits of mantissa, so that tensor cores multiply them.
+enum class GemmMath { full, tf32 };
+constexpr auto enum_names(GemmMath) {
+  return std::to_array<std::pair<GemmMath, std::string_view>>(
+      {{GemmMath::full, "full"}, {GemmMath::tf32, "tf32"}});
+}
+
+// C (m x n) = A (m x k) times B (k x n), `batch` of them one behind the other. Sums are kept in
+// f32. 2 m n k batch floating point operations.
+struct GemmOp {
+  int stream = 0;
+  Slice a, b, c; // rank strides count by global rank
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::uint64_t batch = 1;
+  DataType type = DataType::f32; // of all three: f32, f16 or bf16
+  GemmLayout layout = GemmLayout::nn;
+  GemmMath math = GemmMath::full;
+  bool operator==(const GemmOp&) const = default;
+};
+
+// One kernel that writes `count` elements from one place to another, rounded if the type differs:
+// gradients into a bucket, f32 into bf16 before it is sent.
+struct ConvertOp {
+  int stream = 0;
+  Slice from, into; // rank strides count by global rank
+  std::uint64_t count = 0;
+  DataType from_type = DataType::f32; // f32, f16 or bf16
+  DataType into_type = DataType::f32;
+  bool operator==(const ConvertOp&) const = default;
+};
+
+// One step of AdamW as one kernel: reads `count` gradients, updates as many weights (both of
+// `type`) and two moments each (f32, one array behind the other in `state`).
+struct OptimizerOp {
+  int stream = 0;
+  Slice gradients, weights, state; // rank strides count by global rank
+  std::uint64_t count = 0;
+  DataType type = DataType::f32; // f32, f16 or bf16
+  bool operator==(const OptimizerOp&) const = default;
+};
+
 // All ranks of the communicator meet on the host before any goes on.
 struct BarrierOp {
   int communicator = 0;
@@ -200,16 +250,40 @@ struct WaitEventOp {
   bool operator==(const WaitEventOp&) const = default;
 };
 
-// A name at this point of the timeline ("bucket 3 ready").
+// What a stretch of a step is spent on. note: nothing, it is a name at a point of the timeline.
+// prepare: work that only communication asks for, such as filling buckets.
+enum class Activity { note, forward, backward, optimizer, prepare, communication };
+constexpr auto enum_names(Activity) {
+  using enum Activity;
+  return std::to_array<std::pair<Activity, std::string_view>>({{note, "note"},
+                                                               {forward, "forward"},
+                                                               {backward, "backward"},
+                                                               {optimizer, "optimizer"},
+                                                               {prepare, "prepare"},
+                                                               {communication, "communication"}});
+}
+
+// begin and end: of a stretch; both have its label, activity and stream, and stretches of one
+// stream follow one another. A stretch begins behind what its stream waits for.
+enum class MarkerEdge { point, begin, end };
+constexpr auto enum_names(MarkerEdge) {
+  using enum MarkerEdge;
+  return std::to_array<std::pair<MarkerEdge, std::string_view>>(
+      {{point, "point"}, {begin, "begin"}, {end, "end"}});
+}
+
+// A moment on a stream with a name ("bucket 3"). In TimingMode::steps it is timed (record.h, Mark).
 struct MarkerOp {
   int stream = 0;
   std::string label;
+  Activity activity = Activity::note;
+  MarkerEdge edge = MarkerEdge::point;
   bool operator==(const MarkerOp&) const = default;
 };
 
 struct Operation {
   std::variant<CollectiveOp, SendOp, RecvOp, CopyOp, SpinOp, BarrierOp, GroupBeginOp, GroupEndOp,
-               RecordEventOp, WaitEventOp, MarkerOp, ChaseOp>
+               RecordEventOp, WaitEventOp, MarkerOp, ChaseOp, GemmOp, ConvertOp, OptimizerOp>
       what;
   std::vector<int> ranks; // roles: global ranks that take part; empty = all of them
   bool operator==(const Operation&) const = default;

@@ -43,11 +43,14 @@ constexpr auto enum_names(Placement) {
 // between two events on the device, each a sample of one iteration; batches x iterations launches.
 // events: as batch, but the time of a batch is taken between two events on the device, which keeps
 // the host's enqueueing out of it; only ranks that the timed region gives work have samples.
-enum class TimingMode { batch, latency, events };
+// steps: as batch, a launch being a step of training, and every marker of the timed region is
+// timed on the device in every launch (CellRecord::marks).
+enum class TimingMode { batch, latency, events, steps };
 constexpr auto enum_names(TimingMode) {
   return std::to_array<std::pair<TimingMode, std::string_view>>({{TimingMode::batch, "batch"},
                                                                  {TimingMode::latency, "latency"},
-                                                                 {TimingMode::events, "events"}});
+                                                                 {TimingMode::events, "events"},
+                                                                 {TimingMode::steps, "steps"}});
 }
 
 // How often and how long.

@@ -168,6 +168,38 @@ void BoundSchedule::bind(const Operation& operation) {
     bind(*copy);
   } else if (const auto* chase = std::get_if<ChaseOp>(&operation.what)) {
     bind(*chase);
+  } else if (const auto* gemm = std::get_if<GemmOp>(&operation.what)) {
+    for_each_seat([&](std::size_t seat) -> Step {
+      int rank = seats_[seat].rank;
+      backend::GemmCall call{place(seat, gemm->a, rank),
+                             place(seat, gemm->b, rank),
+                             place(seat, gemm->c, rank),
+                             gemm->m,
+                             gemm->n,
+                             gemm->k,
+                             gemm->batch,
+                             gemm->type,
+                             gemm->layout,
+                             gemm->math};
+      backend::Stream& on = used_stream(seat, gemm->stream);
+      on.prepare(call);
+      return [&on, call] { on.multiply(call); };
+    });
+  } else if (const auto* convert = std::get_if<ConvertOp>(&operation.what)) {
+    for_each_seat([&](std::size_t seat) -> Step {
+      int rank = seats_[seat].rank;
+      backend::ConvertCall call{place(seat, convert->from, rank), place(seat, convert->into, rank),
+                                convert->count, convert->from_type, convert->into_type};
+      return [&on = used_stream(seat, convert->stream), call] { on.convert(call); };
+    });
+  } else if (const auto* optimizer = std::get_if<OptimizerOp>(&operation.what)) {
+    for_each_seat([&](std::size_t seat) -> Step {
+      int rank = seats_[seat].rank;
+      backend::OptimizerCall call{
+          place(seat, optimizer->gradients, rank), place(seat, optimizer->weights, rank),
+          place(seat, optimizer->state, rank), optimizer->count, optimizer->type};
+      return [&on = used_stream(seat, optimizer->stream), call] { on.optimize(call); };
+    });
   } else if (const auto* spin = std::get_if<SpinOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
       return [&on = used_stream(seat, spin->stream), ns = spin->duration_ns] { on.spin(ns); };

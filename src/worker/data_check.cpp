@@ -29,6 +29,15 @@ std::vector<int> written_by(const Operation& operation, std::set<int>& uses) {
   } else if (const auto* chase = std::get_if<ChaseOp>(&operation.what)) {
     uses.insert({chase->through.buffer, chase->result.buffer});
     return {chase->result.buffer};
+  } else if (const auto* gemm = std::get_if<GemmOp>(&operation.what)) {
+    uses.insert({gemm->a.buffer, gemm->b.buffer, gemm->c.buffer});
+    return {gemm->c.buffer};
+  } else if (const auto* convert = std::get_if<ConvertOp>(&operation.what)) {
+    uses.insert({convert->from.buffer, convert->into.buffer});
+    return {convert->into.buffer};
+  } else if (const auto* optimizer = std::get_if<OptimizerOp>(&operation.what)) {
+    uses.insert({optimizer->gradients.buffer, optimizer->weights.buffer, optimizer->state.buffer});
+    return {optimizer->weights.buffer, optimizer->state.buffer};
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include "workload/p2p_label.h"
 
 #include "model/parse_enum.h"
+#include "workload/label_words.h"
 
 #include <charconv>
 
@@ -21,17 +22,6 @@ std::optional<P2pEnd> read_end(std::string_view text) {
   if (error != std::errc{} || after != text.data() + text.size() || end.rank < 0)
     return std::nullopt;
   return end;
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    std::size_t blank = std::min(text.find(' '), text.size());
-    if (blank > 0)
-      words.push_back(text.substr(0, blank));
-    text.remove_prefix(std::min(blank + 1, text.size()));
-  }
-  return words;
 }
 
 } // namespace

@@ -227,6 +227,49 @@ private:
     return check_slice(op.result, op.rank, op.rank, pointer_bytes);
   }
 
+  // Slices of operations that no communicator carries: the rank is the global one.
+  Result<void> check_global(const Slice& slice, std::uint64_t bytes,
+                            const std::vector<int>& ranks) {
+    for (int rank = 0; rank < world_; ++rank)
+      if (names_rank(ranks, rank))
+        NCCLPROBE_TRY(check_slice(slice, rank, rank, bytes));
+    return {};
+  }
+
+  Result<void> check_computed(DataType type) {
+    if (type != DataType::f32 && type != DataType::f16 && type != DataType::bf16)
+      return wrong("computes with {}: f32, f16 and bf16 are possible", to_string(type));
+    return {};
+  }
+
+  Result<void> check(const GemmOp& op, const std::vector<int>& ranks) {
+    NCCLPROBE_TRY(check_stream(op.stream));
+    NCCLPROBE_TRY(check_computed(op.type));
+    if (op.m == 0 || op.n == 0 || op.k == 0 || op.batch == 0)
+      return wrong("multiplies nothing: m={} n={} k={} batch={}", op.m, op.n, op.k, op.batch);
+    std::uint64_t of_all = op.batch * size_bytes(op.type);
+    NCCLPROBE_TRY(check_global(op.a, op.m * op.k * of_all, ranks));
+    NCCLPROBE_TRY(check_global(op.b, op.k * op.n * of_all, ranks));
+    return check_global(op.c, op.m * op.n * of_all, ranks);
+  }
+
+  Result<void> check(const ConvertOp& op, const std::vector<int>& ranks) {
+    NCCLPROBE_TRY(check_stream(op.stream));
+    NCCLPROBE_TRY(check_computed(op.from_type));
+    NCCLPROBE_TRY(check_computed(op.into_type));
+    NCCLPROBE_TRY(check_global(op.from, op.count * size_bytes(op.from_type), ranks));
+    return check_global(op.into, op.count * size_bytes(op.into_type), ranks);
+  }
+
+  Result<void> check(const OptimizerOp& op, const std::vector<int>& ranks) {
+    NCCLPROBE_TRY(check_stream(op.stream));
+    NCCLPROBE_TRY(check_computed(op.type));
+    std::uint64_t bytes = op.count * size_bytes(op.type);
+    NCCLPROBE_TRY(check_global(op.gradients, bytes, ranks));
+    NCCLPROBE_TRY(check_global(op.weights, bytes, ranks));
+    return check_global(op.state, 2 * op.count * size_bytes(DataType::f32), ranks);
+  }
+
   Result<void> check(const SpinOp& op, const std::vector<int>&) { return check_stream(op.stream); }
   Result<void> check(const MarkerOp& op, const std::vector<int>&) {
     return check_stream(op.stream);

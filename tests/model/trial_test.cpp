@@ -100,6 +100,10 @@ TrialSpec ddp_step_trial() {
       {WaitEventOp{1, 1}},
       {CollectiveOp{Collective::all_reduce, 0, 1, second, second, 8 << 20, DataType::f32,
                     ReduceOp::avg}},
+      {ConvertOp{0, {0}, {1}, 1 << 18, DataType::f32, DataType::bf16}},
+      {GemmOp{0, {0}, {1}, {0}, 64, 32, 16, 2, DataType::f16, GemmLayout::tn, GemmMath::full}},
+      {OptimizerOp{0, {0}, {1}, {0}, 7, DataType::bf16}},
+      {MarkerOp{0, "step end", Activity::optimizer, MarkerEdge::end}},
       {BarrierOp{0}},
   };
   step.timed = {0, 10};

@@ -93,6 +93,49 @@ TEST_CASE("a pointer chase stays within its buffers and goes in whole steps") {
   }
 }
 
+TEST_CASE("what is computed stays within its buffers on every rank that computes") {
+  Schedule schedule = valid();
+  GemmOp gemm{0, {0}, {0}, {0}, 2, 2, 2, 4}; // 64 bytes each
+  ConvertOp convert{0, {0}, {0}, 32, DataType::f16, DataType::f16};
+  OptimizerOp optimizer{0, {0}, {0}, {0}, 8}; // 64 bytes of state
+  auto refused = [&](auto operation) {
+    schedule.operations = {{operation}};
+    return refusal(schedule);
+  };
+  CHECK(refused(gemm).empty());
+  CHECK(refused(convert).empty());
+  CHECK(refused(optimizer).empty());
+
+  SECTION("a factor or the product is too large") {
+    gemm.k = 3;
+    CHECK_THAT(refused(gemm), ContainsSubstring("reaches byte 96 of buffer 'data'"));
+    gemm = {0, {0}, {0}, {0}, 5, 5, 1, 1};
+    CHECK_THAT(refused(gemm), ContainsSubstring("reaches byte 100 of buffer 'data'"));
+  }
+  SECTION("no product") {
+    gemm.batch = 0;
+    CHECK_THAT(refused(gemm), ContainsSubstring("multiplies nothing"));
+  }
+  SECTION("wider elements than there is room for") {
+    convert.into_type = DataType::f32;
+    CHECK_THAT(refused(convert), ContainsSubstring("reaches byte 128"));
+  }
+  SECTION("no room for the moments") {
+    optimizer.count = 9;
+    CHECK_THAT(refused(optimizer), ContainsSubstring("reaches byte 72"));
+  }
+  SECTION("a type that nobody computes with") {
+    gemm.type = DataType::i32;
+    CHECK_THAT(refused(gemm), ContainsSubstring("computes with i32"));
+  }
+  SECTION("a rank without the buffer, unless it looks on") {
+    schedule.buffers[0].bytes.exceptions[1] = 0;
+    CHECK_THAT(refused(gemm), ContainsSubstring("0 on rank 1"));
+    schedule.operations[0].ranks = {0};
+    CHECK(refusal(schedule).empty());
+  }
+}
+
 TEST_CASE("data of some ranks alone is looked for on them, and needs no communicator") {
   Schedule schedule = valid();
   schedule.communicators.clear();

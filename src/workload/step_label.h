@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/trial.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What a cell that measures a step of training is, and how that is said in a CellLabel: the
+// workload is the pattern and "_step", the variant the rest in words, such as
+// "gpt2-124m ranks=0-3 batch=8 sequence=1024 parts=all bucket=25MiB view".
+namespace ncclprobe::workload {
+
+// compute, communication: the same schedule with the other of the two left out.
+enum class StepParts { all, compute, communication };
+constexpr auto enum_names(StepParts) {
+  using enum StepParts;
+  return std::to_array<std::pair<StepParts, std::string_view>>(
+      {{all, "all"}, {compute, "compute"}, {communication, "communication"}});
+}
+
+struct StepLabel {
+  std::string pattern;    // "ddp", "fsdp", ...; no blanks
+  std::string model;      // no blanks
+  std::vector<int> ranks; // global ranks that train, ascending; the others look on
+  StepParts parts = StepParts::all;
+  std::uint64_t batch = 1;          // samples of one rank in one step
+  std::uint64_t sequence = 0;       // tokens of a sample; 0: the model has none
+  std::vector<std::string> options; // what else sets it apart, a word each: "bucket=25MiB", "view"
+  bool operator==(const StepLabel&) const = default;
+};
+
+// `bytes`: what one rank gives to communication in a step.
+model::CellLabel make_cell_label(const StepLabel& label, std::uint64_t bytes, model::DataType type);
+// Nothing for what is no step.
+std::optional<StepLabel> read_step_label(const model::CellLabel& label);
+
+} // namespace ncclprobe::workload
