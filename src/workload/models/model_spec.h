@@ -13,6 +13,7 @@ namespace ncclprobe::workload {
 struct Parameter {
   std::string name; // PyTorch's, "transformer.h.0.attn.c_attn.weight"
   std::uint64_t elements = 0;
+  std::uint64_t place = 0; // in PyTorch's named_parameters(), from 0
   bool operator==(const Parameter&) const = default;
 };
 
@@ -26,6 +27,8 @@ struct Product {
   std::uint64_t n = 0;
   std::uint64_t k = 0;     // for a convolution input channels x kernel
   std::uint64_t count = 1; // of activations: heads
+  // false: what it multiplies is the model's input, of which nobody wants the gradient.
+  bool input_gradient = true;
   bool operator==(const Product&) const = default;
 };
 
@@ -35,8 +38,11 @@ enum class LayerKind { embedding, convolution, attention, mlp, experts, head, ot
 struct Layer {
   std::string name;
   LayerKind kind = LayerKind::other;
-  int block = -1;                    // repeated block it belongs to (what FSDP wraps); -1: none
-  std::vector<Parameter> parameters; // in the order in which the model registers them
+  int block = -1; // repeated block it belongs to (what FSDP wraps); -1: none
+  // In the order in which the forward pass uses them: the backward pass has their gradients ready
+  // in just the reverse of it (parameter_order.h). Weights that two layers share stand in the
+  // first.
+  std::vector<Parameter> parameters;
   std::vector<Product> products;     // in the order in which the forward pass computes them
   std::uint64_t output_elements = 0; // per sample: what the next layer gets
   // experts only: how many there are, and how many each token is sent to. The products are those
@@ -57,6 +63,14 @@ struct ModelSpec {
     for (const Layer& layer : layers)
       for (const Parameter& one : layer.parameters)
         sum += one.elements;
+    return sum;
+  }
+  // Of the products of a sample's forward pass: two for each multiplication.
+  std::uint64_t forward_flops() const {
+    std::uint64_t sum = 0;
+    for (const Layer& layer : layers)
+      for (const Product& one : layer.products)
+        sum += 2 * one.rows * one.n * one.k * one.count;
     return sum;
   }
 };

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/enum_names.h"
+#include "model/data_type.h"
+#include "workload/models/model_spec.h"
+#include "workload/models/parameter_order.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+// Which gradients PyTorch's DistributedDataParallel reduces together. Written down from what
+// PyTorch 2.11 does (torch/nn/parallel/distributed.py, c10d/reducer.cpp).
+namespace ncclprobe::workload {
+
+inline constexpr std::uint64_t k_ddp_first_bucket_bytes = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t k_ddp_bucket_bytes = std::uint64_t{25} << 20;
+
+// rebuilt: every step but the first, in the order of arrival of the gradients; this is what
+// training
+//   does for hours.
+// first_step: the first step, for want of an order: everything at once, when all gradients are
+// there. registered: every step of a model with find_unused_parameters (and the first step of early
+// PyTorch):
+//   filled in the order of registration, sent in the reverse.
+enum class BucketOrder { rebuilt, first_step, registered };
+constexpr auto enum_names(BucketOrder) {
+  using enum BucketOrder;
+  return std::to_array<std::pair<BucketOrder, std::string_view>>(
+      {{rebuilt, "rebuilt"}, {first_step, "first-step"}, {registered, "registered"}});
+}
+
+struct DdpOptions {
+  std::uint64_t first_bucket_bytes = k_ddp_first_bucket_bytes;
+  std::uint64_t bucket_bytes = k_ddp_bucket_bytes;
+  model::DataType type = model::DataType::f32; // of parameters, and so of their gradients
+  BucketOrder order = BucketOrder::rebuilt;
+};
+
+// The limits that bucket_cap_mb means: who gives it (nothing: its default) gives it for the first
+// bucket too, which is smaller only by default. (In older PyTorch it was always 1 MiB.)
+DdpOptions ddp_options(std::optional<std::uint64_t> bucket_cap_bytes);
+
+// A bucket is one flat array of the gradients of `parameters`, in this order. With
+// gradient_as_bucket_view the gradients of the model live in it: the backward pass writes there.
+// Without, it writes to gradients of their own, and each is copied into the bucket when it arrives
+// (and divided by the number of ranks, which costs nothing more) and back after the reduction; the
+// buckets are the same.
+struct DdpBucket {
+  std::vector<ParameterAt> parameters;
+  std::uint64_t elements = 0;
+  // The backward pass of this layer is the one that completes the bucket.
+  std::size_t completed_by_layer = 0;
+  bool operator==(const DdpBucket&) const = default;
+};
+
+// In the order in which they are reduced.
+std::vector<DdpBucket> ddp_buckets(const ModelSpec& spec, const DdpOptions& options);
+
+// What PyTorch's _compute_bucket_assignment_by_size does. A bucket takes items of one key, and is
+// closed by the item with which it has reached the limit, however far it goes beyond; the next one
+// of that key has the next limit, and the last limit holds for all others.
+struct BucketItem {
+  std::uint64_t bytes = 0;
+  int key = 0; // stands for data type and device
+};
+// Buckets of indices of `items`, in the order in which they were closed, and those that were left
+// open behind them. At least one limit.
+std::vector<std::vector<std::size_t>> fill_buckets(const std::vector<BucketItem>& items,
+                                                   const std::vector<std::uint64_t>& limits);
+// The same, sorted by each bucket's least index, as PyTorch does it if it is not told an order.
+std::vector<std::vector<std::size_t>> fill_buckets_sorted(const std::vector<BucketItem>& items,
+                                                          const std::vector<std::uint64_t>& limits);
+
+} // namespace ncclprobe::workload
