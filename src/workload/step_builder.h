@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/schedule.h"
+#include "workload/step_model.h"
+#include "workload/step_request.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+// What the schedules of all steps have in common: streams, memory, markers, and the compute of
+// layers. Makers (ddp_step.h ...) say in which order things happen and what is communicated.
+//
+// Markers follow one rule: stretches of a stream are begun and ended by enter() and leave(), and a
+// wait ends the one that its stream is in, so that no stretch contains a wait.
+//
+// Memory: weights, gradients and what is communicated have their real sizes. Inputs and results of
+// products are scratch, as large as the largest needs and used by all: a real step keeps the
+// activations of all layers as well. Products read patterns, not what others left, so their data
+// stay the same from step to step.
+namespace ncclprobe::workload {
+
+// Where each parameter lies in a flat array of elements.
+class ParameterLayout {
+public:
+  ParameterLayout() = default;
+  // One behind the other in this order, each at a multiple of so many elements.
+  ParameterLayout(const ModelSpec& spec, const std::vector<ParameterAt>& order,
+                  std::uint64_t alignment);
+  std::uint64_t offset(ParameterAt at) const; // of a parameter that is there
+  bool has(ParameterAt at) const;
+  std::uint64_t elements() const { return elements_; } // with what lies between
+  // Of a product's weights, in an array of so many elements, which is large enough: where they are,
+  // or, if no parameter has their size, anywhere.
+  std::uint64_t place(const StepProduct& product, std::uint64_t available) const;
+
+private:
+  std::vector<std::vector<std::uint64_t>> offsets_; // by layer and parameter
+  std::uint64_t elements_ = 0;
+};
+
+// Elements of the largest weights that a product reads.
+std::uint64_t largest_weights(const StepModel& model);
+
+class StepBuilder {
+public:
+  // Both outlive the object.
+  StepBuilder(const StepRequest& request, const StepScope& scope);
+
+  enum : int { compute = 0, communication = 1 }; // streams
+  int add_stream(std::string name, int priority);
+  // Nothing where it stays empty: every part of a step declares the same buffers, so that cells
+  // share memory.
+  int add_buffer(std::string name, std::uint64_t bytes,
+                 model::Memory memory = model::Memory::plain);
+  // The members of a group are global ranks; a group of one has no communicator.
+  std::vector<int> add_groups(const std::string& name, const std::vector<std::vector<int>>& groups);
+
+  model::DataType type() const { return type_; }
+  std::uint64_t element_bytes() const { return model::size_bytes(type_); }
+  bool computes() const { return scope_.computes(); }
+  bool communicates() const { return scope_.communicates(); }
+
+  // From here on, operations are those of these ranks; empty: all that train.
+  void act_as(std::vector<int> ranks);
+
+  void begin_step();
+  void end_step(); // the compute stream waits for nothing here: do it before
+
+  void enter(int stream, model::Activity activity, const std::string& label);
+  void leave(int stream);
+  // Enters as soon as something is computed.
+  void expect(int stream, model::Activity activity, const std::string& label);
+  int record(int stream); // returns the event
+  void wait(int stream, int event);
+  // `follower` goes on when `leader` has come here.
+  void follow(int follower, int leader) { wait(follower, record(leader)); }
+
+  // Passes of a layer, for so many samples, inside of stretches that the caller has begun.
+  // `weights` says where those of a product lie. `ready` is told of gradients as they are there.
+  using Weights = std::function<model::Slice(const StepProduct&)>;
+  using Ready = std::function<void(const std::vector<ParameterAt>&)>;
+  void calibrate(const StepModel& whole, std::uint64_t samples); // what backward_ns is the time of
+  void forward(const StepLayer& layer, std::uint64_t samples, const Weights& weights);
+  void backward(const StepLayer& layer, std::uint64_t samples, const Weights& weights,
+                const Ready& ready);
+
+  void push(model::Operation operation);
+  template <typename Op>
+  void push(Op op) {
+    push(model::Operation{std::move(op), acting_});
+  }
+  void convert(int stream, model::Slice from, model::DataType from_type, model::Slice into,
+               model::DataType into_type, std::uint64_t count);
+  // The collective of every group at once, each among its own members.
+  void collective(model::Collective what, const std::vector<int>& groups, int stream,
+                  model::Slice send, model::Slice receive, std::uint64_t count,
+                  model::DataType type);
+  // What the members of each group put in and must find, by the oracle. Without groups: anything.
+  void fill(model::Collective what, const std::vector<int>& groups, model::Slice at,
+            std::uint64_t count, model::DataType type);
+  void check(model::Collective what, const std::vector<int>& groups, model::Slice at,
+             std::uint64_t count, model::DataType type);
+  // Numbers for products and the optimizer to work on, which nobody checks.
+  void fill_working(model::Slice at, std::uint64_t count, model::DataType type);
+
+  // What is pushed before begin_step() and after end_step() runs once around each batch.
+  model::Schedule finish();
+
+private:
+  struct Open {
+    enum class State { out, expected, in };
+    State state = State::out;
+    model::Activity activity{};
+    std::string label;
+  };
+  void compute_now(model::Operation operation); // in the stretch that is expected
+  void multiply(model::Slice a, model::Slice b, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                std::uint64_t batch, model::GemmLayout layout);
+  void spin(double ns);
+  model::Slice scratch(std::uint64_t offset_bytes, std::uint64_t bytes);
+
+  const StepRequest& request_;
+  const StepScope& scope_;
+  model::DataType type_;
+  model::Schedule schedule_;
+  std::vector<int> training_; // for operations: empty if all ranks of the trial train
+  std::vector<int> acting_;
+  std::vector<Open> open_; // by stream
+  int events_ = 0;
+  int factors_ = 0; // buffers
+  int results_ = 0;
+  std::uint64_t factor_bytes_ = 0;
+  std::uint64_t result_bytes_ = 0;
+  double ns_per_flop_ = 0; // calibrated, of a backward pass
+};
+
+} // namespace ncclprobe::workload

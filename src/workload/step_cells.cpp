@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/step_cells.h"
+
+#include "base/number_list.h"
+#include "workload/ddp_step.h"
+#include "workload/plan.h"
+#include "workload/schedule_rules.h"
+
+#include <algorithm>
+
+namespace ncclprobe::workload {
+namespace {
+
+using namespace model;
+using base::Errc;
+using base::fail;
+using base::Result;
+
+Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
+  switch (request.pattern) {
+  case StepPattern::ddp:
+    return make_ddp_step(request, scope);
+  default:
+    return fail(Errc::unsupported, "there are no steps of {} yet", to_string(request.pattern));
+  }
+}
+
+// Replicas of the model that work on samples of their own.
+Result<std::uint64_t> replicas(const StepRequest&, int ranks) {
+  return static_cast<std::uint64_t>(ranks);
+}
+
+// The same with the samples of one replica as its batch.
+Result<StepRequest> for_ranks(const StepRequest& request, int ranks) {
+  StepRequest own = request;
+  NCCLPROBE_TRY_ASSIGN(const std::uint64_t count, replicas(request, ranks));
+  if (request.scaling == Scaling::weak)
+    return own;
+  if (request.batch % count != 0)
+    return fail(Errc::unsupported, "a batch of {} cannot be shared by {} replicas of the model",
+                request.batch, count);
+  own.batch = request.batch / count;
+  // The time that was given is that of all samples on one replica.
+  own.compute.backward_ns /= static_cast<std::int64_t>(count);
+  return own;
+}
+
+Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const Timing& timing) {
+  NCCLPROBE_TRY_ASSIGN(const StepRequest own, for_ranks(request, scope.size()));
+  Cell cell;
+  NCCLPROBE_TRY_ASSIGN(cell.schedule, make_step(own, scope));
+  NCCLPROBE_TRY(check_schedule(cell.schedule, scope.world));
+  std::uint64_t most = 0;
+  for (int rank : scope.ranks)
+    most = std::max(most, given_bytes(cell.schedule, rank, scope.world));
+  StepLabel label{std::string(to_string(request.pattern)),
+                  request.model.name,
+                  scope.ranks,
+                  scope.parts,
+                  own.batch,
+                  request.model.sequence,
+                  option_words(request)};
+  cell.label = make_cell_label(label, most, data_type(request.type));
+  cell.label.placement = Placement::in_place;
+  cell.timing = timing;
+  cell.timing.mode = TimingMode::steps;
+  return cell;
+}
+
+std::vector<StepParts> parts_for(const StepRequest& request, int ranks) {
+  if (ranks == 1)
+    return {StepParts::all};
+  if (request.compute.kind == StepCompute::Kind::none)
+    return {StepParts::all, StepParts::communication};
+  return {StepParts::all, StepParts::compute, StepParts::communication};
+}
+
+Result<void> check_ranks(const std::vector<int>& ranks, int world) {
+  std::vector<int> sorted = ranks;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty() || sorted.front() < 0 || sorted.back() >= world ||
+      std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return fail(Errc::invalid_argument, "'{}' is no set of the ranks 0 to {}",
+                base::format_number_list(ranks), world - 1);
+  return {};
+}
+
+} // namespace
+
+Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
+                                  const Timing& timing) {
+  StepCells made;
+  for (const StepRequest& request : measurement.steps)
+    for (const std::vector<int>& ranks : measurement.rank_sets) {
+      NCCLPROBE_TRY(check_ranks(ranks, world));
+      std::string name = fmt::format("{} of {} on ranks {}", to_string(request.pattern),
+                                     request.model.name, base::format_number_list(ranks));
+      for (StepParts parts : parts_for(request, static_cast<int>(ranks.size()))) {
+        auto cell = make_cell(request, {world, ranks, parts}, timing);
+        if (!cell && cell.error().code == Errc::unsupported) {
+          made.left_out.push_back(fmt::format("{}: {}", name, cell.error().message));
+          break;
+        }
+        if (!cell)
+          return fail(cell.error());
+        std::uint64_t bytes = peak_bytes({*cell});
+        if (measurement.memory_bytes && bytes > *measurement.memory_bytes) {
+          made.left_out.push_back(
+              fmt::format("{}: {:.1f} GiB of buffers, {:.1f} GiB are free", name,
+                          static_cast<double>(bytes) / (1 << 30),
+                          static_cast<double>(*measurement.memory_bytes) / (1 << 30)));
+          break;
+        }
+        auto same = [&](const Cell& other) { return other.label == cell->label; };
+        if (std::none_of(made.cells.begin(), made.cells.end(), same))
+          made.cells.push_back(std::move(*cell));
+      }
+    }
+  return made;
+}
+
+Timing step_timing(std::string_view backend) {
+  Timing timing;
+  timing.warmups = 3;
+  timing.iterations = 10;
+  timing.batches = 5;
+  timing.budget_ns = backend == "host" ? 3'000'000'000 : 20'000'000'000;
+  timing.mode = TimingMode::steps;
+  return timing;
+}
+
+std::uint64_t given_bytes(const Schedule& schedule, int rank, int world) {
+  std::uint64_t sum = 0;
+  // Its place in the communicator, or the number of members.
+  auto place = [&](int communicator) {
+    std::vector<int> members =
+        members_of(schedule.communicators[static_cast<std::size_t>(communicator)], world);
+    auto found = std::find(members.begin(), members.end(), rank);
+    return std::pair(static_cast<int>(found - members.begin()), static_cast<int>(members.size()));
+  };
+  for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
+    const Operation& operation = schedule.operations[static_cast<std::size_t>(i)];
+    if (!names_rank(operation.ranks, rank))
+      continue;
+    if (const auto* op = std::get_if<CollectiveOp>(&operation.what)) {
+      auto [own, size] = place(op->communicator);
+      if (own < size)
+        sum += op->count * size_bytes(op->type) *
+               static_cast<std::uint64_t>(block_counts(op->collective, size).send);
+    } else if (const auto* send = std::get_if<SendOp>(&operation.what)) {
+      auto [own, size] = place(send->communicator);
+      if (own < size)
+        sum += send->count.at(own) * size_bytes(send->type);
+    }
+  }
+  return sum;
+}
+
+} // namespace ncclprobe::workload

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/step_request.h"
+
+#include "base/units.h"
+#include "model/parse_enum.h"
+#include "workload/models/ddp_buckets.h"
+
+#include <cctype>
+
+namespace ncclprobe::workload {
+namespace {
+
+// "25MiB", "1536B"
+std::string bytes_word(std::uint64_t bytes) {
+  std::string text = base::format_bytes(bytes);
+  bool whole = std::isdigit(static_cast<unsigned char>(text.back())) == 0;
+  return text + (whole ? "iB" : "B");
+}
+
+bool has(StepPattern pattern, StepPattern part) {
+  using enum StepPattern;
+  return pattern == part || (part == tp && (pattern == ddp_tp || pattern == fsdp_tp)) ||
+         (part == ddp && pattern == ddp_tp) || (part == fsdp && pattern == fsdp_tp);
+}
+
+} // namespace
+
+model::DataType data_type(StepType type) {
+  switch (type) {
+  case StepType::bf16:
+    return model::DataType::bf16;
+  case StepType::f16:
+    return model::DataType::f16;
+  default:
+    return model::DataType::f32;
+  }
+}
+
+std::vector<std::string> option_words(const StepRequest& request) {
+  std::vector<std::string> words;
+  auto add = [&](bool wanted, std::string word) {
+    if (wanted)
+      words.push_back(std::move(word));
+  };
+  add(request.type == StepType::tf32, "tf32");
+  add(request.scaling == Scaling::strong, "strong");
+  if (has(request.pattern, StepPattern::ddp)) {
+    add(true, "bucket=" + bytes_word(request.bucket_bytes.value_or(k_ddp_bucket_bytes)));
+    add(request.bucket_view, "view");
+    add(request.compression != Compression::none,
+        fmt::format("compress={}", model::to_string(request.compression)));
+  }
+  if (has(request.pattern, StepPattern::fsdp)) {
+    add(true, fmt::format("prefetch={}", request.prefetch));
+    add(!request.reshard, "no_reshard");
+  }
+  if (has(request.pattern, StepPattern::tp)) {
+    add(request.tensor > 0, fmt::format("tensor={}", request.tensor));
+    add(request.sequence_parallel, "sequence_parallel");
+  }
+  if (request.pattern == StepPattern::pipeline) {
+    add(true, std::string(model::to_string(request.order)));
+    add(request.micro_batches > 0, fmt::format("micro_batches={}", request.micro_batches));
+  }
+  add(request.accumulate > 1, fmt::format("accumulate={}", request.accumulate));
+  add(request.compute.kind == StepCompute::Kind::none, "compute=none");
+  add(request.compute.kind == StepCompute::Kind::calibrated,
+      fmt::format("calibrated={}us", static_cast<double>(request.compute.backward_ns) / 1000));
+  add(!request.optimizer, "no_optimizer");
+  add(request.priority != 0, fmt::format("priority={}", request.priority));
+  add(request.launch == Launch::graph, "graph");
+  add(request.memory == model::Memory::registered, "registered");
+  return words;
+}
+
+} // namespace ncclprobe::workload

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "model/trial.h"
+#include "workload/collective_benchmark.h"
+#include "workload/models/model_spec.h"
+#include "workload/step_label.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What is trained, and how: all that decides a step, whichever ranks it is measured on.
+namespace ncclprobe::workload {
+
+// ddp_step.h and its neighbours say what each one does.
+enum class StepPattern { ddp, fsdp, tp, pipeline, moe, ddp_tp, fsdp_tp };
+constexpr auto enum_names(StepPattern) {
+  using enum StepPattern;
+  return std::to_array<std::pair<StepPattern, std::string_view>>({{ddp, "ddp"},
+                                                                  {fsdp, "fsdp"},
+                                                                  {tp, "tp"},
+                                                                  {pipeline, "pipeline"},
+                                                                  {moe, "moe"},
+                                                                  {ddp_tp, "ddp+tp"},
+                                                                  {fsdp_tp, "fsdp+tp"}});
+}
+
+// Of parameters, gradients and products alike. tf32: f32 whose products round their factors.
+enum class StepType { f32, tf32, bf16, f16 };
+constexpr auto enum_names(StepType) {
+  using enum StepType;
+  return std::to_array<std::pair<StepType, std::string_view>>(
+      {{f32, "f32"}, {tf32, "tf32"}, {bf16, "bf16"}, {f16, "f16"}});
+}
+model::DataType data_type(StepType type);
+
+// Of gradients before they are reduced, and back.
+enum class Compression { none, bf16, f16 };
+constexpr auto enum_names(Compression) {
+  using enum Compression;
+  return std::to_array<std::pair<Compression, std::string_view>>(
+      {{none, "none"}, {bf16, "bf16"}, {f16, "f16"}});
+}
+
+// weak: `batch` samples for each replica of the model. strong: `batch` samples for all of them.
+enum class Scaling { weak, strong };
+constexpr auto enum_names(Scaling) {
+  using enum Scaling;
+  return std::to_array<std::pair<Scaling, std::string_view>>({{weak, "weak"}, {strong, "strong"}});
+}
+
+enum class PipelineOrder { one_f_one_b, gpipe };
+constexpr auto enum_names(PipelineOrder) {
+  using enum PipelineOrder;
+  return std::to_array<std::pair<PipelineOrder, std::string_view>>(
+      {{one_f_one_b, "1f1b"}, {gpipe, "gpipe"}});
+}
+
+// gemm: the products of the model. none: none, gradients are there at once. calibrated: the device
+// is kept busy for a given time in place of each product.
+struct StepCompute {
+  enum class Kind { gemm, none, calibrated };
+  Kind kind = Kind::gemm;
+  std::int64_t backward_ns = 0; // calibrated: of a whole backward pass; the forward takes half
+  bool operator==(const StepCompute&) const = default;
+};
+
+struct StepRequest {
+  StepPattern pattern = StepPattern::ddp;
+  ModelSpec model;
+  StepType type = StepType::f32;
+  std::uint64_t batch = 1;
+  Scaling scaling = Scaling::weak;
+  StepCompute compute;
+  bool optimizer = true;
+  int accumulate = 1; // micro-steps; the gradients of the last are reduced, with those before it
+  int priority = 0;   // of communication streams, as in CUDA
+  Launch launch = Launch::direct;              // graph: the step is captured once and replayed
+  model::Memory memory = model::Memory::plain; // of what is communicated
+
+  // ddp
+  std::optional<std::uint64_t> bucket_bytes; // bucket_cap_mb; nothing: PyTorch's default
+  bool bucket_view = false;                  // gradient_as_bucket_view
+  Compression compression = Compression::none;
+  // fsdp
+  bool reshard = true; // after the forward pass: ZeRO-3; else ZeRO-2
+  int prefetch = 1;    // blocks that are gathered ahead
+  // tp, ddp+tp, fsdp+tp
+  int tensor = 0;                 // ranks that share a layer; 0: all (tp) or 2 (mixes)
+  bool sequence_parallel = false; // reduce_scatter and all_gather in place of all_reduce
+  // pipeline
+  int micro_batches = 0; // 0: as many as stages, twice
+  PipelineOrder order = PipelineOrder::one_f_one_b;
+  bool operator==(const StepRequest&) const = default;
+};
+
+// Which of a trial's ranks train, and what of the step is done.
+struct StepScope {
+  int world = 1;          // ranks of the trial
+  std::vector<int> ranks; // global, in the order of the communicator
+  StepParts parts = StepParts::all;
+
+  int size() const { return static_cast<int>(ranks.size()); }
+  bool computes() const { return parts != StepParts::communication; }
+  bool communicates() const { return parts != StepParts::compute && size() > 1; }
+};
+
+// What sets a step apart, as words of its label: "bucket=25MiB", "view".
+std::vector<std::string> option_words(const StepRequest& request);
+
+} // namespace ncclprobe::workload

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/catch.h"
+#include "workload/ddp_step.h"
+#include "workload/models/catalogue.h"
+#include "workload/models/ddp_buckets.h"
+#include "workload/plan.h"
+#include "workload/schedule_rules.h"
+#include "workload/step_builder.h"
+#include "workload/step_cells.h"
+#include "workload/step_schedules.h"
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::model;
+using namespace ncclprobe::workload;
+using tests::first_ranks;
+using tests::timed;
+
+namespace {
+
+StepRequest small_request() {
+  StepRequest request;
+  request.model = tests::small_model();
+  request.batch = 2;
+  request.bucket_bytes = 3000;
+  return request;
+}
+
+Schedule step(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
+  auto made = make_ddp_step(request, {ranks, first_ranks(ranks), parts});
+  REQUIRE(made.has_value());
+  return *made;
+}
+
+std::uint64_t converted(const Schedule& schedule) {
+  std::uint64_t sum = 0;
+  for (const ConvertOp& op : timed<ConvertOp>(schedule))
+    sum += op.count;
+  return sum;
+}
+
+double flops(const Schedule& schedule) {
+  double sum = 0;
+  for (const GemmOp& op : timed<GemmOp>(schedule))
+    sum += 2.0 * static_cast<double>(op.m * op.n * op.k * op.batch);
+  return sum;
+}
+
+} // namespace
+
+TEST_CASE("a DDP step is sound in all its forms and on any number of ranks") {
+  for (bool view : {false, true})
+    for (Compression compression : {Compression::none, Compression::bf16, Compression::f16})
+      for (int accumulate : {1, 3})
+        for (auto kind :
+             {StepCompute::Kind::gemm, StepCompute::Kind::none, StepCompute::Kind::calibrated})
+          for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication})
+            for (int ranks : {1, 2, 3, 4, 8}) {
+              StepRequest request = small_request();
+              request.bucket_view = view;
+              request.compression = compression;
+              request.accumulate = accumulate;
+              request.compute = {kind, 1'000'000};
+              CAPTURE(view, to_string(compression), accumulate, static_cast<int>(kind),
+                      to_string(parts), ranks);
+
+              Schedule schedule = step(request, ranks, parts);
+
+              auto checked = check_schedule(schedule, ranks);
+              CHECK((checked ? "" : checked.error().message) == "");
+              CHECK(tests::marker_fault(schedule, ranks) == "");
+            }
+}
+
+TEST_CASE("buckets are reduced in the order of their gradients, each behind its copies") {
+  Schedule schedule = step(small_request(), 2);
+
+  auto labels = tests::stretches(schedule, StepBuilder::compute);
+  auto reductions = tests::stretches(schedule, StepBuilder::communication);
+  REQUIRE(reductions.size() > 2);
+  CHECK(reductions.front() == "bucket 0");
+  CHECK(labels[0] == "forward");
+  CHECK(labels[1] == "backward 1");
+  CHECK(labels[2] == "fill bucket 0");
+  CHECK(labels[3] == "backward 2");
+  CHECK(labels.back() == "optimizer");
+  CHECK(labels[labels.size() - 2] == fmt::format("unpack bucket {}", reductions.size() - 1));
+  CHECK(std::count(labels.begin(), labels.end(), "unpack bucket 0") == 1);
+}
+
+TEST_CASE("a rank gives the bytes of all parameters, in the type that is reduced") {
+  for (const char* name : {"gpt2-124m", "resnet50", "bert-base"})
+    for (int ranks : {2, 8}) {
+      StepRequest request;
+      request.model = make_model(name).value();
+      std::uint64_t parameters = request.model.parameter_count();
+      CAPTURE(name, ranks);
+
+      CHECK(given_bytes(step(request, ranks), 0, ranks) == 4 * parameters);
+      CHECK(given_bytes(step(request, ranks, StepParts::communication), ranks - 1, ranks) ==
+            4 * parameters);
+      request.compression = Compression::bf16;
+      CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * parameters);
+      request.compression = Compression::none;
+      request.type = StepType::bf16;
+      request.accumulate = 4;
+      CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * parameters);
+      CHECK(given_bytes(step(request, 1), 0, 1) == 0);
+    }
+}
+
+TEST_CASE("the buckets of a step are PyTorch's") {
+  StepRequest request;
+  request.model = make_model("gpt2-124m").value();
+  std::vector<std::uint64_t> reduced;
+  for (const CollectiveOp& op : timed<CollectiveOp>(step(request, 2)))
+    reduced.push_back(op.count);
+
+  std::vector<std::uint64_t> buckets;
+  for (const DdpBucket& one : ddp_buckets(request.model, ddp_options(std::nullopt)))
+    buckets.push_back(one.elements);
+  CHECK(reduced == buckets);
+}
+
+TEST_CASE("the products of a step are those of the model, three times in all") {
+  StepRequest request;
+  request.model = make_model("gpt2-124m").value();
+  request.batch = 2;
+  StepModel model = make_step_model(request.model);
+
+  double expected = 2 * (model.forward_flops() + model.backward_flops());
+  CHECK(flops(step(request, 2)) == Approx(expected));
+  CHECK(model.backward_flops() == Approx(2 * model.forward_flops()));
+  // 6 parameters a token, and attention: the products that the literature counts.
+  double tokens = static_cast<double>(request.model.sequence);
+  double weights = 124.4e6 - 1024 * 768; // positions are looked up
+  double attention = 12.0 * 12 * 768 * tokens;
+  CHECK(expected / 2 / tokens == Approx(6 * weights + attention).epsilon(0.01));
+}
+
+TEST_CASE("a layer's products have the layouts of its three passes") {
+  StepRequest request = small_request();
+  request.model.layers.erase(request.model.layers.begin(), request.model.layers.end() - 1);
+  request.model.layers[0].parameters = {{"w", 37 * 12}};
+  auto gemms = timed<GemmOp>(step(request, 1));
+
+  REQUIRE(gemms.size() == 3);
+  auto shape = [](const GemmOp& op) { return std::vector{op.m, op.n, op.k}; };
+  CHECK(shape(gemms[0]) == std::vector<std::uint64_t>{37, 16, 12});
+  CHECK(gemms[0].layout == GemmLayout::tn);
+  CHECK(shape(gemms[1]) == std::vector<std::uint64_t>{12, 16, 37});
+  CHECK(gemms[1].layout == GemmLayout::nn);
+  CHECK(shape(gemms[2]) == std::vector<std::uint64_t>{12, 37, 16});
+  CHECK(gemms[2].layout == GemmLayout::nt);
+}
+
+TEST_CASE("gradients are copied once each way, divided in a view, and left alone on one rank") {
+  StepRequest request = small_request();
+  std::uint64_t parameters = request.model.parameter_count();
+
+  CHECK(converted(step(request, 2)) == 2 * parameters);
+  CHECK(converted(step(request, 2, StepParts::communication)) == 0);
+  CHECK(converted(step(request, 1)) == 0);
+  request.bucket_view = true;
+  CHECK(converted(step(request, 2)) == parameters);
+  // To half, divided, and back; in a view nothing else.
+  request.compression = Compression::bf16;
+  CHECK(converted(step(request, 2)) == 3 * parameters);
+}
+
+TEST_CASE("only the last of several micro-steps communicates") {
+  StepRequest request = small_request();
+  std::size_t once = timed<GemmOp>(step(request, 2)).size();
+  std::size_t reductions = timed<CollectiveOp>(step(request, 2)).size();
+  request.accumulate = 3;
+  Schedule schedule = step(request, 2);
+
+  CHECK(timed<GemmOp>(schedule).size() == 3 * once);
+  CHECK(timed<CollectiveOp>(schedule).size() == reductions);
+  bool reduced = false;
+  int forwards = 0;
+  for (const Operation& operation : schedule.operations) {
+    reduced = reduced || std::holds_alternative<CollectiveOp>(operation.what);
+    const auto* marker = std::get_if<MarkerOp>(&operation.what);
+    if (marker && marker->label == "forward" && marker->edge == MarkerEdge::begin) {
+      ++forwards;
+      CHECK_FALSE(reduced);
+    }
+  }
+  CHECK(forwards == 3);
+}
+
+TEST_CASE("a calibrated step takes the given time backwards, and half of it forwards") {
+  StepRequest request;
+  request.model = make_model("bert-base").value();
+  request.batch = 4;
+  request.compute = {StepCompute::Kind::calibrated, 30'000'000};
+  Schedule schedule = step(request, 2);
+
+  double sum_ns = 0;
+  for (const SpinOp& op : timed<SpinOp>(schedule))
+    sum_ns += static_cast<double>(op.duration_ns);
+  CHECK(sum_ns == Approx(45e6).epsilon(1e-4));
+  CHECK(timed<GemmOp>(schedule).empty());
+}
+
+TEST_CASE("ranks that look on have no memory and no operations") {
+  auto schedule = make_ddp_step(small_request(), {4, {1, 3}, StepParts::all});
+
+  REQUIRE(schedule.has_value());
+  CHECK(check_schedule(*schedule, 4).has_value());
+  for (const BufferDecl& buffer : schedule->buffers)
+    CHECK(buffer.bytes.at(2) == 0);
+  for (const Operation& operation : schedule->operations)
+    if (!std::holds_alternative<CollectiveOp>(operation.what))
+      CHECK(operation.ranks == std::vector<int>{1, 3});
+  CHECK(schedule->communicators.at(0).ranks == std::vector<int>{1, 3});
+}
+
+TEST_CASE("a step has the memory of weights, gradients, buckets and moments") {
+  StepRequest request;
+  request.model = make_model("bert-base").value();
+  request.compute.kind = StepCompute::Kind::none;
+  double parameters = static_cast<double>(request.model.parameter_count());
+  auto bytes = [&](const StepRequest& one) {
+    Cell cell;
+    cell.schedule = step(one, 2);
+    return static_cast<double>(peak_bytes({cell}));
+  };
+
+  CHECK(bytes(request) / parameters == Approx(4 + 8 + 4 + 4).epsilon(0.001));
+  request.bucket_view = true;
+  CHECK(bytes(request) / parameters == Approx(4 + 8 + 4).epsilon(0.001));
+  request.type = StepType::bf16;
+  request.optimizer = false;
+  CHECK(bytes(request) / parameters == Approx(2 + 2).epsilon(0.001));
+}
+
+TEST_CASE("what is in half precision already is not compressed") {
+  StepRequest request = small_request();
+  request.type = StepType::bf16;
+  request.compression = Compression::bf16;
+
+  CHECK(make_ddp_step(request, {2, {0, 1}, StepParts::all}).error().code ==
+        base::Errc::unsupported);
+}
+
+TEST_CASE("a captured step is captured from end to end") {
+  StepRequest request = small_request();
+  request.launch = Launch::graph;
+  Schedule schedule = step(request, 2);
+
+  REQUIRE(schedule.capture.has_value());
+  CHECK(*schedule.capture == schedule.timed);
+}
