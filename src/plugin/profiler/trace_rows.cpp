@@ -4,14 +4,9 @@
 #include "plugin/profiler/trace_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ncclprobe::plugin {
-namespace {
-
-// Two clocks of a machine part by less than this.
-constexpr std::uint64_t k_most_drift_per_million = 200;
-
-} // namespace
 
 std::size_t TraceRows::take() {
   std::size_t taken = 0;
@@ -69,6 +64,7 @@ void TraceRows::on(const OperationBegun& begun) {
   place.communicator = begun.communicator;
   place.enqueue_ns = begun.at_ns;
   place.has_row = true;
+  place.is_first = !std::exchange(used_[begun.communicator], true);
   trace::NcclOperationRow& row = place.row;
   row = {};
   row.enqueue_ns = begun.at_ns;
@@ -115,35 +111,17 @@ void TraceRows::on(trace::NcclChannelRow row) {
 
 void TraceRows::bound_clock(const trace::NcclChannelRow& row) {
   const Operation& operation = place_of(row.nccl_operation);
+  // NCCL may tell of a communicator's first operation when it has begun (1 us later on H200).
   if (row.start_gt == 0 || row.stop_gt == 0 || row.stop_ns == 0 ||
-      operation.id != row.nccl_operation)
+      operation.id != row.nccl_operation || operation.is_first)
     return;
-  ClockBounds& bounds = bounds_[operation.communicator];
-  auto least_ns = static_cast<std::int64_t>(operation.enqueue_ns - row.start_gt);
-  auto heard_of_start_ns = static_cast<std::int64_t>(row.start_ns - row.start_gt);
-  auto heard_of_stop_ns = static_cast<std::int64_t>(row.stop_ns - row.stop_gt);
-  bounds.least_ns = std::max(bounds.least_ns, least_ns);
-  bounds.most_ns = std::min({bounds.most_ns, heard_of_start_ns, heard_of_stop_ns});
-  if (bounds.first_gt == 0)
-    bounds.first_gt = row.start_gt;
-  bounds.last_gt = std::max(bounds.last_gt, row.stop_gt);
+  bounds_[operation.communicator].add(row, operation.enqueue_ns);
 }
 
 void TraceRows::take_clock_readings() {
-  for (const auto& [communicator, bounds] : bounds_) {
-    if (bounds.most_ns < bounds.least_ns) // the clock was set
-      continue;
-    std::uint64_t span_ns = bounds.last_gt - bounds.first_gt;
-    auto width_ns = static_cast<std::uint64_t>(bounds.most_ns - bounds.least_ns);
-    trace::ClockRow row;
-    row.kind = trace::ClockKind::globaltimer;
-    row.at_ns = bounds.first_gt + span_ns / 2;
-    row.offset_ns = bounds.least_ns + static_cast<std::int64_t>(width_ns / 2);
-    // The clocks part meanwhile.
-    row.error_ns = (width_ns + 1) / 2 + span_ns / 2 * k_most_drift_per_million / 1'000'000;
-    row.round_trip_ns = width_ns;
-    add(state_.communicators[communicator].global_rank, row);
-  }
+  for (const auto& [communicator, bounds] : bounds_)
+    if (auto row = bounds.reading())
+      add(state_.communicators[communicator].global_rank, *row);
   bounds_.clear();
 }
 
@@ -162,7 +140,7 @@ bool TraceRows::is_credible(const trace::NcclChannelRow& row) {
   std::int64_t offset_ns = heard_ns - start_gt; // at least the true one: it was heard of later
   if (timer.at_ns != 0) {
     std::uint64_t since_ns = row.start_ns > timer.at_ns ? row.start_ns - timer.at_ns : 0;
-    auto drift_ns = static_cast<std::int64_t>(since_ns / 1'000'000 * k_most_drift_per_million);
+    auto drift_ns = static_cast<std::int64_t>(static_cast<double>(since_ns) * trace::k_most_drift);
     offset_ns = std::min(offset_ns, timer.offset_ns + drift_ns);
   }
   timer = {offset_ns, row.start_ns};

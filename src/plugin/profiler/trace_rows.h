@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plugin/profiler/clock_bounds.h"
 #include "plugin/profiler/trace_events.h"
 #include "plugin/profiler/tracing.h"
 #include "trace/ledger_rows.h"
@@ -42,20 +43,13 @@ private:
     std::int64_t offset_ns = 0;
     std::uint64_t at_ns = 0; // 0: none yet
   };
-  // Offsets of a GPU's clock that all that was seen in a while allows: nothing began before the
-  // host asked for it, and the host heard of nothing before it was.
-  struct ClockBounds {
-    std::int64_t least_ns = INT64_MIN;
-    std::int64_t most_ns = INT64_MAX;
-    std::uint64_t first_gt = 0; // 0: nothing was seen
-    std::uint64_t last_gt = 0;
-  };
   struct Operation {
     std::uint32_t id = 0;
     std::uint16_t communicator = 0;
     std::uint64_t enqueue_ns = 0;
     trace::NcclOperationRow row; // until it is enqueued
     bool has_row = false;
+    bool is_first = false; // of its communicator
   };
 
   void on(const CommunicatorMade& made);
@@ -86,7 +80,8 @@ private:
   std::size_t waiting_ = 0;
   std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
   std::array<TimerBound, TraceState::k_communicators> timers_{};
-  std::map<std::uint16_t, ClockBounds> bounds_; // by communicator
+  std::map<std::uint16_t, ClockBounds> bounds_;          // by communicator
+  std::array<bool, TraceState::k_communicators> used_{}; // likewise: had an operation
   std::array<trace::TextId, WordTable::k_words> texts_{};
   std::uint64_t rejected_ = 0;
   std::uint64_t losses_written_;
