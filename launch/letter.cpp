@@ -4,6 +4,7 @@
 #include "launch/letter.h"
 
 #include "model/json.h"
+#include "wire/mark_columns.h"
 #include "wire/packing.h"
 
 #include <nlohmann/json.hpp>
@@ -175,6 +176,7 @@ void pack(Packer& out, const RankReport& rank) {
     pack(out, result.check);
     pack(out, result.samples);
     out.text(nlohmann::json(result.conditions).dump());
+    wire::pack_marks(out, result.marks);
   }
   out.text(rank.evidence ? model::write_json(*rank.evidence) : "");
 }
@@ -188,6 +190,7 @@ void unpack(Unpacker& in, RankReport& rank) {
     unpack(in, result.check);
     unpack(in, result.samples);
     nlohmann::json::parse(in.text()).get_to(result.conditions);
+    result.marks = wire::unpack_marks(in);
   }
   if (std::string evidence = in.text(); !evidence.empty())
     rank.evidence = base::value_or_throw(model::parse_json<model::Evidence>(evidence));

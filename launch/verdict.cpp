@@ -124,6 +124,7 @@ model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int ce
     record.samples.insert(record.samples.end(), result.samples.begin(), result.samples.end());
     record.conditions.insert(record.conditions.end(), result.conditions.begin(),
                              result.conditions.end());
+    record.marks.insert(record.marks.end(), result.marks.begin(), result.marks.end());
   }
   std::stable_sort(record.samples.begin(), record.samples.end(),
                    [](const model::Sample& a, const model::Sample& b) {

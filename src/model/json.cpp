@@ -209,6 +209,8 @@ void to_json(json& out, const Condition& value) {
          {"temperature_c", value.temperature_c},
          {"power_mw", value.power_mw},
          {"throttle_reasons", value.throttle_reasons}};
+  if (value.memory_used_bytes)
+    out["memory_used_bytes"] = value.memory_used_bytes;
 }
 
 void from_json(const json& in, Condition& value) {
@@ -221,6 +223,8 @@ void from_json(const json& in, Condition& value) {
   in.at("temperature_c").get_to(value.temperature_c);
   in.at("power_mw").get_to(value.power_mw);
   in.at("throttle_reasons").get_to(value.throttle_reasons);
+  if (in.contains("memory_used_bytes"))
+    in.at("memory_used_bytes").get_to(value.memory_used_bytes);
 }
 
 template <typename T>

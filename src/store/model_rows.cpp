@@ -107,7 +107,11 @@ void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& c
         {cell_row, one.rank, one.when, one.at_ns, one.sm_clock_mhz.value_or(k_no_reading),
          one.memory_clock_mhz.value_or(k_no_reading),
          one.temperature_c.value_or(k_no_temperature_c), one.power_mw.value_or(k_no_reading),
-         one.throttle_reasons.value_or(k_no_throttle_reasons)});
+         one.throttle_reasons.value_or(k_no_throttle_reasons),
+         one.memory_used_bytes.value_or(k_no_memory_used)});
+  for (const model::Mark& mark : record.marks)
+    tables.marks.push_back(
+        {cell_row, mark.rank, mark.batch, mark.iteration, mark.operation, mark.at_ns});
 }
 
 void add_evidence(Tables& tables, const model::Evidence& evidence, std::uint32_t trial_row) {
@@ -134,7 +138,15 @@ model::Condition condition_of(const ConditionRow& row) {
           reading(row.memory_clock_mhz, k_no_reading),
           reading(row.temperature_c, k_no_temperature_c),
           reading(row.power_mw, k_no_reading),
-          reading(row.throttle_reasons, k_no_throttle_reasons)};
+          reading(row.throttle_reasons, k_no_throttle_reasons),
+          reading(row.memory_used_bytes, k_no_memory_used)};
+}
+
+// Whoever reads marks looks up what their operations are.
+bool is_marker(const model::Schedule& schedule, std::int32_t operation) {
+  return operation >= 0 && static_cast<std::size_t>(operation) < schedule.operations.size() &&
+         std::holds_alternative<model::MarkerOp>(
+             schedule.operations[static_cast<std::size_t>(operation)].what);
 }
 
 } // namespace
@@ -265,6 +277,14 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
   for (const ConditionRow& row : tables.conditions) {
     auto [trial, index] = places[row.cell];
     trials[trial].cells[index].conditions.push_back(condition_of(row));
+  }
+  for (const MarkRow& row : tables.marks) {
+    auto [trial, index] = places[row.cell];
+    if (!is_marker(trials[trial].spec.cells[index].schedule, row.operation))
+      raise(Errc::failed, "/marks names operation {} of cell {}, which is no marker", row.operation,
+            row.cell);
+    trials[trial].cells[index].marks.push_back(
+        {row.rank, row.batch, row.iteration, row.operation, row.at_ns});
   }
   std::vector<std::pair<std::uint32_t, std::size_t>> evidence_places;
   for (const EvidenceRow& row : tables.evidence) {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <tuple>
 
-// The schema of a run file, version 1.1 (k_schema_major.k_schema_minor in run_file.h). Writer and
+// The schema of a run file, version 1.2 (k_schema_major.k_schema_minor in run_file.h). Writer and
 // reader are both driven by the lists below, so this is the format and not a description of it.
 // What came with 1.1 says "since 1.1": files of 1.0 have not got it, and read as if it were there
-// with default values. A reader of 1.0 does not look at it.
+// with default values. A reader of 1.0 does not look at it. Likewise for 1.2.
 //
 //   /            attributes schema = "ncclprobe.run", schema_version = [major, minor],
 //                kind = "run" (folded file), "header" or "trial" (parts of it)
@@ -300,7 +300,8 @@ constexpr auto columns(CellRow) {
       column("document", &R::document, "the cell's spec: label, settings, schedule, timing"),
       column("variant", &R::variant, "what else sets it apart, such as graph (since 1.1)", 1),
       column("timing_mode", &R::timing_mode,
-             "batch: a sample is a batch of launches; latency: one launch (since 1.1)", 1),
+             "batch and steps: a sample is a batch of launches; latency: one launch (since 1.1)",
+             1),
       column("checked_launches", &R::checked_launches,
              "launches whose results were looked at (since 1.1)", 1),
       column("check_method", &R::check_method, "which launches those are (since 1.1)", 1));
@@ -329,10 +330,12 @@ struct ConditionRow {
   std::int64_t at_ns = 0;
   std::int32_t sm_clock_mhz = -1, memory_clock_mhz = -1, temperature_c = 0, power_mw = -1;
   std::uint64_t throttle_reasons = 0;
+  std::uint64_t memory_used_bytes = UINT64_MAX;
 };
 inline constexpr std::int32_t k_no_reading = -1;
 inline constexpr std::int32_t k_no_temperature_c = -300; // below absolute zero
 inline constexpr std::uint64_t k_no_throttle_reasons = UINT64_MAX;
+inline constexpr std::uint64_t k_no_memory_used = UINT64_MAX;
 constexpr auto columns(ConditionRow) {
   using R = ConditionRow;
   return std::tuple(
@@ -344,10 +347,34 @@ constexpr auto columns(ConditionRow) {
       column("temperature_c", &R::temperature_c, "degrees Celsius; -300: not read"),
       column("power_mw", &R::power_mw, "milliwatts; -1: not read"),
       column("throttle_reasons", &R::throttle_reasons,
-             "NVML's bits of clock event reasons; all bits set: not read"));
+             "NVML's bits of clock event reasons; all bits set: not read"),
+      column("memory_used_bytes", &R::memory_used_bytes,
+             "memory of the GPU used by all processes; all bits set: not read (since 1.2)", 2));
 }
 constexpr int table_since_minor(ConditionRow) {
   return 1;
+}
+
+// /marks: when the device came to the markers of a step, in the order of their cells, then by rank,
+// batch, iteration and operation (since 1.2)
+struct MarkRow {
+  std::uint32_t cell = 0;
+  std::int32_t rank = 0, batch = 0, iteration = 0, operation = 0;
+  std::int64_t at_ns = 0;
+};
+constexpr auto columns(MarkRow) {
+  using R = MarkRow;
+  return std::tuple(
+      column("cell", &R::cell, "row in /cells"), column("rank", &R::rank, "global rank"),
+      column("batch", &R::batch, "batch of back-to-back steps, from 0"),
+      column("iteration", &R::iteration, "step in the batch, from 0"),
+      column("operation", &R::operation,
+             "index of the marker among the operations of the cell's schedule"),
+      column("at_ns", &R::at_ns,
+             "when the device came to it, since the rank's first mark of the batch, ns"));
+}
+constexpr int table_since_minor(MarkRow) {
+  return 2;
 }
 
 // /evidence: what each rank of a companion trial saw of its settings (since 1.1)

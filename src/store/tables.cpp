@@ -99,6 +99,7 @@ void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>
          [&](SampleRow& row) { return renumbered(cells, row.cell); });
   append(run.conditions, part.conditions, nullptr,
          [&](ConditionRow& row) { return renumbered(cells, row.cell); });
+  append(run.marks, part.marks, nullptr, [&](MarkRow& row) { return renumbered(cells, row.cell); });
   append(run.evidence, part.evidence, &evidence,
          [&](EvidenceRow& row) { return renumbered(trials, row.trial); });
   append(run.choices, part.choices, nullptr,
@@ -133,6 +134,8 @@ void check_references(const Tables& tables) {
   }
   for (const ConditionRow& row : tables.conditions)
     check_row("conditions", "cell", row.cell, tables.cells);
+  for (const MarkRow& row : tables.marks)
+    check_row("marks", "cell", row.cell, tables.cells);
   for (const EvidenceRow& row : tables.evidence)
     check_row("evidence", "trial", row.trial, tables.trials);
   for (const ChoiceRow& row : tables.choices)

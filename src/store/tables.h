@@ -55,6 +55,7 @@ struct Tables {
   std::vector<CellRow> cells;
   std::vector<SampleRow> samples;
   std::vector<ConditionRow> conditions;
+  std::vector<MarkRow> marks;
   std::vector<EvidenceRow> evidence;
   std::vector<ChoiceRow> choices;
 };
@@ -77,6 +78,7 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
     visit("cells", tables.cells);
     visit("samples", tables.samples);
     visit("conditions", tables.conditions);
+    visit("marks", tables.marks);
     visit("evidence", tables.evidence);
     visit("choices", tables.choices);
   }

@@ -4,6 +4,7 @@
 #include "wire/message.h"
 
 #include "model/json.h"
+#include "wire/mark_columns.h"
 #include "wire/packing.h"
 
 #include <nlohmann/json.hpp>
@@ -74,6 +75,7 @@ std::string pack(const CellEnd& end) {
     packer.number(sample.iterations);
   for (const model::Sample& sample : end.result.samples)
     packer.number(sample.elapsed_ns);
+  pack_marks(packer, end.result.marks);
   return packer.take();
 }
 
@@ -147,6 +149,7 @@ void unpack(std::string_view bytes, CellEnd& end) {
     sample.iterations = unpacker.number<std::int32_t>();
   for (model::Sample& sample : end.result.samples)
     sample.elapsed_ns = unpacker.number<std::int64_t>();
+  end.result.marks = unpack_marks(unpacker);
   unpacker.expect_end();
 }
 

@@ -67,7 +67,7 @@ struct Exchange {
 // Worker -> supervisor: one rank's result of one cell.
 struct CellEnd {
   int cell = 0;
-  model::CellRecord result; // samples and conditions of the frame's rank
+  model::CellRecord result; // samples, conditions and marks of the frame's rank
 };
 
 // Worker -> supervisor: the trial cannot go on in this process; it exits next.

@@ -14,7 +14,8 @@ std::vector<LetterBody> one_of_each() {
   rank.results[0] = {{model::OutcomeKind::wrong_data, "element 1", {3}},
                      {model::CheckResult::Kind::checked, 10, 1, "element 1", "", 1, "every launch"},
                      {{3, 0, 20, 12345}},
-                     {{3, model::Condition::When::after, 5, 1980, {}, {}, {}, {}}}};
+                     {{3, model::Condition::When::after, 5, 1980, {}, {}, {}, {}}},
+                     {{3, 0, 19, 7, -5}, {3, 1, 0, 2, 12}}};
   rank.evidence = model::Evidence{3, "NCCL INFO", "v5", {}};
   WorkerReport worker;
   worker.record = {{3}, "node1", 4711, "cell", 1, "signal 9 (Killed)", "last words"};

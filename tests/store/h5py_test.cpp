@@ -29,7 +29,8 @@ nlohmann::json expectation(const model::Run& run) {
       {"seed", run.header.seed},           {"run_id", run.header.run_id},
       {"argv", run.header.argv},           {"gpus", 0},
       {"trials", nlohmann::json::array()}, {"samples", nlohmann::json::array()}};
-  for (const char* name : {"timing_modes", "variants", "conditions", "evidence", "choices"})
+  for (const char* name :
+       {"timing_modes", "variants", "conditions", "memory_used", "marks", "evidence", "choices"})
     expected[name] = nlohmann::json::array();
   for (const model::Host& host : run.header.hosts)
     expected["gpus"] = expected["gpus"].get<int>() + static_cast<int>(host.gpus.size());
@@ -52,6 +53,11 @@ nlohmann::json expectation(const model::Run& run) {
             {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
       expected["timing_modes"].push_back(model::to_string(trial.spec.cells[i].timing.mode));
       expected["variants"].push_back(label.variant);
+      for (const model::Condition& at : trial.cells[i].conditions)
+        expected["memory_used"].push_back(at.memory_used_bytes.value_or(UINT64_MAX));
+      for (const model::Mark& mark : trial.cells[i].marks)
+        expected["marks"].push_back(
+            {cell_row, mark.rank, mark.batch, mark.iteration, mark.operation, mark.at_ns});
       for (const model::Condition& at : trial.cells[i].conditions)
         expected["conditions"].push_back({cell_row, model::to_string(at.when),
                                           at.temperature_c.value_or(-300),

@@ -36,7 +36,7 @@ def same(what, got, wanted):
 
 
 same("schema", f.attrs["schema"], "ncclprobe.run")
-same("schema version", list(f.attrs["schema_version"]), [1, 1])
+same("schema version", list(f.attrs["schema_version"]), [1, 2])
 same("kind", f.attrs["kind"], "run")
 same("run_id", f["run"].attrs["run_id"], expected["run_id"])
 same("seed", int(f["run"].attrs["seed"]), expected["seed"])
@@ -61,6 +61,10 @@ same("timing modes", labels("cells/timing_mode"), expected["timing_modes"])
 same("variants", [text(i) for i in f["cells/variant"][:]], expected["variants"])
 conditions = zip(f["conditions/cell"][:].tolist(), labels("conditions/when"),
                  f["conditions/temperature_c"][:].tolist(), f["conditions/throttle_reasons"][:].tolist())
+used = f["conditions/memory_used_bytes"][:].tolist()
+same("memory used", used, expected["memory_used"])
+marks = [f["marks/" + name][:].tolist() for name in ("cell", "rank", "batch", "iteration", "operation", "at_ns")]
+same("marks", [list(row) for row in zip(*marks)], expected["marks"])
 same("conditions", [list(row) for row in conditions], expected["conditions"])
 logs = [raw(i).hex() for i in f["evidence/log"][:]]
 same("evidence", [list(row) for row in zip(f["evidence/trial"][:].tolist(), f["evidence/rank"][:].tolist(), logs)],

@@ -92,6 +92,24 @@ TEST_CASE("a truncated run file is refused at every length") {
   }
 }
 
+TEST_CASE("a mark of what is no marker is damage") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  for (int operation : {-1, 0, 8}) {
+    model::Run run = support::example_run(1);
+    run.trials[0].cells[2].marks.push_back({0, 0, 0, operation, 1});
+    REQUIRE(store::begin_run(file, run.header));
+    REQUIRE(store::write_part(file, run.trials[0]));
+    REQUIRE(store::fold(file));
+
+    auto error = refusal_of(file);
+
+    REQUIRE(error.code == Errc::protocol);
+    REQUIRE_THAT(error.message, ContainsSubstring("is damaged: /marks names operation"));
+    std::filesystem::remove(file);
+  }
+}
+
 TEST_CASE("a part of a run is no run file") {
   ScratchFolder folder;
   auto file = folder / "run.h5";

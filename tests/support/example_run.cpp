@@ -82,6 +82,12 @@ Cell example_cell(int index) {
     cell.settings = {{"algorithm", "ring"}, {"channels", ""}};
   cell.schedule = all_reduce_schedule(cell.label.bytes);
   cell.timing.budget_ns = 1'000'000'000LL * index;
+  if (index == 2) {
+    cell.timing.mode = TimingMode::steps;
+    cell.schedule.operations.push_back({MarkerOp{0, "step", Activity::note, MarkerEdge::point}});
+    cell.schedule.operations.push_back(
+        {MarkerOp{0, "bucket 0", Activity::communication, MarkerEdge::begin}});
+  }
   if (index == 1) {
     cell.timing.mode = TimingMode::latency;
     cell.timing.target_interval = 0.01;
@@ -97,9 +103,14 @@ CellRecord finished_cell(int index, int trial) {
   record.check = {CheckResult::Kind::checked, 1024, 0, "", "", 3, "last launch of every batch"};
   using When = Condition::When;
   if (index == 0)
-    record.conditions = {{0, When::before, 0, 1980, 2619, 35, 120'500, 0},
+    record.conditions = {{0, When::before, 0, 1980, 2619, 35, 120'500, 0, 1ULL << 37},
                          {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20},
                          {7, When::after, 99, {}, {}, {}, {}, {}}};
+  if (index == 2)
+    for (int rank = 0; rank < k_ranks; ++rank)
+      for (int step = 0; step < 20; ++step)
+        for (int marker : {6, 7})
+          record.marks.push_back({rank, 0, step, marker, 1'000LL * step - 500 + marker * rank});
   for (int batch = 0; batch < 3; ++batch)
     for (int rank = 0; rank < k_ranks; ++rank)
       record.samples.push_back(
