@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -248,6 +249,26 @@ ReduceFunction reduce_function_of(ReduceOp op) {
 }
 
 } // namespace
+
+void to_floats(DataType type, const void* from, float* into, std::size_t count) {
+  const auto* halves = static_cast<const std::uint16_t*>(from);
+  if (type == DataType::f32)
+    std::memcpy(into, from, count * sizeof *into);
+  else if (type == DataType::f16)
+    std::transform(halves, halves + count, into, float_from_f16);
+  else
+    std::transform(halves, halves + count, into, float_from_bf16);
+}
+
+void from_floats(DataType type, const float* from, void* into, std::size_t count) {
+  auto* halves = static_cast<std::uint16_t*>(into);
+  if (type == DataType::f32)
+    std::memcpy(into, from, count * sizeof *from);
+  else if (type == DataType::f16)
+    std::transform(from, from + count, halves, f16_from_float);
+  else
+    std::transform(from, from + count, halves, bf16_from_float);
+}
 
 ReduceFunction reduce_function(DataType type, ReduceOp op) {
   return with_type(type, [&]<DataType t>() { return reduce_function_of<t>(op); });

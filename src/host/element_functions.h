@@ -25,6 +25,10 @@ std::uint8_t f8e4m3_from_float(float value);
 float float_from_f8e5m2(std::uint8_t bits);
 std::uint8_t f8e5m2_from_float(float value);
 
+// Of f32, f16 and bf16: `count` elements to f32, and back, rounded.
+void to_floats(model::DataType type, const void* from, float* into, std::size_t count);
+void from_floats(model::DataType type, const float* from, void* into, std::size_t count);
+
 // out[i] = a[i] op b[i] for i < count; out may be a or b.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, std::size_t count);
 

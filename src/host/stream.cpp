@@ -4,6 +4,7 @@
 #include "host/stream.h"
 
 #include "base/clock.h"
+#include "host/compute.h"
 #include "host/memory.h"
 
 #include <chrono>
@@ -198,6 +199,68 @@ void HostStream::copy(const backend::CopyCall& call) {
   push(traced(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); },
                   nullptr, AfterError::dropped},
               "copy", 0));
+}
+
+void HostStream::compute(std::function<void()> work, std::string_view name) {
+  push(traced(Job{std::move(work), nullptr, AfterError::dropped}, name, 0));
+}
+
+namespace {
+
+using Memory = std::shared_ptr<std::byte>;
+
+Memory elements(const backend::Place& place, std::uint64_t count, model::DataType type) {
+  if (type != model::DataType::f32 && type != model::DataType::f16 && type != model::DataType::bf16)
+    base::raise(base::Errc::unsupported, "the host backend computes f32, f16 and bf16, not {}",
+                to_string(type));
+  return static_cast<HostBuffer&>(place.buffer).share(place.offset, count * size_bytes(type));
+}
+
+struct Factors {
+  Memory a, b, c;
+};
+Factors factors(const backend::GemmCall& call) {
+  return {elements(call.a, call.batch * call.m * call.k, call.type),
+          elements(call.b, call.batch * call.k * call.n, call.type),
+          elements(call.c, call.batch * call.m * call.n, call.type)};
+}
+
+} // namespace
+
+void HostStream::prepare(const backend::GemmCall& call) {
+  (void)factors(call);
+}
+
+void HostStream::multiply(const backend::GemmCall& call) {
+  Gemm gemm{nullptr, nullptr, nullptr, call.m, call.n, call.k, call.batch, call.type, call.layout};
+  compute(
+      [&stop = state_->stop, memory = factors(call), gemm]() mutable {
+        gemm.a = memory.a.get();
+        gemm.b = memory.b.get();
+        gemm.c = memory.c.get();
+        host::multiply(gemm, stop);
+      },
+      "gemm");
+}
+
+void HostStream::convert(const backend::ConvertCall& call) {
+  compute(
+      [from = elements(call.from, call.count, call.from_type),
+       into = elements(call.into, call.count, call.into_type), from_type = call.from_type,
+       into_type = call.into_type,
+       count = call.count] { host::convert(from.get(), from_type, into.get(), into_type, count); },
+      "convert");
+}
+
+void HostStream::optimize(const backend::OptimizerCall& call) {
+  compute(
+      [gradients = elements(call.gradients, call.count, call.type),
+       weights = elements(call.weights, call.count, call.type),
+       state = elements(call.state, 2 * call.count, model::DataType::f32), type = call.type,
+       count = call.count] {
+        host::optimize(gradients.get(), weights.get(), state.get(), type, count);
+      },
+      "optimizer");
 }
 
 bool HostStream::idle() {

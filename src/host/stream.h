@@ -49,6 +49,10 @@ public:
   void wait(backend::Event&) override;
   void spin(std::uint64_t duration_ns) override; // burns CPU time, as a kernel would
   void copy(const backend::CopyCall& call) override;
+  void prepare(const backend::GemmCall& call) override;
+  void multiply(const backend::GemmCall& call) override;
+  void convert(const backend::ConvertCall& call) override;
+  void optimize(const backend::OptimizerCall& call) override;
   void mark(std::string_view) override {}
   bool idle() override;
 
@@ -64,6 +68,7 @@ private:
 
   Job traced(Job job, std::string_view name, std::uint8_t flags) const;
   void push(Job job);
+  void compute(std::function<void()> work, std::string_view name);
   static void work_off(State&);
 
   std::uint64_t id_;

@@ -176,7 +176,8 @@ struct SpinOp {
   bool operator==(const SpinOp&) const = default;
 };
 
-// How the rows of a product's factors lie in memory, as in BLAS: n as they are, t transposed.
+// How a product's factors lie in memory. As in BLAS, matrices lie column by column: n as they are
+// in the product, t transposed, so that A of tn is k x m in memory, and B of nt n x k.
 // A layer's forward pass is tn where weights are stored [out, in], its gradient by the input nn,
 // its gradient by the weights nt.
 enum class GemmLayout { nn, nt, tn };

@@ -20,9 +20,10 @@ constexpr int k_polls_between_checks =
 BoundSchedule::BoundSchedule(const Schedule& schedule, backend::Backend& backend,
                              std::vector<SeatState>& seats, const SeatBuffers& buffers,
                              const std::vector<LocalCommunicator*>& communicators,
-                             SharedBuffers& shared, TraceRecorder& trace)
+                             SharedBuffers& shared, TraceRecorder& trace, StepMarks* marks)
     : schedule_(schedule), backend_(backend), seats_(seats), buffers_(buffers),
-      communicators_(communicators), shared_(shared), trace_(trace), timed_streams_(seats.size()) {
+      communicators_(communicators), shared_(shared), trace_(trace), marks_(marks),
+      timed_streams_(seats.size()) {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)
     for (int index = 0; index < static_cast<int>(schedule.streams.size()); ++index)
       stream(seat, index);
@@ -218,7 +219,14 @@ void BoundSchedule::bind(const Operation& operation) {
     });
   } else if (const auto* marker = std::get_if<MarkerOp>(&operation.what)) {
     for_each_seat([&](std::size_t seat) -> Step {
-      return [&on = stream(seat, marker->stream), &label = marker->label] { on.mark(label); };
+      backend::Stream& on = stream(seat, marker->stream);
+      const std::string& label = marker->label;
+      if (marks_ == nullptr || !binding_timed_)
+        return [&on, &label] { on.mark(label); };
+      return [&on, &label, &lane = marks_->lane(seat, static_cast<int>(launches_.size()) - 1)] {
+        on.mark(label);
+        lane.record(on);
+      };
     });
   } else if (const auto* barrier = std::get_if<BarrierOp>(&operation.what)) {
     LocalCommunicator& local = *communicators_[static_cast<std::size_t>(barrier->communicator)];

@@ -5,6 +5,7 @@
 #include "worker/communicator_cache.h"
 #include "worker/seat_state.h"
 #include "worker/shared_buffers.h"
+#include "worker/step_marks.h"
 #include "worker/trace_recorder.h"
 
 #include <functional>
@@ -18,11 +19,12 @@ namespace ncclprobe::worker {
 // and again looks nothing up.
 class BoundSchedule {
 public:
-  // All arguments outlive the object. `communicators` follows schedule.communicators.
+  // All arguments outlive the object. `communicators` follows schedule.communicators. `marks` may
+  // be null: then markers of the timed region are not timed.
   BoundSchedule(const model::Schedule& schedule, backend::Backend& backend,
                 std::vector<SeatState>& seats, const SeatBuffers& buffers,
                 const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared,
-                TraceRecorder& trace);
+                TraceRecorder& trace, StepMarks* marks = nullptr);
 
   // If the schedule asks for it: captures that part, which is replayed from then on. Run the
   // schedule before, so that all connections are there. Throws Errc::unsupported.
@@ -68,6 +70,7 @@ private:
   const std::vector<LocalCommunicator*>& communicators_;
   SharedBuffers& shared_;
   TraceRecorder& trace_;
+  StepMarks* marks_;
   std::vector<std::vector<Launch>> launches_; // by operation
   std::vector<OperationNote> notes_;          // likewise
   bool in_group_ = false;

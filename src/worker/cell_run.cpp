@@ -106,20 +106,39 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
                              static_cast<std::uint32_t>(iterations));
     std::int64_t start = parts_.backend.now_ns();
     for (int i = 1; i < iterations; ++i) {
-      parts_.board.set_launch(i);
-      parts_.trace.enter_iteration(i - 1);
+      enter_launch(i - 1);
       main.launch(timed);
     }
-    parts_.board.set_launch(iterations);
-    parts_.trace.enter_iteration(iterations - 1);
+    enter_launch(iterations - 1);
     last.launch(timed);
     parts_.board.set(Step::waiting);
     last.wait(
         [&](std::size_t seat) { note(seat, batch, iterations, parts_.backend.now_ns() - start); });
   }
   parts_.trace.enter_batch(-1);
+  if (parts_.marks != nullptr)
+    parts_.marks->enter_launch(-1);
   main.launch_after();
   main.wait();
+}
+
+void CellRun::enter_launch(int iteration) {
+  parts_.board.set_launch(iteration + 1);
+  parts_.trace.enter_iteration(iteration);
+  if (parts_.marks != nullptr)
+    parts_.marks->enter_launch(iteration);
+}
+
+// All ranks launch equally often.
+MarkLimits CellRun::prepare_marks(int wanted) {
+  auto largest = [this](std::size_t own) {
+    return static_cast<std::size_t>(
+        parts_.communicators.agree_on_largest(static_cast<double>(own)));
+  };
+  std::size_t in_process = largest(parts_.marks->in_process());
+  MarkLimits limits = mark_limits(wanted, in_process, largest(parts_.marks->most_of_a_seat()));
+  parts_.marks->make_events(limits.launches);
+  return limits;
 }
 
 std::vector<bool> CellRun::check_separately(int batch) {
@@ -134,26 +153,42 @@ std::vector<bool> CellRun::check_separately(int batch) {
 void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* slot) {
   limits_ = limits_for(parts_.cell.timing, effort);
   times_ns_.resize(parts_.seats.size());
+  MarkLimits marked;
+  int iterations = effort.iterations;
+  if (parts_.marks != nullptr) {
+    marked = prepare_marks(effort.iterations);
+    iterations = marked.launches;
+  }
   start_ns_ = parts_.backend.now_ns();
   bool to_slot = method == CheckMethod::last_launch;
   BoundSchedule& last = to_slot ? *slot->bound : *parts_.main.bound;
-  for (int batch = 0;; ++batch) {
-    parts_.board.set_batch(batch + 1, effort.iterations);
+  int batch = 0;
+  for (Vote decided = Vote::more; decided == Vote::more; ++batch) {
+    parts_.board.set_batch(batch + 1, iterations);
     if (to_slot) {
       parts_.board.set(Step::filling);
       parts_.data.poison_results(parts_.main.buffers);
       parts_.data.poison_results(slot->buffers);
     }
-    time_batch(batch, effort.iterations, last);
+    time_batch(batch, iterations, last);
+    if (parts_.marks != nullptr && batch < marked.batches)
+      parts_.marks->read(batch, iterations, parts_.results);
     std::vector<bool> wrong(parts_.seats.size(), false);
     if (to_slot)
-      wrong = compare(slot->buffers,
-                      fmt::format("launch {} of batch {}", effort.iterations, batch + 1));
+      wrong = compare(slot->buffers, fmt::format("launch {} of batch {}", iterations, batch + 1));
     else if (method == CheckMethod::separate_launch)
       wrong = check_separately(batch);
-    if (agree(wrong) != Vote::more)
-      return;
+    decided = agree(wrong);
   }
+  if (parts_.marks != nullptr)
+    add_remark(remark_on_marks(parts_.cell.schedule, effort.iterations, marked, batch));
+}
+
+// For whoever reads the samples.
+void CellRun::add_remark(const std::string& remark) {
+  for (model::CellRecord& result : parts_.results)
+    if (!remark.empty())
+      result.check.method += (result.check.method.empty() ? "" : "; ") + remark;
 }
 
 // Before a launch whose data is looked at.
@@ -232,10 +267,8 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
       break;
   }
   if (late > 0)
-    for (model::CellRecord& result : parts_.results)
-      result.check.method += fmt::format("{}{} of the timed {} include the host's enqueueing",
-                                         result.check.method.empty() ? "" : "; ", late,
-                                         single ? "launches" : "batches");
+    add_remark(fmt::format("{} of the timed {} include the host's enqueueing", late,
+                           single ? "launches" : "batches"));
 }
 
 } // namespace ncclprobe::worker

@@ -33,6 +33,7 @@ struct CellParts {
   Binding& main;
   ProgressBoard& board;
   TraceRecorder& trace;
+  StepMarks* marks;                        // null: no steps
   std::vector<model::CellRecord>& results; // by seat
 };
 
@@ -48,8 +49,8 @@ public:
   double warm_up();
   double warm_up(BoundSchedule& bound);
 
-  // Until the stopping rule is satisfied, or data is wrong. `slot` is needed for
-  // CheckMethod::last_launch only.
+  // Batch and steps mode. Until the stopping rule is satisfied, or data is wrong. `slot` is needed
+  // for CheckMethod::last_launch only.
   void time_batches(const Effort& effort, CheckMethod method, Binding* slot);
   // Latency and events mode.
   void time_on_device(const Effort& effort, CheckMethod method);
@@ -60,8 +61,11 @@ private:
   Vote agree(const std::vector<bool>& wrong);
   std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
   void time_batch(int batch, int iterations, BoundSchedule& last);
+  void enter_launch(int iteration);
+  MarkLimits prepare_marks(int wanted);
   std::vector<bool> check_separately(int batch);
   void poison_or_fill();
+  void add_remark(const std::string& remark);
   bool time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations);
   void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
 

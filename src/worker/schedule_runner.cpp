@@ -73,9 +73,9 @@ struct ScheduleRunner::Impl {
   }
 
   void bind(const Schedule& schedule, const std::vector<LocalCommunicator*>& locals,
-            Binding& binding) {
+            Binding& binding, StepMarks* marks) {
     binding.registrations = register_buffers(schedule, binding.buffers, locals);
-    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared, trace);
+    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared, trace, marks);
   }
 
   void prepare(const Cell& cell, Binding& main) {
@@ -145,23 +145,27 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
   own.board.set_batch(0, 0);
   std::vector<LocalCommunicator*> locals = own.communicators.of(schedule);
 
+  std::optional<StepMarks> step_marks; // outlives what is bound to it
+  if (cell.timing.mode == TimingMode::steps)
+    step_marks.emplace(schedule, own.seats);
+  StepMarks* marks = step_marks ? &*step_marks : nullptr;
   Binding main;
   bool shares_memory = own.shares_memory(schedule);
   auto unprepared = attempt([&] {
     own.prepare(cell, main);
     if (!shares_memory)
-      own.bind(schedule, locals, main);
+      own.bind(schedule, locals, main, marks);
   });
   if (own.skip(unprepared, results))
     return results;
   if (shares_memory) { // all ranks have their buffers now
     own.shared.exchange(schedule, main.buffers);
-    if (own.skip(attempt([&] { own.bind(schedule, locals, main); }), results))
+    if (own.skip(attempt([&] { own.bind(schedule, locals, main, marks); }), results))
       return results;
   }
   CellData data(schedule, own.seats, locals, own.world_size, own.seed);
-  CellRun run(
-      {own.backend, own.communicators, own.seats, cell, data, main, own.board, own.trace, results});
+  CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, own.trace,
+               marks, results});
   run.fill();
   if (shares_memory)
     own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write
@@ -181,7 +185,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
       main.bound->capture();
       if (!slot)
         return;
-      own.bind(schedule, locals, *slot);
+      own.bind(schedule, locals, *slot, marks);
       slot->bound->capture();
     });
     if (own.skip(problem, results))
@@ -210,7 +214,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
   std::optional<ConditionSampler> sampler;
   if (sampled)
     sampler.emplace(own.backend, own.seats, cell_start_ns, ConditionSampler::Pace{});
-  if (cell.timing.mode == TimingMode::batch)
+  if (cell.timing.mode == TimingMode::batch || marks != nullptr)
     run.time_batches(effort, method, slot ? &*slot : nullptr);
   else
     run.time_on_device(effort, method);

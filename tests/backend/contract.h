@@ -9,9 +9,10 @@
 #include <string>
 
 // What every backend promises (backend/backend.h), as one suite of tests. A backend's test program
-// is made of NCCLPROBE_CONTRACT_SOURCES (CMakeLists.txt), NCCLPROBE_CONTRACT_DATA_SOURCES if it
-// moves data, and one file that defines contract_subject(). All ranks live in the test process, one
-// device each, driven by one thread: calls of several ranks are always in a group.
+// is made of NCCLPROBE_CONTRACT_SOURCES (CMakeLists.txt), NCCLPROBE_CONTRACT_DATA_SOURCES and
+// NCCLPROBE_CONTRACT_COMPUTE_SOURCES if it moves data, and one file that defines
+// contract_subject(). All ranks live in the test process, one device each, driven by one thread:
+// calls of several ranks are always in a group.
 namespace ncclprobe::contract {
 
 struct ContractSubject {

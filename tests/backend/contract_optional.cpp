@@ -100,6 +100,36 @@ TEST_CASE("a replayed graph keeps the order of all its streams") {
         0);
 }
 
+TEST_CASE("an event for timing that was captured tells of the latest replay") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+  auto& device = world.device(0);
+  auto& stream = world.stream(0);
+  auto before = device.create_event(backend::EventUse::time);
+  auto begin = device.create_event(backend::EventUse::time);
+  auto end = device.create_event(backend::EventUse::time);
+  constexpr std::int64_t k_spin_ns = 20'000'000;
+  auto streams = streams_of(world, 1);
+
+  std::unique_ptr<backend::Graph> graph;
+  if (!supported([&] {
+        graph = world.backend().capture(streams, [&] {
+          stream.record(*begin);
+          stream.spin(k_spin_ns);
+          stream.record(*end);
+        });
+      }))
+    return;
+  stream.record(*before);
+  for (std::int64_t replay = 0; replay < 3; ++replay) {
+    graph->launch();
+    world.wait();
+
+    CHECK(device.elapsed_ns(*begin, *end) >= k_spin_ns * 9 / 10);
+    CHECK(device.elapsed_ns(*before, *begin) >= replay * k_spin_ns * 9 / 10);
+  }
+}
+
 TEST_CASE("a capture that fails leaves its streams as they were") {
   NCCLPROBE_CONTRACT(subject, 1);
   World world(subject, 1);

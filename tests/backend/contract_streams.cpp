@@ -120,6 +120,39 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a pool of events for timing tells when two streams came to each of many marks") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+  auto& device = world.device(0);
+  constexpr int k_steps = 50;
+  constexpr auto k_spin_ns = static_cast<std::int64_t>(k_ms);
+  std::vector<std::unique_ptr<backend::Event>> begins;
+  std::vector<std::unique_ptr<backend::Event>> ends;
+  auto ready = device.create_event(backend::EventUse::order);
+  for (int step = 0; step < k_steps; ++step)
+    for (auto* pool : {&begins, &ends})
+      pool->push_back(device.create_event(backend::EventUse::time));
+
+  for (std::size_t step = 0; step < k_steps; ++step) { // the host is far ahead
+    world.stream(0, 0).record(*begins[step]);
+    world.stream(0, 0).spin(k_spin_ns);
+    world.stream(0, 0).record(*ready);
+    world.stream(0, 1).wait(*ready);
+    world.stream(0, 1).record(*ends[step]);
+  }
+  world.wait();
+
+  std::int64_t before_ns = -1;
+  for (std::size_t step = 0; step < k_steps; ++step) {
+    INFO("step " << step);
+    CHECK(device.elapsed_ns(*begins[step], *ends[step]) >= k_spin_ns * 9 / 10);
+    std::int64_t at_ns = device.elapsed_ns(*begins[0], *begins[step]);
+    CHECK(at_ns > before_ns);
+    CHECK(at_ns >= static_cast<std::int64_t>(step) * k_spin_ns * 9 / 10);
+    before_ns = at_ns;
+  }
+}
+
 TEST_CASE("a wait is for the latest record before it, and for nothing if there was none") {
   NCCLPROBE_CONTRACT(subject, 1);
   World world(subject, 1);

@@ -129,6 +129,18 @@ std::int64_t synthetic_chase_ns(const SyntheticSettings& settings, std::uint64_t
   return k_synthetic_launch_ns + static_cast<std::int64_t>(hops) * hop_ns;
 }
 
+std::int64_t synthetic_gemm_ns(const GemmCall& call) {
+  std::int64_t flops_per_ns = call.type != model::DataType::f32    ? 800'000
+                              : call.math == model::GemmMath::tf32 ? 400'000
+                                                                   : 50'000;
+  auto flops = static_cast<__int128>(2 * call.m) * call.n * call.k * call.batch;
+  return k_synthetic_launch_ns + static_cast<std::int64_t>(flops / flops_per_ns);
+}
+
+std::int64_t synthetic_memory_ns(std::uint64_t bytes) {
+  return k_synthetic_launch_ns + static_cast<std::int64_t>(bytes / 4000);
+}
+
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings& settings,
                         const Options& options, std::uint64_t call) {
   std::uint64_t process =

@@ -68,6 +68,11 @@ std::int64_t synthetic_copy_ns(const SyntheticSettings&, std::uint64_t bytes, Sy
 // Launch, and for each hop alpha / 5 on a link, a third of that locally, twice that to the host.
 std::int64_t synthetic_chase_ns(const SyntheticSettings&, std::uint64_t hops, SyntheticRoad);
 
+// A product of matrices: launch + flops at 50 Tflop/s (f32), 400 (tf32) or 800 (f16, bf16).
+std::int64_t synthetic_gemm_ns(const GemmCall&);
+// Kernels that stream through memory: launch + bytes at 4 TB/s.
+std::int64_t synthetic_memory_ns(std::uint64_t bytes);
+
 // `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that which
 // all calls of a trial share, as fresh processes differ. Depends on its arguments only.
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings&, const Options&,

@@ -59,7 +59,7 @@ private:
 class SyntheticStream : public Stream {
 public:
   SyntheticStream(World& world, int device, int priority)
-      : world_(world),
+      : world_(world), compute_calls_((static_cast<std::uint64_t>(device) + 1) << 40),
         traced_as_(world.tracer ? world.tracer->add_stream(device, "", priority) : 0) {}
   ~SyntheticStream() override { world_.group.erase(this); }
 
@@ -93,6 +93,18 @@ public:
                            road(call.through, call.result, model::CopyMeans::kernel)),
         "chase");
   }
+  void prepare(const GemmCall&) override {}
+  void multiply(const GemmCall& call) override { compute(synthetic_gemm_ns(call), "gemm"); }
+  void convert(const ConvertCall& call) override {
+    compute(
+        synthetic_memory_ns(call.count * (size_bytes(call.from_type) + size_bytes(call.into_type))),
+        "convert");
+  }
+  // Reads gradients, weights and moments; writes the last two.
+  void optimize(const OptimizerCall& call) override {
+    compute(synthetic_memory_ns(call.count * (3 * size_bytes(call.type) + 4 * sizeof(float))),
+            "optimizer");
+  }
   void mark(std::string_view) override {}
 
   // Asking is waiting: the clock goes on to the end of the stream's work.
@@ -112,7 +124,12 @@ private:
     return source.device() == target.device() ? SyntheticRoad::local : SyntheticRoad::link;
   }
 
+  void compute(std::int64_t cost_ns, std::string_view name) {
+    add(with_noise(cost_ns, world_.settings, world_.options, compute_calls_++), name);
+  }
+
   World& world_;
+  std::uint64_t compute_calls_; // apart from the communicators', and from other devices'
   std::uint16_t traced_as_;
   std::int64_t busy_until_ns_ = 0;
 };

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/schedule.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+// What training computes, on one thread: a load that grows with the work as on a GPU, and right
+// results. Types are f32, f16 and bf16; sums are kept in f32.
+namespace ncclprobe::host {
+
+// Matrices lie column by column, as in BLAS (model::GemmOp).
+struct Gemm {
+  const std::byte* a;
+  const std::byte* b;
+  std::byte* c;
+  std::uint64_t m = 0, n = 0, k = 0, batch = 1;
+  model::DataType type = model::DataType::f32;
+  model::GemmLayout layout = model::GemmLayout::nn;
+};
+// Ends early, with part of the result, once `stop` is true.
+void multiply(const Gemm& gemm, const std::atomic<bool>& stop);
+
+// into[i] = from[i], rounded to nearest even.
+void convert(const std::byte* from, model::DataType from_type, std::byte* into,
+             model::DataType into_type, std::uint64_t count);
+
+// backend/adamw.h. `state` is both moments of all elements, one array behind the other.
+void optimize(const std::byte* gradients, std::byte* weights, std::byte* state,
+              model::DataType type, std::uint64_t count);
+
+} // namespace ncclprobe::host
