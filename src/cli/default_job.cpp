@@ -5,6 +5,7 @@
 
 #include "analysis/verdict.h"
 #include "base/units.h"
+#include "workload/step_cells.h"
 
 #include <algorithm>
 #include <random>
@@ -39,18 +40,16 @@ std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
   return sweep;
 }
 
+// Memory is written and products are chosen before a cell's first step.
+constexpr std::int64_t k_step_deadline_ns = 120'000'000'000;
+
 template <typename T, typename Value>
 void fill(std::optional<T>& option, Value&& value) {
   if (!option)
     option = std::forward<Value>(value);
 }
 
-} // namespace
-
-void fill_defaults(RunOptions& options, const std::string& backend,
-                   const std::vector<Host>& hosts) {
-  bool on_cpu = backend == "host";
-  fill(options.backend, backend);
+void fill_collectives(RunOptions& options, bool on_cpu) {
   fill(options.collectives,
        std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   if (options.counts && !options.counts->empty())
@@ -63,6 +62,41 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.splits, std::vector{1});
   fill(options.streams, std::vector{1});
   fill(options.offsets, std::vector<std::uint64_t>{0});
+}
+
+void fill_timing(RunOptions& options, const Timing& timing) {
+  fill(options.warmups, timing.warmups);
+  fill(options.iterations, timing.iterations);
+  fill(options.batches, timing.batches);
+  fill(options.budget_ns, timing.budget_ns);
+  fill(options.mode, timing.mode);
+  fill(options.cell_deadline_ns, k_step_deadline_ns);
+}
+
+// Longest a product of the step, at rates that any such device reaches.
+double compute_ns(const Cell& cell, bool on_gpu) {
+  double ns = 0;
+  for (const Operation& operation : cell.schedule.operations) {
+    if (const auto* gemm = std::get_if<GemmOp>(&operation.what))
+      ns += 2.0 * static_cast<double>(gemm->m * gemm->n * gemm->k * gemm->batch) /
+            (!on_gpu                       ? 10.0
+             : gemm->type == DataType::f32 ? 4e4
+                                           : 4e5);
+    else if (const auto* spin = std::get_if<SpinOp>(&operation.what))
+      ns += static_cast<double>(spin->duration_ns);
+  }
+  return ns;
+}
+
+} // namespace
+
+void fill_defaults(RunOptions& options, const std::string& backend,
+                   const std::vector<Host>& hosts) {
+  bool on_cpu = backend == "host";
+  fill(options.backend, backend);
+  bool of_steps = options.workload.pattern.has_value();
+  of_steps ? fill_timing(options, workload::step_timing(backend))
+           : fill_collectives(options, on_cpu);
   fill(options.warmups, 5);
   fill(options.iterations, 20);
   fill(options.batches, 5);
@@ -79,7 +113,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   if (options.no_sweep) {
     options.axes.clear();
     options.settings.clear();
-  } else if (options.axes.empty() && options.settings.empty()) {
+  } else if (options.axes.empty() && options.settings.empty() && !of_steps) {
     options.settings = suitable_sweep(backend, hosts);
   }
 }
@@ -95,6 +129,8 @@ double expected_trial_ns(const TrialSpec& trial) {
     // One launch: a latency and a bandwidth of the slow side.
     double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
                               : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
+    if (timing.mode == TimingMode::steps)
+      launch_ns += compute_ns(cell, on_gpu);
     double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
     expected += timing.budget_ns > 0
                     ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))

@@ -70,12 +70,7 @@ workload::P2pRequest request_of(const P2pOptions& options, const Session& sessio
   request.libraries = options.libraries;
   request.cell_deadline_ns = *run.cell_deadline_ns;
   request.startup_deadline_ns = *run.startup_deadline_ns;
-  if (session.backend.name == "nvidia")
-    for (const launch::RankSeat& seat : session.layout.seats) {
-      const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
-      std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;
-      request.memory_bytes = std::min(request.memory_bytes.value_or(free_bytes), free_bytes);
-    }
+  request.memory_bytes = free_device_bytes(session);
   return request;
 }
 

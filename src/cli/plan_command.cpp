@@ -50,12 +50,17 @@ std::string describe(const workload::Plan& plan) {
       plan.trials.size(), first.ranks, first.backend, base::format_duration(total_ns),
       static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20), table.render(2));
   out += fmt::format("\nCells of each trial:\n");
-  base::TextTable cells(
-      {{"workload", base::TextTable::Align::left}, {"size"}, {"type"}, {"op"}, {"placement"}});
+  using Align = base::TextTable::Align;
+  base::TextTable cells({{"workload", Align::left},
+                         {"size"},
+                         {"type"},
+                         {"op"},
+                         {"placement"},
+                         {"variant", Align::left}});
   for (const model::Cell& cell : first.cells)
     cells.add_row({cell.label.workload, base::format_bytes(cell.label.bytes),
                    std::string(to_string(cell.label.type)), std::string(to_string(cell.label.op)),
-                   std::string(to_string(cell.label.placement))});
+                   std::string(to_string(cell.label.placement)), cell.label.variant});
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
     out += fmt::format("pinned: {}={} is set in the environment; --override {} sweeps it\n",
@@ -74,7 +79,9 @@ int plan_command(const World& world, RunOptions options, DryRun dry_run) {
   if (auto opened = open_local_session(world, options, session); !opened)
     return give_up(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
-  auto plan = workload::make_plan(make_request(options, session, world));
+  auto plan = make_request(options, session, world).and_then([](const auto& request) {
+    return workload::make_plan(request);
+  });
   if (!plan)
     return give_up(plan.error());
   return show(dry_run == DryRun::yes ? describe(*plan) : write_plan_file(options), base::k_exit_ok);

@@ -22,6 +22,11 @@
 //   [[rank_set]]
 //   ranks = "0-3"
 //   environment = { NCCL_HOSTID = "a" }
+//   [workload]                  # steps of training in place of collectives
+//   workload = "ddp"            # each key as the option of the same name, with _ for -
+//   model = "gpt2-124m"
+//   batch = [4, 8]
+//   ranks = [1, 2, 4, 8]        # sub-sets that are measured
 //   [libraries]
 //   nccl = "/opt/nccl/lib/libnccl.so.2"
 namespace ncclprobe::cli {

@@ -323,6 +323,7 @@ private:
         {"axis", [](Reader& self, const toml::node& node) { return self.axes(node); }},
         {"setting", [](Reader& self, const toml::node& node) { return self.combinations(node); }},
         {"rank_set", [](Reader& self, const toml::node& node) { return self.rank_settings(node); }},
+        {"workload", [](Reader& self, const toml::node& node) { return self.workload(node); }},
         {"libraries", [](Reader& self, const toml::node& node) { return self.libraries(node); }},
     };
     return table;
@@ -379,6 +380,40 @@ private:
   Result<void> override_names(const toml::node& node) {
     NCCLPROBE_TRY_ASSIGN(auto names, texts(node, "override"));
     options_.overrides.insert(options_.overrides.end(), names.begin(), names.end());
+    return {};
+  }
+  // A value as the command line has it: lists with commas, flags as "on" and "off".
+  Result<std::string> in_words(const toml::node& node) const {
+    if (auto value = node.value_exact<std::string>())
+      return *value;
+    if (auto value = node.value_exact<std::int64_t>())
+      return std::to_string(*value);
+    if (auto value = node.value_exact<bool>())
+      return std::string(*value ? "on" : "off");
+    const toml::array* array = node.as_array();
+    if (array == nullptr || array->empty())
+      return wrong(node, "expected a string, a whole number, true, false, or an array of these");
+    std::string list;
+    for (const toml::node& element : *array) {
+      NCCLPROBE_TRY_ASSIGN(const std::string one, in_words(element));
+      list += (list.empty() ? "" : ",") + one;
+    }
+    return list;
+  }
+  Result<void> workload(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr)
+      return wrong(node, "write [workload]");
+    for (const auto& [key, value] : *table) {
+      auto option = std::ranges::find(workload_options(), key.str(), &WorkloadOption::key);
+      if (option == workload_options().end())
+        return wrong(value, fmt::format("'{}' is not a key of [workload]", key.str()));
+      NCCLPROBE_TRY_ASSIGN(const std::string words, in_words(value));
+      WorkloadOptions unread;
+      bool said = !option->write(said_.workload).empty();
+      if (auto read = option->read(said ? unread : options_.workload, words); !read)
+        return wrong(value, read.error());
+    }
     return {};
   }
   Result<void> libraries(const toml::node& node) {

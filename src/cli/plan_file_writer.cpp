@@ -123,6 +123,12 @@ std::string write_plan_file(const RunOptions& options) {
     table.insert("setting", settings);
   if (!rank_sets.empty())
     table.insert("rank_set", rank_sets);
+  toml::table workload;
+  for (const WorkloadOption& one : workload_options())
+    if (std::string value = one.write(options.workload); !value.empty())
+      workload.insert(one.key(), value);
+  if (!workload.empty())
+    table.insert("workload", workload);
   if (!options.libraries.empty()) {
     toml::table libraries = table_of(options.libraries);
     libraries.is_inline(false);

@@ -296,7 +296,11 @@ int run_command(const World& world, RunOptions options) {
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
-  auto plan = [&] { return workload::make_plan(make_request(options, session, world)); };
+  auto plan = [&] {
+    return make_request(options, session, world).and_then([](const auto& request) {
+      return workload::make_plan(request);
+    });
+  };
   return run_job(world, session, {options, plan, std::nullopt, true});
 }
 

@@ -22,6 +22,8 @@ constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --collectives all_reduce,all_to_all_v --types bf16,f8e4m3 --counts 0,1,3,1023 --offset 0,1
   ncclprobe run --split 1,2 --streams 2 --graph --register --sizes 1M
   ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b --set NCCL_NSOCKS_PERTHREAD=1,4
+  ncclprobe run --workload ddp --model gpt2-124m --batch 8 --sequence 1024 --type bf16 --ranks 1,2,4,8
+  ncclprobe run --workload ddp --model linear:8192x16 --bucket 10M,25M,100M --set NCCL_MAX_CTAS=4,8,16 --ranks 8
   ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
 
 A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
@@ -41,6 +43,16 @@ constexpr const char* k_plan_footer = R"(Examples:
 constexpr int k_most = 1'000'000;
 constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
 
+// One number is that of all ranks, of several the largest.
+Result<void> read_ranks(const std::string& text, RunOptions& options) {
+  std::optional<std::vector<int>> counts;
+  NCCLPROBE_TRY(parse_numbers(text, 1, k_most, counts));
+  options.ranks = *std::max_element(counts->begin(), counts->end());
+  if (counts->size() > 1)
+    options.workload.rank_counts = std::move(counts);
+  return {};
+}
+
 // Options of `run` and `plan`: the same, declared once.
 void declare(CLI::App& app, RunOptions& options) {
   auto text = [&](const char* names, const char* value, const char* help, auto take) {
@@ -53,7 +65,11 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_option("--plan", options.plan_file, "Plan file (TOML); what the command line says wins")
       ->type_name("FILE");
   add_backend(app, options.backend);
-  add_ranks(app, options.ranks, k_most);
+  text("--ranks", "N,...",
+       "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU); several numbers: "
+       "sub-sets "
+       "on which steps of training are measured",
+       [&](const std::string& value) { return read_ranks(value, options); });
   number("--devices-per-worker", options.seats_per_worker, 1,
          "Ranks that one worker process drives (default 1)");
   app.add_option("--prepare", options.prepare,
@@ -79,10 +95,16 @@ void declare(CLI::App& app, RunOptions& options) {
   text("--ops", "NAME,...",
        "sum (default), prod, max, min, avg, premul_sum (doubled before it is added)",
        [&](const std::string& value) { return parse_names(value, "reduction", options.ops); });
-  text("--placement", "NAME,...", "out_of_place (default), in_place",
-       [&](const std::string& value) {
-         return parse_names(value, "placement", options.placements);
-       });
+  text(
+      "--placement", "NAME,...",
+      "out_of_place (default), in_place; of steps, where sub-sets of ranks are: nearest (default), "
+      "spread",
+      [&](const std::string& value) {
+        const WorkloadOption& of_ranks = workload_option("placement");
+        if (model::parse_enum<topology::RankChoice>(value, "placement"))
+          return of_ranks.read(options.workload, value);
+        return parse_names(value, "placement", options.placements);
+      });
   text("--counts", "N,...",
        "Elements as NCCL's calls count them, never rounded; in place of --sizes, or besides them",
        [&](const std::string& value) {
@@ -100,8 +122,10 @@ void declare(CLI::App& app, RunOptions& options) {
   text("--streams", "N,...",
        "N communicators on N streams at once; sizes and bandwidths are those of one (default 1)",
        [&](const std::string& value) { return parse_numbers(value, 1, k_most, options.streams); });
-  app.add_flag("--graph", options.graph, "Capture the collective as a CUDA graph and replay that");
+  app.add_flag("--graph", options.graph,
+               "Capture the collective, or the step, as a CUDA graph and replay that");
   app.add_flag("--register", options.registered, "Register the buffers with NCCL");
+  declare_workload_options(app, options.workload);
 
   CLI::Option* sweep =
       add_texts(app, "--set", "NAME=V,V",
@@ -143,7 +167,8 @@ void declare(CLI::App& app, RunOptions& options) {
   number("--iterations,-n", options.iterations, 1, "Back-to-back launches per batch (default 20)");
   number("--batches", options.batches, 1, "Timed batches per cell (default 5)");
   text("--mode", "NAME",
-       "batch (default): launches back to back; latency: one at a time, each timed on the device",
+       "batch (default): launches back to back; latency: one at a time, each timed on the device; "
+       "steps: what --workload is measured in",
        [&](const std::string& value) -> Result<void> {
          NCCLPROBE_TRY_ASSIGN(options.mode,
                               model::parse_enum<model::TimingMode>(value, "timing mode"));

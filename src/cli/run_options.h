@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/workload_options.h"
 #include "model/trial.h"
 #include "workload/plan.h"
 
@@ -57,7 +58,8 @@ struct RunOptions {
   std::map<int, std::vector<model::Setting>> per_rank;
   std::vector<model::Setting> libraries;
   std::vector<std::string> overrides;
-  bool no_sweep = false; // the default settings alone
+  WorkloadOptions workload; // in place of collectives
+  bool no_sweep = false;    // the default settings alone
   std::string plan_file;
   std::string resume_file;   // go on with this run; it says all but the next two
   bool retry_failed = false; // with resume_file: also run again what failed

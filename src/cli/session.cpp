@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
+#include "cli/workload_job.h"
 #include "launch/cpu_list.h"
 
 #include <algorithm>
@@ -93,6 +94,8 @@ Result<void> take_leaders_plan(RunOptions& options, Session& session,
 Result<void> agree(const World& world, RunOptions& options, Session& session) {
   launch::SupervisorReport own = report_of_this_host(world);
   Result<void> read = read_plan(options, *session.fleet, own.plan);
+  if (read)
+    read = check_workload(options);
   own.problem = own_problem(world, options, read, session.fleet->size());
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   if (!options.resume_file.empty())
@@ -115,6 +118,8 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
                        launch::choose_backend(options.backend.value_or("auto"), session.hosts));
   // `mpirun -np 1` means one rank; without mpirun one supervisor drives them all.
   std::optional<int> ranks = options.ranks;
+  if (options.workload.rank_counts && session.fleet->size() > 1)
+    ranks.reset(); // it is of sub-sets
   bool whole_hosts = session.seating.share == launch::Seating::Share::all_gpus;
   if (!ranks && started_by_launcher(world) && session.fleet->size() == 1 && !whole_hosts)
     ranks = 1;
@@ -206,11 +211,28 @@ workload::Machine machine_of(const Session& session) {
 
 } // namespace
 
-workload::PlanRequest make_request(const RunOptions& options, const Session& session,
-                                   const World& world) {
-  workload::PlanRequest request;
-  request.backend = session.backend.name;
-  request.ranks = session.layout.ranks();
+std::optional<std::uint64_t> free_device_bytes(const Session& session) {
+  std::optional<std::uint64_t> least;
+  if (session.backend.name == "nvidia")
+    for (const launch::RankSeat& seat : session.layout.seats) {
+      const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
+      std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;
+      least = std::min(least.value_or(free_bytes), free_bytes);
+    }
+  return least;
+}
+
+std::optional<int> topology_gpu(const model::Host& host, int device) {
+  auto bus_id = topology::normal_bus_id(host.gpus.at(static_cast<std::size_t>(device)).pci_bus_id);
+  for (const topology::Gpu& gpu : host.topology.gpus)
+    if (bus_id && gpu.bus_id.value == bus_id)
+      return gpu.index;
+  return std::nullopt;
+}
+
+namespace {
+
+void request_collectives(const RunOptions& options, workload::PlanRequest& request) {
   request.collectives = *options.collectives;
   request.sizes = *options.sizes;
   request.types = *options.types;
@@ -223,6 +245,20 @@ workload::PlanRequest make_request(const RunOptions& options, const Session& ses
   request.offsets = *options.offsets;
   request.launch = options.graph ? workload::Launch::graph : workload::Launch::direct;
   request.memory = options.registered ? model::Memory::registered : model::Memory::plain;
+}
+
+} // namespace
+
+Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
+                                           const World& world) {
+  workload::PlanRequest request;
+  request.backend = session.backend.name;
+  request.ranks = session.layout.ranks();
+  if (options.workload.pattern) {
+    NCCLPROBE_TRY_ASSIGN(request.steps, make_measurement(options, session));
+  } else {
+    request_collectives(options, request);
+  }
   request.timing = {*options.warmups,
                     *options.iterations,
                     *options.batches,

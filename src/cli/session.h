@@ -66,8 +66,16 @@ base::Result<void> open_session(const World& world, RunOptions& options, Session
 // Inventory and backend of this host alone, for `plan`.
 base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session);
 
-// Request for make_plan() from complete options (fill_defaults()).
-workload::PlanRequest make_request(const RunOptions& options, const Session& session,
-                                   const World& world);
+// Request for make_plan() from complete options (fill_defaults()). Errors: those of
+// make_measurement().
+base::Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
+                                                 const World& world);
+
+// Free on the fullest of the GPUs that are used; nothing on the CPU.
+std::optional<std::uint64_t> free_device_bytes(const Session& session);
+
+// What the topology calls this GPU of the inventory (topology::Gpu::index). Nothing if it knows it
+// not.
+std::optional<int> topology_gpu(const model::Host& host, int device);
 
 } // namespace ncclprobe::cli

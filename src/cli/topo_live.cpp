@@ -109,11 +109,9 @@ void seat_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
     std::size_t device = next[hosts[rank]]++;
     if (device >= host.gpus.size())
       continue;
-    auto bus_id = topology::normal_bus_id(host.gpus[device].pci_bus_id);
-    for (const topology::Gpu& gpu : host.topology.gpus)
-      if (bus_id && gpu.bus_id.value == bus_id)
-        sight.seats.push_back({static_cast<int>(rank), hosts[rank], gpu.index,
-                               base::parse_number_list(parts[rank].cpus)});
+    if (auto gpu = topology_gpu(host, static_cast<int>(device)))
+      sight.seats.push_back(
+          {static_cast<int>(rank), hosts[rank], *gpu, base::parse_number_list(parts[rank].cpus)});
   }
 }
 

@@ -71,7 +71,21 @@ std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
   return all;
 }
 
+Result<std::vector<Cell>> make_step_cells(const PlanRequest& request, Plan& plan) {
+  NCCLPROBE_TRY_ASSIGN(StepCells made,
+                       make_step_cells(request.steps, request.ranks, request.timing));
+  plan.notes.insert(plan.notes.end(), made.left_out.begin(), made.left_out.end());
+  if (made.cells.empty())
+    return fail(Errc::invalid_argument, "there is nothing to measure: {}",
+                fmt::join(made.left_out, "; "));
+  for (Cell& cell : made.cells)
+    cell.deadline_ns = request.cell_deadline_ns;
+  return std::move(made.cells);
+}
+
 Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
+  if (!request.steps.steps.empty())
+    return make_step_cells(request, plan);
   std::vector<Cell> cells;
   std::set<std::string> left_out;
   for (const CollectiveRequest& one : collective_requests(request)) {

@@ -5,6 +5,7 @@
 #include "workload/collective_benchmark.h"
 #include "workload/companions.h"
 #include "workload/nccl_selection.h"
+#include "workload/step_cells.h"
 
 #include <cstdint>
 #include <map>
@@ -35,6 +36,7 @@ struct PlanRequest {
   std::vector<std::uint64_t> offsets{0};
   Launch launch = Launch::direct;
   model::Memory memory = model::Memory::plain;
+  StepMeasurement steps; // if there are any: in place of the collectives
   model::Timing timing;
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;

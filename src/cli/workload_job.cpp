@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/workload_job.h"
+
+#include "workload/models/catalogue.h"
+
+#include <algorithm>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::fail;
+using base::Result;
+using workload::StepRequest;
+
+constexpr std::uint64_t k_batch = 8;
+
+std::vector<int> rank_counts(const RunOptions& options, int world) {
+  if (options.workload.rank_counts)
+    return *options.workload.rank_counts;
+  std::vector<int> counts;
+  for (int count = 1; count < world; count *= 2)
+    counts.push_back(count);
+  counts.push_back(world);
+  return counts;
+}
+
+topology::Distances distances(const Session& session) {
+  topology::Machine machine;
+  for (const model::Host& host : session.hosts)
+    machine.hosts.push_back(host.topology);
+  std::vector<topology::RankHome> homes;
+  for (const launch::RankSeat& seat : session.layout.seats) {
+    topology::RankHome home{seat.host, std::nullopt};
+    if (session.backend.name == "nvidia")
+      home.gpu = topology_gpu(session.hosts.at(static_cast<std::size_t>(seat.host)), seat.device);
+    homes.push_back(home);
+  }
+  return rank_distances(machine, homes);
+}
+
+// Every combination of the values; what a pattern has no use for is not varied.
+std::vector<StepRequest> requests(const RunOptions& options, const workload::ModelSpec& model) {
+  const WorkloadOptions& said = options.workload;
+  std::vector<StepRequest> all(1);
+  StepRequest& first = all.front();
+  first.pattern = *said.pattern;
+  first.model = model;
+  first.batch = k_batch;
+  first.scaling = said.scaling.value_or(first.scaling);
+  first.compute = said.compute.value_or(first.compute);
+  first.optimizer = said.optimizer.value_or(first.optimizer);
+  first.priority = -said.priority.value_or(0); // as CUDA counts: less is more urgent
+  first.launch = options.graph ? workload::Launch::graph : workload::Launch::direct;
+  first.memory = options.registered ? model::Memory::registered : model::Memory::plain;
+  first.bucket_view = said.bucket_view.value_or(first.bucket_view);
+  first.reshard = said.reshard.value_or(first.reshard);
+  first.sequence_parallel = said.sequence_parallel.value_or(first.sequence_parallel);
+  first.order = said.order.value_or(first.order);
+  auto vary = [&](const auto& values, auto set) {
+    if (!values)
+      return;
+    std::vector<StepRequest> longer;
+    for (const StepRequest& one : all)
+      for (const auto& value : *values) {
+        longer.push_back(one);
+        set(longer.back(), value);
+      }
+    all = std::move(longer);
+  };
+  vary(said.batches, [](auto& one, std::uint64_t value) { one.batch = value; });
+  vary(said.types, [](auto& one, workload::StepType value) { one.type = value; });
+  vary(said.accumulate, [](auto& one, int value) { one.accumulate = value; });
+  vary(said.buckets, [](auto& one, std::uint64_t value) { one.bucket_bytes = value; });
+  vary(said.compression, [](auto& one, workload::Compression value) { one.compression = value; });
+  vary(said.prefetch, [](auto& one, int value) { one.prefetch = value; });
+  vary(said.tensor, [](auto& one, int value) { one.tensor = value; });
+  vary(said.micro_batches, [](auto& one, int value) { one.micro_batches = value; });
+  return all;
+}
+
+// The first option that was said and goes with collectives only.
+const char* of_collectives(const RunOptions& options) {
+  return options.collectives  ? "--collectives"
+         : options.sizes      ? "--sizes"
+         : options.counts     ? "--counts"
+         : options.types      ? "--types"
+         : options.ops        ? "--ops"
+         : options.placements ? "--placement in_place or out_of_place"
+         : options.roots      ? "--roots"
+         : options.offsets    ? "--offset"
+         : options.splits     ? "--split"
+         : options.streams    ? "--streams"
+                              : nullptr;
+}
+
+} // namespace
+
+Result<void> check_workload(const RunOptions& options) {
+  const WorkloadOptions& said = options.workload;
+  if (!said.pattern) {
+    for (const WorkloadOption& one : workload_options())
+      if (!one.write(said).empty())
+        return fail(Error{Errc::invalid_argument,
+                          one.name == std::string_view("ranks")
+                              ? "several numbers of ranks are for steps of training"
+                              : fmt::format("--{} is for steps of training", one.name),
+                          "add --workload ddp, or leave it out"});
+    if (options.mode == model::TimingMode::steps)
+      return fail(Error{Errc::invalid_argument, "--mode steps is for steps of training",
+                        "add --workload ddp, or leave it out"});
+    return {};
+  }
+  if (const char* name = of_collectives(options))
+    return fail(Error{Errc::invalid_argument,
+                      fmt::format("{} is for collectives, not for steps of training", name),
+                      "leave it out (the data type of a step is --type)"});
+  if (options.mode && options.mode != model::TimingMode::steps)
+    return fail(Errc::invalid_argument, "steps of training are timed in --mode steps alone");
+  if (!said.model)
+    return fail(Error{Errc::invalid_argument, "--workload needs a model",
+                      "--model NAME, one of `ncclprobe models`, or --model FILE"});
+  return {};
+}
+
+Result<workload::StepMeasurement> make_measurement(const RunOptions& options,
+                                                   const Session& session) {
+  workload::ModelOptions how;
+  how.sequence = options.workload.sequence.value_or(0);
+  NCCLPROBE_TRY_ASSIGN(const workload::ModelSpec model,
+                       workload::make_model(*options.workload.model, how));
+  workload::StepMeasurement measurement;
+  measurement.steps = requests(options, model);
+  int world = session.layout.ranks();
+  topology::Distances between = distances(session);
+  auto choice = options.workload.placement.value_or(topology::RankChoice::nearest);
+  for (int count : rank_counts(options, world)) {
+    std::vector<int> ranks = choose_ranks(between, count, choice);
+    if (ranks.empty())
+      return fail(Errc::invalid_argument, "--ranks {}: there are {} ranks", count, world);
+    measurement.rank_sets.push_back(std::move(ranks));
+  }
+  measurement.memory_bytes = free_device_bytes(session);
+  return measurement;
+}
+
+} // namespace ncclprobe::cli

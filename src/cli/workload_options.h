@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "topology/rank_sets.h"
+#include "workload/step_request.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ncclprobe::cli {
+
+// What the command line and a plan file say of the training step to measure. Unset: not said.
+// Several values of one option are all measured.
+struct WorkloadOptions {
+  std::optional<workload::StepPattern> pattern;
+  std::optional<std::string> model; // name or file
+  std::optional<std::uint64_t> sequence;
+  std::optional<std::vector<std::uint64_t>> batches;
+  std::optional<std::vector<workload::StepType>> types;
+  std::optional<workload::Scaling> scaling;
+  std::optional<std::vector<int>> rank_counts; // unset: 1, 2, 4 ... and all
+  std::optional<topology::RankChoice> placement;
+  std::optional<workload::StepCompute> compute;
+  std::optional<bool> optimizer;
+  std::optional<std::vector<int>> accumulate;
+  std::optional<int> priority;
+  std::optional<std::vector<std::uint64_t>> buckets; // bytes
+  std::optional<bool> bucket_view;
+  std::optional<std::vector<workload::Compression>> compression;
+  std::optional<bool> reshard;
+  std::optional<std::vector<int>> prefetch;
+  std::optional<std::vector<int>> tensor;
+  std::optional<bool> sequence_parallel;
+  std::optional<std::vector<int>> micro_batches;
+  std::optional<workload::PipelineOrder> order;
+  bool operator==(const WorkloadOptions&) const = default;
+};
+
+// One option, for the command line (--bucket-view) and the table [workload] of plan files
+// (bucket_view) alike.
+struct WorkloadOption {
+  const char* name;  // "bucket-view"
+  const char* value; // what the help shows of its argument; "": a flag, "on" if it is said
+  const char* help;  // nullptr: has a place of its own on the command line
+  // Errors: invalid_argument.
+  std::function<base::Result<void>(WorkloadOptions&, const std::string&)> read;
+  std::function<std::string(const WorkloadOptions&)> write; // read() reads it; empty: not said
+
+  std::string key() const; // of plan files
+};
+const std::vector<WorkloadOption>& workload_options();
+const WorkloadOption& workload_option(std::string_view name); // that there is
+
+// Declares them, as a group of the help.
+void declare_workload_options(CLI::App& app, WorkloadOptions& options);
+
+} // namespace ncclprobe::cli
