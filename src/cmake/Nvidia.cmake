@@ -1,4 +1,4 @@
-# Finds CUDA, NCCL's and CUPTI's headers. Included by src/nvidia only, and only with NCCLPROBE_NVIDIA.
+# Finds CUDA, NCCL's, CUPTI's and cuBLAS's headers. Included by src/nvidia only, and only with NCCLPROBE_NVIDIA.
 # Looks at NCCLPROBE_CUDA_ROOT, $CUDA_HOME, /usr/local/cuda, then the system's own places
 # (Debian's nvidia-cuda-toolkit). NCCLPROBE_CUDA_ROOT may be the folder of pip's wheels too
 # (.../site-packages/nvidia/cu13). Libraries other than the CUDA runtime are loaded at run time, so
@@ -19,7 +19,7 @@ endforeach()
 set(cuda_places "")
 foreach(root ${cuda_roots})
   list(APPEND cuda_places "${root}" "${root}/cuda_runtime" "${root}/cuda_nvcc" "${root}/nccl"
-       "${root}/cuda_cupti" "${root}/../nccl" "${root}/../cuda_cupti" "${root}/extras/CUPTI"
+       "${root}/cuda_cupti" "${root}/cublas" "${root}/../cublas" "${root}/../nccl" "${root}/../cuda_cupti" "${root}/extras/CUPTI"
        "${root}/targets/${CMAKE_SYSTEM_PROCESSOR}-linux")
 endforeach()
 
@@ -108,11 +108,14 @@ ncclprobe_find_nvidia(library NCCLPROBE_CUDART_STATIC libcudart_static.a "libcud
 ncclprobe_find_nvidia(header NCCLPROBE_NCCL_INCLUDE nccl.h "nccl.h" "Install libnccl-dev")
 ncclprobe_find_nvidia(header NCCLPROBE_CUPTI_INCLUDE cupti.h "cupti.h"
                       "Install CUPTI's development package (cuda-cupti-dev)")
+ncclprobe_find_nvidia(header NCCLPROBE_CUBLAS_INCLUDE cublasLt.h "cublasLt.h"
+                      "Install cuBLAS's development package (libcublas-dev)")
 
 # What sources and tests of the NVIDIA backend compile against. The vendor's headers are not ours to warn about.
 add_library(ncclprobe_nvidia_headers INTERFACE)
 target_include_directories(ncclprobe_nvidia_headers SYSTEM INTERFACE
-  ${NCCLPROBE_CUDART_INCLUDE} ${NCCLPROBE_NCCL_INCLUDE} ${NCCLPROBE_CUPTI_INCLUDE})
+  ${NCCLPROBE_CUDART_INCLUDE} ${NCCLPROBE_NCCL_INCLUDE} ${NCCLPROBE_CUPTI_INCLUDE}
+  ${NCCLPROBE_CUBLAS_INCLUDE})
 
 # For the summary that CMake prints at the end, and for build_description().
 file(STRINGS ${NCCLPROBE_NCCL_INCLUDE}/nccl.h nccl_numbers REGEX "#define NCCL_(MAJOR|MINOR|PATCH) ")

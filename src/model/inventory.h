@@ -34,6 +34,7 @@ struct Gpu {
   int multiprocessors = 0;
   std::optional<int> nvlinks; // active links
   std::string compute_mode;   // "default", "exclusive_process", "prohibited"
+  std::optional<bool> mps;    // processes share it through NVIDIA's multi-process service
   bool operator==(const Gpu&) const = default;
 };
 

@@ -167,8 +167,10 @@ CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, position,
 CODEC(EXPORTED, Choice, cell, function, type, count, algorithm, protocol, channels, peer)
 CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
-CODEC(EXPORTED, Gpu, index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
-      multiprocessors, nvlinks, compute_mode)
+GROWN_CODEC(EXPORTED, Gpu,
+            (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
+             multiprocessors, nvlinks, compute_mode),
+            (mps))
 GROWN_CODEC(EXPORTED, Host,
             (hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus, libraries,
              worker_version, nvidia_problem),

@@ -4,21 +4,51 @@
 
 #include "nvidia/shared_library.h"
 
+#include <cublasLt.h>
 #include <string>
 
 namespace ncclprobe::nvidia {
 
-// cuBLASLt, for matrix products beside communication. For now only its version is asked for. Half a
-// gigabyte of library: opened only where it is wanted.
+// cuBLASLt, for matrix products beside communication. Half a gigabyte of library: opened only where
+// it is wanted.
 class CublasLtLibrary {
 public:
   explicit CublasLtLibrary(const backend::Options& options); // throws Errc::unsupported
   const std::string& path() const { return library_.path(); }
   std::string version() const { return version_; } // "13.1.0"
+  // "CUBLAS_STATUS_NOT_SUPPORTED (15)", in cuBLASLt's words where it has some.
+  std::string words(cublasStatus_t status) const;
+
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtDestroy) destroy = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
+  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
 
 private:
   SharedLibrary library_;
   std::string version_;
+  decltype(&cublasLtGetStatusName) status_name_ = nullptr; // since 11.4
 };
 
+// Throws Errc::failed, or Errc::unsupported where cuBLASLt says so, with version, call and words.
+[[noreturn]] void raise_cublaslt(const CublasLtLibrary& library, cublasStatus_t status,
+                                 const char* call, const char* file, int line);
+
 } // namespace ncclprobe::nvidia
+
+// `call` is of the library's table: NCCLPROBE_CUBLASLT_CALL(library, create(&handle)).
+#define NCCLPROBE_CUBLASLT_CALL(library, call)                                                     \
+  do {                                                                                             \
+    if (cublasStatus_t ncclprobe_status = (library).call;                                          \
+        ncclprobe_status != CUBLAS_STATUS_SUCCESS)                                                 \
+      ::ncclprobe::nvidia::raise_cublaslt(library, ncclprobe_status, #call, __FILE__, __LINE__);   \
+  } while (false)

@@ -62,6 +62,13 @@ model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
   gpu.memory_bytes = properties.totalGlobalMem;
   gpu.multiprocessors = properties.multiProcessorCount;
   gpu.compute_mode = compute_mode_text(attribute(cudaDevAttrComputeMode, index));
+#if CUDART_VERSION >= 12040
+  int mps = 0; // older drivers do not tell
+  if (cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, index) == cudaSuccess)
+    gpu.mps = mps != 0;
+  else
+    (void)cudaGetLastError();
+#endif
   if (nvml != nullptr) {
     gpu.free_bytes = nvml->free_bytes(gpu.pci_bus_id).value_or(0);
     gpu.nvlinks = nvml->active_nvlinks(gpu.pci_bus_id);

@@ -22,9 +22,9 @@ NvmlFuture start_nvml(const backend::Options& options) {
 }
 
 GpuDevice::GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl,
-                     NvmlFuture nvml)
+                     NvmlFuture nvml, std::shared_ptr<ProductSource> products)
     : gpu_(std::move(gpu)), nccl_(std::move(nccl)), nvml_(std::move(nvml)),
-      pci_bus_id_(pci_bus_id(gpu_->index())) {}
+      products_(std::move(products)), pci_bus_id_(pci_bus_id(gpu_->index())) {}
 
 std::unique_ptr<backend::Buffer> GpuDevice::allocate_registrable(std::uint64_t bytes) {
   return std::make_unique<GpuBuffer>(gpu_, bytes, nccl_);
@@ -56,7 +56,7 @@ std::unique_ptr<backend::Buffer> GpuDevice::allocate(std::uint64_t bytes) {
 }
 
 std::unique_ptr<backend::Stream> GpuDevice::open_stream(int priority) {
-  return std::make_unique<GpuStream>(gpu_, priority);
+  return std::make_unique<GpuStream>(gpu_, products_, priority);
 }
 
 std::unique_ptr<backend::Event> GpuDevice::create_event(backend::EventUse use) {

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "nvidia/gpu.h"
+#include "nvidia/matrix_products.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
 
@@ -20,7 +21,8 @@ NvmlFuture start_nvml(const backend::Options& options);
 
 class GpuDevice final : public backend::Device {
 public:
-  GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml);
+  GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
+            std::shared_ptr<ProductSource> products);
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
 
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override;
@@ -39,6 +41,7 @@ private:
   std::shared_ptr<Gpu> gpu_;
   std::shared_ptr<const NcclLibrary> nccl_;
   NvmlFuture nvml_;
+  std::shared_ptr<ProductSource> products_;
   std::string pci_bus_id_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "nvidia/gpu.h"
 
+#include "nvidia/compute_kernels.h"
 #include "nvidia/cuda_error.h"
 #include "nvidia/peer_kernels.h"
 
@@ -64,6 +65,7 @@ Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
       cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index));
   NCCLPROBE_CUDA_CALL(load_kernels());
   NCCLPROBE_CUDA_CALL(load_peer_kernels());
+  NCCLPROBE_CUDA_CALL(load_compute_kernels());
   side_stream_ = make_stream(0);
   compare_result_.reset(static_cast<CompareResult*>(allocate_device_memory(sizeof(CompareResult))));
 }

@@ -35,6 +35,13 @@ void GpuGraph::join(const Part& part) {
   }
 }
 
+void GpuGraph::note_captured(std::span<const std::vector<backend::Stream*>> streams,
+                             bool captured) {
+  for (const auto& of_device : streams)
+    for (backend::Stream* stream : of_device)
+      static_cast<GpuStream*>(stream)->set_captured(captured);
+}
+
 GpuGraph::GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
                    const std::function<void()>& enqueue) {
   for (const auto& of_device : streams) {
@@ -47,6 +54,14 @@ GpuGraph::GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
       part.joins.push_back(make_event(cudaEventDisableTiming));
     }
   }
+  // Also when it fails.
+  struct Noted {
+    explicit Noted(std::span<const std::vector<backend::Stream*>> all) : streams(all) {
+      note_captured(streams, true);
+    }
+    ~Noted() { note_captured(streams, false); }
+    std::span<const std::vector<backend::Stream*>> streams;
+  } noted(streams);
   std::size_t begun = 0;
   std::size_t ended = 0;
   try {

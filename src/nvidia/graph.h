@@ -23,6 +23,7 @@ public:
   void launch() override;
 
 private:
+  static void note_captured(std::span<const std::vector<backend::Stream*>> streams, bool captured);
   struct Part {
     GpuStream* origin = nullptr;
     std::vector<GpuStream*> others;

@@ -93,13 +93,21 @@ std::vector<std::uint64_t> free_bytes(std::span<const backend::Member> local) {
 
 NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
                          backend::Options options)
-    : nccl_(std::move(nccl)), nvml_(std::move(nvml)), options_(std::move(options)) {}
+    : nccl_(std::move(nccl)), nvml_(std::move(nvml)), options_(std::move(options)),
+      products_(std::make_shared<ProductSource>(options_)) {}
+
+std::vector<std::string> NcclBackend::words() const {
+  std::vector<std::string> all = words_;
+  for (const std::string& remark : products_->remarks())
+    all.push_back("ncclprobe: " + remark);
+  return all;
+}
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
   auto gpu = std::make_shared<Gpu>(index, current_);
   if (link_)
     link_->clocks.add(gpu);
-  return std::make_unique<GpuDevice>(std::move(gpu), nccl_, nvml_);
+  return std::make_unique<GpuDevice>(std::move(gpu), nccl_, nvml_, products_);
 }
 
 std::unique_ptr<backend::Tracer> NcclBackend::start_trace(const backend::TraceRequest& request) {

@@ -40,7 +40,8 @@ public:
   std::int64_t now_ns() override;
   std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
   // What connecting took of the GPUs' memory.
-  std::vector<std::string> words() const override { return words_; }
+  // And which products tensor cores do not like.
+  std::vector<std::string> words() const override;
 
 private:
   struct Made {
@@ -58,6 +59,7 @@ private:
   std::shared_ptr<CurrentGpu> current_ = std::make_shared<CurrentGpu>();
   std::shared_ptr<TraceLink> link_; // if it is traced
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
+  std::shared_ptr<ProductSource> products_;
   std::vector<std::string> words_;
 };
 

@@ -81,6 +81,9 @@ std::optional<model::Condition> NvmlLibrary::condition(const std::string& pci_bu
   unsigned long long bits = 0;
   if (clock_reasons_ != nullptr && clock_reasons_(gpu, &bits) == NVML_SUCCESS)
     condition.throttle_reasons = bits;
+  nvmlMemory_t memory{};
+  if (memory_info_(gpu, &memory) == NVML_SUCCESS)
+    condition.memory_used_bytes = memory.used;
   if (condition == model::Condition{})
     return std::nullopt;
   return condition;

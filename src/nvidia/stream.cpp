@@ -4,6 +4,7 @@
 #include "nvidia/stream.h"
 
 #include "nvidia/buffer.h"
+#include "nvidia/compute_kernels.h"
 #include "nvidia/cuda_error.h"
 #include "nvidia/peer_kernels.h"
 
@@ -30,24 +31,32 @@ bool done(cudaError_t code, const char* call) {
 
 } // namespace
 
-GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use) : gpu_(std::move(gpu)) {
+GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use)
+    : gpu_(std::move(gpu)), takes_time_(use == backend::EventUse::time) {
   gpu_->use();
   // Events that take the time cost the stream more.
-  event_ = make_event(use == backend::EventUse::time ? cudaEventDefault : cudaEventDisableTiming);
+  event_ = make_event(takes_time_ ? cudaEventDefault : cudaEventDisableTiming);
 }
 
 bool GpuEvent::reached() {
   return done(cudaEventQuery(handle()), "cudaEventQuery");
 }
 
-GpuStream::GpuStream(std::shared_ptr<Gpu> gpu, int priority) : gpu_(std::move(gpu)) {
+GpuStream::GpuStream(std::shared_ptr<Gpu> gpu, std::shared_ptr<ProductSource> products,
+                     int priority)
+    : gpu_(std::move(gpu)), product_source_(std::move(products)) {
   gpu_->use();
   stream_ = make_stream(priority);
 }
 
 void GpuStream::record(backend::Event& event) {
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(cudaEventRecord(static_cast<GpuEvent&>(event).handle(), handle()));
+  const auto& what = static_cast<GpuEvent&>(event);
+  // In a capture, a record that is nothing but an order leaves nothing in the graph; only one that
+  // is "external" is done again by each launch.
+  unsigned flags =
+      captured_ && what.takes_time() ? cudaEventRecordExternal : cudaEventRecordDefault;
+  NCCLPROBE_CUDA_CALL(cudaEventRecordWithFlags(what.handle(), handle(), flags));
 }
 
 void GpuStream::wait(backend::Event& event) {
@@ -143,6 +152,57 @@ void GpuStream::chase(const backend::ChaseCall& call) {
   gpu_->use();
   NCCLPROBE_CUDA_CALL(enqueue_chase(gpu_buffer(call.through).data() + call.through.offset,
                                     call.hops, gpu_buffer(call.result).data() + call.result.offset,
+                                    gpu_->multiprocessors(), handle()));
+}
+
+namespace {
+
+// Elements that a kernel of this GPU works on.
+std::byte* elements(const backend::Place& place, std::uint64_t count, model::DataType type) {
+  std::uint64_t size = size_bytes(type);
+  check_range(place, count * size);
+  if (place.offset % size != 0)
+    base::raise(base::Errc::invalid_argument, "offset {} is no multiple of the size of {}",
+                place.offset, to_string(type));
+  return gpu_buffer(place).data() + place.offset;
+}
+
+ProductPlaces places_of(const backend::GemmCall& call) {
+  return {elements(call.a, call.batch * call.m * call.k, call.type),
+          elements(call.b, call.batch * call.k * call.n, call.type),
+          elements(call.c, call.batch * call.m * call.n, call.type)};
+}
+
+} // namespace
+
+void GpuStream::prepare(const backend::GemmCall& call) {
+  gpu_->use();
+  if (!products_)
+    products_ = std::make_unique<MatrixProducts>(product_source_, handle());
+  products_->prepare(call, places_of(call));
+}
+
+void GpuStream::multiply(const backend::GemmCall& call) {
+  gpu_->use();
+  if (!products_)
+    prepare(call);
+  products_->enqueue(call, places_of(call));
+}
+
+void GpuStream::convert(const backend::ConvertCall& call) {
+  gpu_->use();
+  NCCLPROBE_CUDA_CALL(
+      enqueue_convert(elements(call.from, call.count, call.from_type), call.from_type,
+                      elements(call.into, call.count, call.into_type), call.into_type, call.count,
+                      gpu_->multiprocessors(), handle()));
+}
+
+void GpuStream::optimize(const backend::OptimizerCall& call) {
+  gpu_->use();
+  std::byte* moments = elements(call.state, 2 * call.count, model::DataType::f32);
+  NCCLPROBE_CUDA_CALL(enqueue_adamw(elements(call.gradients, call.count, call.type),
+                                    elements(call.weights, call.count, call.type),
+                                    reinterpret_cast<float*>(moments), call.type, call.count,
                                     gpu_->multiprocessors(), handle()));
 }
 

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "nvidia/gpu.h"
+#include "nvidia/matrix_products.h"
 
 #include <memory>
 
@@ -13,17 +14,19 @@ class GpuEvent final : public backend::Event {
 public:
   GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use);
   cudaEvent_t handle() const { return event_.get(); }
+  bool takes_time() const { return takes_time_; }
   bool reached() override;
 
 private:
   std::shared_ptr<Gpu> gpu_;
+  bool takes_time_;
   EventHandle event_;
 };
 
 // A CUDA stream that does not wait for the legacy default stream.
 class GpuStream final : public backend::Stream {
 public:
-  GpuStream(std::shared_ptr<Gpu> gpu, int priority);
+  GpuStream(std::shared_ptr<Gpu> gpu, std::shared_ptr<ProductSource> products, int priority);
   cudaStream_t handle() const { return stream_.get(); }
   const Gpu& gpu() const { return *gpu_; }
 
@@ -34,15 +37,25 @@ public:
   void copy(const backend::CopyCall& call) override;
   void prepare(const backend::ChaseCall& call) override;
   void chase(const backend::ChaseCall& call) override;
+  void prepare(const backend::GemmCall& call) override;
+  void multiply(const backend::GemmCall& call) override;
+  void convert(const backend::ConvertCall& call) override;
+  void optimize(const backend::OptimizerCall& call) override;
   // An NVTX mark on the timeline of the enqueueing thread; costs nothing without a profiler.
   void mark(std::string_view label) override;
   bool idle() override;
+
+  // While it is captured, events for timing become part of the graph.
+  void set_captured(bool captured) { captured_ = captured; }
 
 private:
   void require_reach(const backend::Place& place);
 
   std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<ProductSource> product_source_;
   StreamHandle stream_;
+  std::unique_ptr<MatrixProducts> products_; // since the first that was prepared
+  bool captured_ = false;
 };
 
 } // namespace ncclprobe::nvidia

@@ -30,3 +30,18 @@ TEST_CASE("a host of which nothing is known writes no topology, as before there 
   REQUIRE(read);
   CHECK(*read == model::Host{});
 }
+
+TEST_CASE("what a GPU does not tell of MPS is not written, what it tells is") {
+  for (std::optional<bool> mps :
+       {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    model::Host host;
+    host.gpus.emplace_back().mps = mps;
+
+    std::string text = model::write_json(host);
+    auto read = model::parse_json<model::Host>(text);
+
+    CHECK((text.find("\"mps\"") != std::string::npos) == mps.has_value());
+    REQUIRE(read);
+    CHECK(*read == host);
+  }
+}

@@ -20,6 +20,9 @@ TEST_CASE("a GPU tells its clocks, temperature and power, within reason") {
     CHECK((*condition->sm_clock_mhz >= 0 && *condition->sm_clock_mhz < 10'000));
   if (condition->temperature_c)
     CHECK((*condition->temperature_c > 0 && *condition->temperature_c < 120));
+  REQUIRE(condition->memory_used_bytes);
+  CHECK((*condition->memory_used_bytes > 1 << 20 && *condition->memory_used_bytes < std::uint64_t{1}
+                                                                                        << 40));
   if (condition->power_mw)
     CHECK((*condition->power_mw > 1'000 && *condition->power_mw < 3'000'000));
 }

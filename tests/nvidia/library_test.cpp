@@ -3,6 +3,7 @@
 
 #include "nvidia/cublaslt_library.h"
 #include "nvidia/cupti_library.h"
+#include "nvidia/matrix_products.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
 #include "support/catch.h"
@@ -143,6 +144,45 @@ TEST_CASE("the loader's search comes before the folders of CUDA_HOME") {
   REQUIRE(candidates.size() >= 2);
   CHECK(candidates[0] == FAKE_SONAME);
   CHECK(candidates[1] == std::string(FAKE_CUDA_HOME "/lib/") + FAKE_SONAME);
+}
+
+TEST_CASE("a missing cuBLASLt says where to get it and how to name it") {
+  base::Error error = error_of<nvidia::CublasLtLibrary>(with_library("cublaslt", "/nowhere/x.so"));
+
+  CHECK(error.code == base::Errc::unsupported);
+  CHECK_THAT(error.text(), ContainsSubstring("nvidia-cublas"));
+  CHECK_THAT(error.text(), ContainsSubstring("--library cublaslt="));
+}
+
+TEST_CASE("a product's remark names the dimensions that are no multiple of 16 bytes") {
+  using model::DataType;
+  using model::GemmLayout;
+  using model::GemmMath;
+  struct NoBuffer : backend::Buffer {
+    std::uint64_t size_bytes() const override { return 0; }
+    void poison_first(std::uint64_t) override {}
+    void fill(std::uint64_t, DataType, const model::Pattern&, int, std::uint64_t) override {}
+    backend::Mismatch compare(std::uint64_t, DataType, const model::Pattern&,
+                              const model::Expectation&) override {
+      return {};
+    }
+    void read(std::uint64_t, std::span<std::byte>) override {}
+    void write(std::uint64_t, std::span<const std::byte>) override {}
+  } none;
+  auto remark = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, DataType type,
+                    GemmLayout layout, GemmMath math = GemmMath::full) {
+    return nvidia::alignment_remark({{none}, {none}, {none}, m, n, k, 1, type, layout, math});
+  };
+
+  CHECK_THAT(remark(50257, 1024, 768, DataType::bf16, GemmLayout::tn),
+             ContainsSubstring("m=50257 is no multiple of 8: "));
+  CHECK_THAT(remark(50257, 1024, 767, DataType::f16, GemmLayout::tn),
+             ContainsSubstring("m=50257, k=767 is no multiple of 8: "));
+  CHECK_THAT(remark(768, 1022, 768, DataType::f32, GemmLayout::nt, GemmMath::tf32),
+             ContainsSubstring("n=1022 is no multiple of 4: "));
+  CHECK(remark(768, 1022, 768, DataType::bf16, GemmLayout::tn).empty());  // n is not read along
+  CHECK(remark(50257, 1023, 767, DataType::f32, GemmLayout::nn).empty()); // no tensor cores
+  CHECK(remark(768, 1024, 767, DataType::bf16, GemmLayout::nt).empty());
 }
 
 TEST_CASE("a library beside CUDA_HOME is found") {
