@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/enum_names.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,9 +33,24 @@ struct Product {
   bool input_gradient = true;
   bool operator==(const Product&) const = default;
 };
+constexpr auto enum_names(Product::Kind) {
+  using enum Product::Kind;
+  return std::to_array<std::pair<Product::Kind, std::string_view>>(
+      {{weights, "weights"}, {activations, "activations"}});
+}
 
 // What the forms of parallelism cut at.
 enum class LayerKind { embedding, convolution, attention, mlp, experts, head, other };
+constexpr auto enum_names(LayerKind) {
+  using enum LayerKind;
+  return std::to_array<std::pair<LayerKind, std::string_view>>({{embedding, "embedding"},
+                                                                {convolution, "convolution"},
+                                                                {attention, "attention"},
+                                                                {mlp, "mlp"},
+                                                                {experts, "experts"},
+                                                                {head, "head"},
+                                                                {other, "other"}});
+}
 
 struct Layer {
   std::string name;

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workload/models/toml_as_json.h"
+
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
+
+#include <sstream>
+
+namespace ncclprobe::workload {
+
+base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file) {
+  try {
+    std::ostringstream out;
+    out << toml::json_formatter{toml::parse(text, file)};
+    return nlohmann::json::parse(out.str());
+  } catch (const toml::parse_error& error) {
+    return base::fail(base::Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
+                      error.description());
+  } catch (const nlohmann::json::exception&) {
+    // Infinity has no JSON.
+    return base::fail(base::Errc::invalid_argument, "{}: a number in it is not finite", file);
+  }
+}
+
+} // namespace ncclprobe::workload

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace ncclprobe::workload {
+
+// The document that the TOML text says, with dates as text. (toml++ is long to compile: apart, so
+// that only this does it for models.) Errors: invalid_argument, with file and line.
+base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file);
+
+} // namespace ncclprobe::workload
