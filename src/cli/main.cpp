@@ -5,6 +5,7 @@
 #include "base/exit_code.h"
 #include "base/version.h"
 #include "cli/doctor_command.h"
+#include "cli/models_command.h"
 #include "cli/options.h"
 #include "cli/p2p_command.h"
 #include "cli/plan_command.h"
@@ -80,6 +81,10 @@ int main(int argc, char** argv) {
     if (auto* topo = std::get_if<cli::TopoCommand>(&command)) {
       base::start_log("ncclprobe", topo->options.verbosity);
       return cli::topo_command(world, topo->options);
+    }
+    if (auto* models = std::get_if<cli::ModelsCommand>(&command)) {
+      base::start_log("ncclprobe", base::Verbosity::normal);
+      return cli::models_command(models->options);
     }
     auto& run = std::get<cli::RunCommand>(command);
     base::start_log("ncclprobe", run.options.verbosity);

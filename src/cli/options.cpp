@@ -23,6 +23,7 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe report run.h5 --format csv
   mpirun -np 8 ncclprobe doctor              what is wrong here, what it costs, how to repair it
   ncclprobe topo                             what this machine is, and what is unknown of it
+  ncclprobe models gpt2-124m --buckets       the gradients that PyTorch's DDP reduces together
 
 Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
   4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that --resume goes on with,
@@ -31,8 +32,8 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run",    "plan",   "p2p", "topo",       "doctor",   "report",
-                               "export", "--help", "-h",  "--help-all", "--version"};
+  constexpr std::array k_words{"run",    "plan",   "p2p",    "topo", "doctor",     "models",
+                               "report", "export", "--help", "-h",   "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
@@ -76,6 +77,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* topo = app.add_subcommand(
       "topo", "Show what the machine is: GPUs, links, network, placement and ceilings");
   declare_topo_options(*topo, topo_options);
+  ModelsOptions models_options;
+  CLI::App* models = app.add_subcommand(
+      "models", "Show the models whose training is measured, and the buckets of their gradients");
+  declare_models_options(*models, models_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
   app.add_subcommand("export", "Write a trace for other programs: ncclprobe export --help");
   app.add_flag_callback(
@@ -96,6 +101,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     return P2pCommand{p2p_options};
   if (*topo)
     return TopoCommand{topo_options};
+  if (*models)
+    return ModelsCommand{models_options};
   return RunCommand{options};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/doctor_options.h"
+#include "cli/models_options.h"
 #include "cli/p2p_options.h"
 #include "cli/run_options.h"
 #include "cli/topo_options.h"
@@ -30,6 +31,9 @@ struct P2pCommand {
 struct TopoCommand {
   TopoOptions options;
 };
+struct ModelsCommand {
+  ModelsOptions options;
+};
 struct ReportCommand {
   std::vector<std::string> arguments; // passed on to ncclprobe-report
 };
@@ -39,7 +43,7 @@ struct Leave {
   int exit_code;
 };
 using Command = std::variant<RunCommand, PlanCommand, P2pCommand, TopoCommand, DoctorCommand,
-                             ReportCommand, VersionCommand, Leave>;
+                             ModelsCommand, ReportCommand, VersionCommand, Leave>;
 
 // Reads the arguments (argv[0] first). Touches no hardware. Prints help and usage errors itself.
 Command parse_command_line(const std::vector<std::string>& arguments);

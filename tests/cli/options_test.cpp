@@ -241,6 +241,25 @@ TEST_CASE("options that commands share are refused alike by all of them") {
         std::vector<model::Setting>{{"nccl", "/a.so"}, {"nvml", "/b.so"}});
 }
 
+TEST_CASE("the options of models are read, and buckets' options go with buckets only") {
+  Command command = parse({"models", "gpt2-124m", "--buckets", "--bucket-cap", "50M", "--type",
+                           "bf16", "--order", "first-step", "--sequence", "128", "--layers", "2"});
+  REQUIRE(std::holds_alternative<ModelsCommand>(command));
+  const ModelsOptions& options = std::get<ModelsCommand>(command).options;
+  CHECK(options.model == "gpt2-124m");
+  CHECK(options.bucket_bytes == 50 << 20);
+  CHECK(options.type == model::DataType::bf16);
+  CHECK(options.order == workload::BucketOrder::first_step);
+  CHECK(options.sequence == 128);
+  CHECK(options.blocks == 2);
+
+  CHECK(exit_code({"models", "--help"}) == base::k_exit_ok);
+  CHECK(exit_code({"models", "gpt2-124m", "--type", "bf16"}) == base::k_exit_usage);
+  CHECK(exit_code({"models", "--buckets"}) == base::k_exit_usage);
+  CHECK(exit_code({"models", "gpt2-124m", "--format", "xml"}) == base::k_exit_usage);
+  CHECK(exit_code({"models", "gpt2-124m", "--sequence", "0"}) == base::k_exit_usage);
+}
+
 TEST_CASE("what p2p does not know ends with exit code 2") {
   CHECK(exit_code({"p2p", "--methods", "teleport"}) == base::k_exit_usage);
   CHECK(exit_code({"p2p", "--directions", "together"}) == base::k_exit_usage);

@@ -12,7 +12,8 @@
 #include <vector>
 
 // Which gradients PyTorch's DistributedDataParallel reduces together. Written down from what
-// PyTorch 2.11 does (torch/nn/parallel/distributed.py, c10d/reducer.cpp).
+// PyTorch 2.11 does (torch/nn/parallel/distributed.py, c10d/reducer.cpp), and compared with it by
+// tests/workload/models/torch_comparison.py.
 namespace ncclprobe::workload {
 
 inline constexpr std::uint64_t k_ddp_first_bucket_bytes = std::uint64_t{1} << 20;

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/models_command.h"
+
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "cli/command_end.h"
+#include "workload/models/model_file.h"
+#include "workload/models/model_text.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+base::Result<std::string> text_of(const ModelsOptions& options) {
+  const bool json = options.format == "json";
+  if (options.model.empty())
+    return json ? workload::write_known_models_json() : workload::render_known_models();
+  NCCLPROBE_TRY_ASSIGN(const workload::ModelSpec spec,
+                       workload::find_model(options.model, {.sequence = options.sequence,
+                                                            .blocks = options.blocks}));
+  if (!options.buckets)
+    return json ? workload::write_model_json(spec) : workload::render_model(spec);
+  workload::DdpOptions ddp = workload::ddp_options(options.bucket_bytes);
+  ddp.type = options.type;
+  ddp.order = options.order;
+  return json ? workload::write_ddp_buckets_json(spec, ddp)
+              : workload::render_ddp_buckets(spec, ddp);
+}
+
+} // namespace
+
+int models_command(const ModelsOptions& options) {
+  base::Result<std::string> text = text_of(options);
+  if (!text)
+    return give_up(text.error());
+  if (options.output.empty())
+    return show(*text, base::k_exit_ok);
+  if (auto written = base::write_file_atomically(options.output, *text); !written) {
+    give_up(written.error());
+    return base::k_exit_output;
+  }
+  return base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

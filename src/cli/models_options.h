@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/data_type.h"
+#include "workload/models/ddp_buckets.h"
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace ncclprobe::cli {
+
+struct ModelsOptions {
+  std::string model; // a name or a file; empty: the catalogue
+  std::string format = "table";
+  std::string output;         // file; empty: standard output
+  std::uint64_t sequence = 0; // 0: the model's
+  int blocks = 0;             // 0: all
+  bool buckets = false;
+  std::optional<std::uint64_t> bucket_bytes; // nothing: PyTorch's default
+  workload::BucketOrder order = workload::BucketOrder::rebuilt;
+  model::DataType type = model::DataType::f32;
+};
+
+void declare_models_options(CLI::App& app, ModelsOptions& options);
+
+} // namespace ncclprobe::cli
