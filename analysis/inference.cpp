@@ -23,16 +23,27 @@ struct Moments {
   double variance_of_mean = 0;
 };
 
+Moments moments_of(const std::vector<double>& values) {
+  Moments out{.count = static_cast<double>(values.size())};
+  for (double value : values)
+    out.mean += value / out.count;
+  for (double value : values)
+    out.variance_of_mean += std::pow(value - out.mean, 2);
+  out.variance_of_mean /= (out.count - 1) * out.count;
+  return out;
+}
+
+std::vector<double> logs_of(std::vector<double> values) {
+  for (double& value : values)
+    value = std::log(value);
+  return values;
+}
+
 std::optional<Moments> moments_of_logs(const std::vector<double>& values) {
   if (values.size() < 2 ||
       !std::all_of(values.begin(), values.end(), [](double value) { return value > 0; }))
     return std::nullopt;
-  Moments out{.count = static_cast<double>(values.size())};
-  for (double value : values)
-    out.mean += std::log(value) / out.count;
-  for (double value : values)
-    out.variance_of_mean += std::pow(std::log(value) - out.mean, 2);
-  out.variance_of_mean /= (out.count - 1) * out.count;
+  Moments out = moments_of(logs_of(values));
   out.variance_of_mean = std::max(out.variance_of_mean, k_least_log_error * k_least_log_error);
   return out;
 }
@@ -42,7 +53,35 @@ double upper_quantile(double degrees_of_freedom, double tail) {
   return boost::math::quantile(boost::math::complement(distribution, tail));
 }
 
+// The mean of one value is that value.
+Estimate estimate_of(const std::vector<double>& values, double confidence, double least_error) {
+  if (values.size() < 2)
+    return {.value = values.at(0), .interval = {}, .processes = 1};
+  Moments moments = moments_of(values);
+  double half = student_quantile(moments.count - 1, confidence) *
+                std::max(std::sqrt(moments.variance_of_mean), least_error);
+  return {.value = moments.mean,
+          .interval = Interval{moments.mean - half, moments.mean + half},
+          .processes = values.size()};
+}
+
 } // namespace
+
+double student_quantile(double degrees_of_freedom, double confidence) {
+  return upper_quantile(degrees_of_freedom, (1 - confidence) / 2);
+}
+
+Estimate mean_estimate(const std::vector<double>& values, double confidence) {
+  return estimate_of(values, confidence, 0);
+}
+
+Estimate ratio_estimate(const std::vector<double>& ratios, double confidence) {
+  Estimate out = estimate_of(logs_of(ratios), confidence, k_least_log_error);
+  out.value = std::exp(out.value);
+  if (out.interval)
+    out.interval = Interval{std::exp(out.interval->low), std::exp(out.interval->high)};
+  return out;
+}
 
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence) {
@@ -61,8 +100,7 @@ std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
   boost::math::students_t distribution(test.degrees_of_freedom);
   double t = std::abs(difference) / test.log_standard_error;
   test.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
-  double half =
-      upper_quantile(test.degrees_of_freedom, (1 - confidence) / 2) * test.log_standard_error;
+  double half = student_quantile(test.degrees_of_freedom, confidence) * test.log_standard_error;
   test.interval = {std::exp(difference - half), std::exp(difference + half)};
   return test;
 }

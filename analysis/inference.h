@@ -28,6 +28,21 @@ struct RatioTest {
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence);
 
+// A figure of which every process gives a value.
+struct Estimate {
+  double value = 0;
+  std::optional<Interval> interval; // Student's, of the mean; two processes or more have one
+  std::size_t processes = 0;
+};
+// The mean of at least one value.
+Estimate mean_estimate(const std::vector<double>& values, double confidence);
+// The geometric mean of at least one value, all above zero; its interval is that of the mean of
+// logarithms. No standard error is taken to be below 1e-4.
+Estimate ratio_estimate(const std::vector<double>& ratios, double confidence);
+
+// Half the width of an interval of that confidence, in standard errors.
+double student_quantile(double degrees_of_freedom, double confidence);
+
 // The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
 double detectable_ratio(const RatioTest& test, double alpha);
 

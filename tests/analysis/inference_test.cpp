@@ -111,3 +111,20 @@ TEST_CASE("the median's interval is of order statistics, absent where there are 
   CHECK_FALSE(median_interval({1, 2, 3, 4, 5}, 0.95).has_value()); // 2 x 1/32 = 0.0625
   CHECK_FALSE(median_interval({}, 0.95).has_value());
 }
+
+TEST_CASE("A mean over processes has Student's interval") {
+  auto estimate = mean_estimate({1, 2, 3}, 0.95);
+  CHECK(estimate.value == Approx(2));
+  REQUIRE(estimate.interval.has_value());
+  CHECK(estimate.interval->low == Approx(2 - 4.30265 / std::sqrt(3.0)));
+  CHECK(estimate.interval->high == Approx(2 + 4.30265 / std::sqrt(3.0)));
+  CHECK_FALSE(mean_estimate({1}, 0.95).interval.has_value());
+}
+
+TEST_CASE("A ratio over processes is the geometric mean, with the interval of its logarithm") {
+  auto estimate = ratio_estimate({1, 4}, 0.95);
+  CHECK(estimate.value == Approx(2));
+  CHECK(estimate.interval->high == Approx(2 * std::exp(12.7062 * std::log(2.0))));
+  auto equal = ratio_estimate({0.5, 0.5}, 0.95); // no standard error is below 1e-4
+  CHECK(equal.interval->low == Approx(0.5 * std::exp(-12.7062e-4)).epsilon(1e-8));
+}

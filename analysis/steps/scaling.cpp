@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/scaling.h"
+
+#include "analysis/conditions.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ncclprobe::analysis::steps {
+namespace {
+
+using workload::StepParts;
+
+// Clocks that differ by less are one clock.
+constexpr double k_same_clock = 0.01;
+
+// All that stays the same along a scaling.
+bool same_scaling(const StepResult& a, const StepResult& b) {
+  workload::StepLabel other = b.step;
+  other.ranks = a.step.ranks;
+  const auto& words = a.step.options;
+  if (std::find(words.begin(), words.end(), "strong") != words.end())
+    other.batch = a.step.batch;
+  return a.setting == b.setting && a.label.type == b.label.type && a.step == other;
+}
+
+// Ideal step time in units of the base's: the samples of a rank, against those of one of the base.
+double ideal_of(const StepResult& base, const StepResult& at) {
+  auto of_rank = [](const workload::StepLabel& step) {
+    return samples_per_step(step) / static_cast<double>(step.ranks.size());
+  };
+  return of_rank(at.step) / of_rank(base.step);
+}
+
+// Sums of shares over processes, times one step time.
+class MeanSide {
+public:
+  void add(const StepFigures& figures) {
+    StepTimes shares = figures.times;
+    shares *= 1 / figures.times.step_ns;
+    shares_ += shares;
+    stragglers_ += figures.stragglers_ns / figures.times.step_ns;
+    steps_ns_.push_back(figures.times.step_ns);
+  }
+  bool empty() const { return steps_ns_.empty(); }
+  AccountSide side() const {
+    const double step_ns = geometric_mean(steps_ns_);
+    const double factor = step_ns / static_cast<double>(steps_ns_.size());
+    AccountSide out{shares_, stragglers_ * factor};
+    out.times *= factor;
+    return out;
+  }
+
+private:
+  StepTimes shares_;
+  double stragglers_ = 0;
+  std::vector<double> steps_ns_;
+};
+
+std::vector<std::string> remarks_on(const StepResult& base, const StepResult& at) {
+  std::vector<std::string> remarks;
+  for (const StepResult* one : {&base, &at})
+    if (one->throttle_reasons != 0)
+      remarks.push_back(fmt::format("GPUs throttled at {} ranks in {} of {} processes: {}",
+                                    one->step.ranks.size(), one->throttled_processes,
+                                    one->processes.size(), throttle_text(one->throttle_reasons)));
+  if (base.sm_clock_mhz && at.sm_clock_mhz &&
+      std::abs(*at.sm_clock_mhz / *base.sm_clock_mhz - 1) > k_same_clock)
+    remarks.push_back(fmt::format("SM clock {:.0f} MHz at {} ranks, {:.0f} MHz at {}",
+                                  *at.sm_clock_mhz, at.step.ranks.size(), *base.sm_clock_mhz,
+                                  base.step.ranks.size()));
+  return remarks;
+}
+
+const StepResult* alone_of(const std::vector<StepResult>& results, const StepResult& all) {
+  auto found = std::find_if(results.begin(), results.end(), [&](const StepResult& other) {
+    return other.step.parts == StepParts::compute && same_step(other, all);
+  });
+  return found == results.end() ? nullptr : &*found;
+}
+
+// Nothing if no process measured both.
+std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, const StepResult& base,
+                                     const StepResult& at) {
+  ScalingPoint point{.result = &at,
+                     .ranks = static_cast<int>(at.step.ranks.size()),
+                     .step_ns = at.times.step_ns};
+  const double ideal = ideal_of(base, at);
+  const StepResult* alone = alone_of(results, at);
+  const bool all_have_alone =
+      alone && std::all_of(at.processes.begin(), at.processes.end(), [&](const StepProcess& one) {
+        return alone->process_of(one.trial) != nullptr;
+      });
+  std::vector<double> efficiencies;
+  std::array<std::vector<double>, k_losses> terms;
+  MeanSide of_base, of_at, of_alone;
+  for (const StepProcess& process : at.processes) {
+    const StepProcess* there = base.process_of(process.trial);
+    if (!there)
+      continue;
+    const StepFigures &a = there->figures, &b = process.figures;
+    std::optional<StepTimes> without;
+    if (all_have_alone) {
+      const StepFigures& figures = alone->process_of(process.trial)->figures;
+      without = figures.times;
+      of_alone.add(figures);
+    }
+    of_base.add(a);
+    of_at.add(b);
+    efficiencies.push_back(ideal * a.times.step_ns / b.times.step_ns);
+    LossAccount account =
+        loss_account({a.times, a.stragglers_ns}, {b.times, b.stragglers_ns}, ideal, without);
+    for (std::size_t i = 0; i < k_losses; ++i)
+      terms[i].push_back(account.terms[i]);
+  }
+  if (efficiencies.empty())
+    return std::nullopt;
+  point.efficiency = ratio_estimate(efficiencies, k_confidence);
+  point.account = loss_account(
+      of_base.side(), of_at.side(), ideal,
+      of_alone.empty() ? std::nullopt : std::optional(of_alone.side().times));
+  for (std::size_t i = 0; i < k_losses; ++i)
+    point.intervals[i] = mean_estimate(terms[i], k_confidence).interval;
+  point.remarks = remarks_on(base, at);
+  return point;
+}
+
+ScalingKind kind_of(const std::vector<ScalingPoint>& points) {
+  auto all_equal = [&](auto value) {
+    return std::all_of(points.begin(), points.end(), [&](const ScalingPoint& point) {
+      return std::abs(value(*point.result) / value(*points.front().result) - 1) < 1e-9;
+    });
+  };
+  auto samples = [](const StepResult& result) { return samples_per_step(result.step); };
+  if (all_equal([&](const StepResult& result) {
+        return samples(result) / static_cast<double>(result.step.ranks.size());
+      }))
+    return ScalingKind::weak;
+  return all_equal(samples) ? ScalingKind::strong : ScalingKind::mixed;
+}
+
+} // namespace
+
+LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
+                         const std::optional<StepTimes>& alone) {
+  // What a part takes of the step beyond its share of the ideal step.
+  auto beyond = [&](double at_ns, double base_ns) {
+    return (at_ns - ideal * base_ns) / at.times.step_ns;
+  };
+  auto computing_ns = [](const StepTimes& times) { return times.compute_ns - times.prepare_ns; };
+  LossAccount account;
+  auto term = [&](Loss loss) -> double& { return account.terms[static_cast<std::size_t>(loss)]; };
+  term(Loss::exposed_wait) = beyond(at.times.exposed_wait_ns - at.stragglers_ns,
+                                    base.times.exposed_wait_ns - base.stragglers_ns);
+  term(Loss::stragglers) = beyond(at.stragglers_ns, base.stragglers_ns);
+  term(Loss::exposed_transfer) =
+      beyond(at.times.exposed_transfer_ns, base.times.exposed_transfer_ns);
+  term(Loss::idle) = beyond(at.times.idle_ns, base.times.idle_ns);
+  account.prepare = beyond(at.times.prepare_ns, base.times.prepare_ns);
+  account.slowdown_known = alone.has_value();
+  const double undisturbed_ns = computing_ns(alone.value_or(at.times));
+  term(Loss::slowed_compute) = (computing_ns(at.times) - undisturbed_ns) / at.times.step_ns;
+  account.changed_compute = beyond(undisturbed_ns, computing_ns(base.times));
+  term(Loss::other) = account.prepare + account.changed_compute;
+  return account;
+}
+
+std::vector<Scaling> scalings(const std::vector<StepResult>& results) {
+  std::vector<const StepResult*> left;
+  for (const StepResult& result : results)
+    if (result.step.parts == StepParts::all && !result.processes.empty() &&
+        result.data != DataState::wrong)
+      left.push_back(&result);
+  std::stable_sort(left.begin(), left.end(), [](const StepResult* a, const StepResult* b) {
+    return a->step.ranks.size() < b->step.ranks.size();
+  });
+  std::vector<Scaling> out;
+  while (!left.empty()) {
+    const StepResult& base = *left.front();
+    Scaling scaling;
+    for (const StepResult* one : left)
+      if (same_scaling(base, *one))
+        if (auto point = point_of(results, base, *one))
+          scaling.points.push_back(std::move(*point));
+    std::erase_if(left, [&](const StepResult* one) { return same_scaling(base, *one); });
+    if (scaling.points.size() < 2 || scaling.points.back().ranks == scaling.points.front().ranks)
+      continue;
+    scaling.kind = kind_of(scaling.points);
+    out.push_back(std::move(scaling));
+  }
+  return out;
+}
+
+std::string verdict_sentence(const ScalingPoint& point) {
+  auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
+  std::string text = fmt::format("at {} ranks {}%", point.ranks, percent(point.efficiency.value));
+  if (point.efficiency.interval)
+    text += fmt::format(" [{}, {}]", percent(point.efficiency.interval->low),
+                        percent(point.efficiency.interval->high));
+  const double lost = 1 - point.efficiency.value;
+  if (percent(lost) == "0.0" || lost < 0)
+    return text + "; nothing is lost";
+  std::vector<std::pair<double, std::string_view>> terms;
+  for (const auto& [loss, name] : enum_names(Loss{}))
+    if (double share = point.account.of(loss); share > lost / 10)
+      terms.push_back({share, name});
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> parts;
+  for (const auto& [share, name] : terms)
+    parts.push_back(fmt::format("{}{} {}", percent(share), parts.empty() ? " is" : "", name));
+  return text + fmt::format("; of the {}% lost, {}", percent(lost), fmt::join(parts, ", "));
+}
+
+} // namespace ncclprobe::analysis::steps

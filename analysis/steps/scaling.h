@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/inference.h"
+#include "analysis/steps/step_results.h"
+
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Why n ranks are not n times as fast (METHOD.md, "Scaling and the loss account").
+namespace ncclprobe::analysis::steps {
+
+// Where the lost share of a step went. Every moment of a step belongs to one of these, and of each
+// there is taken off what the base's step had of it.
+enum class Loss {
+  exposed_wait,     // for other ranks, of which none is the one that is always waited for
+  exposed_transfer, // data moves and nothing is computed
+  slowed_compute,   // computing takes longer than without communication
+  stragglers,       // the rest of the exposed wait: for ranks that are waited for again and again
+  idle,             // nothing runs on the device
+  other,            // preparation for communication, and computing that changed by itself
+};
+inline constexpr std::size_t k_losses = 6;
+constexpr auto enum_names(Loss) {
+  using enum Loss;
+  return std::to_array<std::pair<Loss, std::string_view>>(
+      {{exposed_wait, "exposed wait"},
+       {exposed_transfer, "exposed transfer"},
+       {slowed_compute, "compute slowed by communication"},
+       {stragglers, "stragglers"},
+       {idle, "idle"},
+       {other, "other"}});
+}
+
+// Shares of the step time; below zero for what became less.
+struct LossAccount {
+  std::array<double, k_losses> terms{}; // by Loss
+  // What `other` consists of.
+  double prepare = 0;
+  double changed_compute = 0;
+  // Without a measurement of the step without communication, what slowed computing down is not
+  // told apart: all of it is in `other`.
+  bool slowdown_known = false;
+
+  double of(Loss loss) const { return terms[static_cast<std::size_t>(loss)]; }
+  double sum() const { return std::accumulate(terms.begin(), terms.end(), 0.0); }
+};
+
+// A step's time and what of it is due to stragglers, in one process or of several.
+struct AccountSide {
+  StepTimes times;
+  double stragglers_ns = 0;
+};
+// `ideal`: the step time of `at` if nothing were lost / the base's step time: 1 where every rank
+// has as much to do as one of the base has. Then efficiency = ideal x base / at, in step times, and
+// the account's terms add up to 1 - efficiency. `alone`: `at` without communication, if measured.
+LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
+                         const std::optional<StepTimes>& alone);
+
+struct ScalingPoint {
+  const StepResult* result = nullptr; // StepParts::all
+  int ranks = 0;
+  double step_ns = 0;
+  Estimate efficiency; // 1 at the base; over the processes that measured both
+  LossAccount account; // sums to 1 - efficiency.value
+  std::array<std::optional<Interval>, k_losses> intervals; // of the account's terms
+  std::vector<std::string> remarks; // what the GPUs were slowed by, here or at the base
+};
+
+enum class ScalingKind { weak, strong, mixed };
+constexpr auto enum_names(ScalingKind) {
+  using enum ScalingKind;
+  return std::to_array<std::pair<ScalingKind, std::string_view>>(
+      {{weak, "weak"}, {strong, "strong"}, {mixed, "mixed"}});
+}
+
+// One step at several numbers of ranks.
+struct Scaling {
+  ScalingKind kind = ScalingKind::weak; // samples per rank, or per step, stay the same
+  std::vector<ScalingPoint> points;     // by number of ranks; the first is the base
+};
+// Of every step that was measured at two numbers of ranks or more. Points into `results`.
+std::vector<Scaling> scalings(const std::vector<StepResult>& results);
+
+// "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is exposed transfer, ...": the largest
+// terms, those above a tenth of what is lost.
+std::string verdict_sentence(const ScalingPoint& point);
+
+} // namespace ncclprobe::analysis::steps

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/step_results.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace ncclprobe::analysis::steps {
+namespace {
+
+using model::Condition;
+
+// Adds clocks while the cell was timed to `sm_clock_mhz`.
+void add_conditions(StepResult& result, std::vector<double>& sm_clock_mhz,
+                    const model::CellRecord& record) {
+  for (const Condition& one : record.conditions) {
+    if (one.when == Condition::When::before)
+      continue;
+    if (one.sm_clock_mhz && one.when == Condition::When::during)
+      sm_clock_mhz.push_back(*one.sm_clock_mhz);
+    if (one.memory_used_bytes)
+      result.most_memory_bytes =
+          std::max(result.most_memory_bytes.value_or(0), *one.memory_used_bytes);
+  }
+}
+
+// The cell in that process; of the same cell twice, the first.
+void add_process(StepResult& result, std::vector<double>& sm_clock_mhz,
+                 const model::TrialRecord& trial) {
+  auto refuse = [&](const std::string& why) {
+    std::string text = fmt::format("trial {}: {}", trial.spec.id, why);
+    if (std::find(result.refusals.begin(), result.refusals.end(), text) == result.refusals.end())
+      result.refusals.push_back(std::move(text));
+  };
+  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+    const model::Cell& cell = trial.spec.cells[c];
+    const model::CellRecord& record = trial.cells[c];
+    if (cell.label != result.label || !is_measured(record) ||
+        setting_name(trial.spec, cell) != result.setting)
+      continue;
+    add_conditions(result, sm_clock_mhz, record);
+    auto figures = step_figures(cell.schedule, trial.spec.ranks, record.marks);
+    if (figures)
+      result.processes.push_back({trial.spec.id, std::move(*figures)});
+    else
+      refuse(figures.error().text());
+    return;
+  }
+}
+
+// Medians over processes of each bucket; nothing if processes do not have the same ones.
+std::vector<BucketTimes> median_buckets(const std::vector<StepProcess>& processes) {
+  std::vector<BucketTimes> out = processes.front().figures.buckets;
+  for (const StepProcess& process : processes)
+    if (process.figures.buckets.size() != out.size())
+      return {};
+  for (std::size_t b = 0; b < out.size(); ++b)
+    for (auto moment : {&BucketTimes::ready_ns, &BucketTimes::begin_ns, &BucketTimes::end_ns,
+                        &BucketTimes::transfer_ns}) {
+      std::vector<double> values;
+      for (const StepProcess& process : processes)
+        values.push_back(process.figures.buckets[b].*moment);
+      out[b].*moment = median(std::move(values));
+    }
+  return out;
+}
+
+void finish(StepResult& result) {
+  if (result.processes.empty())
+    return;
+  const double count = static_cast<double>(result.processes.size());
+  std::vector<double> steps_ns;
+  for (const StepProcess& process : result.processes) {
+    const StepFigures& figures = process.figures;
+    steps_ns.push_back(figures.times.step_ns);
+    StepTimes shares = figures.times;
+    shares *= 1 / figures.times.step_ns / count;
+    result.times += shares;
+    result.stragglers_ns += figures.stragglers_ns / figures.times.step_ns / count;
+    for (auto [rank, times] : figures.ranks) {
+      times *= 1 / count;
+      result.ranks[rank] += times;
+    }
+  }
+  result.interval_ns = median_interval(steps_ns, k_confidence);
+  const double step_ns = median(std::move(steps_ns));
+  result.times *= step_ns;
+  result.stragglers_ns *= step_ns;
+  result.buckets = median_buckets(result.processes);
+}
+
+} // namespace
+
+const StepProcess* StepResult::process_of(int trial) const {
+  auto found = std::find_if(processes.begin(), processes.end(),
+                            [&](const StepProcess& process) { return process.trial == trial; });
+  return found == processes.end() ? nullptr : &*found;
+}
+
+std::vector<StepResult> step_results(const model::Run& run,
+                                     const std::vector<SettingResult>& results) {
+  std::vector<StepResult> out;
+  for (const SettingResult& one : results) {
+    auto step = workload::read_step_label(one.label);
+    if (!step || one.timing_mode != model::TimingMode::steps)
+      continue;
+    StepResult result{.setting = one.setting,
+                      .is_default = one.is_default,
+                      .label = one.label,
+                      .step = std::move(*step),
+                      .data = one.data,
+                      .throttle_reasons = one.throttle_reasons,
+                      .throttled_processes = one.throttled_processes};
+    std::vector<double> sm_clock_mhz;
+    for (const ProcessTime& process : one.processes)
+      for (const model::TrialRecord& trial : run.trials)
+        if (trial.spec.id == process.trial)
+          add_process(result, sm_clock_mhz, trial);
+    if (!sm_clock_mhz.empty())
+      result.sm_clock_mhz = median(std::move(sm_clock_mhz));
+    finish(result);
+    out.push_back(std::move(result));
+  }
+  return out;
+}
+
+bool same_step(const StepResult& a, const StepResult& b) {
+  workload::StepLabel other = b.step;
+  other.parts = a.step.parts;
+  return a.setting == b.setting && a.label.type == b.label.type &&
+         a.label.workload == b.label.workload && a.step == other;
+}
+
+double samples_per_step(const workload::StepLabel& step) {
+  const auto ranks = static_cast<double>(step.ranks.size());
+  double sharing = 1; // ranks that share a replica
+  if (step.pattern == "pipeline" || step.pattern == "tp")
+    sharing = ranks;
+  else if (step.pattern.ends_with("+tp"))
+    sharing = 2; // workload/step_request.h, StepRequest::tensor
+  for (std::string_view word : step.options)
+    if (constexpr std::string_view k_tensor = "tensor="; word.starts_with(k_tensor)) {
+      int tensor = 0;
+      std::from_chars(word.data() + k_tensor.size(), word.data() + word.size(), tensor);
+      if (tensor > 0)
+        sharing = tensor;
+    }
+  return static_cast<double>(step.batch) * ranks / std::min(sharing, ranks);
+}
+
+std::string describe_step(const StepResult& result) {
+  std::string text = fmt::format("{} {}, {}, batch {}", result.step.pattern, result.step.model,
+                                 model::to_string(result.label.type), result.step.batch);
+  if (result.step.sequence > 0)
+    text += fmt::format(", sequence {}", result.step.sequence);
+  if (!result.step.options.empty())
+    text += fmt::format(", {}", fmt::join(result.step.options, " "));
+  return text;
+}
+
+} // namespace ncclprobe::analysis::steps

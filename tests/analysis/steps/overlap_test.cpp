@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/overlap.h"
+
+#include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+using workload::StepParts;
+
+namespace {
+
+StepCellArguments cell(StepParts parts, const StepLengths& lengths) {
+  return {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
+          .lengths = {lengths, lengths}};
+}
+
+// In the whole step computation takes a tenth longer and the buckets a fifth.
+model::TrialRecord trial(int id, std::int64_t idle = 0) {
+  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+  add_step_cell(trial, cell(StepParts::all, {110, 110, 110, 96, 72, 55, idle}));
+  add_step_cell(trial, cell(StepParts::compute, {.idle = 0}));
+  add_step_cell(trial, cell(StepParts::communication, {.idle = 0}));
+  return trial;
+}
+
+} // namespace
+
+TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0)};
+  auto results = steps::step_results(run, setting_results(run));
+
+  auto overlaps = steps::overlaps(results);
+
+  REQUIRE(overlaps.size() == 1);
+  const steps::Overlap& one = overlaps.front();
+  CHECK(one.serial_ns == Approx(350 + 140));
+  CHECK(one.best_ns == Approx(350));
+  // T = 110 + 110 + 110 + 72 + 55 = 457
+  CHECK(one.all->times.step_ns == Approx(457));
+  CHECK(one.efficiency->value == Approx((490.0 - 457) / 140));
+  CHECK_FALSE(one.efficiency->interval.has_value());
+  CHECK(one.compute_slowdown->value == Approx(1.1));
+  CHECK(one.communication_slowdown->value == Approx(1.2));
+}
+
+TEST_CASE("Every process gives one value of the overlap, and they an interval") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, 0), trial(1, 14)};
+
+  auto results = steps::step_results(run, setting_results(run));
+  auto overlaps = steps::overlaps(results);
+
+  REQUIRE(overlaps.size() == 1);
+  CHECK(overlaps[0].efficiency->value == Approx((490.0 - 464) / 140));
+  CHECK(overlaps[0].efficiency->processes == 2);
+  // 0.05 either side: standard error 0.05, 12.706 of them for 95% with one degree of freedom.
+  CHECK(overlaps[0].efficiency->interval->low == Approx(26.0 / 140 - 12.7062 * 0.05));
+}
+
+TEST_CASE("Without one of the halves nothing is known of the overlap") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  add_step_cell(run.trials[0], cell(StepParts::all, {}));
+  add_step_cell(run.trials[0], cell(StepParts::compute, {}));
+
+  auto results = steps::step_results(run, setting_results(run));
+
+  CHECK(results.size() == 2);
+  CHECK(steps::overlaps(results).empty());
+}

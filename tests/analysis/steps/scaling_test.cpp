@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/scaling.h"
+
+#include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+#include <random>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::steps;
+using namespace ncclprobe::analysis_test;
+using workload::StepParts;
+
+namespace {
+
+// 1 rank: nothing to communicate, 350 ns. Two: 5 ns more in each of four pieces of computing, rank
+// 1 another 20 ns late, bucket 1 exposed for 60 ns and, on rank 0, for the 20 it waits.
+model::TrialRecord trial(int id, StepParts without = StepParts::communication) {
+  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+  StepLengths alone{.bucket_0 = 0, .bucket_1 = 0, .idle = 0};
+  workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}};
+  workload::StepLabel two{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
+  add_step_cell(trial, {.label = one, .lengths = {alone}});
+  add_step_cell(trial, {.label = two,
+                        .lengths = {{105, 105, 105, 80, 80, 55, 10}, {105, 105, 125, 80, 60, 55}}});
+  if (without != StepParts::compute)
+    return trial;
+  two.parts = StepParts::compute;
+  add_step_cell(trial, {.label = two, .lengths = {{.idle = 0}, {.backward_2 = 110, .idle = 0}}});
+  return trial;
+}
+
+double share(const ScalingPoint& point, Loss loss) { return point.account.of(loss); }
+
+} // namespace
+
+TEST_CASE("The loss account names each part of what is lost, and adds up") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, StepParts::compute)};
+  auto results = step_results(run, setting_results(run));
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].kind == ScalingKind::weak);
+  REQUIRE(all[0].points.size() == 2);
+  CHECK(all[0].points[0].efficiency.value == Approx(1));
+  const ScalingPoint& two = all[0].points[1];
+  const double step_ns = 105 + 105 + 125 + 60 + 55 + 10;
+  CHECK(two.step_ns == Approx(step_ns));
+  CHECK(two.efficiency.value == Approx(350 / step_ns));
+  CHECK(two.account.slowdown_known);
+  CHECK(share(two, Loss::exposed_transfer) == Approx(60 / step_ns));
+  CHECK(share(two, Loss::stragglers) == Approx(10 / step_ns)); // rank 0 waits for 20
+  CHECK(share(two, Loss::exposed_wait) == Approx(0).margin(1e-12));
+  CHECK(share(two, Loss::slowed_compute) == Approx((380 - 355) / step_ns));
+  CHECK(share(two, Loss::idle) == Approx(10 / step_ns));
+  CHECK(share(two, Loss::other) == Approx(5 / step_ns)); // rank 1 is slower by itself
+  CHECK(two.account.changed_compute == Approx(5 / step_ns));
+  CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
+  CHECK(verdict_sentence(two) ==
+        "at 2 ranks 76.1%; of the 23.9% lost, 13.0 is exposed transfer, 5.4 compute slowed by "
+        "communication");
+}
+
+TEST_CASE("Without the step's computing by itself, its slowdown is not told apart") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0)};
+  auto results = step_results(run, setting_results(run));
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  const ScalingPoint& two = all[0].points[1];
+  CHECK_FALSE(two.account.slowdown_known);
+  CHECK(share(two, Loss::slowed_compute) == 0);
+  CHECK(share(two, Loss::other) == Approx(30.0 / 460));
+  CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
+}
+
+TEST_CASE("Strong scaling: n ranks should take the n-th part of the time") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}, .batch = 8};
+  one.options = {"strong"};
+  workload::StepLabel two = one;
+  two.ranks = {0, 1};
+  two.batch = 4;
+  add_step_cell(run.trials[0], {.label = one, .lengths = {{.bucket_0 = 0, .bucket_1 = 0}}});
+  StepLengths half{50, 50, 50, 40, 20, 25, 5};
+  add_step_cell(run.trials[0], {.label = two, .lengths = {half, half}});
+  auto results = step_results(run, setting_results(run));
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].kind == ScalingKind::strong);
+  const ScalingPoint& point = all[0].points[1];
+  CHECK(point.efficiency.value == Approx(360.0 / 2 / 200));
+  CHECK(share(point, Loss::exposed_transfer) == Approx(20.0 / 200));
+  CHECK(share(point, Loss::idle) == Approx(0).margin(1e-12));
+  CHECK(point.account.sum() == Approx(1 - point.efficiency.value).epsilon(1e-12));
+}
+
+TEST_CASE("Ranks that share a replica of the model share its samples") {
+  workload::StepLabel step{.pattern = "tp", .model = "m", .ranks = {0, 1, 2, 3}, .batch = 8};
+  CHECK(samples_per_step(step) == 8);
+  step.pattern = "ddp";
+  CHECK(samples_per_step(step) == 32);
+  step.pattern = "ddp+tp";
+  CHECK(samples_per_step(step) == 16);
+  step.options = {"tensor=4"};
+  CHECK(samples_per_step(step) == 8);
+}
+
+TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
+  std::mt19937 random(7);
+  auto any = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
+  auto any_side = [&] {
+    AccountSide side{{.exposed_wait_ns = any(50),
+                      .exposed_transfer_ns = any(90),
+                      .idle_ns = any(30)}};
+    side.times.prepare_ns = any(20);
+    side.times.compute_ns = side.times.prepare_ns + any(500) + 1;
+    side.times.step_ns =
+        side.times.compute_ns + side.times.exposed_ns() + side.times.idle_ns;
+    side.stragglers_ns = any(side.times.exposed_wait_ns);
+    return side;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    AccountSide base = any_side(), at = any_side();
+    double ideal = any(2);
+    std::optional<StepTimes> alone;
+    if (i % 2 == 0)
+      alone = any_side().times;
+
+    double efficiency = ideal * base.times.step_ns / at.times.step_ns;
+    double sum = loss_account(base, at, ideal, alone).sum();
+
+    CHECK(std::abs(sum - (1 - efficiency)) < 1e-12 * std::max(1.0, efficiency));
+  }
+}
+
+TEST_CASE("Several processes give the efficiency and the account an interval") {
+  model::Run run = make_gpu_run(2);
+  for (int id = 0; id < 3; ++id)
+    run.trials.push_back(trial(id, StepParts::compute));
+  // The second process's GPUs are 46 ns slower at two ranks.
+  for (model::Mark& mark : run.trials[1].cells[1].marks)
+    if (mark.operation == 23) // "step end"
+      mark.at_ns += 46;
+  auto results = step_results(run, setting_results(run));
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  const ScalingPoint& two = all[0].points[1];
+  CHECK(two.efficiency.processes == 3);
+  REQUIRE(two.efficiency.interval.has_value());
+  CHECK(two.efficiency.interval->low < two.efficiency.value);
+  CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
+  REQUIRE(two.intervals[static_cast<std::size_t>(Loss::idle)].has_value());
+}
+
+TEST_CASE("Throttling stands in the account's remarks") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0)};
+  auto& conditions = run.trials[0].cells[1].conditions;
+  conditions.push_back({.rank = 1, .when = model::Condition::When::during, .sm_clock_mhz = 1500});
+  conditions.back().throttle_reasons = 0x4;
+  run.trials[0].cells[0].conditions.push_back(
+      {.rank = 0, .when = model::Condition::When::during, .sm_clock_mhz = 1980});
+  auto results = step_results(run, setting_results(run));
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].points[1].remarks ==
+        std::vector<std::string>{"GPUs throttled at 2 ranks in 1 of 1 processes: software power cap",
+                                 "SM clock 1500 MHz at 2 ranks, 1980 MHz at 1"});
+}

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/step_results.h"
+
+#include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+model::TrialRecord trial(int id, std::int64_t idle) {
+  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+  StepLengths lengths{.idle = idle};
+  add_cell(trial, make_cell("all_reduce", 1024), make_record(2, 1000));
+  add_step_cell(trial, {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8},
+                        .lengths = {lengths, lengths}});
+  return trial;
+}
+
+} // namespace
+
+TEST_CASE("A step's figures are medians over processes, its parts mean shares") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, 10), trial(1, 30), trial(2, 50)};
+
+  auto results = steps::step_results(run, setting_results(run));
+
+  REQUIRE(results.size() == 1); // no collective
+  const steps::StepResult& one = results.front();
+  CHECK(one.times.step_ns == Approx(440));
+  CHECK(one.times.idle_ns == Approx(440.0 / 3 * (10.0 / 420 + 30.0 / 440 + 50.0 / 460)));
+  CHECK(one.times.compute_ns + one.times.exposed_ns() + one.times.idle_ns == Approx(440));
+  CHECK(one.ranks.at(1).step_ns == Approx(440));
+  REQUIRE(one.buckets.size() == 2);
+  CHECK(one.buckets[1].end_ns == Approx(360));
+  CHECK(one.refusals.empty());
+  CHECK(describe_step(one) == "ddp m, f32, batch 8");
+}
+
+TEST_CASE("A process whose marks are damaged is left out, and the reason is kept") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, 10), trial(1, 30)};
+  run.trials[1].cells[1].marks.pop_back();
+
+  auto results = steps::step_results(run, setting_results(run));
+
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].processes.size() == 1);
+  REQUIRE(results[0].refusals.size() == 1);
+  CHECK_THAT(results[0].refusals[0], ContainsSubstring("trial 1: rank 1, batch 1, step 1"));
+}
+
+TEST_CASE("A device's memory is the most that was read") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, 10)};
+  for (std::uint64_t bytes : {5, 9, 7}) {
+    auto& condition = run.trials[0].cells[1].conditions.emplace_back();
+    condition.when = model::Condition::When::during;
+    condition.memory_used_bytes = bytes;
+  }
+
+  auto results = steps::step_results(run, setting_results(run));
+
+  CHECK(results[0].most_memory_bytes == std::uint64_t{9});
+}
