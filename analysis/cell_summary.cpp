@@ -126,7 +126,8 @@ void finish(SettingResult& result) {
   result.highest_ns = spread.max;
   result.spread_percent = spread.range_percent();
 
-  result.algbw_gb_per_s = algbw_gb_per_s(result.label.bytes, result.time_ns);
+  if (result.timing_mode != model::TimingMode::steps) // most of a step moves nothing
+    result.algbw_gb_per_s = algbw_gb_per_s(result.label.bytes, result.time_ns);
   auto factor = busbw_factor(result.label.workload, result.ranks);
   if (factor && result.algbw_gb_per_s)
     result.busbw_gb_per_s = *factor * *result.algbw_gb_per_s;

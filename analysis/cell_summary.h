@@ -95,7 +95,7 @@ struct SettingResult {
   std::optional<Interval> interval_ns;  // of the median over processes; six or more have one
   std::optional<double> spread_percent; // (highest - lowest) / time; absent for a single value
 
-  std::optional<double> algbw_gb_per_s;
+  std::optional<double> algbw_gb_per_s; // absent for steps of training
   std::optional<double> busbw_gb_per_s; // absent for what is no collective
   std::optional<SlowestRank> slowest;   // by median over processes
 

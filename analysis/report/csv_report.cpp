@@ -6,9 +6,11 @@
 #include "analysis/bandwidth.h"
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
+#include "analysis/steps/step_figures.h"
 #include "analysis/verdict.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace ncclprobe::analysis {
@@ -20,7 +22,9 @@ constexpr std::string_view k_header =
     "rank,"
     "slowest_rank_time_us,algbw_gb_per_s,busbw_gb_per_s,data,checked_elements,wrong_elements,"
     "data_note,variant,timing_mode,p50_us,p90_us,p99_us,max_us,throttle_reasons,checked_launches,"
-    "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict";
+    "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict,"
+    "step_forward_us,step_backward_us,step_optimizer_us,step_prepare_us,step_communication_us,"
+    "step_hidden_us,step_exposed_wait_us,step_exposed_transfer_us,step_idle_us";
 
 std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";
@@ -47,6 +51,23 @@ std::vector<std::string> verdict_fields(const Comparison* one) {
           one->test ? statistic(one->test->interval.high) : "",
           one->adjusted_p ? statistic(*one->adjusted_p) : "",
           std::string(model::to_string(one->verdict))};
+}
+
+// What a step's time went to, by its marks.
+std::vector<std::string> step_fields(const model::TrialSpec& trial, const model::Cell& cell,
+                                     const model::CellRecord& record) {
+  using steps::StepTimes;
+  constexpr std::array k_parts{
+      &StepTimes::forward_ns,      &StepTimes::backward_ns,         &StepTimes::optimizer_ns,
+      &StepTimes::prepare_ns,      &StepTimes::communication_ns,    &StepTimes::hidden_ns,
+      &StepTimes::exposed_wait_ns, &StepTimes::exposed_transfer_ns, &StepTimes::idle_ns};
+  std::vector<std::string> fields(k_parts.size());
+  if (record.marks.empty())
+    return fields;
+  if (auto figures = steps::step_figures(cell.schedule, trial.ranks, record.marks))
+    for (std::size_t i = 0; i < k_parts.size(); ++i)
+      fields[i] = number(figures->times.*k_parts[i] / 1e3);
+  return fields;
 }
 
 std::vector<std::string> row(const model::Run& run, const std::vector<SettingResult>& results,
@@ -77,7 +98,9 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
   if (time) {
     const Summary& batches = time->over_batches_ns;
     auto slowest = slowest_rank(time->rank_ns);
-    auto algbw = algbw_gb_per_s(label.bytes, batches.median);
+    auto algbw = cell.timing.mode == model::TimingMode::steps
+                     ? std::nullopt
+                     : algbw_gb_per_s(label.bytes, batches.median);
     auto factor = busbw_factor(label.workload, ranks);
     fields.insert(fields.end(), {std::to_string(batches.count), number(batches.median / 1e3),
                                  number(batches.min / 1e3), number(batches.max / 1e3),
@@ -106,6 +129,8 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
   const SettingResult* pooled = time ? result_of(results, trial.spec, cell) : nullptr;
   auto verdict = verdict_fields(pooled ? verdicts.of(*pooled) : nullptr);
   fields.insert(fields.end(), verdict.begin(), verdict.end());
+  auto steps = step_fields(trial.spec, cell, record);
+  fields.insert(fields.end(), steps.begin(), steps.end());
   return fields;
 }
 

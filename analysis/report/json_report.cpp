@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/proof_section.h"
+#include "analysis/report/step_json.h"
 #include "analysis/report/verdict_section.h"
 #include "analysis/tracing_cost.h"
 #include "model/json.h"
@@ -305,6 +306,8 @@ std::string render_json_report(const model::Run& run) {
       out["problems"].push_back(std::move(problem));
   if (Json proof = proof_json(run); !proof.empty())
     out["proof"] = std::move(proof);
+  if (Json steps = steps_json(run, results); !steps.is_null())
+    out.update(steps);
   for (const TracingCost& cost : tracing_costs(run))
     out["tracing_cost"].push_back(tracing_cost_json(cost));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -24,6 +24,10 @@ inline constexpr int k_json_report_version = 1;
 //   proof     one for each setting, if the run had companion trials: what its variables did, on
 //   which
 //             line of the log that rests, and what each cell used on each rank
+//   steps     one for each setting and step of training: what its time went to, by rank too, and
+//   its
+//             buckets; with them overlap (steps measured whole and by halves) and scaling (over
+//             numbers of ranks, with the loss account). Only if the run measured steps
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
 // bytes replaced. Ends with a newline.
 std::string render_json_report(const model::Run& run);

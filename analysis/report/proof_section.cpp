@@ -48,7 +48,7 @@ std::string form_of(const model::CellLabel& label) {
   std::string form = describe(label);
   if (label.placement == model::Placement::in_place)
     form += ", in place";
-  return label.variant.empty() ? form : form + ", " + label.variant;
+  return form;
 }
 
 // Rows of cells that follow each other and were carried out alike are one.
@@ -65,6 +65,16 @@ void add_row(std::vector<Row>& rows, Row row) {
     rows.back().sizes.merge(row.sizes);
   else
     rows.push_back(std::move(row));
+}
+
+// A long form (a step of training) goes on in rows of its own.
+void add_to_table(TextTable& table, const Row& row, std::vector<std::string> cells) {
+  constexpr int k_form_columns = 40;
+  auto form = wrap(row.form, k_form_columns);
+  cells.insert(cells.begin(), {form.front(), format_size_range(row.sizes)});
+  table.add_row(std::move(cells));
+  for (std::size_t i = 1; i < form.size(); ++i)
+    table.add_row({"  " + form[i]});
 }
 
 const CellProof* find_cell(const SettingProof* base, const model::CellLabel& label) {
@@ -86,7 +96,7 @@ std::string render_uses(const SettingProof& proof) {
                    {"size", TextTable::Align::left},
                    {"used", TextTable::Align::left}});
   for (const Row& row : rows)
-    table.add_row({row.form, format_size_range(row.sizes), printable(row.setting)});
+    add_to_table(table, row, {printable(row.setting)});
   return table.render(2);
 }
 
@@ -105,8 +115,7 @@ std::string render_differences(const SettingProof& proof, const SettingProof* ba
                    {"used", TextTable::Align::left},
                    {"by default", TextTable::Align::left}});
   for (const Row& row : rows)
-    table.add_row({row.form, format_size_range(row.sizes), printable(row.setting),
-                   printable(row.by_default)});
+    add_to_table(table, row, {printable(row.setting), printable(row.by_default)});
   return table.render(2);
 }
 

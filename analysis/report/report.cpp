@@ -11,6 +11,7 @@
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/result_tables.h"
+#include "analysis/report/step_section.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/report/verdict_section.h"
@@ -39,6 +40,7 @@ std::string render_table_report(const model::Run& run) {
   if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
+  out += render_steps(run, results, verdicts);
   if (std::string normality = render_normality(run, results); !normality.empty())
     out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())

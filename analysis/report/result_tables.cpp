@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/comparison_tables.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/step_section.h"
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -132,23 +133,6 @@ std::string throttle_footnote(const Results& rows) {
                    2);
 }
 
-// What the rows' data columns leave unsaid.
-std::string data_footnotes(const Results& rows) {
-  std::vector<std::string> notes;
-  for (const SettingResult* row : rows)
-    for (const std::string& note : row->data_notes) {
-      std::string line = data_text(*row) + ": " + printable(note);
-      if (row->data == DataState::wrong)
-        line = base::format_bytes(row->label.bytes) + " " + line;
-      if (std::find(notes.begin(), notes.end(), line) == notes.end())
-        notes.push_back(line);
-    }
-  std::string out = check_footnote(rows);
-  for (const std::string& note : notes)
-    out += paragraph("", note, 2);
-  return out + throttle_footnote(rows);
-}
-
 // The default's figures; without a result of the default, those of the first setting that has one.
 std::string render_figures(const model::Run& run, const Results& table) {
   auto chosen = std::find_if(table.begin(), table.end(),
@@ -213,11 +197,28 @@ std::string render_figures(const model::Run& run, const Results& table) {
 
 } // namespace
 
+std::string data_footnotes(const std::vector<const SettingResult*>& rows) {
+  std::vector<std::string> notes;
+  for (const SettingResult* row : rows)
+    for (const std::string& note : row->data_notes) {
+      std::string line = data_text(*row) + ": " + printable(note);
+      if (row->data == DataState::wrong)
+        line = base::format_bytes(row->label.bytes) + " " + line;
+      if (std::find(notes.begin(), notes.end(), line) == notes.end())
+        notes.push_back(line);
+    }
+  std::string out = check_footnote(rows);
+  for (const std::string& note : notes)
+    out += paragraph("", note, 2);
+  return out + throttle_footnote(rows);
+}
+
 std::string render_result_tables(const model::Run& run, const std::vector<SettingResult>& results,
                                  const Verdicts& verdicts) {
   Results all;
   for (const SettingResult& result : results)
-    all.push_back(&result);
+    if (!steps::is_step(result))
+      all.push_back(&result);
   std::string out;
   for (const Results& table : split(all, same_table)) {
     out += "\n" + render_figures(run, table);
@@ -230,7 +231,7 @@ std::string render_result_tables(const model::Run& run, const std::vector<Settin
 
 std::string render_reading_notes(const std::vector<SettingResult>& results,
                                  const Verdicts& verdicts) {
-  if (results.empty())
+  if (std::all_of(results.begin(), results.end(), steps::is_step))
     return "";
   constexpr int k_hang = 13;
   auto with_mode = [&](model::TimingMode mode) {
@@ -277,7 +278,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
 std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results) {
   Results all;
   for (const SettingResult& result : results)
-    if (result.is_default && result.data != DataState::wrong)
+    if (result.is_default && result.data != DataState::wrong && !steps::is_step(result))
       all.push_back(&result);
   std::string out;
   for (const Results& table : split(all, same_table)) {
@@ -293,6 +294,7 @@ std::string render_summary(const model::Run& run, const std::vector<SettingResul
                          base::format_bytes(peak.label.bytes), text);
     out += paragraph("  ", fmt::format("{}: {}{}", describe(peak), text, synthetic_mark(run)), 2);
   }
+  out += render_step_summary(run, results);
   return out.empty() ? "" : "\nIn short, with default settings\n" + out;
 }
 

@@ -20,12 +20,7 @@ constexpr double k_same_clock = 0.01;
 
 // All that stays the same along a scaling.
 bool same_scaling(const StepResult& a, const StepResult& b) {
-  workload::StepLabel other = b.step;
-  other.ranks = a.step.ranks;
-  const auto& words = a.step.options;
-  if (std::find(words.begin(), words.end(), "strong") != words.end())
-    other.batch = a.step.batch;
-  return a.setting == b.setting && a.label.type == b.label.type && a.step == other;
+  return a.setting == b.setting && a.step.parts == b.step.parts && same_kind(a, b);
 }
 
 // Ideal step time in units of the base's: the samples of a rank, against those of one of the base.
@@ -86,9 +81,8 @@ const StepResult* alone_of(const std::vector<StepResult>& results, const StepRes
 // Nothing if no process measured both.
 std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, const StepResult& base,
                                      const StepResult& at) {
-  ScalingPoint point{.result = &at,
-                     .ranks = static_cast<int>(at.step.ranks.size()),
-                     .step_ns = at.times.step_ns};
+  ScalingPoint point{
+      .result = &at, .ranks = static_cast<int>(at.step.ranks.size()), .step_ns = at.times.step_ns};
   const double ideal = ideal_of(base, at);
   const StepResult* alone = alone_of(results, at);
   const bool all_have_alone =
@@ -120,9 +114,9 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
   if (efficiencies.empty())
     return std::nullopt;
   point.efficiency = ratio_estimate(efficiencies, k_confidence);
-  point.account = loss_account(
-      of_base.side(), of_at.side(), ideal,
-      of_alone.empty() ? std::nullopt : std::optional(of_alone.side().times));
+  point.account =
+      loss_account(of_base.side(), of_at.side(), ideal,
+                   of_alone.empty() ? std::nullopt : std::optional(of_alone.side().times));
   for (std::size_t i = 0; i < k_losses; ++i)
     point.intervals[i] = mean_estimate(terms[i], k_confidence).interval;
   point.remarks = remarks_on(base, at);

@@ -105,9 +105,10 @@ std::vector<StepResult> step_results(const model::Run& run,
   std::vector<StepResult> out;
   for (const SettingResult& one : results) {
     auto step = workload::read_step_label(one.label);
-    if (!step || one.timing_mode != model::TimingMode::steps)
+    if (!step || !is_step(one))
       continue;
-    StepResult result{.setting = one.setting,
+    StepResult result{.pooled = &one,
+                      .setting = one.setting,
                       .is_default = one.is_default,
                       .label = one.label,
                       .step = std::move(*step),
@@ -127,11 +128,25 @@ std::vector<StepResult> step_results(const model::Run& run,
   return out;
 }
 
+bool is_step(const SettingResult& result) {
+  return result.timing_mode == model::TimingMode::steps;
+}
+
 bool same_step(const StepResult& a, const StepResult& b) {
   workload::StepLabel other = b.step;
   other.parts = a.step.parts;
   return a.setting == b.setting && a.label.type == b.label.type &&
          a.label.workload == b.label.workload && a.step == other;
+}
+
+bool same_kind(const StepResult& a, const StepResult& b) {
+  workload::StepLabel other = b.step;
+  other.ranks = a.step.ranks;
+  other.parts = a.step.parts;
+  const auto& words = a.step.options;
+  if (std::find(words.begin(), words.end(), "strong") != words.end())
+    other.batch = a.step.batch;
+  return a.label.type == b.label.type && a.step == other;
 }
 
 double samples_per_step(const workload::StepLabel& step) {

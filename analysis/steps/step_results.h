@@ -22,6 +22,7 @@ struct StepProcess {
 
 // One setting, one kind of step.
 struct StepResult {
+  const SettingResult* pooled = nullptr; // its samples, by the host's clock
   std::string setting;
   bool is_default = false;
   model::CellLabel label;
@@ -39,17 +40,24 @@ struct StepResult {
   StepTimes times;
   std::optional<Interval> interval_ns; // of the step time; six processes or more have one
   double stragglers_ns = 0;
-  std::map<int, StepTimes> ranks;    // by global rank: mean over processes
-  std::vector<BucketTimes> buckets;  // medians over processes
+  std::map<int, StepTimes> ranks;   // by global rank: mean over processes
+  std::vector<BucketTimes> buckets; // medians over processes
   const StepProcess* process_of(int trial) const;
 };
 
-// Of those of `results` (setting_results of the same run) that are steps, in their order.
+// Of those of `results` (setting_results of the same run) that are steps, in their order. Points
+// into `results`, which must stay.
 std::vector<StepResult> step_results(const model::Run& run,
                                      const std::vector<SettingResult>& results);
 
+bool is_step(const SettingResult& result);
+
 // Everything equal but the parts (StepLabel::parts) and the bytes that go with them.
 bool same_step(const StepResult& a, const StepResult& b);
+
+// Everything equal but the setting, the ranks, the parts and, where the samples of a step are
+// shared by its ranks ("strong"), what is left of them for each.
+bool same_kind(const StepResult& a, const StepResult& b);
 
 // Samples that all its ranks work on in one step: ranks that share a replica of the model (tensor
 // parallel, pipeline) share its samples.

@@ -8,6 +8,7 @@
 #include "analysis/report/text_layout.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
+#include "analysis/steps/agreement.h"
 #include "base/units.h"
 #include "cli/chosen_trace.h"
 #include "cli/trace_source.h"
@@ -24,7 +25,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Result<std::string> render(const store::TraceFile& file, const model::TrialSpec* trial,
+// Whether the marks of steps say what their trace says.
+void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,
+                   analysis::TimelineHeading& heading) {
+  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+    if (trial.cells[c].marks.empty())
+      continue;
+    auto quantities =
+        analysis::steps::agreement(trial.spec.cells[c].schedule, trial.spec.ranks,
+                                   trial.cells[c].marks, timeline, static_cast<int>(c));
+    if (!quantities.empty())
+      heading.notes.push_back(
+          fmt::format("cell {}: {}", c, analysis::steps::agreement_text(quantities)));
+  }
+}
+
+Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
                            analysis::TimelineHeading heading, const TimelineRequest& request) {
   for (int rank : file.ranks())
     if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
@@ -32,12 +48,14 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialSpec*
           fmt::format("rank {}: its process was killed while it wrote the last {} bytes, which are "
                       "left out",
                       rank, bytes));
-  NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial));
+  NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
   // More than a few would wait for memory, and hold more of it.
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   NCCLPROBE_TRY_ASSIGN(
-      auto timeline,
+      const auto timeline,
       analysis::timeline::analyse(source, {.threads = threads, .keep_steps = request.steps}));
+  if (trial)
+    add_agreement(*trial, timeline, heading);
   return request.json ? analysis::render_timeline_json(timeline, heading)
                       : analysis::render_timeline(timeline, heading);
 }
@@ -86,17 +104,18 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
 
 Result<std::string> timeline_text(const TimelineRequest& request, std::ostream& err) {
   NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.path, request.trial, err));
-  const model::TrialSpec* spec = nullptr;
+  const model::TrialRecord* trial = nullptr;
   if (chosen.run)
-    for (const model::TrialRecord& trial : chosen.run->trials)
-      if (trial.spec.id == chosen.file.identity().trial)
-        spec = &trial.spec;
-  analysis::TimelineHeading heading = heading_of(chosen, request.path, spec);
+    for (const model::TrialRecord& one : chosen.run->trials)
+      if (one.spec.id == chosen.file.identity().trial)
+        trial = &one;
+  analysis::TimelineHeading heading =
+      heading_of(chosen, request.path, trial ? &trial->spec : nullptr);
   if (std::ranges::any_of(chosen.file.ranks(), [&](int rank) {
         return chosen.file.origin(rank).host == trace::k_synthetic_host;
       }))
     heading.title += ", SYNTHETIC: no measurements";
-  return render(chosen.file, spec, heading, request);
+  return render(chosen.file, trial, heading, request);
 }
 
 } // namespace ncclprobe::cli

@@ -4,6 +4,7 @@
 #include "analysis/report/example_reports.h"
 
 #include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
 
 namespace ncclprobe::analysis_test {
 namespace {
@@ -221,6 +222,84 @@ model::Run stopped_run() {
              ended(OutcomeKind::not_run, "the run was stopped", {}));
   run.trials.push_back(trial);
   run.header.planned_trials = 6;
+  return run;
+}
+
+model::Run steps_run() {
+  using workload::StepParts;
+  model::Run run = make_gpu_run(4);
+  run.header.argv = {"ncclprobe", "run", "--workload", "ddp", "--model", "gpt2-124m"};
+  // 10 ms forward, 20 backward, 2 of optimizer; channels slow computing, fewer slow communication.
+  auto lengths = [](int ranks, StepParts parts, int setting, int rank, std::int64_t shift_ns) {
+    const bool both = parts == StepParts::all && ranks > 1;
+    const std::int64_t compute = both ? 1000 + 30 - 15 * setting : 1000;
+    const std::int64_t communicate = (both ? 1100 : 1000) + 400 * setting;
+    auto ms = [&](double whole, std::int64_t permille) {
+      return static_cast<std::int64_t>(whole * 1000) * permille;
+    };
+    StepLengths one{ms(10, compute), ms(12, compute), ms(8, compute), 0, 0, ms(2, compute)};
+    if (ranks > 1) {
+      one.bucket_0 = ms(6 + ranks / 2.0, communicate);
+      one.bucket_1 = ms(1 + ranks / 4.0, communicate);
+    }
+    if (both && rank == 1)
+      one.backward_2 += 400'000; // the others wait for it
+    else if (both)
+      one.bucket_1 += 400'000;
+    one.idle = 20'000 + shift_ns;
+    return one;
+  };
+  const std::vector<int> shifts_ns{0, 90'000, -10'000, 30'000, 60'000, 20'000, 40'000};
+  for (int setting : {0, 1})
+    for (int replicate = 0; replicate < (setting == 0 ? 7 : 5); ++replicate) {
+      std::vector<model::Setting> settings;
+      if (setting == 1)
+        settings = {{"NCCL_MAX_CTAS", "4"}};
+      auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
+                               .settings = settings,
+                               .replicate = replicate,
+                               .ranks = 4});
+      for (int ranks : {1, 2, 4})
+        for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
+          if (ranks == 1 && parts == StepParts::communication)
+            continue;
+          StepCellArguments cell{.label = {.pattern = "ddp",
+                                           .model = "gpt2-124m",
+                                           .ranks = {},
+                                           .parts = parts,
+                                           .batch = 8,
+                                           .sequence = 1024,
+                                           .options = {"bucket=25MiB"}}};
+          for (int rank = 0; rank < ranks; ++rank) {
+            cell.label.ranks.push_back(rank);
+            cell.lengths.push_back(lengths(ranks, parts, setting, rank,
+                                           shifts_ns[static_cast<std::size_t>(replicate)]));
+          }
+          add_step_cell(trial, cell);
+          if (replicate == 0 && ranks == 4 && parts == StepParts::all) {
+            auto& condition = trial.cells.back().conditions.emplace_back();
+            condition = {.rank = 3, .when = model::Condition::When::during, .sm_clock_mhz = 1905};
+            condition.memory_used_bytes = std::uint64_t{21} << 30;
+            condition.throttle_reasons = setting == 0 ? 0x4 : 0;
+          }
+        }
+      run.trials.push_back(std::move(trial));
+    }
+  // What the settings did, from one companion of each.
+  for (int setting : {0, 1}) {
+    model::TrialRecord companion = run.trials[setting == 0 ? 0 : 7];
+    companion.spec.id = static_cast<int>(run.trials.size());
+    companion.spec.purpose = model::Purpose::companion;
+    for (int rank = 0; rank < 4; ++rank) {
+      model::Evidence evidence{rank, "", "v5", {}};
+      for (std::size_t c = 0; c < companion.cells.size(); ++c)
+        evidence.choices.push_back({static_cast<std::int32_t>(c), "AllReduce", "ncclFloat32", 256,
+                                    "RING", "SIMPLE", setting == 0 ? 16 : 4, -1});
+      companion.evidence.push_back(std::move(evidence));
+    }
+    run.trials.push_back(std::move(companion));
+  }
+  run.header.planned_trials = static_cast<int>(run.trials.size());
   return run;
 }
 

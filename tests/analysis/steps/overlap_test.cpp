@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/steps/overlap.h"
-
 #include "analysis/run_builder.h"
+#include "analysis/steps/overlap.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
 
@@ -33,7 +32,8 @@ model::TrialRecord trial(int id, std::int64_t idle = 0) {
 TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0)};
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
 
   auto overlaps = steps::overlaps(results);
 
@@ -53,7 +53,8 @@ TEST_CASE("Every process gives one value of the overlap, and they an interval") 
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0, 0), trial(1, 14)};
 
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
   auto overlaps = steps::overlaps(results);
 
   REQUIRE(overlaps.size() == 1);
@@ -69,7 +70,8 @@ TEST_CASE("Without one of the halves nothing is known of the overlap") {
   add_step_cell(run.trials[0], cell(StepParts::all, {}));
   add_step_cell(run.trials[0], cell(StepParts::compute, {}));
 
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
 
   CHECK(results.size() == 2);
   CHECK(steps::overlaps(results).empty());

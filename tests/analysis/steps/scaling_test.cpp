@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/steps/scaling.h"
-
 #include "analysis/run_builder.h"
+#include "analysis/steps/scaling.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
 
@@ -34,14 +33,17 @@ model::TrialRecord trial(int id, StepParts without = StepParts::communication) {
   return trial;
 }
 
-double share(const ScalingPoint& point, Loss loss) { return point.account.of(loss); }
+double share(const ScalingPoint& point, Loss loss) {
+  return point.account.of(loss);
+}
 
 } // namespace
 
 TEST_CASE("The loss account names each part of what is lost, and adds up") {
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0, StepParts::compute)};
-  auto results = step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
 
   auto all = scalings(results);
 
@@ -70,7 +72,8 @@ TEST_CASE("The loss account names each part of what is lost, and adds up") {
 TEST_CASE("Without the step's computing by itself, its slowdown is not told apart") {
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0)};
-  auto results = step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
 
   auto all = scalings(results);
 
@@ -93,7 +96,8 @@ TEST_CASE("Strong scaling: n ranks should take the n-th part of the time") {
   add_step_cell(run.trials[0], {.label = one, .lengths = {{.bucket_0 = 0, .bucket_1 = 0}}});
   StepLengths half{50, 50, 50, 40, 20, 25, 5};
   add_step_cell(run.trials[0], {.label = two, .lengths = {half, half}});
-  auto results = step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
 
   auto all = scalings(results);
 
@@ -121,13 +125,11 @@ TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
   std::mt19937 random(7);
   auto any = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
   auto any_side = [&] {
-    AccountSide side{{.exposed_wait_ns = any(50),
-                      .exposed_transfer_ns = any(90),
-                      .idle_ns = any(30)}};
+    AccountSide side{
+        {.exposed_wait_ns = any(50), .exposed_transfer_ns = any(90), .idle_ns = any(30)}};
     side.times.prepare_ns = any(20);
     side.times.compute_ns = side.times.prepare_ns + any(500) + 1;
-    side.times.step_ns =
-        side.times.compute_ns + side.times.exposed_ns() + side.times.idle_ns;
+    side.times.step_ns = side.times.compute_ns + side.times.exposed_ns() + side.times.idle_ns;
     side.stragglers_ns = any(side.times.exposed_wait_ns);
     return side;
   };
@@ -153,7 +155,8 @@ TEST_CASE("Several processes give the efficiency and the account an interval") {
   for (model::Mark& mark : run.trials[1].cells[1].marks)
     if (mark.operation == 23) // "step end"
       mark.at_ns += 46;
-  auto results = step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
 
   auto all = scalings(results);
 
@@ -174,12 +177,14 @@ TEST_CASE("Throttling stands in the account's remarks") {
   conditions.back().throttle_reasons = 0x4;
   run.trials[0].cells[0].conditions.push_back(
       {.rank = 0, .when = model::Condition::When::during, .sm_clock_mhz = 1980});
-  auto results = step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
 
   auto all = scalings(results);
 
   REQUIRE(all.size() == 1);
-  CHECK(all[0].points[1].remarks ==
-        std::vector<std::string>{"GPUs throttled at 2 ranks in 1 of 1 processes: software power cap",
-                                 "SM clock 1500 MHz at 2 ranks, 1980 MHz at 1"});
+  CHECK(
+      all[0].points[1].remarks ==
+      std::vector<std::string>{"GPUs throttled at 2 ranks in 1 of 1 processes: software power cap",
+                               "SM clock 1500 MHz at 2 ranks, 1980 MHz at 1"});
 }

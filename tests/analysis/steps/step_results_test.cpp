@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/steps/step_results.h"
-
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
+#include "analysis/steps/step_results.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -28,7 +27,8 @@ TEST_CASE("A step's figures are medians over processes, its parts mean shares") 
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0, 10), trial(1, 30), trial(2, 50)};
 
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
 
   REQUIRE(results.size() == 1); // no collective
   const steps::StepResult& one = results.front();
@@ -47,7 +47,8 @@ TEST_CASE("A process whose marks are damaged is left out, and the reason is kept
   run.trials = {trial(0, 10), trial(1, 30)};
   run.trials[1].cells[1].marks.pop_back();
 
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
 
   REQUIRE(results.size() == 1);
   CHECK(results[0].processes.size() == 1);
@@ -64,7 +65,8 @@ TEST_CASE("A device's memory is the most that was read") {
     condition.memory_used_bytes = bytes;
   }
 
-  auto results = steps::step_results(run, setting_results(run));
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
 
   CHECK(results[0].most_memory_bytes == std::uint64_t{9});
 }

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/step_json.h"
+
+#include "analysis/conditions.h"
+#include "analysis/report/heading.h"
+#include "analysis/report/step_section.h"
+#include "analysis/steps/overlap.h"
+#include "analysis/steps/scaling.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using steps::StepResult;
+using steps::StepTimes;
+
+// Six digits: what is behind them differs from one machine to the next.
+Json rounded(double value) {
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+Json ms(double ns) {
+  return rounded(ns / 1e6);
+}
+
+Json interval_json(const std::optional<Interval>& interval, double unit = 1) {
+  return interval ? Json{rounded(interval->low / unit), rounded(interval->high / unit)}
+                  : Json(nullptr);
+}
+
+Json estimate_json(const std::optional<Estimate>& estimate) {
+  if (!estimate)
+    return nullptr;
+  return {{"value", rounded(estimate->value)},
+          {"interval", interval_json(estimate->interval)},
+          {"processes", estimate->processes}};
+}
+
+Json times_json(const StepTimes& times) {
+  return {{"step_ms", ms(times.step_ns)},
+          {"forward_ms", ms(times.forward_ns)},
+          {"backward_ms", ms(times.backward_ns)},
+          {"optimizer_ms", ms(times.optimizer_ns)},
+          {"prepare_ms", ms(times.prepare_ns)},
+          {"compute_ms", ms(times.compute_ns)},
+          {"communication_ms", ms(times.communication_ns)},
+          {"hidden_ms", ms(times.hidden_ns)},
+          {"exposed_wait_ms", ms(times.exposed_wait_ns)},
+          {"exposed_transfer_ms", ms(times.exposed_transfer_ns)},
+          {"idle_ms", ms(times.idle_ns)}};
+}
+
+// What it is, without its figures.
+Json identity_json(const StepResult& result, bool synthetic) {
+  return {{"synthetic", synthetic},
+          {"setting", result.setting},
+          {"is_default", result.is_default},
+          {"workload", result.label.workload},
+          {"model", result.step.model},
+          {"type", model::to_string(result.label.type)},
+          {"batch", result.step.batch},
+          {"sequence", result.step.sequence},
+          {"options", result.step.options},
+          {"ranks", result.step.ranks},
+          {"parts", model::to_string(result.step.parts)},
+          {"bytes", result.label.bytes}};
+}
+
+Json step_json(const StepResult& result, bool synthetic) {
+  Json out = identity_json(result, synthetic);
+  out["data"] = model::to_string(result.data);
+  out["processes"] = result.processes.size();
+  out["refused"] = result.refusals;
+  if (!result.processes.empty()) {
+    out.update(times_json(result.times));
+    out["step_interval_ms"] = interval_json(result.interval_ns, 1e6);
+    out["stragglers_ms"] = ms(result.stragglers_ns);
+  }
+  out["most_memory_bytes"] = result.most_memory_bytes ? Json(*result.most_memory_bytes) : nullptr;
+  out["sm_clock_mhz"] = result.sm_clock_mhz ? Json(*result.sm_clock_mhz) : nullptr;
+  out["throttle_reasons"] = throttle_text(result.throttle_reasons);
+  out["by_rank"] = Json::array();
+  for (const auto& [rank, times] : result.ranks) {
+    Json one{{"rank", rank}};
+    one.update(times_json(times));
+    out["by_rank"].push_back(std::move(one));
+  }
+  out["buckets"] = Json::array();
+  for (const steps::BucketTimes& bucket : result.buckets)
+    out["buckets"].push_back({{"label", bucket.label},
+                              {"ready_ms", ms(bucket.ready_ns)},
+                              {"begin_ms", ms(bucket.begin_ns)},
+                              {"end_ms", ms(bucket.end_ns)},
+                              {"transfer_ms", ms(bucket.transfer_ns)},
+                              {"wait_known", bucket.wait_known}});
+  return out;
+}
+
+Json point_json(const steps::ScalingPoint& point) {
+  const steps::LossAccount& account = point.account;
+  Json terms = Json::object();
+  std::size_t i = 0;
+  for (const auto& [loss, name] : enum_names(steps::Loss{}))
+    terms[std::string(name)] = {{"share", account.of(loss)},
+                                {"interval", interval_json(point.intervals[i++])}};
+  return {{"ranks", point.result->step.ranks},
+          {"step_ms", ms(point.step_ns)},
+          {"efficiency", estimate_json(point.efficiency)},
+          {"lost", 1 - point.efficiency.value},
+          {"account", std::move(terms)},
+          {"account_sum", account.sum()},
+          {"of_other",
+           {{"preparation", account.prepare}, {"changed_compute", account.changed_compute}}},
+          {"slowdown_known", account.slowdown_known},
+          {"remarks", point.remarks},
+          {"in_words", steps::verdict_sentence(point)}};
+}
+
+} // namespace
+
+Json steps_json(const model::Run& run, const std::vector<SettingResult>& results) {
+  const std::vector<StepResult> all = steps::step_results(run, results);
+  if (all.empty())
+    return nullptr;
+  const bool synthetic = is_synthetic(run);
+  Json out{{"steps", Json::array()}, {"overlap", Json::array()}, {"scaling", Json::array()}};
+  for (const StepResult& result : all)
+    out["steps"].push_back(step_json(result, synthetic));
+  for (const ChannelsOfStep& one : channels_of_steps(run, all))
+    out["steps"][static_cast<std::size_t>(one.result - all.data())]["channels"] = one.channels;
+  for (const steps::Overlap& one : steps::overlaps(all)) {
+    Json overlap = identity_json(*one.all, synthetic);
+    overlap["step_ms"] = ms(one.all->times.step_ns);
+    overlap["compute_alone_ms"] = ms(one.compute->times.step_ns);
+    overlap["communication_alone_ms"] = ms(one.communication->times.step_ns);
+    overlap["overlap_efficiency"] = estimate_json(one.efficiency);
+    overlap["compute_slowdown"] = estimate_json(one.compute_slowdown);
+    overlap["communication_slowdown"] = estimate_json(one.communication_slowdown);
+    out["overlap"].push_back(std::move(overlap));
+  }
+  for (const steps::Scaling& scaling : steps::scalings(all)) {
+    Json one = identity_json(*scaling.points.front().result, synthetic);
+    one["kind"] = model::to_string(scaling.kind);
+    one["points"] = Json::array();
+    for (const steps::ScalingPoint& point : scaling.points)
+      one["points"].push_back(point_json(point));
+    out["scaling"].push_back(std::move(one));
+  }
+  return out;
+}
+
+} // namespace ncclprobe::analysis

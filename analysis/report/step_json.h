@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+#include "model/run.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// "steps", "overlap" and "scaling" of a run: times in ms, shares of a step as fractions. Null for a
+// run without steps.
+nlohmann::ordered_json steps_json(const model::Run& run, const std::vector<SettingResult>& results);
+
+} // namespace ncclprobe::analysis

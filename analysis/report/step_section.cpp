@@ -1,0 +1,420 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/step_section.h"
+
+#include "analysis/proof.h"
+#include "analysis/report/heading.h"
+#include "analysis/report/result_tables.h"
+#include "analysis/report/text_layout.h"
+#include "analysis/steps/overlap.h"
+#include "analysis/steps/scaling.h"
+#include "base/text_table.h"
+#include "base/units.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using base::TextTable;
+using steps::same_kind;
+using steps::StepResult;
+using Steps = std::vector<const StepResult*>;
+using workload::StepParts;
+
+constexpr std::size_t k_most_buckets = 24; // of which the timeline shows all
+
+// Five digits or fewer: the columns have to fit.
+std::string ms_text(double ns) {
+  const double ms = ns / 1e6;
+  return ms < 0.001 && ms > 0 ? "<.001"
+         : ms < 1             ? fmt::format("{:.3f}", ms)
+         : ms < 100           ? fmt::format("{:.2f}", ms)
+                              : fmt::format("{:.1f}", ms);
+}
+
+std::string percent_text(double share) {
+  std::string text = fmt::format("{:.1f}", 100 * share);
+  return text == "-0.0" ? "0.0" : text;
+}
+
+std::string interval_text(const StepResult& one) {
+  if (!one.interval_ns)
+    return "-";
+  double widest_ns =
+      std::max(one.interval_ns->high - one.times.step_ns, one.times.step_ns - one.interval_ns->low);
+  return fmt::format("{:.1f}", 100 * widest_ns / one.times.step_ns);
+}
+
+// "1.05 [1.03, 1.07]"
+std::string estimate_text(const std::optional<Estimate>& estimate, double unit,
+                          fmt::format_string<double> format) {
+  if (!estimate)
+    return "-";
+  std::string text = fmt::format(format, estimate->value * unit);
+  if (estimate->interval)
+    text += fmt::format(" [{}, {}]", fmt::format(format, estimate->interval->low * unit),
+                        fmt::format(format, estimate->interval->high * unit));
+  return text;
+}
+
+std::string ranks_text(const StepResult& one) {
+  return std::to_string(one.step.ranks.size());
+}
+
+std::string parts_text(StepParts parts) {
+  return parts == StepParts::all ? "all" : parts == StepParts::compute ? "comp." : "comm.";
+}
+
+std::string render_parts(const Steps& rows) {
+  TextTable table({{"ranks"},
+                   {"parts", TextTable::Align::left},
+                   {"step ms"},
+                   {"+-%"},
+                   {"forward"},
+                   {"backward"},
+                   {"optim"},
+                   {"prep"},
+                   {"comm"},
+                   {"hidden"},
+                   {"wait"},
+                   {"transfer"},
+                   {"idle"}});
+  for (const StepResult* row : rows) {
+    const steps::StepTimes& times = row->times;
+    std::vector<std::string> cells{ranks_text(*row), parts_text(row->step.parts),
+                                   ms_text(times.step_ns), interval_text(*row)};
+    for (double ns : {times.forward_ns, times.backward_ns, times.optimizer_ns, times.prepare_ns,
+                      times.communication_ns, times.hidden_ns, times.exposed_wait_ns,
+                      times.exposed_transfer_ns, times.idle_ns})
+      cells.push_back(ms_text(ns));
+    table.add_row(std::move(cells));
+  }
+  return table.render(2);
+}
+
+std::string render_step_notes(const Steps& rows) {
+  std::vector<const SettingResult*> pooled;
+  std::optional<std::uint64_t> memory_bytes;
+  std::string out;
+  std::vector<std::string> refusals;
+  for (const StepResult* row : rows) {
+    pooled.push_back(row->pooled);
+    if (row->most_memory_bytes)
+      memory_bytes = std::max(memory_bytes.value_or(0), *row->most_memory_bytes);
+    for (const std::string& refusal : row->refusals)
+      refusals.push_back(fmt::format("{} ranks, {}, {}", row->step.ranks.size(),
+                                     model::to_string(row->step.parts), printable(refusal)));
+  }
+  out += data_footnotes(pooled);
+  if (memory_bytes)
+    out += paragraph("",
+                     fmt::format("memory used on a device, by all: up to {:.2f} GiB",
+                                 static_cast<double>(*memory_bytes) / (1 << 30)),
+                     2);
+  if (!refusals.empty())
+    out += paragraph("",
+                     fmt::format("marks refused in {}; first: {}",
+                                 count_of(refusals.size(), "cell", "cells"), refusals.front()),
+                     2);
+  return out;
+}
+
+std::string render_buckets(const StepResult& one) {
+  TextTable table({{"communication", TextTable::Align::left},
+                   {"ready ms"},
+                   {"begin ms"},
+                   {"end ms"},
+                   {"transfer ms"}});
+  const std::size_t count = one.buckets.size();
+  bool guessed = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > k_most_buckets && i == k_most_buckets / 2) {
+      i = count - k_most_buckets / 2;
+      table.add_row({fmt::format("... {} more (JSON has them)", count - k_most_buckets)});
+    }
+    const steps::BucketTimes& bucket = one.buckets[i];
+    guessed = guessed || !bucket.wait_known;
+    table.add_row({printable(bucket.label), ms_text(bucket.ready_ns), ms_text(bucket.begin_ns),
+                   ms_text(bucket.end_ns),
+                   ms_text(bucket.transfer_ns) + (bucket.wait_known ? "" : " *")});
+  }
+  std::string out = fmt::format("  Timeline of a step at {} ranks (medians)\n", ranks_text(one));
+  out += table.render(4);
+  if (guessed)
+    out += paragraph("", "* what it waited for is not known: all of it counts as transfer.", 4);
+  return out;
+}
+
+std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
+  TextTable table({{"ranks"},
+                   {"compute ms"},
+                   {"comm ms"},
+                   {"overlap %"},
+                   {"compute slower x"},
+                   {"comm slower x"}});
+  for (const steps::Overlap& one : overlaps)
+    table.add_row({ranks_text(*one.all), ms_text(one.compute->times.step_ns),
+                   ms_text(one.communication->times.step_ns),
+                   estimate_text(one.efficiency, 100, "{:.1f}"),
+                   estimate_text(one.compute_slowdown, 1, "{:.3f}"),
+                   estimate_text(one.communication_slowdown, 1, "{:.3f}")});
+  return "  Side by side, and each by itself\n" + table.render(2);
+}
+
+std::string render_scaling(const steps::Scaling& scaling) {
+  TextTable table({{"ranks"},
+                   {"step ms"},
+                   {"efficiency %"},
+                   {"lost"},
+                   {"wait"},
+                   {"transfer"},
+                   {"slowed"},
+                   {"stragglers"},
+                   {"idle"},
+                   {"other"},
+                   {"sum"}});
+  std::string notes;
+  for (const steps::ScalingPoint& point : scaling.points) {
+    std::vector<std::string> cells{
+        std::to_string(point.ranks), ms_text(point.step_ns),
+        &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, "{:.1f}"),
+        percent_text(1 - point.efficiency.value)};
+    for (double term : point.account.terms)
+      cells.push_back(percent_text(term));
+    cells.push_back(percent_text(point.account.sum()));
+    table.add_row(std::move(cells));
+    if (&point == &scaling.points.front())
+      continue;
+    notes += paragraph("  -", steps::verdict_sentence(point) + ".", 4);
+    if (percent_text(point.account.of(steps::Loss::other)) != "0.0")
+      notes += paragraph(
+          "",
+          fmt::format("other: {} preparation for communication, {} computing that changed {}",
+                      percent_text(point.account.prepare),
+                      percent_text(point.account.changed_compute),
+                      point.account.slowdown_known
+                          ? "by itself"
+                          : "or was slowed down (not measured without communication)"),
+          4);
+    for (const std::string& remark : point.remarks)
+      notes += paragraph("", remark, 4);
+  }
+  std::string base = std::to_string(scaling.points.front().ranks);
+  return paragraph("",
+                   fmt::format("Why {} ranks are not {} times as fast: {} scaling from {} {}, "
+                               "points of 100 of the step time",
+                               scaling.points.back().ranks,
+                               scaling.points.back().ranks / scaling.points.front().ranks,
+                               model::to_string(scaling.kind), base,
+                               base == "1" ? "rank" : "ranks"),
+                   2) +
+         table.render(2) + notes;
+}
+
+std::string render_channels(const model::Run& run, const std::vector<StepResult>& all,
+                            const StepResult& kind) {
+  TextTable table({{"setting", TextTable::Align::left},
+                   {"ranks"},
+                   {"channels"},
+                   {"step ms"},
+                   {"backward ms"},
+                   {"exposed ms"},
+                   {"compute slower x"}});
+  const auto overlaps = steps::overlaps(all);
+  bool any = false;
+  for (const ChannelsOfStep& one : channels_of_steps(run, all)) {
+    if (!same_kind(*one.result, kind) || one.result->step.parts != StepParts::all ||
+        one.result->processes.empty())
+      continue;
+    auto overlap = std::find_if(overlaps.begin(), overlaps.end(), [&](const steps::Overlap& other) {
+      return other.all == one.result;
+    });
+    any = true;
+    table.add_row(
+        {wrap(printable(one.result->setting), 34).front(), ranks_text(*one.result),
+         std::to_string(one.channels), ms_text(one.result->times.step_ns),
+         ms_text(one.result->times.backward_ns), ms_text(one.result->times.exposed_ns()),
+         overlap == overlaps.end() ? "-" : estimate_text(overlap->compute_slowdown, 1, "{:.3f}")});
+  }
+  return any ? "  Channels (each takes a multiprocessor from computing)\n" + table.render(4) : "";
+}
+
+std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
+  TextTable table({{"setting", TextTable::Align::left},
+                   {"ranks"},
+                   {"parts", TextTable::Align::left},
+                   {"step ms"},
+                   {"speed"},
+                   {fmt::format("{:.0f}% interval", 100 * k_confidence)},
+                   {"verdict", TextTable::Align::left}});
+  bool any = false;
+  Steps sorted = rows;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const StepResult* a, const StepResult* b) {
+    return std::tuple(a->setting, a->step.ranks.size(), a->step.parts) <
+           std::tuple(b->setting, b->step.ranks.size(), b->step.parts);
+  });
+  for (const StepResult* row : sorted) {
+    const Comparison* one = verdicts.of(*row->pooled);
+    const bool wrong = row->data == DataState::wrong;
+    if (!one && !wrong)
+      continue;
+    any = true;
+    auto name = wrap(printable(row->setting), 30);
+    table.add_row(
+        {name.front(), ranks_text(*row), parts_text(row->step.parts), ms_text(row->pooled->time_ns),
+         wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
+         !wrong && one->test
+             ? fmt::format("{:.3f}-{:.3f}", one->test->interval.low, one->test->interval.high)
+             : "-",
+         wrong ? "WRONG DATA"
+               : fmt::format("{}{}",
+                             one->verdict == Verdict::no_difference ? "same"
+                             : one->verdict == Verdict::not_decided
+                                 ? "open"
+                                 : std::string(model::to_string(one->verdict)),
+                             one->throttled ? " *" : "")});
+    for (std::size_t i = 1; i < name.size(); ++i)
+      table.add_row({"  " + name[i]});
+  }
+  return any ? "  Settings against the default, by step time (host's clock)\n" + table.render(4)
+             : "";
+}
+
+// All cells of one kind, whatever their ranks, parts and settings.
+std::string render_kind(const model::Run& run, const std::vector<StepResult>& all,
+                        const Steps& kind, const Verdicts& verdicts) {
+  auto chosen =
+      std::find_if(kind.begin(), kind.end(), [](const StepResult* one) { return one->is_default; });
+  const StepResult& lead = chosen == kind.end() ? *kind.front() : **chosen;
+  std::vector<StepResult> of_lead;
+  for (const StepResult* one : kind)
+    if (one->setting == lead.setting)
+      of_lead.push_back(*one);
+  std::stable_sort(of_lead.begin(), of_lead.end(), [](const StepResult& a, const StepResult& b) {
+    return std::pair(a.step.ranks.size(), a.step.parts) <
+           std::pair(b.step.ranks.size(), b.step.parts);
+  });
+  Steps rows, measured;
+  for (const StepResult& one : of_lead) {
+    rows.push_back(&one);
+    if (!one.processes.empty())
+      measured.push_back(&one);
+  }
+  std::string out = paragraph(
+      "",
+      fmt::format("step of training: {}, {}{}", describe_step(lead),
+                  lead.is_default ? "default settings"
+                                  : printable(lead.setting) + " (the default has no result)",
+                  synthetic_mark(run)),
+      0);
+  if (!measured.empty())
+    out += render_parts(measured);
+  out += render_step_notes(rows);
+  auto widest = std::find_if(measured.rbegin(), measured.rend(), [](const StepResult* one) {
+    return one->step.parts == StepParts::all && !one->buckets.empty();
+  });
+  if (widest != measured.rend())
+    out += "\n" + render_buckets(**widest);
+  if (auto overlaps = steps::overlaps(of_lead); !overlaps.empty())
+    out += "\n" + render_overlap(overlaps);
+  for (const steps::Scaling& scaling : steps::scalings(of_lead))
+    out += "\n" + render_scaling(scaling);
+  if (std::string settings = render_settings(kind, verdicts); !settings.empty())
+    out += "\n" + settings;
+  if (std::string channels = render_channels(run, all, lead); !channels.empty())
+    out += "\n" + channels;
+  return out;
+}
+
+} // namespace
+
+std::vector<ChannelsOfStep> channels_of_steps(const model::Run& run,
+                                              const std::vector<StepResult>& results) {
+  std::vector<ChannelsOfStep> out;
+  for (const SettingProof& proof : setting_proofs(run))
+    for (const CellProof& cell : proof.cells) {
+      int channels = 0;
+      for (const auto& [rank, uses] : cell.by_rank)
+        for (const Use& use : uses)
+          channels = std::max(channels, use.channels);
+      if (channels == 0)
+        continue;
+      for (const StepResult& result : results)
+        if (result.label == cell.label && result.setting == proof.setting)
+          out.push_back({&result, channels});
+    }
+  return out;
+}
+
+std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results) {
+  const std::vector<StepResult> all = steps::step_results(run, results);
+  Steps left;
+  for (const StepResult& one : all)
+    if (one.is_default && one.step.parts == StepParts::all && !one.processes.empty() &&
+        one.data != DataState::wrong)
+      left.push_back(&one);
+  const std::vector<steps::Scaling> scalings = steps::scalings(all);
+  std::string out;
+  while (!left.empty()) {
+    const StepResult& first = *left.front();
+    const StepResult* widest = &first;
+    for (const StepResult* one : left)
+      if (same_kind(first, *one) && one->step.ranks.size() >= widest->step.ranks.size())
+        widest = one;
+    std::string text =
+        fmt::format("{}: step {} ms at {}", describe_step(first), ms_text(widest->times.step_ns),
+                    count_of(widest->step.ranks.size(), "rank", "ranks"));
+    for (const steps::Scaling& scaling : scalings)
+      if (scaling.points.back().result == widest)
+        text = fmt::format("{}; {} scaling {}", text, model::to_string(scaling.kind),
+                           steps::verdict_sentence(scaling.points.back()));
+    out += paragraph("  ", text + synthetic_mark(run), 2);
+    std::erase_if(left, [&](const StepResult* one) { return same_kind(first, *one); });
+  }
+  return out;
+}
+
+std::string render_steps(const model::Run& run, const std::vector<SettingResult>& results,
+                         const Verdicts& verdicts) {
+  const std::vector<StepResult> all = steps::step_results(run, results);
+  Steps left;
+  for (const StepResult& one : all)
+    left.push_back(&one);
+  std::string out;
+  while (!left.empty()) {
+    const StepResult& first = *left.front();
+    Steps kind;
+    for (const StepResult* one : left)
+      if (same_kind(first, *one))
+        kind.push_back(one);
+    out += "\n" + render_kind(run, all, kind, verdicts);
+    std::erase_if(left, [&](const StepResult* one) { return same_kind(first, *one); });
+  }
+  if (out.empty())
+    return "";
+  constexpr int k_hang = 17;
+  out += "\nHow to read steps (ms, mean over ranks; events on the devices' streams)\n";
+  out += paragraph("  comm, hidden",
+                   "time in which anything communicates; of that, beside computing.", k_hang);
+  out += paragraph("  wait, transfer",
+                   "exposed communication, beside which nothing is computed: what a rank takes "
+                   "longer than the fastest, and the rest. Only transfer depends on NCCL.",
+                   k_hang);
+  out += paragraph("  comp., comm.", "the same step without communication, and without computing.",
+                   k_hang);
+  out += paragraph("  overlap %",
+                   "what running both at once gains, of all that it could: 100 is as long as the "
+                   "longer of the two, 0 as long as one after the other.",
+                   k_hang);
+  out +=
+      paragraph("  lost",
+                "100 - efficiency, in points of the step time; the terms behind it add up to it. "
+                "Below 0: the step has less of that than the one it is compared with.",
+                k_hang);
+  return out;
+}
+
+} // namespace ncclprobe::analysis
