@@ -3,7 +3,7 @@
 
 #include "cli/workload_job.h"
 
-#include "workload/models/catalogue.h"
+#include "workload/models/model_file.h"
 
 #include <algorithm>
 
@@ -131,7 +131,7 @@ Result<workload::StepMeasurement> make_measurement(const RunOptions& options,
   workload::ModelOptions how;
   how.sequence = options.workload.sequence.value_or(0);
   NCCLPROBE_TRY_ASSIGN(const workload::ModelSpec model,
-                       workload::make_model(*options.workload.model, how));
+                       workload::find_model(*options.workload.model, how));
   workload::StepMeasurement measurement;
   measurement.steps = requests(options, model);
   int world = session.layout.ranks();

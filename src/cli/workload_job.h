@@ -12,7 +12,7 @@ base::Result<void> check_workload(const RunOptions& options);
 
 // What is to be measured: the product of all values that were said, on sets of ranks that the
 // topology suggests. Errors: invalid_argument (no model, more ranks than there are), and those of
-// workload::make_model().
+// workload::find_model().
 base::Result<workload::StepMeasurement> make_measurement(const RunOptions& options,
                                                          const Session& session);
 

@@ -19,7 +19,7 @@ EXAMPLES = ROOT / "examples"
 class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
-                         {"nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py",
+                         {"model.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
 
     def test_the_sweep_is_a_grid_and_the_default(self):
@@ -34,6 +34,26 @@ class Examples(ProgramTest):
                      "--sizes", "64K", "--repeat", "1", "--batches", "1", "--iterations", "1")
         self.assertEqual({row["setting"] for row in self.report()},
                          {"default", "NCCL_NSOCKS_PERTHREAD=4 NCCL_SOCKET_NTHREADS=4"})
+
+    def test_the_model_is_read_with_all_that_it_says(self):
+        shown = self.run_program("models", str(EXAMPLES / "model.toml"))
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("small-classifier: 8,723,712 parameters", shown.stdout)
+        self.assertIn("8 of 128x128x32", shown.stdout)
+        buckets = self.run_program("models", str(EXAMPLES / "model.toml"), "--buckets")
+        self.assertIn("2 DDP buckets", buckets.stdout)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_a_model_of_pytorch_is_written_and_read(self):
+        (self.folder / "net.py").write_text(
+            "from torch import nn\n"
+            "def make(): return nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8 * 36, 10))\n")
+        done = subprocess.run([sys.executable, str(EXAMPLES / "write_model.py"), "net:make", "--input", "2x3x8x8",
+                               "-o", "net.json"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = self.run_program("models", "net.json")
+        self.assertIn("36x8x27", shown.stdout)
+        self.assertIn("1x10x288", shown.stdout)
 
     @unittest.skipUnless(importlib.util.find_spec("h5py"), "python3-h5py is not installed")
     def test_a_run_file_reads_with_h5py_alone(self):
