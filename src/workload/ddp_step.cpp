@@ -3,8 +3,9 @@
 
 #include "workload/ddp_step.h"
 
+#include "workload/expert_parallel.h"
 #include "workload/models/ddp_buckets.h"
-#include "workload/step_builder.h"
+#include "workload/tensor_parallel.h"
 
 #include <algorithm>
 #include <map>
@@ -30,9 +31,12 @@ struct Bucket {
 
 class Maker {
 public:
-  Maker(const StepRequest& request, const StepScope& scope)
-      : request_(request), scope_(scope), model_(make_step_model(request.model)),
-        build_(request, scope), bytes_(build_.element_bytes()) {
+  // `part`: a rank's part of the model. `reduced`: the same, without what other ranks do not have.
+  Maker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
+        const ModelSpec& part, const ModelSpec& reduced)
+      : request_(request), scope_(scope), grid_(grid), model_(make_step_model(part)),
+        reduced_(reduced), build_(request, scope), tensor_(build_, request, grid, request.model),
+        experts_(build_, request, scope, part), bytes_(build_.element_bytes()) {
     lay_out();
   }
 
@@ -40,12 +44,7 @@ public:
     if (compressed() && scope_.computes())
       widen_inputs();
     build_.begin_step();
-    if (!scope_.computes()) { // nothing else keeps it behind the step's begin
-      build_.follow(StepBuilder::communication, StepBuilder::compute);
-      for (std::size_t i = 0; i < buckets_.size(); ++i)
-        reduce(i);
-    }
-    for (int micro = 1; scope_.computes() && micro <= request_.accumulate; ++micro)
+    for (int micro = 1; micro <= request_.accumulate; ++micro)
       pass(micro == request_.accumulate);
     finish_buckets();
     optimize();
@@ -57,7 +56,7 @@ public:
 
 private:
   bool in_view() const { return request_.bucket_view || !synchronizes(); }
-  bool synchronizes() const { return scope_.size() > 1; }
+  bool synchronizes() const { return grid_.replicas() > 1; }
   bool compressed() const { return request_.compression != Compression::none && synchronizes(); }
   DataType reduced_type() const {
     if (!compressed())
@@ -92,13 +91,15 @@ private:
     options.type = build_.type();
     std::uint64_t element = 0;
     std::uint64_t alignment = k_alignment_bytes / 2; // elements: of each type that is reduced
-    for (DdpBucket& one : ddp_buckets(model_.spec, options)) {
+    for (DdpBucket& one : ddp_buckets(reduced_, options)) {
       for (ParameterAt at : one.parameters)
         bucket_of_[{at.layer, at.parameter}] = buckets_.size();
       std::uint64_t count = one.elements;
       buckets_.push_back({std::move(one), element});
       element = (element + count + alignment - 1) / alignment * alignment;
     }
+    own_first_ = element;
+    element += model_.spec.parameter_count() - reduced_.parameter_count();
     std::vector<ParameterAt> order = arrival_order(model_.spec);
     weights_ = ParameterLayout(model_.spec, order, k_alignment_bytes / bytes_);
     gradients_ = weights_;
@@ -118,7 +119,7 @@ private:
     compressed_buffer_ = build_.add_buffer(
         "compressed", sized(compressed(), element * size_bytes(reduced_type())), request_.memory);
     if (scope_.communicates())
-      groups_ = build_.add_groups("data parallel", {scope_.ranks});
+      groups_ = build_.add_groups("data parallel", grid_.data_groups);
     if (compressed() && computes)
       back_stream_ = build_.add_stream("decompression", 0);
     fill_and_check();
@@ -130,6 +131,10 @@ private:
       build_.fill_working({weights_buffer_}, weight_elements_, build_.type());
     if (optimizes_)
       build_.fill_working({state_buffer_}, 2 * model_.spec.parameter_count(), DataType::f32);
+    std::uint64_t own = model_.spec.parameter_count() - reduced_.parameter_count();
+    if (optimizes_ && own > 0) // gradients of experts that no other rank has
+      build_.fill_working(in_view() ? in_buckets(own_first_) : Slice{gradients_buffer_},
+                          in_view() ? own : gradients_.elements(), build_.type());
     for (const Bucket& bucket : buckets_) {
       bool whole = compressed() || !scope_.computes() || in_view();
       if (whole) {
@@ -179,32 +184,50 @@ private:
     };
     for (Bucket& bucket : buckets_)
       bucket.missing = bucket.of.parameters.size();
-    build_.enter(StepBuilder::compute, Activity::forward, "forward");
-    for (const StepLayer& layer : model_.layers)
-      build_.forward(layer, request_.batch, weights);
+    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
+      tensor_.before(i, Activity::forward, request_.batch);
+      experts_.exchange(i, "dispatch", request_.batch);
+      build_.expect(StepBuilder::compute, Activity::forward, "forward");
+      build_.forward(model_.layers[i], request_.batch, weights);
+      experts_.exchange(i, "combine", request_.batch);
+      tensor_.after(i, Activity::forward, request_.batch);
+    }
     expect_backward();
-    for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer)
-      build_.backward(*layer, request_.batch, weights, [&](const std::vector<ParameterAt>& ready) {
-        if (synchronized && synchronizes())
-          arrived(ready);
-      });
+    for (std::size_t i = model_.layers.size(); i-- > 0;) {
+      tensor_.before(i, Activity::backward, request_.batch);
+      experts_.exchange(i, "combine backward", request_.batch);
+      expect_backward();
+      build_.backward(model_.layers[i], request_.batch, weights,
+                      [&](const std::vector<ParameterAt>& ready) {
+                        if (synchronized && synchronizes())
+                          arrived(ready);
+                      });
+      experts_.exchange(i, "dispatch backward", request_.batch);
+      tensor_.after(i, Activity::backward, request_.batch);
+      expect_backward();
+    }
     build_.leave(StepBuilder::compute);
   }
 
   void expect_backward() {
-    build_.expect(StepBuilder::compute, Activity::backward, fmt::format("backward {}", ++stretch_));
+    build_.expect(StepBuilder::compute, Activity::backward, fmt::format("backward {}", stretch_));
   }
 
   void arrived(const std::vector<ParameterAt>& gradients) {
     for (ParameterAt at : gradients) {
-      std::size_t number = bucket_of_.at({at.layer, at.parameter});
+      auto found = bucket_of_.find({at.layer, at.parameter});
+      if (found == bucket_of_.end())
+        continue; // nobody else has it
+      std::size_t number = found->second;
       Bucket& bucket = buckets_[number];
       if (--bucket.missing > 0)
         continue;
-      prepare(number);
+      if (scope_.computes())
+        prepare(number);
       if (scope_.communicates() || compressed())
         build_.follow(StepBuilder::communication, StepBuilder::compute);
       reduce(number);
+      ++stretch_;
       expect_backward();
     }
   }
@@ -282,19 +305,24 @@ private:
 
   const StepRequest& request_;
   const StepScope& scope_;
+  const RankGrid& grid_;
   StepModel model_;
+  const ModelSpec& reduced_;
   StepBuilder build_;
+  TensorParallel tensor_;
+  ExpertParallel experts_;
   std::uint64_t bytes_; // of an element
   std::vector<Bucket> buckets_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> bucket_of_; // by parameter
   ParameterLayout weights_, gradients_;
   std::uint64_t weight_elements_ = 0;
+  std::uint64_t own_first_ = 0; // behind the buckets: gradients that are not reduced
   bool optimizes_ = false;
   int weights_buffer_ = 0, state_buffer_ = 0, gradients_buffer_ = 0, buckets_buffer_ = 0,
       compressed_buffer_ = 0;
   int back_stream_ = -1;
   std::vector<int> groups_;
-  int stretch_ = 0; // of the backward pass
+  int stretch_ = 1; // of the backward pass, until the next bucket is full
 };
 
 } // namespace
@@ -304,7 +332,13 @@ base::Result<Schedule> make_ddp_step(const StepRequest& request, const StepScope
     return base::fail(base::Errc::unsupported,
                       "gradients of {} are not compressed: leave it to f32",
                       to_string(request.type));
-  return Maker(request, scope).make();
+  NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, scope.ranks));
+  NCCLPROBE_TRY_ASSIGN(const ModelSpec part, tensor_parallel_part(request.model, grid.tensor));
+  if (request.pattern != StepPattern::moe)
+    return Maker(request, scope, grid, part, part).make();
+  NCCLPROBE_TRY_ASSIGN(const ModelSpec with_experts, expert_parallel_part(part, scope.size()));
+  return Maker(request, scope, grid, with_experts, without_experts(with_experts, scope.size()))
+      .make();
 }
 
 } // namespace ncclprobe::workload

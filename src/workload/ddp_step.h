@@ -24,13 +24,14 @@ namespace ncclprobe::workload {
 //   gradients back unless they are views (finalize_backward). Then the optimizer.
 // - `accumulate` N: no_sync() in all but the last micro-step.
 //
-// With tensor parallel groups (`ddp+tp`) see tensor_parallel_step.h.
+// `tp` and `ddp+tp` cut the layers among neighbouring ranks (tensor_parallel.h), and do all this
+// among the ranks that have the same part of them. `moe` shares the experts (expert_parallel.h).
 //
 // Left out: the broadcast of buffers before the forward pass (batch norm's statistics), kernels
 // that are no products, and what autograd does to add gradients of several micro-steps.
 //
-// A rank gives to communication in a step: parameters x bytes of the type that is reduced.
-// One rank: no communication, and no buckets to be filled.
+// A rank gives to communication in a step: its parameters x bytes of the type that is reduced, and
+// what tensor_parallel.h and expert_parallel.h say. One replica of the model: no buckets.
 base::Result<model::Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope);
 
 } // namespace ncclprobe::workload

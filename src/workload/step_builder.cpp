@@ -130,8 +130,11 @@ void StepBuilder::enter(int stream, Activity activity, const std::string& label)
 }
 
 void StepBuilder::expect(int stream, Activity activity, const std::string& label) {
+  Open& open = open_[static_cast<std::size_t>(stream)];
+  if (open.state == Open::State::in && open.activity == activity && open.label == label)
+    return;
   leave(stream);
-  open_[static_cast<std::size_t>(stream)] = {Open::State::expected, activity, label};
+  open = {Open::State::expected, activity, label};
 }
 
 void StepBuilder::leave(int stream) {
@@ -269,6 +272,16 @@ void StepBuilder::check(Collective what, const std::vector<int>& groups, Slice a
                         std::uint64_t count, DataType type) {
   for (int group : groups)
     schedule_.checks.push_back({what, group, at, count, type});
+}
+
+void StepBuilder::check_from(int distance, const std::vector<int>& groups, Slice at,
+                             std::uint64_t count, DataType type, std::vector<int> ranks) {
+  for (int group : groups) {
+    DataCheck one{Collective::all_to_all_v, group, at, count, type};
+    one.distance = distance;
+    one.ranks = ranks;
+    schedule_.checks.push_back(std::move(one));
+  }
 }
 
 void StepBuilder::fill_working(Slice at, std::uint64_t count, DataType type) {

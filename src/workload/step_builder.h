@@ -103,6 +103,9 @@ public:
             std::uint64_t count, model::DataType type);
   void check(model::Collective what, const std::vector<int>& groups, model::Slice at,
              std::uint64_t count, model::DataType type);
+  // What these ranks of the groups must find that was sent to them by the one so far before them.
+  void check_from(int distance, const std::vector<int>& groups, model::Slice at,
+                  std::uint64_t count, model::DataType type, std::vector<int> ranks);
   // Numbers for products and the optimizer to work on, which nobody checks.
   void fill_working(model::Slice at, std::uint64_t count, model::DataType type);
 

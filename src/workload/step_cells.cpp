@@ -5,8 +5,11 @@
 
 #include "base/number_list.h"
 #include "workload/ddp_step.h"
+#include "workload/fsdp_step.h"
+#include "workload/pipeline_step.h"
 #include "workload/plan.h"
 #include "workload/schedule_rules.h"
+#include "workload/tensor_parallel.h"
 
 #include <algorithm>
 
@@ -21,21 +24,24 @@ using base::Result;
 Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
   switch (request.pattern) {
   case StepPattern::ddp:
+  case StepPattern::tp:
+  case StepPattern::ddp_tp:
+  case StepPattern::moe:
     return make_ddp_step(request, scope);
-  default:
-    return fail(Errc::unsupported, "there are no steps of {} yet", to_string(request.pattern));
+  case StepPattern::fsdp:
+  case StepPattern::fsdp_tp:
+    return make_fsdp_step(request, scope);
+  case StepPattern::pipeline:
+    return make_pipeline_step(request, scope);
   }
-}
-
-// Replicas of the model that work on samples of their own.
-Result<std::uint64_t> replicas(const StepRequest&, int ranks) {
-  return static_cast<std::uint64_t>(ranks);
+  return fail(Errc::unsupported, "this pattern has no steps");
 }
 
 // The same with the samples of one replica as its batch.
-Result<StepRequest> for_ranks(const StepRequest& request, int ranks) {
+Result<StepRequest> for_ranks(const StepRequest& request, const std::vector<int>& ranks) {
   StepRequest own = request;
-  NCCLPROBE_TRY_ASSIGN(const std::uint64_t count, replicas(request, ranks));
+  NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, ranks));
+  auto count = static_cast<std::uint64_t>(grid.replicas());
   if (request.scaling == Scaling::weak)
     return own;
   if (request.batch % count != 0)
@@ -48,7 +54,7 @@ Result<StepRequest> for_ranks(const StepRequest& request, int ranks) {
 }
 
 Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const Timing& timing) {
-  NCCLPROBE_TRY_ASSIGN(const StepRequest own, for_ranks(request, scope.size()));
+  NCCLPROBE_TRY_ASSIGN(const StepRequest own, for_ranks(request, scope.ranks));
   Cell cell;
   NCCLPROBE_TRY_ASSIGN(cell.schedule, make_step(own, scope));
   NCCLPROBE_TRY(check_schedule(cell.schedule, scope.world));

@@ -97,3 +97,33 @@ TEST_CASE("options of a step stand in its label") {
         std::vector<std::string>{"tf32", "bucket=10MiB", "view", "compress=bf16", "accumulate=4",
                                  "calibrated=12500us", "priority=-1", "graph"});
 }
+
+TEST_CASE("stages of a pipeline share one replica of the model, and its batch") {
+  StepMeasurement all = measurement();
+  all.steps.front().pattern = StepPattern::pipeline;
+  all.steps.front().scaling = Scaling::strong;
+  all.rank_sets = {{0, 1}};
+  auto cells = make_step_cells(all, 2, step_timing("host"));
+
+  REQUIRE(cells.has_value());
+  REQUIRE(cells->cells.size() == 3);
+  CHECK(read_step_label(cells->cells.front().label)->batch == 4);
+}
+
+TEST_CASE("every pattern has steps on the ranks that it can have") {
+  StepMeasurement all = measurement();
+  all.steps.clear();
+  for (auto [pattern, name] : enum_names(StepPattern{})) {
+    all.steps.emplace_back();
+    all.steps.back().pattern = pattern;
+    all.steps.back().model = tests::small_model();
+    all.steps.back().batch = 4;
+  }
+  all.rank_sets = {{0, 1}};
+  auto cells = make_step_cells(all, 4, step_timing("host"));
+
+  REQUIRE(cells.has_value());
+  CHECK(cells->cells.size() == 3 * (all.steps.size() - 1));
+  CHECK(cells->left_out ==
+        std::vector<std::string>{"moe of small on ranks 0,1: small has no experts"});
+}

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workload/step_builder.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+// Layers that several ranks compute together, as Megatron-LM does it (Shoeybi et al. 2019, figure
+// 3; Korthikanti et al. 2022 for sequence parallelism). Of attention and MLP the products before
+// the last are cut by columns, the last by rows, attention also by heads; embedding and head by
+// words. What else there is, norms and convolutions for instance, each rank has whole.
+//
+// Each cut layer is followed by an all_reduce of its output in the forward pass, and of the
+// gradient of its input in the backward pass; an embedding by the first only, a head by the second
+// only. In sequence parallelism an all_gather before the layer and a reduce_scatter behind it take
+// the place of each of those, for attention and MLP. (What is gathered is kept for the backward
+// pass.) The compute stream waits for each.
+//
+// With A the bytes of what a layer puts out for all samples, L cut attentions and MLPs and K ranks,
+// a rank gives (2 L + 2) A to communication in a step, or 2 L (A + A / K) + 2 A in sequence
+// parallelism, if there is an embedding and a head. Sums are received beside what was sent, not in
+// its place, so that every step works on the same data.
+namespace ncclprobe::workload {
+
+// Ranks as a grid of `tensor` neighbours that share layers, times replicas of the model.
+struct RankGrid {
+  int tensor = 1;
+  std::vector<std::vector<int>> tensor_groups; // global ranks; each shares a replica
+  std::vector<std::vector<int>> data_groups;   // each has the same part of all replicas
+
+  int replicas() const { return static_cast<int>(tensor_groups.size()); }
+};
+// Errors: unsupported if the ranks do not divide.
+base::Result<RankGrid> make_rank_grid(const StepRequest& request, const std::vector<int>& ranks);
+
+// A rank's part of the model. Errors: unsupported if heads or widths do not divide, or experts.
+base::Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor);
+
+// Emits the communication of cut layers. Does nothing where no layer is cut.
+class TensorParallel {
+public:
+  // All arguments outlive the object.
+  TensorParallel(StepBuilder& build, const StepRequest& request, const RankGrid& grid,
+                 const ModelSpec& whole);
+
+  // Around the passes of a layer, for so many samples. They leave the compute stream's stretch.
+  void before(std::size_t layer, model::Activity pass, std::uint64_t samples);
+  void after(std::size_t layer, model::Activity pass, std::uint64_t samples);
+
+private:
+  void exchange(model::Collective what, const std::string& label, std::uint64_t elements);
+  struct Places {
+    model::Slice send, receive;
+  };
+  const Places& places(model::Collective what, std::uint64_t elements);
+
+  StepBuilder& build_;
+  const StepRequest& request_;
+  const RankGrid& grid_;
+  const ModelSpec& whole_;
+  std::vector<int> groups_;
+  int stream_ = -1;
+  std::map<std::pair<model::Collective, std::uint64_t>, Places> places_;
+};
+
+} // namespace ncclprobe::workload
