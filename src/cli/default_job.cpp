@@ -130,7 +130,7 @@ double expected_trial_ns(const TrialSpec& trial) {
     double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
                               : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
     if (timing.mode == TimingMode::steps)
-      launch_ns += compute_ns(cell, on_gpu);
+      launch_ns += compute_ns(cell, trial.backend != "host");
     double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
     expected += timing.budget_ns > 0
                     ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))

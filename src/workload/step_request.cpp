@@ -22,7 +22,8 @@ std::string bytes_word(std::uint64_t bytes) {
 bool has(StepPattern pattern, StepPattern part) {
   using enum StepPattern;
   return pattern == part || (part == tp && (pattern == ddp_tp || pattern == fsdp_tp)) ||
-         (part == ddp && pattern == ddp_tp) || (part == fsdp && pattern == fsdp_tp);
+         (part == ddp && (pattern == ddp_tp || pattern == moe)) ||
+         (part == fsdp && pattern == fsdp_tp);
 }
 
 } // namespace
@@ -48,6 +49,7 @@ std::vector<std::string> option_words(const StepRequest& request) {
   add(request.scaling == Scaling::strong, "strong");
   if (has(request.pattern, StepPattern::ddp)) {
     add(true, "bucket=" + bytes_word(request.bucket_bytes.value_or(k_ddp_bucket_bytes)));
+    add(!request.bucket_bytes, "first=" + bytes_word(k_ddp_first_bucket_bytes));
     add(request.bucket_view, "view");
     add(request.compression != Compression::none,
         fmt::format("compress={}", model::to_string(request.compression)));

@@ -19,7 +19,7 @@ EXAMPLES = ROOT / "examples"
 class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
-                         {"model.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
+                         {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
 
     def test_the_sweep_is_a_grid_and_the_default(self):
@@ -28,6 +28,15 @@ class Examples(ProgramTest):
         self.assertEqual(dry.returncode, 0, dry.stderr)
         self.assertIn("40 trials on 8 ranks", dry.stdout)  # 5 x (2 x 3 + default twice)
         self.assertIn("NCCL_ALGO=Tree NCCL_PROTO=LL128", dry.stdout)
+
+    def test_steps_are_planned_on_every_number_of_ranks(self):
+        dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",
+                               "--plan", str(EXAMPLES / "ddp_scaling.toml"))
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertIn("20 trials on 8 ranks", dry.stdout)  # 5 x (2 settings + default twice)
+        for bucket in ("25MiB", "100MiB"):
+            for ranks in ("0", "0,1", "0-3", "0-7"):
+                self.assertIn(f"gpt2-124m ranks={ranks} batch=8 sequence=1024 parts=all bucket={bucket} view", dry.stdout)
 
     def test_two_hosts_on_one_runs_on_the_cpu_too(self):
         self.measure("--backend", "host", "--ranks", "4", "--plan", str(EXAMPLES / "two_hosts_on_one.toml"),

@@ -35,13 +35,13 @@ TEST_CASE("each set of ranks is measured whole, and as compute and communication
   REQUIRE(cells.has_value());
   CHECK(variants(*cells) ==
         std::vector<std::string>{
-            "small ranks=0 batch=4 sequence=8 parts=all bucket=25MiB",
-            "small ranks=0,1 batch=4 sequence=8 parts=all bucket=25MiB",
-            "small ranks=0,1 batch=4 sequence=8 parts=compute bucket=25MiB",
-            "small ranks=0,1 batch=4 sequence=8 parts=communication bucket=25MiB",
-            "small ranks=0-3 batch=4 sequence=8 parts=all bucket=25MiB",
-            "small ranks=0-3 batch=4 sequence=8 parts=compute bucket=25MiB",
-            "small ranks=0-3 batch=4 sequence=8 parts=communication bucket=25MiB"});
+            "small ranks=0 batch=4 sequence=8 parts=all bucket=25MiB first=1MiB",
+            "small ranks=0,1 batch=4 sequence=8 parts=all bucket=25MiB first=1MiB",
+            "small ranks=0,1 batch=4 sequence=8 parts=compute bucket=25MiB first=1MiB",
+            "small ranks=0,1 batch=4 sequence=8 parts=communication bucket=25MiB first=1MiB",
+            "small ranks=0-3 batch=4 sequence=8 parts=all bucket=25MiB first=1MiB",
+            "small ranks=0-3 batch=4 sequence=8 parts=compute bucket=25MiB first=1MiB",
+            "small ranks=0-3 batch=4 sequence=8 parts=communication bucket=25MiB first=1MiB"});
   const Cell& cell = cells->cells[1];
   CHECK(cell.label.workload == "ddp_step");
   CHECK(cell.label.bytes == 4 * tests::small_model().parameter_count());
