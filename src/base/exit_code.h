@@ -15,7 +15,7 @@ enum ExitCode : int {
   k_exit_environment = 6,   // the launch does not fit the machine or the run it goes on with
   k_exit_output = 7,        // results could not be written
   k_exit_warnings = 8,      // doctor: the worst finding is a warning
-  k_exit_failures = 9,      // doctor: the worst finding is a failure
+  k_exit_failures = 9,      // doctor: the worst finding is a failure; claim: it cannot be true
   k_exit_interrupted = 130, // Ctrl-C or a terminating signal
 };
 

@@ -32,8 +32,9 @@ Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 s
 `ncclprobe run --help` lists the options.)";
 
 bool is_word_of_ours(const std::string& word) {
-  constexpr std::array k_words{"run",    "plan",   "p2p",    "topo", "doctor",     "models",
-                               "report", "export", "--help", "-h",   "--help-all", "--version"};
+  constexpr std::array k_words{"run",    "plan",   "p2p",        "topo",     "doctor",
+                               "models", "report", "export",     "predict",  "claim",
+                               "--help", "-h",     "--help-all", "--version"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
@@ -46,7 +47,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   // The report has a program of its own, which reads its own arguments.
   if (words.front() == "report")
     return ReportCommand{{words.begin() + 1, words.end()}};
-  if (words.front() == "export")
+  if (words.front() == "export" || words.front() == "predict" || words.front() == "claim")
     return ReportCommand{words};
   if (words.front() == "--version")
     return VersionCommand{};
@@ -82,6 +83,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
       "models", "Show the models whose training is measured, and the buckets of their gradients");
   declare_models_options(*models, models_options);
   app.add_subcommand("report", "Print the report of a run file: ncclprobe report --help");
+  app.add_subcommand("predict", "Steps of training on more ranks: ncclprobe predict --help");
+  app.add_subcommand("claim", "Can this speed-up be true? ncclprobe claim --help");
   app.add_subcommand("export", "Write a trace for other programs: ncclprobe export --help");
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");

@@ -3,16 +3,15 @@
 
 #include "cli/report_command.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/version.h"
+#include "cli/report_files.h"
 #include "cli/timeline_command.h"
 #include "model/parse_enum.h"
 #include "store/run_file.h"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <ostream>
 
 namespace ncclprobe::cli {
@@ -32,10 +31,7 @@ Exit codes: 0 the report was written, 2 bad arguments or a file that is no reada
 7 the report could not be written. The report does not judge: failed trials do not change the code.
 )";
 
-int complain(std::ostream& err, const base::Error& error, int exit_code) {
-  err << "ncclprobe report: " << error.text() << "\n";
-  return exit_code;
-}
+constexpr const char* k_command = "ncclprobe report";
 
 } // namespace
 
@@ -99,50 +95,19 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
         {options.run_file, options.trial, options.format == analysis::Format::json, options.steps},
         err);
 
-  // A run that was stopped lies in parts. They are read all the same if they cannot be folded: the
-  // run is still going on, or the folder is not ours to write.
-  if (auto folded = store::fold(options.run_file); folded) {
-    for (const std::string& damaged : folded->damaged)
-      err << "ncclprobe-report: left out of the run file: " << damaged << "\n";
-    for (const std::string& remark : folded->trace_remarks)
-      err << "ncclprobe-report: " << remark << "\n";
-  }
-
-  auto run = store::read_run(options.run_file);
-  if (!run) {
-    base::Error error = run.error();
-    if (error.hint.empty())
-      error.hint = "give the file that ncclprobe named as its run file";
-    return base::fail(std::move(error));
-  }
-  return analysis::render_report(*run, options.format);
+  NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));
+  return analysis::render_report(run, options.format);
 }
 
 } // namespace
 
 int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
-  std::error_code ignored;
-  if (!options.output.empty() &&
-      std::filesystem::equivalent(options.output, options.run_file, ignored))
-    return complain(err,
-                    {base::Errc::invalid_argument,
-                     fmt::format("--output {} is the run file itself", options.output.string()),
-                     "name another file"},
-                    base::k_exit_usage);
-
+  if (auto distinct = check_output(options.output, options.run_file); !distinct)
+    return complain(err, k_command, distinct.error(), base::k_exit_usage);
   auto text = text_of(options, err);
   if (!text)
-    return complain(err, text.error(), base::k_exit_usage);
-
-  if (!options.output.empty()) {
-    auto written = base::write_file_atomically(options.output, *text);
-    return written ? base::k_exit_ok : complain(err, written.error(), base::k_exit_output);
-  }
-  out << *text << std::flush;
-  if (!out)
-    return complain(err, {base::Errc::io, "cannot write to standard output", "is the disk full?"},
-                    base::k_exit_output);
-  return base::k_exit_ok;
+    return complain(err, k_command, text.error(), base::k_exit_usage);
+  return write_text(*text, options.output, out, err, k_command);
 }
 
 } // namespace ncclprobe::cli

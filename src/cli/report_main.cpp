@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ncclprobe-report: prints the report of a run file, or with `export` writes its trace for other
-// programs. `ncclprobe report` and `ncclprobe export` become this program.
+// ncclprobe-report: prints the report of a run file; with `export` writes its trace for other
+// programs, with `predict` and `claim` says what follows from it for other jobs. `ncclprobe report`
+// and the rest become this program.
 #include "base/exit_code.h"
+#include "cli/claim_command.h"
 #include "cli/export_command.h"
+#include "cli/predict_command.h"
 #include "cli/report_command.h"
 
 #include <algorithm>
@@ -21,6 +24,20 @@ int export_main(const std::vector<std::string>& arguments) {
   return cli::export_trace(std::get<cli::ExportOptions>(parsed), std::cout, std::cerr);
 }
 
+int predict_main(const std::vector<std::string>& arguments) {
+  auto parsed = cli::parse_predict_arguments(arguments, std::cout, std::cerr);
+  if (auto* exit_code = std::get_if<int>(&parsed))
+    return *exit_code;
+  return cli::predict_steps(std::get<cli::PredictOptions>(parsed), std::cout, std::cerr);
+}
+
+int claim_main(const std::vector<std::string>& arguments) {
+  auto parsed = cli::parse_claim_arguments(arguments, std::cout, std::cerr);
+  if (auto* exit_code = std::get_if<int>(&parsed))
+    return *exit_code;
+  return cli::check_claim(std::get<cli::ClaimOptions>(parsed), std::cout, std::cerr);
+}
+
 int report_main(const std::vector<std::string>& arguments) {
   auto parsed = cli::parse_report_arguments(arguments, std::cout, std::cerr);
   if (auto* exit_code = std::get_if<int>(&parsed))
@@ -33,10 +50,15 @@ int report_main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   try {
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-    if (arguments.empty() || arguments.front() != "export")
+    const std::string command = arguments.empty() ? "" : arguments.front();
+    const auto main_of = command == "export"    ? export_main
+                         : command == "predict" ? predict_main
+                         : command == "claim"   ? claim_main
+                                                : nullptr;
+    if (!main_of)
       return report_main(arguments);
     arguments.erase(arguments.begin());
-    return export_main(arguments);
+    return main_of(arguments);
   } catch (const std::exception& error) {
     std::cerr << "ncclprobe report: internal error: " << error.what() << "\n";
     return base::k_exit_internal;

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/cost_model/cost_points.h"
+
+#include "analysis/proof.h"
+#include "analysis/steps/step_results.h"
+#include "model/parse_enum.h"
+#include "workload/schedule_rules.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ncclprobe::analysis::cost_model {
+namespace {
+
+// The one way in which all ranks carried it out by default; nothing if there are several, or none
+// is known.
+std::optional<Use> use_of(const std::vector<SettingProof>& proofs, const model::CellLabel& label) {
+  std::optional<Use> one;
+  for (const SettingProof& proof : proofs)
+    for (const CellProof& cell : proof.cells) {
+      if (!proof.is_default || cell.label != label)
+        continue;
+      for (const auto& [rank, uses] : cell.by_rank)
+        for (const Use& use : uses) {
+          if (one && (one->algorithm != use.algorithm || one->protocol != use.protocol))
+            return std::nullopt;
+          one = use;
+        }
+    }
+  return one;
+}
+
+void add_collectives(const std::vector<SettingResult>& results,
+                     const std::vector<SettingProof>& proofs, std::vector<Point>& points) {
+  for (const SettingResult& result : results) {
+    auto collective = model::parse_enum<model::Collective>(result.label.workload, "collective");
+    if (!collective || !result.is_default || result.data == DataState::wrong ||
+        result.timing_mode != model::TimingMode::batch || !result.label.variant.empty() ||
+        result.ranks < 2 || result.label.bytes == 0 || !(result.time_ns > 0))
+      continue;
+    auto other_place = [&](const SettingResult& other) {
+      model::CellLabel label = other.label;
+      label.placement = model::Placement::in_place;
+      return other.label.placement == model::Placement::out_of_place && label == result.label &&
+             other.ranks == result.ranks && other.is_default;
+    };
+    if (result.label.placement == model::Placement::in_place &&
+        std::any_of(results.begin(), results.end(), other_place))
+      continue;
+    Point point{.collective = *collective,
+                .ranks = result.ranks,
+                .bytes = result.label.bytes,
+                .time_ns = result.time_ns};
+    if (auto use = use_of(proofs, result.label)) {
+      point.algorithm = use->algorithm;
+      point.protocol = use->protocol;
+    }
+    points.push_back(std::move(point));
+  }
+}
+
+void add_steps(const model::Run& run, const std::vector<SettingResult>& results,
+               std::vector<Point>& points) {
+  for (const steps::StepResult& step : steps::step_results(run, results)) {
+    if (!step.is_default || step.step.parts != workload::StepParts::communication ||
+        step.data == DataState::wrong || step.buckets.empty())
+      continue;
+    for (const model::TrialRecord& trial : run.trials) {
+      auto cell =
+          std::find_if(trial.spec.cells.begin(), trial.spec.cells.end(),
+                       [&](const model::Cell& candidate) { return candidate.label == step.label; });
+      if (cell == trial.spec.cells.end())
+        continue;
+      auto moved = moved_by(cell->schedule, trial.spec.ranks);
+      for (std::size_t i = 0; i < std::min(moved.size(), step.buckets.size()); ++i)
+        if (moved[i] && moved[i]->ranks > 1 && moved[i]->bytes > 0 &&
+            step.buckets[i].transfer_ns > 0)
+          points.push_back({.collective = moved[i]->collective,
+                            .ranks = moved[i]->ranks,
+                            .bytes = moved[i]->bytes,
+                            .time_ns = step.buckets[i].transfer_ns});
+      break;
+    }
+  }
+}
+
+} // namespace
+
+std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int world_size) {
+  auto plan = steps::plan_of(schedule, world_size);
+  std::vector<std::optional<Moved>> out;
+  if (!plan)
+    return out;
+  for (const steps::StretchDecl& stretch : plan->stretches) {
+    if (stretch.activity != model::Activity::communication)
+      continue;
+    std::optional<Moved> moved;
+    int operations = 0;
+    for (int i = stretch.begin + 1; i < stretch.end; ++i) {
+      const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+      operations += std::holds_alternative<model::SendOp>(what) ||
+                    std::holds_alternative<model::RecvOp>(what);
+      const auto* one = std::get_if<model::CollectiveOp>(&what);
+      if (!one || one->stream != stretch.stream || one->communicator < 0 ||
+          one->communicator >= static_cast<int>(schedule.communicators.size()))
+        continue;
+      ++operations;
+      const int ranks = static_cast<int>(
+          workload::members_of(schedule.communicators[static_cast<std::size_t>(one->communicator)],
+                               world_size)
+              .size());
+      const auto blocks = model::block_counts(one->collective, ranks);
+      moved = Moved{one->collective, ranks,
+                    one->count * model::size_bytes(one->type) *
+                        static_cast<std::uint64_t>(std::max(blocks.send, blocks.receive))};
+    }
+    out.push_back(operations == 1 ? moved : std::nullopt);
+  }
+  return out;
+}
+
+std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results) {
+  std::vector<Point> points;
+  add_collectives(results, setting_proofs(run), points);
+  add_steps(run, results, points);
+  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+    return std::tuple(a.collective, a.ranks, a.bytes) < std::tuple(b.collective, b.ranks, b.bytes);
+  });
+  return points;
+}
+
+} // namespace ncclprobe::analysis::cost_model

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+#include "model/collective.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What a run knows of how long collectives take.
+namespace ncclprobe::analysis::cost_model {
+
+struct Point {
+  model::Collective collective = model::Collective::all_reduce;
+  int ranks = 0;
+  std::uint64_t bytes = 0; // S as nccl-tests means it (bandwidth.h)
+  double time_ns = 0;
+  std::string algorithm; // as the companion trial saw it; empty: not known
+  std::string protocol;
+};
+
+// With default settings: collectives launched back to back, out of place where both were measured,
+// and, of steps without computing, each stretch that holds one collective (the fastest rank's
+// time). By collective, ranks, bytes. Wrong data counts for nothing, and so does a single rank.
+std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results);
+
+// What each stretch of communication of a step moves, in the order of its begins; nothing for one
+// that is not one collective.
+struct Moved {
+  model::Collective collective = model::Collective::all_reduce;
+  int ranks = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Moved&) const = default;
+};
+std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int world_size);
+
+} // namespace ncclprobe::analysis::cost_model

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/claim_options.h"
+
+#include "base/exit_code.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <ostream>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_footer = R"(
+Examples:
+  ncclprobe claim --sync -9% --step -7%                 what that means, and whether it can be
+  ncclprobe claim --sync -9% --step -7% --exposed 20%   whether it fits a job of which so much is exposed
+  ncclprobe claim --sync -9% --step -7% run.h5          the same, as the run measured it
+
+Communication that is hidden behind computation shortens no step: only its exposed share can.
+
+Exit codes: 0 the claim can be true (and fits what was measured), 9 it cannot (or does not), 2 bad
+arguments.
+)";
+
+} // namespace
+
+base::Result<double> parse_change(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.ends_with('%'))
+    digits.remove_suffix(1);
+  if (digits.starts_with('+'))
+    digits.remove_prefix(1);
+  double percent = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), percent);
+  if (error != std::errc{} || end != digits.data() + digits.size() ||
+      digits.size() == text.size() || !(percent > -100 && percent < 1e6))
+    return base::fail(base::Errc::invalid_argument, "'{}' is no change of a time such as -9%",
+                      text);
+  return percent / 100;
+}
+
+std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::string>& arguments,
+                                                      std::ostream& out, std::ostream& err) {
+  ClaimOptions options;
+  std::string run_file, exposed, sync, step;
+  CLI::App app{
+      "Says whether a claim about faster communication can be true: a sync time that is so "
+      "much lower, a step that is so much shorter."};
+  app.name("ncclprobe claim");
+  app.footer(k_footer);
+  app.add_option("--sync", sync, "Change of the time of gradient synchronisation, -9%")
+      ->required()
+      ->type_name("CHANGE");
+  app.add_option("--step", step, "Change of the step time, -7%")->required()->type_name("CHANGE");
+  auto* share = app.add_option("--exposed", exposed, "Exposed communication of a step, 20%")
+                    ->type_name("SHARE");
+  app.add_option("run_file", run_file, "Run file with steps of training: its exposed share")
+      ->excludes(share)
+      ->type_name("RUN.h5");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
+  }
+  auto take = [&](const char* option, const std::string& text, double& into) {
+    auto change = parse_change(text);
+    if (change)
+      into = *change;
+    else
+      err << "ncclprobe claim: " << option << ": " << change.error().text() << "\n";
+    return change.has_value();
+  };
+  if (!take("--sync", sync, options.claim.sync_change) ||
+      !take("--step", step, options.claim.step_change))
+    return base::k_exit_usage;
+  if (!exposed.empty()) {
+    double value = 0;
+    if (!take("--exposed", exposed, value))
+      return base::k_exit_usage;
+    if (value < 0 || value > 1) {
+      err << "ncclprobe claim: --exposed: " << exposed << " is no share from 0% to 100%\n";
+      return base::k_exit_usage;
+    }
+    options.claim.exposed_share = value;
+  }
+  options.run_file = run_file;
+  return options;
+}
+
+} // namespace ncclprobe::cli

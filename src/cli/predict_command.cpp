@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/predict_command.h"
+
+#include "base/exit_code.h"
+#include "cli/report_files.h"
+
+namespace ncclprobe::cli {
+
+int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream& err) {
+  const char* command = "ncclprobe predict";
+  if (auto distinct = check_output(options.output, options.run_file); !distinct)
+    return complain(err, command, distinct.error(), base::k_exit_usage);
+  auto run = read_run_or_parts(options.run_file, err);
+  if (!run)
+    return complain(err, command, run.error(), base::k_exit_usage);
+  auto prediction = analysis::predict(*run, options.request);
+  if (!prediction)
+    return complain(err, command, prediction.error(), base::k_exit_usage);
+  return write_text(options.json ? analysis::render_prediction_json(*prediction)
+                                 : analysis::render_prediction(*prediction),
+                    options.output, out, err, command);
+}
+
+} // namespace ncclprobe::cli

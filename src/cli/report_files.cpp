@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/report_files.h"
+
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "store/run_file.h"
+
+#include <ostream>
+
+namespace ncclprobe::cli {
+
+base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file,
+                                           std::ostream& err) {
+  // They are read all the same if they cannot be folded: the run is still going on, or the folder
+  // is not ours to write.
+  if (auto folded = store::fold(run_file); folded) {
+    for (const std::string& damaged : folded->damaged)
+      err << "ncclprobe-report: left out of the run file: " << damaged << "\n";
+    for (const std::string& remark : folded->trace_remarks)
+      err << "ncclprobe-report: " << remark << "\n";
+  }
+  auto run = store::read_run(run_file);
+  if (!run && run.error().hint.empty())
+    run.error().hint = "give the file that ncclprobe named as its run file";
+  return run;
+}
+
+int complain(std::ostream& err, const std::string& command, const base::Error& error,
+             int exit_code) {
+  err << command << ": " << error.text() << "\n";
+  return exit_code;
+}
+
+base::Result<void> check_output(const std::filesystem::path& output,
+                                const std::filesystem::path& run_file) {
+  std::error_code ignored;
+  if (!output.empty() && std::filesystem::equivalent(output, run_file, ignored))
+    return base::fail({base::Errc::invalid_argument,
+                       fmt::format("--output {} is the run file itself", output.string()),
+                       "name another file"});
+  return {};
+}
+
+int write_text(const std::string& text, const std::filesystem::path& output, std::ostream& out,
+               std::ostream& err, const std::string& command) {
+  if (!output.empty()) {
+    auto written = base::write_file_atomically(output, text);
+    return written ? base::k_exit_ok : complain(err, command, written.error(), base::k_exit_output);
+  }
+  out << text << std::flush;
+  if (!out)
+    return complain(err, command,
+                    {base::Errc::io, "cannot write to standard output", "is the disk full?"},
+                    base::k_exit_output);
+  return base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli
