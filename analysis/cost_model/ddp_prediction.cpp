@@ -118,31 +118,42 @@ DdpStep stated_step(const workload::ModelSpec& spec, model::DataType type,
   return step;
 }
 
+std::optional<double> modelled_exposed_ns(const DdpStep& step, const RankModel& collectives,
+                                          int ranks, const std::optional<InterNode>& inter_node) {
+  bool known = true;
+  const double exposed = exposed_ns(step.buckets, [&](std::uint64_t bytes) {
+    auto time = collectives.at(ranks, bytes, inter_node);
+    known = known && time.has_value();
+    return time ? time->ns : 0.0;
+  });
+  return known ? std::optional(exposed) : std::nullopt;
+}
+
 Predicted predict(const DdpStep& step, const RankModel& collectives, int ranks,
                   const std::optional<InterNode>& inter_node, std::optional<double> error) {
   Predicted out{.ranks = ranks};
-  bool known = true, bounded = true;
-  auto exposed = [&](double Interval::*side) {
-    return exposed_ns(step.buckets, [&](std::uint64_t bytes) {
-      auto time = collectives.at(ranks, bytes, inter_node);
-      if (!time) {
-        known = false;
-        return 0.0;
-      }
-      if (!side)
-        return time->ns;
-      if (time->interval_ns)
-        return (*time->interval_ns).*side;
-      bounded = bounded && error.has_value();
-      const double off = error.value_or(0) * time->ns;
-      return side == &Interval::low ? std::max(time->ns - off, 0.0) : time->ns + off;
-    });
-  };
-  out.exposed_ns = exposed(nullptr);
-  if (!known) {
+  auto modelled = modelled_exposed_ns(step, collectives, ranks, inter_node);
+  if (!modelled) {
     out.why_not = "more ranks than a node has: say what is between nodes (--inter-node)";
     return out;
   }
+  double left_out_ns = 0;
+  if (step.ranks > 0)
+    if (auto own = modelled_exposed_ns(step, collectives, step.ranks, inter_node))
+      left_out_ns = *own - step.measured_exposed_ns;
+  bool bounded = true;
+  auto exposed = [&](double Interval::*side) {
+    const double ns = exposed_ns(step.buckets, [&](std::uint64_t bytes) {
+      const RankModel::Time time = *collectives.at(ranks, bytes, inter_node);
+      if (time.interval_ns)
+        return (*time.interval_ns).*side;
+      bounded = bounded && error.has_value();
+      const double off = error.value_or(0) * time.ns;
+      return side == &Interval::low ? std::max(time.ns - off, 0.0) : time.ns + off;
+    });
+    return std::max(ns - left_out_ns, 0.0);
+  };
+  out.exposed_ns = std::max(*modelled - left_out_ns, 0.0);
   out.step_ns = step.rest_ns + out.exposed_ns;
   out.efficiency = step.alone_ns / out.step_ns;
   const Interval rest = step.rest_interval_ns.value_or(Interval{step.rest_ns, step.rest_ns});

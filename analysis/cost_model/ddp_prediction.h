@@ -69,6 +69,11 @@ struct Predicted {
   std::optional<Interval> efficiency_interval;
   std::string why_not; // nothing above counts: more than a node, and no word of the wires
 };
+// By the recurrence alone; nothing beyond a node without `inter_node`.
+std::optional<double> modelled_exposed_ns(const DdpStep& step, const RankModel& collectives,
+                                          int ranks, const std::optional<InterNode>& inter_node);
+// A measured step changes by what the recurrence changes: what it leaves out (copies out of the
+// buckets hide some of the last ones) stays as it was measured.
 // `error`: relative, of the times of collectives where their own interval is not known.
 Predicted predict(const DdpStep& step, const RankModel& collectives, int ranks,
                   const std::optional<InterNode>& inter_node, std::optional<double> error);

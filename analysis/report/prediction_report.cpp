@@ -130,7 +130,7 @@ std::string render_quality(const Prediction& prediction) {
                      11);
   if (prediction.modelled_exposed_ns)
     out += paragraph("  exposed",
-                     fmt::format("transfer at {} ranks, measured {} ms; by the model {} ms",
+                     fmt::format("transfer at {} ranks, measured {} ms; by the buckets alone {} ms",
                                  prediction.step.ranks, ms(prediction.step.measured_exposed_ns),
                                  ms(*prediction.modelled_exposed_ns)),
                      11);
@@ -239,10 +239,8 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   if (out.step.ranks > 0) {
     out.held_out = cost_model::held_out(run, results, points, request.model, out.ranks_per_node,
                                         request.inter_node);
-    if (auto own = cost_model::predict(out.step, *collectives, out.step.ranks, request.inter_node,
-                                       std::nullopt);
-        own.why_not.empty())
-      out.modelled_exposed_ns = own.exposed_ns;
+    out.modelled_exposed_ns =
+        cost_model::modelled_exposed_ns(out.step, *collectives, out.step.ranks, request.inter_node);
   }
   const std::optional<double> error =
       out.left_out ? std::optional(out.left_out->largest) : std::nullopt;

@@ -114,6 +114,22 @@ TEST_CASE("More ranks take longer, with an interval around it") {
   CHECK(predicted.step_interval_ns->high >= predicted.step_ns);
 }
 
+TEST_CASE("What the recurrence leaves out stays as it was measured") {
+  model::Run run = ddp_run();
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
+  auto collectives = RankModel::fit(ring_points({2, 4, 8}), model::Collective::all_reduce, 64);
+  auto step = measured_step(run, results, "m", 8);
+  step->measured_exposed_ns -= 100; // something runs beside the last bucket
+  step->rest_ns += 100;
+
+  auto predicted = predict(*step, *collectives, 16, {}, {});
+
+  CHECK(*modelled_exposed_ns(*step, *collectives, 16, {}) == Approx(1180));
+  CHECK(predicted.exposed_ns == Approx(1080));
+  CHECK(predicted.step_ns == Approx(360 + 1180));
+}
+
 TEST_CASE("A model that was not measured is computed from its architecture and stated times") {
   auto spec = workload::make_model("gpt2-124m");
   REQUIRE(spec.has_value());
