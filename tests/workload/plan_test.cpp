@@ -3,6 +3,7 @@
 
 #include "support/catch.h"
 #include "workload/plan.h"
+#include "workload/step_schedules.h"
 
 #include <algorithm>
 #include <map>
@@ -210,4 +211,49 @@ TEST_CASE("variants multiply, and what plays no part is not measured twice") {
   CHECK(plan->trials.front().cells.size() == 12 * (2 * 2 + 2 + 1));
   REQUIRE(plan->notes.size() == 1);
   CHECK_THAT(plan->notes.front(), ContainsSubstring("root 2 is not in a communicator of 2"));
+}
+
+TEST_CASE("steps of training take the place of collectives in blocks, twins and companions") {
+  workload::PlanRequest wanted = request();
+  wanted.collectives.clear();
+  wanted.steps.steps.emplace_back();
+  wanted.steps.steps.front().model = tests::small_model();
+  wanted.steps.rank_sets = {{0}, {0, 1, 2, 3}};
+  wanted.axes = {{"NCCL_ALGO", {"Ring", "Tree"}}};
+  wanted.timing = workload::step_timing("host");
+  wanted.cell_deadline_ns = 77;
+  wanted.trace = TraceLevel::kernels;
+  wanted.proof = workload::Proof::on;
+  wanted.repeats = 2;
+  auto plan = make_plan(wanted);
+
+  REQUIRE(plan.has_value());
+  std::map<Purpose, int> trials;
+  for (const TrialSpec& trial : plan->trials) {
+    ++trials[trial.purpose];
+    REQUIRE(trial.cells.size() == 4); // one rank, and four in three parts
+    for (const Cell& cell : trial.cells) {
+      bool once = trial.purpose == Purpose::companion;
+      CHECK(cell.timing.mode == (once ? TimingMode::batch : TimingMode::steps));
+      CHECK(cell.timing.iterations == (once ? 1 : 10));
+      CHECK(cell.deadline_ns == 77);
+      CHECK(cell.label.workload == "ddp_step");
+    }
+  }
+  CHECK(trials[Purpose::measure] == 2 * (2 + 2));
+  CHECK(trials[Purpose::traced] == 2 * 3);
+  CHECK(trials[Purpose::companion] == 3);
+}
+
+TEST_CASE("a plan of steps says why nothing is left of it") {
+  workload::PlanRequest wanted = request();
+  wanted.steps.steps.emplace_back();
+  wanted.steps.steps.front().model = tests::small_model();
+  wanted.steps.rank_sets = {{0, 1}};
+  wanted.steps.memory_bytes = 1000;
+  auto plan = make_plan(wanted);
+
+  REQUIRE_FALSE(plan.has_value());
+  CHECK_THAT(plan.error().message,
+             ContainsSubstring("ddp of small on ranks 0,1") && ContainsSubstring("are free"));
 }
