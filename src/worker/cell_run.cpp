@@ -112,8 +112,12 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
     enter_launch(iterations - 1);
     last.launch(timed);
     parts_.board.set(Step::waiting);
-    last.wait(
-        [&](std::size_t seat) { note(seat, batch, iterations, parts_.backend.now_ns() - start); });
+    last.wait([&](std::size_t seat) {
+      if (looks_on_[seat])
+        times_ns_[seat].push_back(0);
+      else
+        note(seat, batch, iterations, parts_.backend.now_ns() - start);
+    });
   }
   parts_.trace.enter_batch(-1);
   if (parts_.marks != nullptr)
@@ -153,11 +157,14 @@ std::vector<bool> CellRun::check_separately(int batch) {
 void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* slot) {
   limits_ = limits_for(parts_.cell.timing, effort);
   times_ns_.resize(parts_.seats.size());
+  looks_on_.assign(parts_.seats.size(), false);
   MarkLimits marked;
   int iterations = effort.iterations;
   if (parts_.marks != nullptr) {
     marked = prepare_marks(effort.iterations);
     iterations = marked.launches;
+    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat)
+      looks_on_[seat] = parts_.main.bound->timed_streams(seat).empty();
   }
   start_ns_ = parts_.backend.now_ns();
   bool to_slot = method == CheckMethod::last_launch;

@@ -49,7 +49,8 @@ public:
   double warm_up();
   double warm_up(BoundSchedule& bound);
 
-  // Batch and steps mode. Until the stopping rule is satisfied, or data is wrong. `slot` is needed
+  // Batch and steps mode; in the latter, as in events mode, only ranks that the timed region gives
+  // work have samples. Until the stopping rule is satisfied, or data is wrong. `slot` is needed
   // for CheckMethod::last_launch only.
   void time_batches(const Effort& effort, CheckMethod method, Binding* slot);
   // Latency and events mode.
@@ -75,6 +76,7 @@ private:
   std::int64_t start_ns_ = 0;
   int vote_every_ = 1;                        // samples
   std::vector<std::vector<double>> times_ns_; // of one iteration, by seat
+  std::vector<bool> looks_on_;                // has nothing to do in a step, by seat
 };
 
 } // namespace ncclprobe::worker

@@ -64,8 +64,8 @@ private:
   std::vector<std::map<int, Lane>> lanes_; // by seat, then operation
 };
 
-// How much of a cell is marked, the same on all ranks. An event takes memory of host and device, and
-// time to be made and read; a mark is 24 bytes on its way to the run file.
+// How much of a cell is marked, the same on all ranks. An event takes memory of host and device,
+// and time to be made and read; a mark is 24 bytes on its way to the run file.
 inline constexpr std::size_t k_most_events = 200'000; // of one process
 inline constexpr std::size_t k_most_marks = 500'000;  // of one rank in one cell
 struct MarkLimits {

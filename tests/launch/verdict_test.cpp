@@ -45,6 +45,22 @@ model::TrialSpec some_spec() {
 
 } // namespace
 
+TEST_CASE("marks of all ranks are kept, by rank") {
+  std::vector<TrialReport> reports = reports_after({3, 3, 3, 3});
+  for (TrialReport& report : reports)
+    for (WorkerReport& worker : report.workers)
+      for (int step : {0, 1})
+        worker.ranks[0].results[2].marks.push_back({worker.ranks[0].rank, 0, step, 5, 10 * step});
+
+  model::TrialRecord record = make_record(some_spec(), std::nullopt, reports);
+
+  REQUIRE(record.cells.at(2).marks.size() == 8);
+  for (int i = 0; i < 8; ++i)
+    CHECK(record.cells[2].marks[static_cast<std::size_t>(i)] ==
+          model::Mark{i / 2, 0, i % 2, 5, 10 * (i % 2)});
+  CHECK(record.cells[1].marks.empty());
+}
+
 TEST_CASE("a trial that ended on all ranks is ok, with samples by batch and then rank") {
   model::TrialRecord record = make_record(some_spec(), std::nullopt, reports_after({3, 3, 3, 3}));
 

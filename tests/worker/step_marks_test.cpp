@@ -154,6 +154,21 @@ TEST_CASE("markers have roles, and those outside the timed region are not timed"
   CHECK(operations(1) == std::set<int>{step_begin, bucket_begin, bucket_end, k_step_end});
 }
 
+TEST_CASE("a rank that only looks on has no samples of the step, and the others' are not less") {
+  Cell cell = step_cell();
+  for (Operation& operation : cell.schedule.operations)
+    operation.ranks = {0, 1};
+  cell.schedule.communicators = {{"two", {0, 1}}};
+
+  auto results = LocalRun(backend::make_synthetic_backend(without_noise(3)), 3).run(cell);
+
+  CHECK(results[0].samples.size() == 3);
+  CHECK(results[1].samples.size() == 3);
+  CHECK(results[2].outcome.ok());
+  CHECK(results[2].samples.empty());
+  CHECK(results[2].marks.empty());
+}
+
 TEST_CASE("in other modes markers are not timed") {
   for (TimingMode mode : {TimingMode::batch, TimingMode::events, TimingMode::latency}) {
     Cell cell = step_cell();
