@@ -294,6 +294,10 @@ private:
       return;
     build_.enter(StepBuilder::compute, Activity::optimizer, "optimizer");
     Slice gradients{in_view() ? buckets_buffer_ : gradients_buffer_};
+    // Sums of sums are beyond f16 after a few steps, and weights that are no numbers would cost
+    // products less power. So the optimizer reads other numbers there, as many bytes.
+    if (synchronizes() && reduced_type() == DataType::f16)
+      gradients = {weights_buffer_};
     build_.push(OptimizerOp{StepBuilder::compute,
                             gradients,
                             {weights_buffer_},

@@ -19,7 +19,7 @@
 // Memory: weights, gradients and what is communicated have their real sizes. Inputs and results of
 // products are scratch, as large as the largest needs and used by all: a real step keeps the
 // activations of all layers as well. Products read patterns, not what others left, so their data
-// stay the same from step to step.
+// stay the same from step to step, but for what the optimizer does to weights.
 namespace ncclprobe::workload {
 
 // Where each parameter lies in a flat array of elements.

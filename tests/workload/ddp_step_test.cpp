@@ -248,6 +248,26 @@ TEST_CASE("what is in half precision already is not compressed") {
         base::Errc::unsupported);
 }
 
+TEST_CASE("sums that outgrow f16 never reach the weights") {
+  auto read_by_optimizer = [](StepType type, Compression compression, bool view, int ranks) {
+    StepRequest request = small_request();
+    request.type = type;
+    request.compression = compression;
+    request.bucket_view = view;
+    Schedule schedule = step(request, ranks);
+    auto ops = timed<OptimizerOp>(schedule);
+    REQUIRE(ops.size() == 1);
+    return schedule.buffers[static_cast<std::size_t>(ops[0].gradients.buffer)].name;
+  };
+  for (bool view : {false, true}) {
+    CHECK(read_by_optimizer(StepType::f16, Compression::none, view, 2) == "weights");
+    CHECK(read_by_optimizer(StepType::f32, Compression::f16, view, 2) == "weights");
+    CHECK(read_by_optimizer(StepType::f32, Compression::bf16, view, 2) ==
+          (view ? "buckets" : "gradients"));
+    CHECK(read_by_optimizer(StepType::f16, Compression::none, view, 1) == "buckets");
+  }
+}
+
 TEST_CASE("a captured step is captured from end to end") {
   StepRequest request = small_request();
   request.launch = Launch::graph;
