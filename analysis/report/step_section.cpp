@@ -49,14 +49,17 @@ std::string interval_text(const StepResult& one) {
 }
 
 // "1.05 [1.03, 1.07]"
-std::string estimate_text(const std::optional<Estimate>& estimate, double unit,
-                          fmt::format_string<double> format) {
+std::string estimate_text(const std::optional<Estimate>& estimate, double unit, int digits) {
   if (!estimate)
     return "-";
-  std::string text = fmt::format(format, estimate->value * unit);
+  auto number = [&](double value) {
+    std::string text = fmt::format("{:.{}f}", value * unit, digits);
+    return text == "-0.0" ? "0.0" : text;
+  };
+  std::string text = number(estimate->value);
   if (estimate->interval)
-    text += fmt::format(" [{}, {}]", fmt::format(format, estimate->interval->low * unit),
-                        fmt::format(format, estimate->interval->high * unit));
+    text +=
+        fmt::format(" [{}, {}]", number(estimate->interval->low), number(estimate->interval->high));
   return text;
 }
 
@@ -137,9 +140,13 @@ std::string render_buckets(const StepResult& one) {
     }
     const steps::BucketTimes& bucket = one.buckets[i];
     guessed = guessed || !bucket.wait_known;
-    table.add_row({printable(bucket.label), ms_text(bucket.ready_ns), ms_text(bucket.begin_ns),
+    constexpr int k_label_columns = 50;
+    auto label = wrap(printable(bucket.label), k_label_columns);
+    table.add_row({label.front(), ms_text(bucket.ready_ns), ms_text(bucket.begin_ns),
                    ms_text(bucket.end_ns),
                    ms_text(bucket.transfer_ns) + (bucket.wait_known ? "" : " *")});
+    for (std::size_t line = 1; line < label.size(); ++line)
+      table.add_row({"  " + label[line]});
   }
   std::string out = fmt::format("  Timeline of a step at {} ranks (medians)\n", ranks_text(one));
   out += table.render(4);
@@ -157,10 +164,9 @@ std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
                    {"comm slower x"}});
   for (const steps::Overlap& one : overlaps)
     table.add_row({ranks_text(*one.all), ms_text(one.compute->times.step_ns),
-                   ms_text(one.communication->times.step_ns),
-                   estimate_text(one.efficiency, 100, "{:.1f}"),
-                   estimate_text(one.compute_slowdown, 1, "{:.3f}"),
-                   estimate_text(one.communication_slowdown, 1, "{:.3f}")});
+                   ms_text(one.communication->times.step_ns), estimate_text(one.efficiency, 100, 1),
+                   estimate_text(one.compute_slowdown, 1, 3),
+                   estimate_text(one.communication_slowdown, 1, 3)});
   return "  Side by side, and each by itself\n" + table.render(2);
 }
 
@@ -180,7 +186,7 @@ std::string render_scaling(const steps::Scaling& scaling) {
   for (const steps::ScalingPoint& point : scaling.points) {
     std::vector<std::string> cells{
         std::to_string(point.ranks), ms_text(point.step_ns),
-        &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, "{:.1f}"),
+        &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, 1),
         percent_text(1 - point.efficiency.value)};
     for (double term : point.account.terms)
       cells.push_back(percent_text(term));
@@ -237,7 +243,7 @@ std::string render_channels(const model::Run& run, const std::vector<StepResult>
         {wrap(printable(one.result->setting), 34).front(), ranks_text(*one.result),
          std::to_string(one.channels), ms_text(one.result->times.step_ns),
          ms_text(one.result->times.backward_ns), ms_text(one.result->times.exposed_ns()),
-         overlap == overlaps.end() ? "-" : estimate_text(overlap->compute_slowdown, 1, "{:.3f}")});
+         overlap == overlaps.end() ? "-" : estimate_text(overlap->compute_slowdown, 1, 3)});
   }
   return any ? "  Channels (each takes a multiprocessor from computing)\n" + table.render(4) : "";
 }

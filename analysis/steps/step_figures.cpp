@@ -117,14 +117,15 @@ StepTimes times_of(const CellSteps& cell, const ShortestDurations& shortest, con
   return times;
 }
 
-// When what the stretch waits for is over; its own begin if it waits for nothing that is marked.
+// When what the stretch waits for is over; its own begin if it waits for nothing that is marked, or
+// for something in the middle of a stretch.
 std::int64_t ready_ns(const StepPlan& plan, const std::map<int, std::int64_t>& end_ns,
                       const Stretch& stretch) {
   std::optional<std::int64_t> latest;
   for (int other : plan.stretches[static_cast<std::size_t>(stretch.declaration)].ready_after)
     if (auto end = end_ns.find(other); end != end_ns.end())
       latest = std::max(latest.value_or(end->second), end->second);
-  return latest.value_or(stretch.span.begin);
+  return std::min(latest.value_or(stretch.span.begin), stretch.span.begin);
 }
 
 } // namespace

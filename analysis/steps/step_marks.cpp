@@ -88,8 +88,18 @@ int last_end_on(const model::Schedule& schedule, int stream, int before) {
   return -1;
 }
 
-std::vector<int> ready_after(const model::Schedule& schedule, const StretchDecl& stretch,
-                             const std::map<int, int>& declaration_of_end) {
+// The stretch on the stream that an event at operation `before` stands in or behind, or -1.
+int stretch_before(const std::vector<StretchDecl>& stretches, int stream, int before) {
+  int found = -1;
+  for (std::size_t i = 0; i < stretches.size() && stretches[i].begin < before; ++i)
+    if (stretches[i].stream == stream)
+      found = static_cast<int>(i);
+  return found;
+}
+
+std::vector<int> ready_after(const model::Schedule& schedule,
+                             const std::vector<StretchDecl>& stretches,
+                             const StretchDecl& stretch) {
   std::vector<int> declarations;
   int since = std::max(last_end_on(schedule, stretch.stream, stretch.begin), schedule.timed.first);
   for (int i = since; i < stretch.begin; ++i) {
@@ -102,9 +112,9 @@ std::vector<int> ready_after(const model::Schedule& schedule, const StretchDecl&
           std::get_if<model::RecordEventOp>(&schedule.operations[static_cast<std::size_t>(j)].what);
       if (!record || record->event != wait->event)
         continue;
-      if (int end = last_end_on(schedule, record->stream, j);
-          end >= 0 && record->stream != stretch.stream)
-        declarations.push_back(declaration_of_end.at(end));
+      if (int one = stretch_before(stretches, record->stream, j);
+          one >= 0 && record->stream != stretch.stream)
+        declarations.push_back(one);
       break;
     }
   }
@@ -232,11 +242,8 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
   if (!open.empty())
     return fail(Errc::invalid_argument, "the stretch \"{}\" never ends",
                 plan.stretches[open.begin()->second].label);
-  std::map<int, int> declaration_of_end;
-  for (std::size_t i = 0; i < plan.stretches.size(); ++i)
-    declaration_of_end[plan.stretches[i].end] = static_cast<int>(i);
   for (StretchDecl& stretch : plan.stretches) {
-    stretch.ready_after = ready_after(schedule, stretch, declaration_of_end);
+    stretch.ready_after = ready_after(schedule, plan.stretches, stretch);
     if (stretch.activity == model::Activity::communication)
       stretch.meetings = meetings_of(schedule, stretch, world_size);
   }

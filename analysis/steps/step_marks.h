@@ -23,7 +23,7 @@ struct StretchDecl {
   std::string label;
   std::vector<int> ranks; // global, that have it; empty: all that train
   // Stretches of other streams (StepPlan::stretches) whose end this one waits for: of each event
-  // that its stream waits for since its stretch before, the last one that the event stands behind.
+  // that its stream waits for since its stretch before, the one that the event stands in or behind.
   std::vector<int> ready_after;
   // Sets of global ranks whose stretches end together, as each needs data of all others. A rank in
   // none of them (sends and receives, a broadcast) cannot tell what it waited for.

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What follows from measured steps: the account of their scaling, predictions, claims."""
+
+import json
+import unittest
+
+from program_test_case import ProgramTest
+
+
+class Predict(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.measure("--backend", "synthetic", "--workload", "ddp", "--model", "gpt2-124m:2", "--ranks", "1,2,4",
+                     "--batch", "2", "--type", "bf16", "--repeat", "2")
+
+    def run_well(self, *arguments, code=0):
+        done = self.run_program(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_the_loss_account_of_real_marks_adds_up(self):
+        report = json.loads(self.run_well("report", "run.h5", "--format", "json"))
+
+        self.assertEqual([step["refused"] for step in report["steps"]], [[]] * 7)
+        (scaling,) = report["scaling"]
+        self.assertEqual([len(point["ranks"]) for point in scaling["points"]], [1, 2, 4])
+        for point in scaling["points"]:
+            terms = sum(term["share"] for term in point["account"].values())
+            self.assertAlmostEqual(terms, point["lost"], places=12)
+        self.assertLess(scaling["points"][2]["efficiency"]["value"], 1)
+        for step in report["steps"]:
+            parts = sum(step[part] for part in ("compute_ms", "exposed_wait_ms", "exposed_transfer_ms", "idle_ms"))
+            self.assertAlmostEqual(parts, step["step_ms"], delta=1e-4 * step["step_ms"])
+
+    def test_predictions_come_with_their_errors_first(self):
+        text = self.run_well("predict", "run.h5", "--model", "gpt2-124m:2", "--ranks", "8,64", "--inter-node",
+                             "50GB/s,5us")
+        document = json.loads(self.run_well("predict", "run.h5", "--model", "gpt2-124m:2", "--ranks", "8,64",
+                                            "--inter-node", "50GB/s,5us", "--format", "json"))
+
+        self.assertLess(text.index("How good the model is"), text.index("Steps: computing measured at 4 ranks"))
+        self.assertIn("[SYNTHETIC]", text.splitlines()[0])
+        self.assertLess(abs(document["held_out_step"]["error"]), 0.1)
+        self.assertLess(document["left_out_sizes"]["median_error"], 0.05)
+        fewer, more = document["predicted"]
+        self.assertLess(fewer["step_ms"], more["step_ms"])
+        self.assertLess(more["efficiency"], fewer["efficiency"])
+
+    def test_what_is_missing_is_asked_for(self):
+        done = self.run_program("predict", "run.h5", "--model", "llama2-7b", "--ranks", "8")
+
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("give --forward and --backward in ms", done.stderr)
+
+    def test_a_claim_is_held_against_the_run(self):
+        self.assertIn("means 78% exposed communication",
+                      self.run_well("claim", "--sync", "-9%", "--step", "-7%"))
+        self.assertIn("the claim does not fit",
+                      self.run_well("claim", "--sync", "-50%", "--step", "-49%", "run.h5", code=9))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
