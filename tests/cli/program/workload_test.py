@@ -31,6 +31,26 @@ parameters = [{{ name = "{BLOCK}.up", shape = [64, 16] }}, {{ name = "{BLOCK}.bi
               {{ name = "{BLOCK}.down", shape = [16, 64] }}]
 products = [{{ rows = 8, n = 64, k = 16 }}, {{ rows = 8, n = 16, k = 64 }}]
 """
+EXPERTS = """
+name = "experts"
+[[layers]]
+name = "gate"
+kind = "other"
+block = 0
+output = 32
+parameters = [{ name = "gate", shape = [4, 16] }]
+products = [{ rows = 8, n = 4, k = 16 }]
+[[layers]]
+name = "experts"
+kind = "experts"
+block = 0
+output = 128
+experts = 4
+experts_per_token = 2
+parameters = [{ name = "0", shape = [16, 16] }, { name = "1", shape = [16, 16] }, { name = "2", shape = [16, 16] },
+              { name = "3", shape = [16, 16] }]
+products = [{ rows = 16, n = 16, k = 16 }]
+"""
 PARAMETERS = 2 * (48 * 16 + 16 * 16 + 64 * 16 + 64 + 16 * 64)
 QUICK = ["--warmups", "1", "--iterations", "3", "--batches", "2", "--repeat", "1", "--budget", "5s"]
 
@@ -75,6 +95,14 @@ class Workload(ProgramTest):
                 checked = {row["variant"] for row in rows if row["data"] == "checked"}
                 self.assertTrue(any("parts=all" in variant for variant in checked), checked)
                 self.assertTrue(any("parts=communication" in variant for variant in checked), checked)
+
+    def test_tokens_travel_to_their_experts_and_back(self):
+        self.model.write_text(EXPERTS)
+        rows = self.steps("--workload", "moe", "--ranks", "1,2", "--batch", "2")
+
+        tokens = 2 * 16 * 16  # of a rank: samples, each at two experts, wide
+        self.assertEqual({int(row["size_bytes"]) for row in rows}, {0, 4 * (4 * tokens + 4 * 16)})
+        self.assertEqual({row["data"] for row in rows if "communication" in row["variant"]}, {"checked"})
 
     def test_mixes_run_on_four_ranks(self):
         for pattern in ("ddp+tp", "fsdp+tp"):
