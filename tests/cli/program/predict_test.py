@@ -12,7 +12,7 @@ from program_test_case import ProgramTest
 class Predict(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.measure("--backend", "synthetic", "--workload", "ddp", "--model", "gpt2-124m:2", "--ranks", "1,2,4",
+        self.measure("--backend", "synthetic", "--workload", "ddp", "--model", "gpt2-124m", "--ranks", "1,2,4",
                      "--batch", "2", "--type", "bf16", "--repeat", "2")
 
     def run_well(self, *arguments, code=0):
@@ -35,9 +35,9 @@ class Predict(ProgramTest):
             self.assertAlmostEqual(parts, step["step_ms"], delta=1e-4 * step["step_ms"])
 
     def test_predictions_come_with_their_errors_first(self):
-        text = self.run_well("predict", "run.h5", "--model", "gpt2-124m:2", "--ranks", "8,64", "--inter-node",
+        text = self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64", "--inter-node",
                              "50GB/s,5us")
-        document = json.loads(self.run_well("predict", "run.h5", "--model", "gpt2-124m:2", "--ranks", "8,64",
+        document = json.loads(self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64",
                                             "--inter-node", "50GB/s,5us", "--format", "json"))
 
         self.assertLess(text.index("How good the model is"), text.index("Steps: computing measured at 4 ranks"))
