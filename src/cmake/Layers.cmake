@@ -1,5 +1,10 @@
 # A folder is a library, and it links only the floors it may see (ARCHITECTURE.md).
 
+# Compiled once for all libraries. Programs and tests are compiled with other options.
+add_library(ncclprobe_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
+target_link_libraries(ncclprobe_headers PRIVATE ncclprobe_settings fmt::fmt spdlog::spdlog tl::expected)
+target_precompile_headers(ncclprobe_headers PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_LIST_DIR}/precompiled.h>)
+
 # ncclprobe_library(<folder name> SOURCES a.cpp ... LINKS base model ... [PRIVATE_LINKS lib ...])
 # LINKS: our own libraries by folder name, or imported targets that our headers need.
 function(ncclprobe_library name)
@@ -9,6 +14,8 @@ function(ncclprobe_library name)
   ncclprobe_link(ncclprobe_${name} PUBLIC ${ARG_LINKS})
   ncclprobe_link(ncclprobe_${name} PRIVATE ${ARG_PRIVATE_LINKS})
   target_link_libraries(ncclprobe_${name} PUBLIC ncclprobe_settings)
+  target_precompile_headers(ncclprobe_${name} REUSE_FROM ncclprobe_headers)
+  set_target_properties(ncclprobe_${name} PROPERTIES PCH_WARN_INVALID OFF) # then they are read as ever
 endfunction()
 
 # target_link_libraries that takes folder names of ours and anything else alike.

@@ -14,7 +14,8 @@ option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSani
 
 add_library(ncclprobe_settings INTERFACE)
 target_compile_options(ncclprobe_settings INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  # -pthread: some libraries ask for it, and the precompiled headers are good for one way only.
+  $<$<COMPILE_LANGUAGE:CXX>:-pthread -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
   # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
   # nor does its optimiser follow std::optional (GCC bug 80635)

@@ -337,6 +337,16 @@ inline bool names_rank(const std::vector<int>& ranks, int rank) {
 }
 
 struct Schedule {
+  // Out of line: copying and destroying operations of fourteen kinds is much code,
+  // and would else be compiled wherever a trial is handed on.
+  Schedule();
+  Schedule(const Schedule&);
+  Schedule(Schedule&&) noexcept;
+  Schedule& operator=(const Schedule&);
+  Schedule& operator=(Schedule&&) noexcept;
+  ~Schedule();
+  bool operator==(const Schedule&) const;
+
   std::vector<StreamDecl> streams;
   std::vector<CommunicatorDecl> communicators;
   std::vector<BufferDecl> buffers;
@@ -345,7 +355,6 @@ struct Schedule {
   std::optional<Region> capture; // this part is captured once as a CUDA graph and replayed
   std::vector<Fill> fills;
   std::vector<DataCheck> checks;
-  bool operator==(const Schedule&) const = default;
 };
 
 } // namespace ncclprobe::model
