@@ -5,6 +5,7 @@
 
 #include "analysis/bandwidth.h"
 #include "analysis/conditions.h"
+#include "analysis/loaded_libraries.h"
 
 #include <algorithm>
 #include <set>
@@ -225,7 +226,7 @@ bool is_measured(const model::CellRecord& record) {
 }
 
 std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell) {
-  std::string process = trial.name.empty() ? model::label_of(trial.process.common) : trial.name;
+  std::string process = trial.label();
   if (cell.settings.empty())
     return process;
   std::string in_process = model::label_of(cell.settings);
@@ -233,11 +234,7 @@ std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell)
 }
 
 bool is_default(const model::TrialSpec& trial, const model::Cell& cell) {
-  if (!cell.settings.empty())
-    return false;
-  if (!trial.name.empty())
-    return trial.name == "default";
-  return trial.process.common.empty() && trial.process.per_rank.empty();
+  return cell.settings.empty() && trial.is_default();
 }
 
 std::vector<double> process_times_ns(const SettingResult& result) {
@@ -282,13 +279,15 @@ std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose
               settings_identity(trial.spec, cell)};
       Group& group = groups[key];
       group.result.setting = name;
-      group.result.settings = trial.spec.process.common;
+      group.result.settings = trial.spec.under_test();
       group.result.settings.insert(group.result.settings.end(), cell.settings.begin(),
                                    cell.settings.end());
       group.result.is_default = by_default;
       group.result.label = label;
       group.result.timing_mode = cell.timing.mode;
       group.result.ranks = ranks;
+      if (group.result.library_problem.empty())
+        group.result.library_problem = library_problem(trial);
       add_cell(group, trial, trial.cells[c]);
     }
   }

@@ -4,6 +4,7 @@
 #include "analysis/proof.h"
 
 #include "analysis/cell_summary.h"
+#include "analysis/loaded_libraries.h"
 #include "analysis/nccl_log.h"
 #include "analysis/variable_proof.h"
 #include "workload/nccl_selection.h"
@@ -171,21 +172,53 @@ void note_strangers(SettingProof& proof, const model::Run& run, const TrialRecor
     add_note(proof.notes, line);
 }
 
+// Libraries show in what the workers had loaded, not in the log.
+void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
+  for (const model::Setting& setting : trial.spec.under_test()) {
+    bool of_loader = setting.name == k_loader_path;
+    bool is_library = std::ranges::find(trial.spec.tested_libraries, setting) !=
+                      trial.spec.tested_libraries.end();
+    if (!of_loader && !is_library)
+      continue;
+    for (const model::WorkerRecord& worker : trial.workers) {
+      VariableProof one{setting, Effect::not_known, "", {}, {}};
+      bool problem = false;
+      for (const model::Library& library : worker.libraries)
+        if (of_loader || library.name == setting.name) {
+          one.reason += (one.reason.empty() ? "" : ", ") +
+                        in_words(LoadedLibrary{library.name, library.version, library.path, {}}) +
+                        (library.problem.empty() ? "" : ": " + library.problem);
+          problem = problem || !library.problem.empty();
+        }
+      if (one.reason.empty())
+        one.reason = "its workers did not tell what they had loaded";
+      else if (is_library)
+        one.effect = problem ? Effect::overridden : Effect::took_effect;
+      else // which of these it led to is told where settings are compared
+        one.reason = "loaded were " + one.reason;
+      for (int rank : worker.ranks)
+        add_verdict(proof.variables, one, rank);
+    }
+  }
+}
+
 SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   SettingProof proof;
-  proof.setting =
-      trial.spec.name.empty() ? model::label_of(trial.spec.process.common) : trial.spec.name;
+  proof.setting = trial.spec.label();
   proof.trial = trial.spec.id;
-  proof.is_default = trial.spec.process.common.empty();
+  proof.is_default = trial.spec.is_default();
   proof.outcome = trial.outcome;
   std::map<int, NcclLog> logs;
   for (const Evidence& evidence : trial.evidence)
     logs[evidence.rank] = read_nccl_log(evidence.log);
   for (int c = 0; c < static_cast<int>(trial.spec.cells.size()); ++c)
     proof.cells.push_back(prove_cell(trial, c, logs));
+  prove_libraries(proof, trial);
   for (int rank = 0; rank < trial.spec.ranks; ++rank) {
     auto log = logs.find(rank);
     for (const model::Setting& setting : trial.spec.process.at(rank)) {
+      if (setting.name == k_loader_path)
+        continue; // prove_libraries()
       if (log == logs.end()) {
         add_verdict(proof.variables,
                     {setting, Effect::not_known, "the companion left no evidence", {}, {}}, rank);

@@ -50,6 +50,14 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
                      static_cast<int>(of_class.size())};
 }
 
+// Of either side; empty if both loaded what they were asked to.
+std::string library_problem(const Comparison& one) {
+  if (!one.setting->library_problem.empty())
+    return one.setting->library_problem;
+  const std::string& of_default = one.baseline->library_problem;
+  return of_default.empty() ? "" : "of the default, " + of_default;
+}
+
 // Empty if it can be decided.
 std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloor>& floor) {
   auto too_few = [](const SettingResult& result, std::string_view whose) {
@@ -57,6 +65,8 @@ std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloo
                        result.processes.size() == 1 ? "process" : "processes", whose,
                        k_least_processes);
   };
+  if (std::string problem = library_problem(one); !problem.empty())
+    return problem;
   if (one.setting->processes.size() < k_least_processes)
     return too_few(*one.setting, "the setting");
   if (one.baseline->processes.size() < k_least_processes)
@@ -139,6 +149,8 @@ std::vector<SettingVerdict> setting_verdicts(const std::vector<SettingResult>& r
       continue;
     SettingVerdict& sum = by_name[result.setting];
     sum.setting = result.setting;
+    if (comparison && sum.withheld.empty())
+      sum.withheld = library_problem(*comparison);
     if (comparison && comparison->verdict == Verdict::better)
       sum.best_ratio = std::max(sum.best_ratio, comparison->speed_ratio);
     if (!comparison)

@@ -89,6 +89,7 @@ struct SettingVerdict {
   int no_difference = 0;
   int not_decided = 0;
   int wrong = 0;         // cells with wrong data
+  std::string withheld;  // why there is no verdict although there are processes enough
   double best_ratio = 1; // the largest of the better cells
   int cells() const { return better + worse + no_difference + not_decided + wrong; }
 };

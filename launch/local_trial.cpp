@@ -239,6 +239,8 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
     if (watches.size() > 1)
       return break_protocol(worker, "sent evidence without naming the rank");
     to_all([&](RankWatch& watch) { return watch.on_evidence(std::move(evidence->evidence)); });
+  } else if (auto* loaded = std::get_if<wire::Loaded>(&message.body)) {
+    worker.libraries = std::move(loaded->libraries);
   } else if (auto* failure = std::get_if<wire::Failure>(&message.body)) {
     worker.said_why = true;
     bool skipped = failure->outcome.kind == model::OutcomeKind::skipped;

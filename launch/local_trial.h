@@ -65,9 +65,10 @@ private:
     std::vector<RankSeat> seats;
     std::optional<WorkerHandle> handle; // none: it could not be started
     std::string cpus;                   // it may run on
-    bool said_why = false;              // sent Failure: its exit is no news
-    bool troubled = false;              // its trouble has been told
-    bool answered = false;              // said where it is
+    std::vector<model::Library> libraries;
+    bool said_why = false; // sent Failure: its exit is no news
+    bool troubled = false; // its trouble has been told
+    bool answered = false; // said where it is
     std::string position;
     std::string stack;
     std::string state;

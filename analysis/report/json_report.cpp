@@ -5,6 +5,7 @@
 
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/library_section.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/step_json.h"
 #include "analysis/report/verdict_section.h"
@@ -279,8 +280,7 @@ Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
   Json out{{"synthetic", is_synthetic(run)},
            {"trial", trial.spec.id},
            {"replicate", trial.spec.replicate},
-           {"setting", trial.spec.name.empty() ? model::label_of(trial.spec.process.common)
-                                               : trial.spec.name}};
+           {"setting", trial.spec.label()}};
   out.update(outcome_json(trial.outcome));
   out["cells"] = std::move(cells);
   out["workers"] = std::move(workers);
@@ -304,6 +304,8 @@ std::string render_json_report(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials)
     if (Json problem = problem_json(trial, run); !problem.is_null())
       out["problems"].push_back(std::move(problem));
+  if (Json libraries = libraries_json(run); !libraries.empty())
+    out["libraries"] = std::move(libraries);
   if (Json proof = proof_json(run); !proof.empty())
     out["proof"] = std::move(proof);
   if (Json steps = steps_json(run, results); !steps.is_null())

@@ -23,7 +23,7 @@ constexpr std::size_t k_most_tail_lines = 8; // of each
 constexpr std::size_t k_most_pairs = 6;      // that are named one by one
 
 std::string trial_setting(const model::TrialSpec& spec) {
-  return printable(spec.name.empty() ? model::label_of(spec.process.common) : spec.name);
+  return printable(spec.label());
 }
 
 std::string on_ranks(const std::vector<int>& ranks) {

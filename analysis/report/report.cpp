@@ -6,6 +6,7 @@
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
+#include "analysis/report/library_section.h"
 #include "analysis/report/normality_section.h"
 #include "analysis/report/p2p_report.h"
 #include "analysis/report/problems.h"
@@ -41,6 +42,8 @@ std::string render_table_report(const model::Run& run) {
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
   out += render_steps(run, results, verdicts);
+  if (std::string libraries = render_libraries(run); !libraries.empty())
+    out += "\n" + libraries;
   if (std::string normality = render_normality(run, results); !normality.empty())
     out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())

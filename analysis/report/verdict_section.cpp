@@ -50,11 +50,14 @@ bool any_throttled(const Verdicts& verdicts) {
 std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts) {
   if (settings.empty())
     return "";
-  std::vector<std::string> clear, mixed, wrong;
+  std::vector<std::string> clear, mixed, wrong, withheld;
   int open = 0;
   for (const SettingVerdict& one : settings) {
     std::string name = printable(one.setting);
-    open += one.not_decided;
+    if (!one.withheld.empty())
+      withheld.push_back(fmt::format("No verdict on {}: {}.", name, printable(one.withheld)));
+    else
+      open += one.not_decided;
     if (one.wrong > 0)
       wrong.push_back(name + " delivers wrong data: do not use it.");
     else if (one.better > 0)
@@ -64,7 +67,9 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
                                  one.worse == 0 ? "none" : std::to_string(one.worse)));
   }
   std::vector<std::string> answer;
-  if (verdicts.tested == 0)
+  if (verdicts.tested == 0 && open == 0 && !withheld.empty())
+    answer = {};
+  else if (verdicts.tested == 0)
     answer = {fmt::format("Not decided: a verdict needs at least {} processes of the setting and "
                           "of the default (--repeat {}).",
                           k_least_processes, k_least_processes)};
@@ -79,6 +84,7 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
   if (verdicts.tested > 0 && open > 0)
     answer.push_back(fmt::format("{} not decided.", count_of(static_cast<std::size_t>(open),
                                                              "comparison is", "comparisons are")));
+  answer.insert(answer.end(), withheld.begin(), withheld.end());
   answer.insert(answer.end(), wrong.begin(), wrong.end());
   return join(answer, " ");
 }

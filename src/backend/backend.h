@@ -305,6 +305,8 @@ public:
   // Lines in the manner of NCCL's log: which settings it read ("X set by environment to 1.") and
   // what it chose ("AllReduce: 1024 Bytes -> Algo ring"); or what the library's own log lacks.
   virtual std::vector<std::string> words() const { return {}; }
+  // The shared libraries that it works with by now, with versions and paths as the loader has them.
+  virtual std::vector<model::Library> libraries() const { return {}; }
 };
 
 } // namespace ncclprobe::backend

@@ -113,7 +113,9 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   if (options.no_sweep) {
     options.axes.clear();
     options.settings.clear();
-  } else if (options.axes.empty() && options.settings.empty() && !of_steps) {
+    options.compared_libraries.clear();
+  } else if (options.axes.empty() && options.settings.empty() &&
+             options.compared_libraries.empty() && !of_steps) {
     options.settings = suitable_sweep(backend, hosts);
   }
 }

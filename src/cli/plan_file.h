@@ -29,6 +29,8 @@
 //   ranks = [1, 2, 4, 8]        # sub-sets that are measured
 //   [libraries]
 //   nccl = "/opt/nccl/lib/libnccl.so.2"
+//   [compare_libraries]         # each file is a setting; their product with the axes is measured
+//   nccl = ["/opt/nccl-2.28/lib/libnccl.so.2", "/opt/nccl-2.29/lib/libnccl.so.2"]
 namespace ncclprobe::cli {
 
 // Fills what `options` leaves unset. Errors: not_found, io, invalid_argument with file and line.

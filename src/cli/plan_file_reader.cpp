@@ -325,6 +325,8 @@ private:
         {"rank_set", [](Reader& self, const toml::node& node) { return self.rank_settings(node); }},
         {"workload", [](Reader& self, const toml::node& node) { return self.workload(node); }},
         {"libraries", [](Reader& self, const toml::node& node) { return self.libraries(node); }},
+        {"compare_libraries",
+         [](Reader& self, const toml::node& node) { return self.compared_libraries(node); }},
     };
     return table;
   }
@@ -423,6 +425,21 @@ private:
         return wrong(node, known.error());
       if (!has_name(said_.libraries, library.name))
         options_.libraries.push_back(std::move(library));
+    }
+    return {};
+  }
+
+  Result<void> compared_libraries(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr)
+      return wrong(node, "write [compare_libraries]");
+    for (const auto& [key, value] : *table) {
+      std::string name(key.str());
+      if (auto known = check_library_name(name); !known)
+        return wrong(value, known.error());
+      NCCLPROBE_TRY_ASSIGN(auto files, texts(value, "the files of a library"));
+      if (!has_name(said_.compared_libraries, name))
+        options_.compared_libraries.push_back({std::move(name), std::move(files)});
     }
     return {};
   }

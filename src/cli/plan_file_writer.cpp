@@ -134,6 +134,15 @@ std::string write_plan_file(const RunOptions& options) {
     libraries.is_inline(false);
     table.insert("libraries", libraries);
   }
+  toml::table compared;
+  for (const workload::Axis& library : options.compared_libraries) {
+    toml::array files;
+    for (const std::string& file : library.values)
+      files.push_back(file);
+    compared.insert(library.name, files);
+  }
+  if (!compared.empty())
+    table.insert("compare_libraries", compared);
   std::ostringstream out;
   out << table << "\n";
   return out.str();

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/common_options.h"
+#include "cli/compared_libraries.h"
 #include "cli/option_values.h"
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,8 @@ constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --workload ddp --model gpt2-124m --batch 8 --sequence 1024 --type bf16 --ranks 1,2,4,8
   ncclprobe run --workload ddp --model linear:8192x16 --bucket 10M,25M,100M --set NCCL_MAX_CTAS=4,8,16 --ranks 8
   ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
+  ncclprobe run --compare-library nccl=/opt/nccl-2.28/lib/libnccl.so.2,/opt/nccl-2.29/lib/libnccl.so.2
+  ncclprobe run --set LD_LIBRARY_PATH=/opt/cuda-12.8/lib64,/opt/cuda-13.0/lib64 --workload ddp --model gpt2-124m
 
 A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
 --override names it.
@@ -139,11 +142,19 @@ void declare(CLI::App& app, RunOptions& options) {
             "Set a variable on some ranks of every trial, such as 0-3:NCCL_HOSTID=a",
             [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
   add_library(app, options.libraries);
+  CLI::Option* compare =
+      add_texts(app, "--compare-library", "NAME=PATH,...",
+                "Sweep the file of a library, as --set does a variable; the default loads what "
+                "--library says",
+                [&](const std::string& value) {
+                  return add_compared_library(value, options.compared_libraries);
+                });
   app.add_option("--override", options.overrides,
                  "Sweep this variable although the environment sets it")
       ->type_name("NAME");
   app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only")
-      ->excludes(sweep);
+      ->excludes(sweep)
+      ->excludes(compare);
 
   text("--proof", "auto|on|off",
        "Show what each setting did, from an extra untimed trial of each (default: on GPUs)",

@@ -57,6 +57,7 @@ struct RunOptions {
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
   std::map<int, std::vector<model::Setting>> per_rank;
   std::vector<model::Setting> libraries;
+  std::vector<workload::Axis> compared_libraries; // each file is a setting, as a variable's value
   std::vector<std::string> overrides;
   WorkloadOptions workload; // in place of collectives
   bool no_sweep = false;    // the default settings alone

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/version.h"
+#include "cli/compared_libraries.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
 #include "cli/workload_job.h"
@@ -109,6 +110,8 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
       std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
   if (first_here)
     add_inventory(session.worker, options, own);
+  if (auto there = check_library_files(options.compared_libraries); !there && !own.problem)
+    own.problem = there.error(); // told to all in the next exchange
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
   for (const launch::SupervisorReport& report : session.reports)
@@ -272,6 +275,7 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
   request.settings = options.settings;
   request.per_rank = options.per_rank;
   request.libraries = options.libraries;
+  request.compared_libraries = options.compared_libraries;
   request.repeats = *options.repeats;
   request.seed = *options.seed;
   request.environment = world.environment_by_name;

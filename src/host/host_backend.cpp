@@ -159,6 +159,18 @@ private:
   backend::TaskTracer* tracer_;
 };
 
+model::Library gloo_library() {
+  model::Library library;
+  library.name = "gloo";
+  library.version =
+      fmt::format("{}.{}.{}", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
+  Dl_info info{};
+  void (*function)(const gloo::AllreduceOptions&) = &gloo::allreduce;
+  if (dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fname != nullptr)
+    library.path = info.dli_fname;
+  return library;
+}
+
 class HostBackend : public backend::Backend {
 public:
   explicit HostBackend(const backend::Options& options)
@@ -219,6 +231,7 @@ public:
     return tracer;
   }
 
+  std::vector<model::Library> libraries() const override { return {gloo_library()}; }
   std::vector<std::string> words() const override {
     std::vector<std::string> lines;
     for (const auto& [name, value] : options_.environment)
@@ -263,15 +276,7 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) 
 }
 
 void describe(model::Host& host) {
-  model::Library library;
-  library.name = "gloo";
-  library.version =
-      fmt::format("{}.{}.{}", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
-  Dl_info info{};
-  void (*function)(const gloo::AllreduceOptions&) = &gloo::allreduce;
-  if (dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fname != nullptr)
-    library.path = info.dli_fname;
-  host.libraries.push_back(std::move(library));
+  host.libraries.push_back(gloo_library());
 }
 
 } // namespace ncclprobe::host

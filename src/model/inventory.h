@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "model/library.h"
 #include "model/trial.h"
 #include "topology/machine.h"
 
@@ -14,14 +15,6 @@
 // What the machine is and which software is on it, as far as one host's worker can see. A value
 // that could not be had is empty or absent, never invented.
 namespace ncclprobe::model {
-
-struct Library {
-  std::string name;    // "nccl", "cuda_driver", "cuda_runtime", "nvml", "cupti", "cublaslt", "gloo"
-  std::string version; // "2.28.3"; empty if the library is not there
-  std::string path;    // file that was loaded
-  std::string problem; // why it is not there or cannot be used
-  bool operator==(const Library&) const = default;
-};
 
 struct Gpu {
   int index = 0; // CUDA ordinal inside a worker

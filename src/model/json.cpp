@@ -160,13 +160,14 @@ CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
 GROWN_CODEC(EXPORTED, TrialSpec,
             (id, name, replicate, backend, ranks, seed, process, libraries, cells,
              startup_deadline_ns, teardown_deadline_ns),
-            (purpose, instruments, trace, trace_folder, trace_run_id))
+            (purpose, instruments, trace, trace_folder, trace_run_id, tested_libraries))
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
-CODEC(EXPORTED, WorkerRecord, ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
-      output_tail)
 CODEC(EXPORTED, Choice, cell, function, type, count, algorithm, protocol, channels, peer)
 CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
+GROWN_CODEC(EXPORTED, WorkerRecord,
+            (ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit, output_tail),
+            (libraries))
 GROWN_CODEC(EXPORTED, Gpu,
             (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
              multiprocessors, nvlinks, compute_mode),

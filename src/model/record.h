@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/library.h"
 #include "model/outcome.h"
 #include "model/trial.h"
 
@@ -94,6 +95,9 @@ struct WorkerRecord {
   std::string position;    // within that phase: "launch 12 of 20 of batch 3"; trials not ok
   std::string stack;       // of its main thread, innermost first, a frame a line; trials not ok
   std::string cpus;        // it was allowed to run on, "0-15,32-47"
+  // What it communicated and computed with, as it had them loaded: paths with links resolved, and
+  // as problem what is not as TrialSpec::libraries asked for. Empty if it did not come to tell.
+  std::vector<Library> libraries;
   bool operator==(const WorkerRecord&) const = default;
 };
 

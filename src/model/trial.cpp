@@ -23,6 +23,22 @@ std::vector<Setting> ProcessSettings::at(int rank) const {
   return all;
 }
 
+std::vector<Setting> TrialSpec::under_test() const {
+  std::vector<Setting> all = tested_libraries;
+  all.insert(all.end(), process.common.begin(), process.common.end());
+  return all;
+}
+
+std::string TrialSpec::label() const {
+  return name.empty() ? label_of(under_test()) : name;
+}
+
+bool TrialSpec::is_default() const {
+  if (!name.empty())
+    return name == "default";
+  return under_test().empty() && process.per_rank.empty();
+}
+
 std::string resume_key(const TrialSpec& trial, const Cell& cell) {
   nlohmann::json identity{{"process", trial.process},     {"backend", trial.backend},
                           {"ranks", trial.ranks},         {"libraries", trial.libraries},

@@ -133,11 +133,18 @@ struct TrialSpec {
   TraceLevel trace = TraceLevel::off;
   // Where its workers leave their spools, and of which run; no part of what is measured.
   std::string trace_folder, trace_run_id;
-  std::vector<Setting> instruments; // environment too, but to look on: not what is under test
-  std::vector<Setting> libraries;   // "nccl" -> path: which shared library to load
+  std::vector<Setting> instruments;      // environment too, but to look on: not what is under test
+  std::vector<Setting> libraries;        // "nccl" -> path: which shared library to load
+  std::vector<Setting> tested_libraries; // those of them that are under test
   std::vector<Cell> cells;
   std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell
   std::int64_t teardown_deadline_ns = 30'000'000'000;
+
+  // Libraries, then the environment that all ranks have in common.
+  std::vector<Setting> under_test() const;
+  // The name, or one made of what is under test.
+  std::string label() const;
+  bool is_default() const; // nothing is under test
   bool operator==(const TrialSpec&) const = default;
 };
 

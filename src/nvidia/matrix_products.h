@@ -19,7 +19,8 @@ namespace ncclprobe::nvidia {
 class ProductSource {
 public:
   explicit ProductSource(backend::Options options) : options_(std::move(options)) {}
-  std::shared_ptr<const CublasLtLibrary> library(); // throws Errc::unsupported
+  std::shared_ptr<const CublasLtLibrary> library();                // throws Errc::unsupported
+  const CublasLtLibrary* opened() const { return library_.get(); } // null: not asked for yet
   void note(std::string remark) { remarks_.insert(std::move(remark)); }
   const std::set<std::string>& remarks() const { return remarks_; }
 

@@ -103,6 +103,15 @@ std::vector<std::string> NcclBackend::words() const {
   return all;
 }
 
+std::vector<model::Library> NcclBackend::libraries() const {
+  std::vector<model::Library> all{{"nccl", nccl_->version, nccl_->library.path(), ""}};
+  if (const auto& nvml = nvml_.get())
+    all.push_back({"nvml", nvml->version(), nvml->path(), ""});
+  if (const CublasLtLibrary* products = products_->opened())
+    all.push_back({"cublaslt", products->version(), products->path(), ""});
+  return all;
+}
+
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
   auto gpu = std::make_shared<Gpu>(index, current_);
   if (link_)

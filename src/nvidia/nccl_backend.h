@@ -42,6 +42,8 @@ public:
   // What connecting took of the GPUs' memory.
   // And which products tensor cores do not like.
   std::vector<std::string> words() const override;
+  // NCCL, NVML where it is, and cuBLASLt once there was a product.
+  std::vector<model::Library> libraries() const override;
 
 private:
   struct Made {

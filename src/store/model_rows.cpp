@@ -209,11 +209,16 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
   for (const auto& [rank, settings] : spec.process.per_rank)
     add_settings(tables, settings, {.trial = trial_row, .rank = rank});
   add_settings(tables, spec.libraries, {.trial = trial_row, .scope = Scope::library});
-  for (const model::WorkerRecord& worker : trial.workers)
+  for (const model::WorkerRecord& worker : trial.workers) {
+    auto worker_row = static_cast<std::uint32_t>(tables.workers.size());
+    for (const model::Library& one : worker.libraries)
+      tables.worker_libraries.push_back(
+          {worker_row, text(one.name), text(one.version), text(one.path), text(one.problem)});
     tables.workers.push_back({trial_row, text(list_text(worker.ranks)), text(worker.host),
                               worker.pid, text(worker.last_phase), worker.last_cell,
                               text(worker.exit), text(worker.output_tail), text(worker.position),
                               text(worker.stack), text(worker.cpus)});
+  }
   for (std::size_t i = 0; i < spec.cells.size(); ++i)
     add_cell(tables, spec, spec.cells[i], trial.cells[i], i);
   for (const model::Evidence& evidence : trial.evidence)
@@ -236,7 +241,9 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
     trial.total_ns = row.total_ns;
     trial.prepared = row.prepared != 0;
   }
-  for (const WorkerRow& row : tables.workers)
+  std::vector<std::pair<std::uint32_t, std::size_t>> worker_places;
+  for (const WorkerRow& row : tables.workers) {
+    worker_places.emplace_back(row.trial, trials[row.trial].workers.size());
     trials[row.trial].workers.push_back({.ranks = parse_list(text(row.ranks)),
                                          .host = text(row.host),
                                          .pid = row.pid,
@@ -246,7 +253,14 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
                                          .output_tail = text(row.output_tail),
                                          .position = text(row.position),
                                          .stack = text(row.stack),
-                                         .cpus = text(row.cpus)});
+                                         .cpus = text(row.cpus),
+                                         .libraries = {}});
+  }
+  for (const WorkerLibraryRow& row : tables.worker_libraries) {
+    auto [trial, index] = worker_places[row.worker];
+    trials[trial].workers[index].libraries.push_back(
+        {text(row.name), text(row.version), text(row.path), text(row.problem)});
+  }
   // The trials of a sweep share their cells, so each document is parsed once.
   std::vector<std::optional<model::Cell>> parsed(tables.strings.size());
   std::vector<std::pair<std::uint32_t, std::size_t>> places; // of each row: trial, index

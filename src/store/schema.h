@@ -254,6 +254,24 @@ constexpr auto columns(WorkerRow) {
       column("cpus", &R::cpus, "CPUs it was allowed to run on, such as 0-15,32-47 (since 1.1)", 1));
 }
 
+// /worker_libraries: what each worker had loaded, in the order of /workers (since 1.2)
+struct WorkerLibraryRow {
+  std::uint32_t worker = 0;
+  Text name, version, path, problem;
+};
+constexpr auto columns(WorkerLibraryRow) {
+  using R = WorkerLibraryRow;
+  return std::tuple(
+      column("worker", &R::worker, "row in /workers"),
+      column("name", &R::name, "nccl, cublaslt, gloo, ..."),
+      column("version", &R::version, "as the library tells it"),
+      column("path", &R::path, "file that was loaded, links resolved"),
+      column("problem", &R::problem, "what is not as the trial asked for; empty if nothing"));
+}
+constexpr int table_since_minor(WorkerLibraryRow) {
+  return 2;
+}
+
 // /cells: in the order of their trials
 struct CellRow {
   std::uint32_t trial = 0;

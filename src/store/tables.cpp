@@ -55,7 +55,7 @@ void Strings::clear() {
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out) {
   // New row of each old one; absent: left out.
   using Rows = std::unordered_map<std::uint32_t, std::uint32_t>;
-  Rows trials, cells, evidence;
+  Rows trials, workers, cells, evidence;
   auto renumbered = [](const Rows& rows, std::uint32_t& row) {
     auto found = rows.find(row);
     if (found != rows.end())
@@ -82,8 +82,10 @@ void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>
   };
   append(run.trials, part.trials, &trials,
          [&](TrialRow& row) { return !left_out.contains(row.id); });
-  append(run.workers, part.workers, nullptr,
+  append(run.workers, part.workers, &workers,
          [&](WorkerRow& row) { return renumbered(trials, row.trial); });
+  append(run.worker_libraries, part.worker_libraries, nullptr,
+         [&](WorkerLibraryRow& row) { return renumbered(workers, row.worker); });
   append(run.cells, part.cells, &cells,
          [&](CellRow& row) { return renumbered(trials, row.trial); });
   append(run.settings, part.settings, nullptr, [&](SettingRow& row) {
@@ -126,6 +128,8 @@ void check_references(const Tables& tables) {
   }
   for (const WorkerRow& row : tables.workers)
     check_row("workers", "trial", row.trial, tables.trials);
+  for (const WorkerLibraryRow& row : tables.worker_libraries)
+    check_row("worker_libraries", "worker", row.worker, tables.workers);
   std::vector<std::int32_t> cells(tables.trials.size());
   for (const CellRow& row : tables.cells) {
     check_row("cells", "trial", row.trial, tables.trials);

@@ -52,6 +52,7 @@ struct Tables {
   std::vector<TrialRow> trials;
   std::vector<SettingRow> settings;
   std::vector<WorkerRow> workers;
+  std::vector<WorkerLibraryRow> worker_libraries;
   std::vector<CellRow> cells;
   std::vector<SampleRow> samples;
   std::vector<ConditionRow> conditions;
@@ -75,6 +76,7 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
     visit("trials", tables.trials);
     visit("settings", tables.settings);
     visit("workers", tables.workers);
+    visit("worker_libraries", tables.worker_libraries);
     visit("cells", tables.cells);
     visit("samples", tables.samples);
     visit("conditions", tables.conditions);

@@ -95,6 +95,9 @@ std::string pack(const Survey& survey) {
 std::string pack(const Evidence& evidence) {
   return dump(evidence.evidence);
 }
+std::string pack(const Loaded& loaded) {
+  return dump(loaded.libraries);
+}
 std::string pack(const Where&) {
   return {};
 }
@@ -173,6 +176,10 @@ void unpack(std::string_view bytes, Survey& survey) {
 
 void unpack(std::string_view bytes, Evidence& evidence) {
   json::parse(bytes).get_to(evidence.evidence);
+}
+
+void unpack(std::string_view bytes, Loaded& loaded) {
+  json::parse(bytes).get_to(loaded.libraries);
 }
 
 void unpack(std::string_view bytes, Where&) {

@@ -104,8 +104,14 @@ struct Position {
   std::string stack;    // of the main thread, innermost first, a frame a line; empty: not to be had
 };
 
+// Worker -> supervisor, once connected, and before Done if more were loaded since: what this
+// process has loaded (model::WorkerRecord).
+struct Loaded {
+  std::vector<model::Library> libraries;
+};
+
 using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,
-                          Evidence, Where, Position, Survey>;
+                          Evidence, Where, Position, Survey, Loaded>;
 
 struct Message {
   int rank = -1; // global rank it speaks for; -1 = the whole process

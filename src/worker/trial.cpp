@@ -3,10 +3,13 @@
 
 #include "worker/trial.h"
 
+#include "system/mapped_libraries.h"
+
 #include "backend/synthetic/synthetic_backend.h"
 #include "host/host_backend.h"
 #include "nvidia/factory.h"
 #include "worker/evidence.h"
+#include "worker/loaded_libraries.h"
 #include "worker/schedule_runner.h"
 
 #include <algorithm>
@@ -76,6 +79,15 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   tell_phase("communicator_init", -1);
   if (needs_world(start))
     library->runner->connect_world();
+  std::vector<model::Library> told;
+  auto tell_libraries = [&] {
+    auto loaded =
+        loaded_libraries(library->backend->libraries(), spec.libraries, system::mapped_libraries());
+    if (loaded != told)
+      link.send({-1, wire::Loaded{loaded}});
+    told = std::move(loaded);
+  };
+  tell_libraries();
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
@@ -92,6 +104,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   last_cell = -1;
   evidence.enter_cell(-1);
   trace->finish();
+  tell_libraries(); // some are opened when a cell needs them
   std::vector<int> ranks;
   for (const wire::Seat& seat : start.seats)
     ranks.push_back(seat.rank);

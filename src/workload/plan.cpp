@@ -114,42 +114,77 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
   return cells;
 }
 
-// The product of the axes and the given combinations, without the default, without duplicates,
-// without what is pinned.
-Result<std::vector<std::vector<Setting>>> make_settings(const PlanRequest& request, Plan& plan) {
-  std::vector<std::vector<Setting>> grid{{}};
+Result<void> check_axes(const std::vector<Axis>& axes) {
   std::set<std::string> seen;
-  for (const Axis& axis : request.axes) {
+  for (const Axis& axis : axes) {
     if (!seen.insert(axis.name).second)
       return fail(base::Error{Errc::invalid_argument, fmt::format("{} is swept twice", axis.name),
                               "give all its values at once: " + axis.name + "=a,b"});
     if (axis.values.empty())
       return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
-    if (is_pinned(request, axis.name)) {
-      note_pinned(request, plan, axis.name);
-      continue;
-    }
-    std::vector<std::vector<Setting>> longer;
-    for (const auto& combination : grid)
-      for (const std::string& value : axis.values) {
-        longer.push_back(combination);
-        longer.back().push_back({axis.name, value});
-      }
-    grid = std::move(longer);
   }
+  return {};
+}
+
+// Every combination of the grid with every value of the axis, in that list of a combination.
+void multiply(std::vector<Combination>& grid, const Axis& axis,
+              std::vector<Setting> Combination::*list) {
+  std::vector<Combination> longer;
+  for (const Combination& combination : grid)
+    for (const std::string& value : axis.values) {
+      longer.push_back(combination);
+      (longer.back().*list).push_back({axis.name, value});
+    }
+  grid = std::move(longer);
+}
+
+// `libraries`, those of the combination in place of others of the same name.
+std::vector<Setting> loaded_with(std::vector<Setting> libraries, const Combination& combination) {
+  for (const Setting& one : combination.libraries) {
+    auto same = std::ranges::find(libraries, one.name, &Setting::name);
+    if (same == libraries.end())
+      libraries.push_back(one);
+    else
+      same->value = one.value;
+  }
+  return libraries;
+}
+
+// The product of the axes and of compared libraries, and the given combinations, without the
+// default, without duplicates, without what is pinned.
+Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan& plan) {
+  NCCLPROBE_TRY(check_axes(request.axes));
+  NCCLPROBE_TRY(check_axes(request.compared_libraries));
+  if (!request.compared_libraries.empty() && request.backend != "nvidia")
+    return fail(base::Error{Errc::invalid_argument,
+                            fmt::format("the {} backend loads no {} whose files could be compared",
+                                        request.backend, request.compared_libraries.front().name),
+                            "compare on GPUs (--backend nvidia); Gloo's builds can be compared by "
+                            "--set LD_LIBRARY_PATH=/a/lib,/b/lib"});
+  std::vector<Combination> grid{{}};
+  for (const Axis& axis : request.compared_libraries)
+    multiply(grid, axis, &Combination::libraries);
+  for (const Axis& axis : request.axes)
+    if (is_pinned(request, axis.name))
+      note_pinned(request, plan, axis.name);
+    else
+      multiply(grid, axis, &Combination::environment);
   for (const auto& combination : request.settings) {
     auto pinned = std::find_if(combination.begin(), combination.end(),
                                [&](const Setting& one) { return is_pinned(request, one.name); });
     if (pinned == combination.end())
-      grid.push_back(combination);
+      grid.push_back({combination, {}});
     else
       note_pinned(request, plan, pinned->name);
   }
-  std::vector<std::vector<Setting>> distinct;
-  for (const auto& combination : grid)
-    if (!combination.empty() &&
-        std::find(distinct.begin(), distinct.end(), combination) == distinct.end())
+  std::vector<Combination> distinct;
+  for (const Combination& combination : grid) {
+    bool default_files =
+        combination.environment.empty() &&
+        loaded_with(request.libraries, combination) == request.libraries; // what all trials load
+    if (!default_files && std::ranges::find(distinct, combination) == distinct.end())
       distinct.push_back(combination);
+  }
   return distinct;
 }
 
@@ -192,12 +227,12 @@ Result<Plan> make_plan(const PlanRequest& request) {
   NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
   Pruner pruner(request.backend, request.ranks, machine_under(request, per_rank),
                 request.environment);
-  std::erase_if(settings, [&](const auto& combination) { return !pruner.keeps(combination); });
+  std::erase_if(settings, [&](const Combination& one) { return !pruner.keeps(one.environment); });
   std::map<std::string, std::vector<Cell>> cells_by_label{
       {label_of({}), pruner.possible({}, cells)}};
-  std::erase_if(settings, [&](const auto& combination) {
-    auto& possible = cells_by_label[label_of(combination)];
-    possible = pruner.possible(combination, cells);
+  std::erase_if(settings, [&](const Combination& one) {
+    auto& possible = cells_by_label[one.label()];
+    possible = pruner.possible(one.environment, cells);
     return possible.empty();
   });
   plan.notes.insert(plan.notes.end(), pruner.left_out().begin(), pruner.left_out().end());
@@ -205,23 +240,24 @@ Result<Plan> make_plan(const PlanRequest& request) {
   if (cells_by_label[label_of({})].empty())
     return fail(Errc::invalid_argument, "there is nothing to measure: {}", plan.notes.back());
 
-  auto add_trial = [&](const std::vector<Setting>& combination, int replicate) {
+  auto add_trial = [&](const Combination& combination, int replicate) {
     TrialSpec trial;
     trial.id = static_cast<int>(plan.trials.size());
-    trial.name = label_of(combination);
+    trial.name = combination.label();
     trial.replicate = replicate;
     trial.backend = request.backend;
     trial.ranks = request.ranks;
     trial.seed = request.seed;
-    trial.process = {combination, per_rank};
-    trial.libraries = request.libraries;
+    trial.process = {combination.environment, per_rank};
+    trial.libraries = loaded_with(request.libraries, combination);
+    trial.tested_libraries = combination.libraries;
     trial.cells = cells_by_label.at(trial.name);
     trial.startup_deadline_ns = request.startup_deadline_ns;
     plan.trials.push_back(std::move(trial));
   };
 
   struct Entry {
-    std::vector<Setting> settings;
+    Combination settings;
     int arm; // of the default; 0 for settings
     bool traced = false;
   };
@@ -243,14 +279,14 @@ Result<Plan> make_plan(const PlanRequest& request) {
       std::swap(block[i - 1], block[random() % i]);
     bool two_arms = !settings.empty();
     for (const Entry& entry : block) {
-      bool is_arm = entry.settings.empty() && two_arms && !entry.traced;
+      bool is_arm = entry.settings.is_default() && two_arms && !entry.traced;
       add_trial(entry.settings, is_arm ? 2 * replicate + entry.arm : replicate);
       if (entry.traced)
         make_traced(plan.trials.back(), request.trace, request.environment);
     }
   }
   if (wants_companions(request.proof, request.backend)) {
-    settings.insert(settings.begin(), std::vector<Setting>{});
+    settings.insert(settings.begin(), Combination{});
     for (const auto& combination : settings) {
       add_trial(combination, 0);
       make_companion(plan.trials.back(), request.environment);
@@ -259,6 +295,12 @@ Result<Plan> make_plan(const PlanRequest& request) {
     plan.warnings.insert(plan.warnings.end(), lost.begin(), lost.end());
   }
   return plan;
+}
+
+std::string Combination::label() const {
+  std::vector<Setting> all = libraries;
+  all.insert(all.end(), environment.begin(), environment.end());
+  return label_of(all);
 }
 
 Result<Axis> parse_axis(std::string_view text) {

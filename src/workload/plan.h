@@ -16,8 +16,18 @@ namespace ncclprobe::workload {
 
 // One dimension of a grid of settings.
 struct Axis {
-  std::string name; // environment variable
+  std::string name; // environment variable, or a library that workers load by name
   std::vector<std::string> values;
+};
+
+// What one of the plan's settings puts under test; the default: nothing.
+struct Combination {
+  std::vector<model::Setting> environment;
+  std::vector<model::Setting> libraries; // in place of those that all trials load
+
+  bool is_default() const { return environment.empty() && libraries.empty(); }
+  std::string label() const; // "nccl=/b/libnccl.so.2 NCCL_PROTO=LL", "default"
+  bool operator==(const Combination&) const = default;
 };
 
 // Everything that decides which trials are run. The command line and plan files both end here.
@@ -41,10 +51,11 @@ struct PlanRequest {
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;
 
-  std::vector<Axis> axes;                              // their product is measured
+  std::vector<Axis> axes;                              // their product is measured,
+  std::vector<Axis> compared_libraries;                // with that of these, names to files,
   std::vector<std::vector<model::Setting>> settings;   // and these combinations as they stand
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
-  std::vector<model::Setting> libraries;
+  std::vector<model::Setting> libraries; // that all trials load, unless they compare others
   int repeats = 2; // blocks: fresh-process trials per setting; the default gets two in each
   std::uint64_t seed = 0;
 
@@ -70,7 +81,7 @@ struct Plan {
 // runs its cells in the same order; cells and settings that NCCL cannot carry out are left out
 // (pruning.h). Behind them all, the companions of all settings, if any are wanted (companions.h).
 // Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
-// an empty axis, a per-rank rank outside).
+// an empty axis, a per-rank rank outside, libraries compared on a backend that loads none).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.

@@ -85,6 +85,8 @@ ranks = "0-1"
 environment = { NCCL_HOSTID = "a" }
 [libraries]
 nccl = "/opt/libnccl.so.2"
+[compare_libraries]
+nccl = ["/b/libnccl.so.2", "/c/libnccl.so.2"]
 )";
 
 } // namespace
@@ -120,6 +122,10 @@ TEST_CASE("a plan file says anything the command line can") {
         std::vector<std::vector<model::Setting>>{{{"NCCL_BUFFSIZE", "8388608"}}});
   CHECK(options.per_rank[1] == std::vector<model::Setting>{{"NCCL_HOSTID", "a"}});
   CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/opt/libnccl.so.2"}});
+  REQUIRE(options.compared_libraries.size() == 1);
+  CHECK(options.compared_libraries[0].name == "nccl");
+  CHECK(options.compared_libraries[0].values ==
+        std::vector<std::string>{"/b/libnccl.so.2", "/c/libnccl.so.2"});
 }
 
 TEST_CASE("the command line wins over the plan file") {
@@ -137,6 +143,7 @@ TEST_CASE("the command line wins over axes, rank settings and libraries of the s
   options.axes = {{"NCCL_PROTO", {"LL128"}}};
   options.per_rank[1] = {{"NCCL_HOSTID", "mine"}};
   options.libraries = {{"nccl", "/mine.so"}};
+  options.compared_libraries = {{"nccl", {"/other.so"}}};
 
   REQUIRE(apply_plan_file(file.path(), options).has_value());
 
@@ -146,6 +153,8 @@ TEST_CASE("the command line wins over axes, rank settings and libraries of the s
   CHECK(options.per_rank[0] == std::vector<model::Setting>{{"NCCL_HOSTID", "a"}});
   CHECK(options.per_rank[1] == std::vector<model::Setting>{{"NCCL_HOSTID", "mine"}});
   CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/mine.so"}});
+  REQUIRE(options.compared_libraries.size() == 1);
+  CHECK(options.compared_libraries[0].values == std::vector<std::string>{"/other.so"});
 }
 
 TEST_CASE("a written plan file reads back as the same options") {
@@ -159,6 +168,8 @@ TEST_CASE("a written plan file reads back as the same options") {
   CHECK(second.settings == first.settings);
   CHECK(second.cell_deadline_ns == first.cell_deadline_ns);
   CHECK(second.overrides == first.overrides);
+  REQUIRE(second.compared_libraries.size() == 1);
+  CHECK(second.compared_libraries[0].values == first.compared_libraries[0].values);
   CHECK(second.counts == first.counts);
   CHECK(second.roots == first.roots);
   CHECK(second.offsets == first.offsets);

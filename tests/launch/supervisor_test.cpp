@@ -38,6 +38,8 @@ TEST_CASE("a good trial of four workers is recorded whole") {
     CHECK(worker.host == "node1");
     CHECK(worker.pid > 0);
     CHECK(worker.cpus == launch::allowed_cpus(::getpid()));
+    CHECK(worker.libraries ==
+          std::vector<model::Library>{{"talk", "1.0", "/talk.so", "as it says"}});
   }
   CHECK(run.record.startup_ns > 0);
   CHECK(run.record.total_ns >= run.record.startup_ns);

@@ -168,13 +168,14 @@ TEST_CASE("what a type got later is written only when set, so that old keys stay
   std::string plain = write_json(trial);
   std::string plain_key = resume_key(trial, trial.cells[0]);
   trial.purpose = Purpose::companion;
+  trial.tested_libraries = {{"nccl", "/b/libnccl.so.2"}};
   Cell& cell = trial.cells[0];
   cell.label.variant = "graph";
   cell.timing.mode = TimingMode::latency;
   cell.schedule.buffers[0].memory = Memory::registered;
   std::string grown = write_json(trial);
 
-  for (const char* later : {"purpose", "variant", "mode", "memory"}) {
+  for (const char* later : {"purpose", "variant", "mode", "memory", "tested_libraries"}) {
     CHECK(plain.find(later) == std::string::npos);
     CHECK(grown.find(later) != std::string::npos);
   }

@@ -63,6 +63,7 @@ void Talk::init() {
   enter("ready");
   enter("communicator_init");
   meet("init", std::to_string(rank()));
+  send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}}});
   meet(wire::k_measure_key, "");
 }
 

@@ -151,6 +151,80 @@ TEST_CASE("a size below one element a rank is left out with a note, size 0 is me
   CHECK_THAT(plan->notes[0], ContainsSubstring("all_gather of 8: less than one f32 a rank"));
 }
 
+namespace {
+
+// Two NCCLs beside the one that all trials load.
+workload::PlanRequest library_request() {
+  workload::PlanRequest one = request();
+  one.backend = "nvidia";
+  one.axes.clear();
+  one.libraries = {{"nvml", "/n.so"}, {"nccl", "/a/libnccl.so.2"}};
+  one.compared_libraries = {{"nccl", {"/b/libnccl.so.2", "/c/libnccl.so.2"}}};
+  one.proof = workload::Proof::on;
+  one.trace = TraceLevel::kernels;
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("a compared library is a setting, with twin and companion, that reaches no environment") {
+  auto plan = make_plan(library_request());
+
+  REQUIRE(plan.has_value());
+  std::map<std::pair<std::string, Purpose>, int> count;
+  for (const TrialSpec& trial : plan->trials) {
+    ++count[{trial.name, trial.purpose}];
+    CHECK(trial.process.common.empty());
+    bool is_default = trial.name == "default";
+    CHECK(trial.is_default() == is_default);
+    std::string file = is_default ? "/a/libnccl.so.2" : trial.name.substr(5);
+    CHECK(trial.libraries == std::vector<Setting>{{"nvml", "/n.so"}, {"nccl", file}});
+    CHECK(trial.tested_libraries ==
+          (is_default ? std::vector<Setting>{} : std::vector<Setting>{{"nccl", file}}));
+    CHECK(trial.under_test() == trial.tested_libraries);
+  }
+  for (const char* name : {"nccl=/b/libnccl.so.2", "nccl=/c/libnccl.so.2"}) {
+    CHECK(count[{name, Purpose::measure}] == 2);
+    CHECK(count[{name, Purpose::traced}] == 2);
+    CHECK(count[{name, Purpose::companion}] == 1);
+  }
+  CHECK(count[{"default", Purpose::measure}] == 4);
+}
+
+TEST_CASE("libraries multiply with the axes, and what all trials load is no setting of its own") {
+  workload::PlanRequest one = library_request();
+  one.trace = TraceLevel::off;
+  one.proof = workload::Proof::off;
+  one.compared_libraries = {{"nccl", {"/a/libnccl.so.2", "/b/libnccl.so.2"}}};
+
+  CHECK(trials_by_name(*make_plan(one)) ==
+        std::map<std::string, int>{{"default", 4}, {"nccl=/b/libnccl.so.2", 2}});
+
+  one.axes = {{"NCCL_PROTO", {"Simple"}}};
+  auto plan = make_plan(one);
+  CHECK(trials_by_name(*plan) ==
+        std::map<std::string, int>{{"default", 4},
+                                   {"nccl=/a/libnccl.so.2 NCCL_PROTO=Simple", 2},
+                                   {"nccl=/b/libnccl.so.2 NCCL_PROTO=Simple", 2}});
+  auto both =
+      std::ranges::find(plan->trials, "nccl=/b/libnccl.so.2 NCCL_PROTO=Simple", &TrialSpec::name);
+  CHECK(both->process.common == std::vector<Setting>{{"NCCL_PROTO", "Simple"}});
+  CHECK(label_of(both->under_test()) == both->name);
+}
+
+TEST_CASE("libraries are compared only where a backend loads them, each name once") {
+  workload::PlanRequest one = library_request();
+  one.backend = "host";
+  auto plan = make_plan(one);
+  REQUIRE_FALSE(plan.has_value());
+  CHECK_THAT(plan.error().text(),
+             ContainsSubstring("loads no nccl") && ContainsSubstring("--set LD_LIBRARY_PATH"));
+
+  one = library_request();
+  one.compared_libraries.push_back({"nccl", {"/d"}});
+  CHECK_THAT(make_plan(one).error().text(), ContainsSubstring("nccl is swept twice"));
+}
+
 TEST_CASE("without settings the default alone is measured, as often as asked") {
   workload::PlanRequest alone = request();
   alone.axes.clear();

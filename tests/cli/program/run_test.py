@@ -3,7 +3,9 @@
 
 """What a user sees of a run that goes well."""
 
+import pathlib
 import re
+import shutil
 import unittest
 
 from program_test_case import SMALL, ProgramTest, mpirun
@@ -70,6 +72,50 @@ class Run(ProgramTest):
                 used = {rank["used"][0]["algorithm"] for cell in ring["cells"] for rank in cell["ranks"]}
                 self.assertEqual(used, {"ring"})
                 self.assertFalse(ring["changed_nothing"])
+
+    def test_a_search_path_is_an_axis_and_the_libraries_that_it_leads_to_are_stored(self):
+        self.environment.pop("LD_LIBRARY_PATH", None)
+        self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+        usual = self.loaded_gloo()["default"]
+        if ".so" not in usual:
+            self.skipTest("Gloo is linked statically")
+        copy = self.folder / "lib" / pathlib.Path(usual).name
+        copy.parent.mkdir()
+        shutil.copy(usual, copy)
+        # Programs ask for the library by the name that is written in it, here libgloo.so.0.
+        for link in pathlib.Path(usual).parent.glob("libgloo.so*"):
+            if link.is_symlink() and link.resolve() == pathlib.Path(usual):
+                (copy.parent / link.name).symlink_to(copy.name)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.run_file = self.folder / "compared.h5"
+
+        self.measure("--backend", "host", *SMALL, "--repeat", "1", "--proof", "on",
+                     "--set", f"LD_LIBRARY_PATH={copy.parent},{empty}")
+
+        loaded = self.loaded_gloo()
+        self.assertEqual(loaded, {"default": usual, f"LD_LIBRARY_PATH={copy.parent}": str(copy.resolve()),
+                                  f"LD_LIBRARY_PATH={empty}": usual})
+        report = self.report("json")
+        itself = {one["setting"] for one in report["libraries"] if one["same_as_default"]}
+        self.assertEqual(itself, {f"LD_LIBRARY_PATH={empty}"})
+        for proof in report["proof"]:
+            for variable in proof["variables"]:
+                self.assertIn(loaded[proof["setting"]], variable["reason"])
+        self.assertIn("Libraries that were loaded", self.report("table"))
+
+    def loaded_gloo(self):
+        return {one["setting"]: library["path"] for one in self.report("json")["libraries"]
+                for library in one["libraries"] if library["name"] == "gloo"}
+
+    def test_libraries_that_cannot_be_compared_are_refused_before_anything_is_measured(self):
+        missing = self.measure("--compare-library", "nccl=/nowhere/libnccl.so.2", *SMALL, code=2)
+        self.assertIn("'/nowhere/libnccl.so.2' is no file", missing.stderr)
+        there = self.folder / "libnccl.so.2"
+        there.write_bytes(b"")
+        no_gpus = self.measure("--backend", "host", "--compare-library", f"nccl={there}", *SMALL, code=2)
+        self.assertIn("--set LD_LIBRARY_PATH", no_gpus.stderr)
+        self.assertFalse(self.run_file.exists())
 
     def test_a_sweep_measures_the_default_and_each_setting_in_fresh_processes(self):
         self.measure("--backend", "host", *SMALL, "--set", "NCCLPROBE_GLOO_ALGORITHM=ring,bcube", "--repeat", "2")

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workload/plan.h"
+
+#include <string>
+#include <vector>
+
+// Libraries as one dimension of a sweep.
+namespace ncclprobe::cli {
+
+// "nccl=/b/libnccl.so.2,/c/libnccl.so.2". Errors: invalid_argument.
+base::Result<void> add_compared_library(const std::string& text,
+                                        std::vector<workload::Axis>& libraries);
+
+// Errors: not_found for a file that is not on this host or cannot be read, so that a run does not
+// find out in its trials. Bare names are left to the loader.
+base::Result<void> check_library_files(const std::vector<workload::Axis>& libraries);
+
+} // namespace ncclprobe::cli

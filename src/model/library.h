@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace ncclprobe::model {
+
+// A shared library as a process found it. What could not be had is empty.
+struct Library {
+  std::string name;    // "nccl", "cuda_driver", "cuda_runtime", "nvml", "cupti", "cublaslt", "gloo"
+  std::string version; // "2.28.3"; empty if the library is not there
+  std::string path;    // file that was loaded
+  std::string problem; // why it is not there, cannot be used, or is not the one that was asked for
+  bool operator==(const Library&) const = default;
+};
+
+} // namespace ncclprobe::model
