@@ -53,7 +53,7 @@ void add_problems(Problems& problems, const model::TrialRecord& trial) {
 std::vector<std::string> in_words(const Problems& problems) {
   std::vector<std::string> all;
   for (const auto& [problem, ranks] : problems)
-    all.push_back(of_ranks(ranks) + ", " + problem);
+    all.push_back(of_ranks(ranks) + ": " + problem);
   return all;
 }
 

@@ -87,9 +87,9 @@ TEST_CASE("without the library that was asked for there is no verdict, and the r
 
   Comparison one = compared(run);
   CHECK(one.verdict == Verdict::not_decided);
-  CHECK(one.why_not_decided == "ranks 0-1, nccl: " + other[0].problem);
+  CHECK(one.why_not_decided == "ranks 0,1: nccl: " + other[0].problem);
   std::string report = render_report(run, Format::table);
-  CHECK_THAT(report, ContainsSubstring("No verdict on nccl=/b/libnccl.so.2: ranks 0-1, nccl:") &&
+  CHECK_THAT(report, ContainsSubstring("No verdict on nccl=/b/libnccl.so.2: ranks 0,1: nccl:") &&
                          ContainsSubstring("Not as asked:") &&
                          ContainsSubstring("compared with itself"));
   auto json = nlohmann::json::parse(render_report(run, Format::json));
@@ -109,7 +109,7 @@ TEST_CASE("the default's library counts as well") {
   Comparison one = compared(run);
 
   CHECK(one.verdict == Verdict::not_decided);
-  CHECK_THAT(one.why_not_decided, ContainsSubstring("of the default, rank 1, nccl: /c/"));
+  CHECK_THAT(one.why_not_decided, ContainsSubstring("of the default, rank 1: nccl: /c/"));
 }
 
 TEST_CASE("where all loaded the same and nobody chose, the report says nothing of libraries") {
