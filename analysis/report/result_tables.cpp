@@ -10,6 +10,7 @@
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "workload/step_label.h"
 
 #include <algorithm>
 #include <set>
@@ -116,18 +117,23 @@ std::string check_footnote(const Results& rows) {
 
 std::string throttle_footnote(const Results& rows) {
   std::set<std::uint64_t> sizes;
+  std::size_t throttled = 0;
   std::uint64_t reasons = 0;
   int most = 0;
   for (const SettingResult* row : rows)
     if (row->throttled_processes > 0) {
+      ++throttled;
       sizes.insert(row->label.bytes);
       reasons |= row->throttle_reasons;
       most = std::max(most, row->throttled_processes);
     }
   if (sizes.empty())
     return "";
+  bool steps = workload::read_step_label(rows.front()->label).has_value(); // sizes tell nothing
+  std::string which =
+      steps ? fmt::format("{} of {} rows", throttled, rows.size()) : format_size_range(sizes);
   return paragraph("",
-                   fmt::format("throttled: {}, in up to {}: {}", format_size_range(sizes),
+                   fmt::format("throttled: {}, in up to {}: {}", which,
                                count_of(static_cast<std::size_t>(most), "process", "processes"),
                                throttle_text(reasons)),
                    2);

@@ -113,8 +113,6 @@ Json point_json(const steps::ScalingPoint& point) {
           {"lost", 1 - point.efficiency.value},
           {"account", std::move(terms)},
           {"account_sum", account.sum()},
-          {"of_other",
-           {{"preparation", account.prepare}, {"changed_compute", account.changed_compute}}},
           {"slowdown_known", account.slowdown_known},
           {"remarks", point.remarks},
           {"in_words", steps::verdict_sentence(point)}};

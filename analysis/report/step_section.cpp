@@ -178,7 +178,8 @@ std::string render_scaling(const steps::Scaling& scaling) {
                    {"wait"},
                    {"transfer"},
                    {"slowed"},
-                   {"stragglers"},
+                   {"stragg."},
+                   {"prep"},
                    {"idle"},
                    {"other"},
                    {"sum"}});
@@ -196,15 +197,13 @@ std::string render_scaling(const steps::Scaling& scaling) {
       continue;
     notes += paragraph("  -", steps::verdict_sentence(point) + ".", 4);
     if (percent_text(point.account.of(steps::Loss::other)) != "0.0")
-      notes += paragraph(
-          "",
-          fmt::format("other: {} preparation for communication, {} computing that changed {}",
-                      percent_text(point.account.prepare),
-                      percent_text(point.account.changed_compute),
-                      point.account.slowdown_known
-                          ? "by itself"
-                          : "or was slowed down (not measured without communication)"),
-          4);
+      notes +=
+          paragraph("",
+                    fmt::format("other: computing that changed {}",
+                                point.account.slowdown_known
+                                    ? "by itself"
+                                    : "or was slowed down (not measured without communication)"),
+                    4);
     for (const std::string& remark : point.remarks)
       notes += paragraph("", remark, 4);
   }

@@ -154,12 +154,11 @@ LossAccount loss_account(const AccountSide& base, const AccountSide& at, double 
   term(Loss::exposed_transfer) =
       beyond(at.times.exposed_transfer_ns, base.times.exposed_transfer_ns);
   term(Loss::idle) = beyond(at.times.idle_ns, base.times.idle_ns);
-  account.prepare = beyond(at.times.prepare_ns, base.times.prepare_ns);
+  term(Loss::preparation) = beyond(at.times.prepare_ns, base.times.prepare_ns);
   account.slowdown_known = alone.has_value();
   const double undisturbed_ns = computing_ns(alone.value_or(at.times));
   term(Loss::slowed_compute) = (computing_ns(at.times) - undisturbed_ns) / at.times.step_ns;
-  account.changed_compute = beyond(undisturbed_ns, computing_ns(base.times));
-  term(Loss::other) = account.prepare + account.changed_compute;
+  term(Loss::other) = beyond(undisturbed_ns, computing_ns(base.times));
   return account;
 }
 

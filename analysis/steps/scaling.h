@@ -21,10 +21,11 @@ enum class Loss {
   exposed_transfer, // data moves and nothing is computed
   slowed_compute,   // computing takes longer than without communication
   stragglers,       // the rest of the exposed wait: for ranks that are waited for again and again
+  preparation,      // computing that only communication asks for, such as filling buckets
   idle,             // nothing runs on the device
-  other,            // preparation for communication, and computing that changed by itself
+  other,            // computing that changed by itself
 };
-inline constexpr std::size_t k_losses = 6;
+inline constexpr std::size_t k_losses = 7;
 constexpr auto enum_names(Loss) {
   using enum Loss;
   return std::to_array<std::pair<Loss, std::string_view>>(
@@ -32,6 +33,7 @@ constexpr auto enum_names(Loss) {
        {exposed_transfer, "exposed transfer"},
        {slowed_compute, "compute slowed by communication"},
        {stragglers, "stragglers"},
+       {preparation, "preparation for communication"},
        {idle, "idle"},
        {other, "other"}});
 }
@@ -39,9 +41,6 @@ constexpr auto enum_names(Loss) {
 // Shares of the step time; below zero for what became less.
 struct LossAccount {
   std::array<double, k_losses> terms{}; // by Loss
-  // What `other` consists of.
-  double prepare = 0;
-  double changed_compute = 0;
   // Without a measurement of the step without communication, what slowed computing down is not
   // told apart: all of it is in `other`.
   bool slowdown_known = false;

@@ -135,6 +135,12 @@ std::string place_of(const model::Mark& mark) {
   return fmt::format("rank {}, batch {}, step {}", mark.rank, mark.batch, mark.iteration);
 }
 
+// A graph records its events anew in each launch, so that the last step of a batch alone is told.
+bool marks_last_step_only(const model::Schedule& schedule, const StepPlan& plan) {
+  return schedule.capture && plan.first >= schedule.capture->first &&
+         plan.first < schedule.capture->last;
+}
+
 // Marks of one rank in one batch, [first, last), to its steps.
 Result<void> add_batch(const model::Schedule& schedule, const StepPlan& plan,
                        const std::vector<int>& markers, const model::Mark* first,
@@ -143,7 +149,8 @@ Result<void> add_batch(const model::Schedule& schedule, const StepPlan& plan,
   std::map<int, std::int64_t> latest_ns; // by stream
   std::int64_t last_end_ns = 0;
   const model::Mark* mark = first;
-  for (int iteration = 0; mark != last; ++iteration) {
+  for (int iteration = marks_last_step_only(schedule, plan) ? first->iteration : 0; mark != last;
+       ++iteration) {
     std::map<int, std::int64_t> at_ns; // by operation
     for (int index : markers) {
       const MarkerOp& marker = *marker_at(schedule, index);

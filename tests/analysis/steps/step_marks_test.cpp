@@ -56,6 +56,24 @@ TEST_CASE("Marks become steps that follow one another") {
   CHECK(cell->steps[1].stretches[2].span == Span{620, 700});
 }
 
+TEST_CASE("Of a step that is a graph the last one of each batch is marked") {
+  auto schedule = step_schedule({1, 2});
+  std::vector<model::Mark> marks;
+  for (int rank : {1, 2})
+    for (int batch : {0, 1})
+      add_step(marks, schedule, rank, batch, 9, {});
+  CHECK_THAT(refusal(schedule, marks), ContainsSubstring("where step 0's"));
+
+  schedule.capture = schedule.timed;
+  auto cell = read_steps(schedule, 4, marks);
+
+  REQUIRE(cell.has_value());
+  REQUIRE(cell->steps.size() == 4);
+  CHECK(cell->steps[1].batch == 1);
+  CHECK(cell->steps[1].iteration == 9);
+  CHECK(cell->steps[1].window.length() == 420);
+}
+
 TEST_CASE("The order in which marks were stored does not matter") {
   auto schedule = step_schedule({1, 2});
   auto marks = marks_of(schedule);
