@@ -3,6 +3,7 @@
 
 #include "cli/command_end.h"
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 
@@ -41,6 +42,16 @@ int show(const std::string& text, int exit_code) {
     return exit_code;
   spdlog::error("cannot write to standard output: {}", std::strerror(errno));
   return base::k_exit_output;
+}
+
+int deliver(const std::string& text, const std::string& file, int exit_code) {
+  if (file.empty())
+    return show(text, exit_code);
+  if (auto written = base::write_file_atomically(file, text); !written) {
+    give_up(written.error());
+    return base::k_exit_output;
+  }
+  return exit_code;
 }
 
 void Tally::add(const model::TrialRecord& trial) {

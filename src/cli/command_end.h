@@ -16,6 +16,9 @@ int give_up(const base::Error& error);
 // Prints a result on stdout; k_exit_output, with a message, if it cannot be written.
 int show(const std::string& text, int exit_code);
 
+// The same into a file, or on stdout if none is named.
+int deliver(const std::string& text, const std::string& file, int exit_code);
+
 // How the trials of a run went, in one exit code.
 class Tally {
 public:

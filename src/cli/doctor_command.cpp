@@ -35,21 +35,11 @@ int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
   }
 }
 
-int deliver(const std::string& text, int exit_code, const DoctorOptions& options) {
-  if (options.output.empty())
-    return show(text, exit_code);
-  if (auto written = base::write_file_atomically(options.output, text); !written) {
-    give_up(written.error());
-    return base::k_exit_output;
-  }
-  return exit_code;
-}
-
 int present(const doctor::Case& one, const DoctorOptions& options) {
   std::vector<doctor::Finding> findings = doctor::examine(one);
   std::string text = options.format == "json" ? doctor::render_json(one, findings)
                                               : doctor::render_text(one, findings);
-  return deliver(text, exit_code_of_worst(findings), options);
+  return deliver(text, options.output, exit_code_of_worst(findings));
 }
 
 int answer(const World& world, const DoctorOptions& options) {
@@ -59,7 +49,7 @@ int answer(const World& world, const DoctorOptions& options) {
     give_up(answered.error());
     return base::k_exit_usage;
   }
-  return deliver(answered->text, answered->exit_code, options);
+  return deliver(answered->text, options.output, answered->exit_code);
 }
 
 int judge_offline(const DoctorOptions& options) {

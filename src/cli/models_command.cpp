@@ -3,7 +3,6 @@
 
 #include "cli/models_command.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/command_end.h"
 #include "workload/models/model_file.h"
@@ -34,13 +33,7 @@ int models_command(const ModelsOptions& options) {
   base::Result<std::string> text = text_of(options);
   if (!text)
     return give_up(text.error());
-  if (options.output.empty())
-    return show(*text, base::k_exit_ok);
-  if (auto written = base::write_file_atomically(options.output, *text); !written) {
-    give_up(written.error());
-    return base::k_exit_output;
-  }
-  return base::k_exit_ok;
+  return deliver(*text, options.output, base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

@@ -3,7 +3,6 @@
 
 #include "cli/topo_command.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/command_end.h"
 #include "cli/topo_files.h"
@@ -120,13 +119,7 @@ int present(Sight& sight, const TopoOptions& options) {
   Result<std::string> text = render(sight, options);
   if (!text)
     return give_up(text.error());
-  if (options.output.empty())
-    return show(*text, base::k_exit_ok);
-  if (auto written = base::write_file_atomically(options.output, *text); !written) {
-    give_up(written.error());
-    return base::k_exit_output;
-  }
-  return base::k_exit_ok;
+  return deliver(*text, options.output, base::k_exit_ok);
 }
 
 } // namespace
