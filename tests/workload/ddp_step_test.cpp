@@ -16,7 +16,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::model;
 using namespace ncclprobe::workload;
-using tests::first_ranks;
+using tests::ddp_schedule;
 using tests::timed;
 
 namespace {
@@ -27,12 +27,6 @@ StepRequest small_request() {
   request.batch = 2;
   request.bucket_bytes = 3000;
   return request;
-}
-
-Schedule step(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
-  auto made = make_ddp_step(request, {ranks, first_ranks(ranks), parts});
-  REQUIRE(made.has_value());
-  return *made;
 }
 
 std::uint64_t converted(const Schedule& schedule) {
@@ -67,7 +61,7 @@ TEST_CASE("a DDP step is sound in all its forms and on any number of ranks") {
               CAPTURE(view, to_string(compression), accumulate, static_cast<int>(kind),
                       to_string(parts), ranks);
 
-              Schedule schedule = step(request, ranks, parts);
+              Schedule schedule = ddp_schedule(request, ranks, parts);
 
               auto checked = check_schedule(schedule, ranks);
               CHECK((checked ? "" : checked.error().message) == "");
@@ -76,7 +70,7 @@ TEST_CASE("a DDP step is sound in all its forms and on any number of ranks") {
 }
 
 TEST_CASE("buckets are reduced in the order of their gradients, each behind its copies") {
-  Schedule schedule = step(small_request(), 2);
+  Schedule schedule = ddp_schedule(small_request(), 2);
 
   auto labels = tests::stretches(schedule, StepBuilder::compute);
   auto reductions = tests::stretches(schedule, StepBuilder::communication);
@@ -99,16 +93,16 @@ TEST_CASE("a rank gives the bytes of all parameters, in the type that is reduced
       std::uint64_t parameters = request.model.parameter_count();
       CAPTURE(name, ranks);
 
-      CHECK(given_bytes(step(request, ranks), 0, ranks) == 4 * parameters);
-      CHECK(given_bytes(step(request, ranks, StepParts::communication), ranks - 1, ranks) ==
+      CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) == 4 * parameters);
+      CHECK(given_bytes(ddp_schedule(request, ranks, StepParts::communication), ranks - 1, ranks) ==
             4 * parameters);
       request.compression = Compression::bf16;
-      CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * parameters);
+      CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) == 2 * parameters);
       request.compression = Compression::none;
       request.type = StepType::bf16;
       request.accumulate = 4;
-      CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * parameters);
-      CHECK(given_bytes(step(request, 1), 0, 1) == 0);
+      CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) == 2 * parameters);
+      CHECK(given_bytes(ddp_schedule(request, 1), 0, 1) == 0);
     }
 }
 
@@ -116,7 +110,7 @@ TEST_CASE("the buckets of a step are PyTorch's") {
   StepRequest request;
   request.model = make_model("gpt2-124m").value();
   std::vector<std::uint64_t> reduced;
-  for (const CollectiveOp& op : timed<CollectiveOp>(step(request, 2)))
+  for (const CollectiveOp& op : timed<CollectiveOp>(ddp_schedule(request, 2)))
     reduced.push_back(op.count);
 
   std::vector<std::uint64_t> buckets;
@@ -132,7 +126,7 @@ TEST_CASE("the products of a step are those of the model, three times in all") {
   StepModel model = make_step_model(request.model);
 
   double expected = 2 * (model.forward_flops() + model.backward_flops());
-  CHECK(flops(step(request, 2)) == Approx(expected));
+  CHECK(flops(ddp_schedule(request, 2)) == Approx(expected));
   CHECK(model.backward_flops() == Approx(2 * model.forward_flops()));
   // 6 parameters a token, and attention: the products that the literature counts.
   double tokens = static_cast<double>(request.model.sequence);
@@ -145,7 +139,7 @@ TEST_CASE("a layer's products have the layouts of its three passes") {
   StepRequest request = small_request();
   request.model.layers.erase(request.model.layers.begin(), request.model.layers.end() - 1);
   request.model.layers[0].parameters = {{"w", 37 * 12}};
-  auto gemms = timed<GemmOp>(step(request, 1));
+  auto gemms = timed<GemmOp>(ddp_schedule(request, 1));
 
   REQUIRE(gemms.size() == 3);
   auto shape = [](const GemmOp& op) { return std::vector{op.m, op.n, op.k}; };
@@ -161,22 +155,22 @@ TEST_CASE("gradients are copied once each way, divided in a view, and left alone
   StepRequest request = small_request();
   std::uint64_t parameters = request.model.parameter_count();
 
-  CHECK(converted(step(request, 2)) == 2 * parameters);
-  CHECK(converted(step(request, 2, StepParts::communication)) == 0);
-  CHECK(converted(step(request, 1)) == 0);
+  CHECK(converted(ddp_schedule(request, 2)) == 2 * parameters);
+  CHECK(converted(ddp_schedule(request, 2, StepParts::communication)) == 0);
+  CHECK(converted(ddp_schedule(request, 1)) == 0);
   request.bucket_view = true;
-  CHECK(converted(step(request, 2)) == parameters);
+  CHECK(converted(ddp_schedule(request, 2)) == parameters);
   // To half, divided, and back; in a view nothing else.
   request.compression = Compression::bf16;
-  CHECK(converted(step(request, 2)) == 3 * parameters);
+  CHECK(converted(ddp_schedule(request, 2)) == 3 * parameters);
 }
 
 TEST_CASE("only the last of several micro-steps communicates") {
   StepRequest request = small_request();
-  std::size_t once = timed<GemmOp>(step(request, 2)).size();
-  std::size_t reductions = timed<CollectiveOp>(step(request, 2)).size();
+  std::size_t once = timed<GemmOp>(ddp_schedule(request, 2)).size();
+  std::size_t reductions = timed<CollectiveOp>(ddp_schedule(request, 2)).size();
   request.accumulate = 3;
-  Schedule schedule = step(request, 2);
+  Schedule schedule = ddp_schedule(request, 2);
 
   CHECK(timed<GemmOp>(schedule).size() == 3 * once);
   CHECK(timed<CollectiveOp>(schedule).size() == reductions);
@@ -198,7 +192,7 @@ TEST_CASE("a calibrated step takes the given time backwards, and half of it forw
   request.model = make_model("bert-base").value();
   request.batch = 4;
   request.compute = {StepCompute::Kind::calibrated, 30'000'000};
-  Schedule schedule = step(request, 2);
+  Schedule schedule = ddp_schedule(request, 2);
 
   double sum_ns = 0;
   for (const SpinOp& op : timed<SpinOp>(schedule))
@@ -227,7 +221,7 @@ TEST_CASE("a step has the memory of weights, gradients, buckets and moments") {
   double parameters = static_cast<double>(request.model.parameter_count());
   auto bytes = [&](const StepRequest& one) {
     Cell cell;
-    cell.schedule = step(one, 2);
+    cell.schedule = ddp_schedule(one, 2);
     return static_cast<double>(peak_bytes({cell}));
   };
 
@@ -254,7 +248,7 @@ TEST_CASE("sums that outgrow f16 never reach the weights") {
     request.type = type;
     request.compression = compression;
     request.bucket_view = view;
-    Schedule schedule = step(request, ranks);
+    Schedule schedule = ddp_schedule(request, ranks);
     auto ops = timed<OptimizerOp>(schedule);
     REQUIRE(ops.size() == 1);
     return schedule.buffers[static_cast<std::size_t>(ops[0].gradients.buffer)].name;
@@ -271,7 +265,7 @@ TEST_CASE("sums that outgrow f16 never reach the weights") {
 TEST_CASE("a captured step is captured from end to end") {
   StepRequest request = small_request();
   request.launch = Launch::graph;
-  Schedule schedule = step(request, 2);
+  Schedule schedule = ddp_schedule(request, 2);
 
   REQUIRE(schedule.capture.has_value());
   CHECK(*schedule.capture == schedule.timed);

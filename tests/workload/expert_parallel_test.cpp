@@ -12,6 +12,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::model;
 using namespace ncclprobe::workload;
+using tests::ddp_schedule;
 using tests::first_ranks;
 using tests::timed;
 
@@ -24,12 +25,6 @@ StepRequest mixtral() {
   request.type = StepType::bf16;
   request.batch = 2;
   return request;
-}
-
-Schedule step(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
-  auto made = make_ddp_step(request, {ranks, first_ranks(ranks), parts});
-  REQUIRE(made.has_value());
-  return *made;
 }
 
 std::uint64_t expert_parameters(const ModelSpec& model) {
@@ -51,7 +46,7 @@ TEST_CASE("steps of experts are sound in all their forms") {
         request.bucket_view = view;
         CAPTURE(view, to_string(parts), ranks);
 
-        Schedule schedule = step(request, ranks, parts);
+        Schedule schedule = ddp_schedule(request, ranks, parts);
 
         auto checked = check_schedule(schedule, ranks);
         CHECK((checked ? "" : checked.error().message) == "");
@@ -66,13 +61,13 @@ TEST_CASE("a rank gives its tokens four times to each layer of experts, and all 
     std::uint64_t shared = request.model.parameter_count() - expert_parameters(request.model);
     CAPTURE(ranks);
 
-    CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * (2 * 4 * tokens + shared));
+    CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) == 2 * (2 * 4 * tokens + shared));
   }
-  CHECK(given_bytes(step(mixtral(), 1), 0, 1) == 0);
+  CHECK(given_bytes(ddp_schedule(mixtral(), 1), 0, 1) == 0);
 }
 
 TEST_CASE("tokens go to their experts before these compute, and come back behind") {
-  auto order = tests::stretches(step(mixtral(), 2), 2);
+  auto order = tests::stretches(ddp_schedule(mixtral(), 2), 2);
 
   REQUIRE(order.size() == 8);
   CHECK(order[0] == "dispatch model.layers.0.block_sparse_moe.experts");
@@ -88,7 +83,8 @@ TEST_CASE("each rank has its share of the experts and computes as much as ever")
   CHECK(expert_parameters(part) * 4 == expert_parameters(request.model));
   CHECK(make_step_model(part).forward_flops() ==
         Approx(make_step_model(request.model).forward_flops()));
-  CHECK(timed<GemmOp>(step(request, 4)).size() == timed<GemmOp>(step(request, 1)).size());
+  CHECK(timed<GemmOp>(ddp_schedule(request, 4)).size() ==
+        timed<GemmOp>(ddp_schedule(request, 1)).size());
 }
 
 TEST_CASE("a model without experts, or ranks that do not share them, is refused") {

@@ -3,6 +3,9 @@
 
 #include "workload/step_schedules.h"
 
+#include "base/error.h"
+#include "workload/ddp_step.h"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -14,6 +17,11 @@ using namespace model;
 using workload::Layer;
 using workload::LayerKind;
 using workload::Product;
+
+model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
+                             workload::StepParts parts) {
+  return base::value_or_throw(workload::make_ddp_step(request, {ranks, first_ranks(ranks), parts}));
+}
 
 workload::ModelSpec small_model() {
   constexpr std::uint64_t width = k_small_width, inner = 4 * width, tokens = k_small_tokens;

@@ -24,6 +24,10 @@ inline std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
+// Of the first ranks of so many.
+model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
+                             workload::StepParts parts = workload::StepParts::all);
+
 template <typename Op>
 std::vector<Op> timed(const model::Schedule& schedule) {
   std::vector<Op> found;

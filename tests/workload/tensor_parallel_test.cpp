@@ -14,6 +14,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::model;
 using namespace ncclprobe::workload;
+using tests::ddp_schedule;
 using tests::first_ranks;
 using tests::timed;
 
@@ -25,12 +26,6 @@ StepRequest request_of(StepPattern pattern, const char* name) {
   request.model = make_model(name).value();
   request.batch = 2;
   return request;
-}
-
-Schedule step(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
-  auto made = make_ddp_step(request, {ranks, first_ranks(ranks), parts});
-  REQUIRE(made.has_value());
-  return *made;
 }
 
 double flops(const Schedule& schedule) {
@@ -112,7 +107,7 @@ TEST_CASE("tensor parallel steps are sound in all their forms") {
             continue; // there are 4 heads
           CAPTURE(to_string(pattern), sequence, to_string(parts), ranks);
 
-          Schedule schedule = step(request, ranks, parts);
+          Schedule schedule = ddp_schedule(request, ranks, parts);
 
           auto checked = check_schedule(schedule, ranks);
           CHECK((checked ? "" : checked.error().message) == "");
@@ -132,9 +127,9 @@ TEST_CASE("a rank gives to tensor parallelism what its formula says") {
       ends += layer.kind == LayerKind::embedding || layer.kind == LayerKind::head ? 1 : 0;
     CAPTURE(ranks, ends);
 
-    CHECK(given_bytes(step(request, ranks), 0, ranks) == (2 * layers + ends) * output);
+    CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) == (2 * layers + ends) * output);
     request.sequence_parallel = true;
-    CHECK(given_bytes(step(request, ranks), 0, ranks) ==
+    CHECK(given_bytes(ddp_schedule(request, ranks), 0, ranks) ==
           2 * layers * (output + output / n) + ends * output);
   }
 }
@@ -143,9 +138,9 @@ TEST_CASE("two replicas of halves compute as much as two ranks, and reduce halve
   StepRequest mixed = request_of(StepPattern::ddp_tp, "gpt2-124m");
   StepRequest plain = request_of(StepPattern::ddp, "gpt2-124m");
 
-  CHECK(flops(step(mixed, 4)) == Approx(flops(step(plain, 2)) / 2).epsilon(1e-3));
+  CHECK(flops(ddp_schedule(mixed, 4)) == Approx(flops(ddp_schedule(plain, 2)) / 2).epsilon(1e-3));
   std::uint64_t reduced = 0;
-  Schedule schedule = step(mixed, 4);
+  Schedule schedule = ddp_schedule(mixed, 4);
   for (const CollectiveOp& op : timed<CollectiveOp>(schedule))
     if (schedule.communicators[static_cast<std::size_t>(op.communicator)].ranks ==
         std::vector<int>{0, 2})
