@@ -196,14 +196,11 @@ std::string render_scaling(const steps::Scaling& scaling) {
     if (&point == &scaling.points.front())
       continue;
     notes += paragraph("  -", steps::verdict_sentence(point) + ".", 4);
-    if (percent_text(point.account.of(steps::Loss::other)) != "0.0")
-      notes +=
-          paragraph("",
-                    fmt::format("other: computing that changed {}",
-                                point.account.slowdown_known
-                                    ? "by itself"
-                                    : "or was slowed down (not measured without communication)"),
-                    4);
+    if (!point.account.slowdown_known)
+      notes += paragraph("",
+                         "other: computing that changed by itself or was slowed down (not measured "
+                         "without communication)",
+                         4);
     for (const std::string& remark : point.remarks)
       notes += paragraph("", remark, 4);
   }

@@ -44,7 +44,7 @@ constexpr auto enum_names(Placement) {
 // events: as batch, but the time of a batch is taken between two events on the device, which keeps
 // the host's enqueueing out of it; only ranks that the timed region gives work have samples.
 // steps: as batch, a launch being a step of training, and every marker of the timed region is
-// timed on the device in every launch (CellRecord::marks).
+// timed on the device in every launch (CellRecord::marks); ranks that only look on have no samples.
 enum class TimingMode { batch, latency, events, steps };
 constexpr auto enum_names(TimingMode) {
   return std::to_array<std::pair<TimingMode, std::string_view>>({{TimingMode::batch, "batch"},
