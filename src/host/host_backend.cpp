@@ -103,7 +103,7 @@ private:
     if (place.offset % size_bytes(type) != 0)
       base::raise(Errc::invalid_argument, "offset {} is no multiple of the size of {}",
                   place.offset, to_string(type));
-    return static_cast<HostBuffer&>(place.buffer).share(place.offset, count * size_bytes(type));
+    return static_cast<HostBuffer&>(place.buffer).hold(place.offset, count * size_bytes(type));
   }
 
   // Send and receive side; what this rank does not use may be of any size.

@@ -55,30 +55,30 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
 }
 
 void HostBuffer::poison_first(std::uint64_t bytes) {
-  std::memset(share(0, bytes).get(), model::k_poison_byte, bytes);
+  std::memset(hold(0, bytes).get(), model::k_poison_byte, bytes);
 }
 
 void HostBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern,
                       int rank, std::uint64_t count) {
-  fill_pattern(share(offset, bytes_of(type, count)).get(), type, pattern, rank, count);
+  fill_pattern(hold(offset, bytes_of(type, count)).get(), type, pattern, rank, count);
 }
 
 backend::Mismatch HostBuffer::compare(std::uint64_t offset, model::DataType type,
                                       const model::Pattern& pattern,
                                       const model::Expectation& expected) {
-  return compare_pattern(share(offset, bytes_of(type, expected.count)).get(), type, pattern,
+  return compare_pattern(hold(offset, bytes_of(type, expected.count)).get(), type, pattern,
                          expected);
 }
 
 void HostBuffer::read(std::uint64_t offset, std::span<std::byte> into) {
-  std::memcpy(into.data(), share(offset, into.size()).get(), into.size());
+  std::memcpy(into.data(), hold(offset, into.size()).get(), into.size());
 }
 
 void HostBuffer::write(std::uint64_t offset, std::span<const std::byte> from) {
-  std::memcpy(share(offset, from.size()).get(), from.data(), from.size());
+  std::memcpy(hold(offset, from.size()).get(), from.data(), from.size());
 }
 
-std::shared_ptr<std::byte> HostBuffer::share(std::uint64_t offset, std::uint64_t bytes) const {
+std::shared_ptr<std::byte> HostBuffer::hold(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > bytes_ || bytes > bytes_ - offset)
     base::raise(base::Errc::invalid_argument, "{} bytes at {} are outside of a buffer of {} bytes",
                 bytes, offset, bytes_);

@@ -25,8 +25,9 @@ public:
   void read(std::uint64_t offset, std::span<std::byte> into) override;
   void write(std::uint64_t offset, std::span<const std::byte> from) override;
 
-  // The bytes [offset, offset + bytes). Errc::invalid_argument: not inside the buffer.
-  std::shared_ptr<std::byte> share(std::uint64_t offset, std::uint64_t bytes) const;
+  // The bytes [offset, offset + bytes), kept for as long as somebody holds them.
+  // Errc::invalid_argument: not inside the buffer.
+  std::shared_ptr<std::byte> hold(std::uint64_t offset, std::uint64_t bytes) const;
 
 private:
   std::uint64_t bytes_;

@@ -194,8 +194,8 @@ void HostStream::spin(std::uint64_t duration_ns) {
 
 void HostStream::copy(const backend::CopyCall& call) {
   auto bytes = call.bytes;
-  auto source = static_cast<HostBuffer&>(call.from.buffer).share(call.from.offset, bytes);
-  auto target = static_cast<HostBuffer&>(call.to.buffer).share(call.to.offset, bytes);
+  auto source = static_cast<HostBuffer&>(call.from.buffer).hold(call.from.offset, bytes);
+  auto target = static_cast<HostBuffer&>(call.to.buffer).hold(call.to.offset, bytes);
   push(traced(Job{[source, target, bytes] { std::memmove(target.get(), source.get(), bytes); },
                   nullptr, AfterError::dropped},
               "copy", 0));
@@ -213,7 +213,7 @@ Memory elements(const backend::Place& place, std::uint64_t count, model::DataTyp
   if (type != model::DataType::f32 && type != model::DataType::f16 && type != model::DataType::bf16)
     base::raise(base::Errc::unsupported, "the host backend computes f32, f16 and bf16, not {}",
                 to_string(type));
-  return static_cast<HostBuffer&>(place.buffer).share(place.offset, count * size_bytes(type));
+  return static_cast<HostBuffer&>(place.buffer).hold(place.offset, count * size_bytes(type));
 }
 
 struct Factors {
