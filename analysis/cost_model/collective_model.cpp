@@ -243,21 +243,22 @@ std::vector<double> RankModel::features(const Segment& segment, int ranks, doubl
   return out;
 }
 
-std::optional<RankModel::Time> RankModel::at(int ranks, std::uint64_t bytes,
+std::optional<RankModel::Time> RankModel::at(const RankGroup& group, std::uint64_t bytes,
                                              const std::optional<InterNode>& inter_node) const {
   auto segment = std::find_if(segments_.begin(), segments_.end(),
                               [&](const Segment& one) { return bytes <= one.last_bytes; });
   if (segment == segments_.end())
     segment = segments_.end() - 1;
-  const std::vector<double> x = features(*segment, ranks, static_cast<double>(bytes));
+  const std::vector<double> x = features(*segment, group.ranks, static_cast<double>(bytes));
   Time time{segment->fit.at(x), segment->fit.interval_at(x)};
-  if (ranks <= ranks_per_node_ || most_ranks_ > ranks_per_node_)
+  if (group.ranks <= group.ranks_per_node || most_ranks_ > ranks_per_node_)
     return time; // within a node, or the measurements have the network in them
   if (!inter_node)
     return std::nullopt;
-  const Shape shape = shape_of(collective_, segment->tree, ranks, ranks_per_node_);
+  const Shape shape =
+      shape_of(collective_, segment->tree, group.ranks, std::max(group.ranks_per_node, 1));
   const double between_ns =
-      shape.node_share * static_cast<double>(bytes) / inter_node->bytes_per_ns;
+      shape.node_share * group.sharing * static_cast<double>(bytes) / inter_node->bytes_per_ns;
   const double within_ns = segment->fit.factors.back() * x.back();
   const double more_ns =
       shape.node_hops * inter_node->latency_ns + std::max(between_ns - within_ns, 0.0);

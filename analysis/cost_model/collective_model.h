@@ -27,6 +27,12 @@ struct Piece {
   double beta_ns_per_byte() const { return line.factors[1]; }
 };
 
+constexpr auto enum_names(Piece::Begin) {
+  using enum Piece::Begin;
+  return std::to_array<std::pair<Piece::Begin, std::string_view>>(
+      {{first, ""}, {observed, "NCCL switches"}, {fitted, "fit"}});
+}
+
 // One collective in a communicator of one size.
 struct CollectiveModel {
   model::Collective collective = model::Collective::all_reduce;
@@ -55,6 +61,14 @@ struct InterNode {
   double latency_ns = 0;
 };
 
+// Ranks that communicate: how many, how many of them on one node, and how many such groups do the
+// same at once over the wires of one node, this one among them.
+struct RankGroup {
+  int ranks = 0;
+  int ranks_per_node = 0;
+  int sharing = 1;
+};
+
 // What `ranks` ranks on nodes of `ranks_per_node` do for a collective, in steps and bytes: ring,
 // or tree where NCCL was seen to use one.
 struct Shape {
@@ -79,8 +93,12 @@ public:
     std::optional<Interval> interval_ns; // for one measurement
   };
   // Nothing beyond a node without `inter_node`, unless more than a node was measured.
-  std::optional<Time> at(int ranks, std::uint64_t bytes,
+  std::optional<Time> at(const RankGroup& group, std::uint64_t bytes,
                          const std::optional<InterNode>& inter_node) const;
+  std::optional<Time> at(int ranks, std::uint64_t bytes,
+                         const std::optional<InterNode>& inter_node) const {
+    return at({ranks, ranks_per_node_, 1}, bytes, inter_node);
+  }
   int most_ranks() const { return most_ranks_; } // measured
 
 private:

@@ -106,15 +106,16 @@ std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int 
       if (!one || one->stream != stretch.stream || one->communicator < 0 ||
           one->communicator >= static_cast<int>(schedule.communicators.size()))
         continue;
-      ++operations;
       const int ranks = static_cast<int>(
           workload::members_of(schedule.communicators[static_cast<std::size_t>(one->communicator)],
                                world_size)
               .size());
       const auto blocks = model::block_counts(one->collective, ranks);
-      moved = Moved{one->collective, ranks,
-                    one->count * model::size_bytes(one->type) *
-                        static_cast<std::uint64_t>(std::max(blocks.send, blocks.receive))};
+      const Moved now{one->collective, ranks,
+                      one->count * model::size_bytes(one->type) *
+                          static_cast<std::uint64_t>(std::max(blocks.send, blocks.receive))};
+      operations += moved != now;
+      moved = now;
     }
     out.push_back(operations == 1 ? moved : std::nullopt);
   }
@@ -125,10 +126,15 @@ std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingR
   std::vector<Point> points;
   add_collectives(results, setting_proofs(run), points);
   add_steps(run, results, points);
+  add_points(points, {});
+  return points;
+}
+
+void add_points(std::vector<Point>& points, std::vector<Point> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(points));
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
     return std::tuple(a.collective, a.ranks, a.bytes) < std::tuple(b.collective, b.ranks, b.bytes);
   });
-  return points;
 }
 
 } // namespace ncclprobe::analysis::cost_model

@@ -27,8 +27,11 @@ struct Point {
 // time). By collective, ranks, bytes. Wrong data counts for nothing, and so does a single rank.
 std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results);
 
+// In the same order again.
+void add_points(std::vector<Point>& points, std::vector<Point> more);
+
 // What each stretch of communication of a step moves, in the order of its begins; nothing for one
-// that is not one collective.
+// that is not one collective, or the same one of several groups of ranks at once.
 struct Moved {
   model::Collective collective = model::Collective::all_reduce;
   int ranks = 0;

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cost_model/ddp_prediction.h"
+#include "analysis/cost_model/step_prediction.h"
 #include "model/run.h"
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,17 +15,17 @@
 namespace ncclprobe::analysis {
 
 struct PredictionRequest {
-  std::string model;
+  std::string model; // name or file; empty: that of the run's steps
   std::vector<int> ranks;
-  std::optional<cost_model::InterNode> inter_node;
+  std::optional<cost_model::InterNodeRange> inter_node;
   int ranks_per_node = 0; // 0: as many as a host of the run has
   // In place of measured steps of that model, or for want of them.
   std::optional<cost_model::StatedCompute> compute;
   std::optional<double> flops_per_s; // of one rank, as the user says
-  std::uint64_t batch = 0;           // samples of a rank; needed with flops_per_s
-  std::uint64_t sequence = 0;        // 0: the model's default
-  model::DataType type = model::DataType::f32;
-  std::optional<std::uint64_t> bucket_bytes; // nothing: PyTorch's default
+  std::uint64_t sequence = 0;        // 0: the run's, else the model's default
+  bool says_batch = false;           // in `say`
+  // Sets what was said of the step; the rest is as the run measured it.
+  std::function<void(workload::StepRequest&)> say = [](workload::StepRequest&) {};
 };
 
 struct Prediction {
@@ -32,14 +34,18 @@ struct Prediction {
   int ranks_per_node = 0;
   std::vector<cost_model::CollectiveModel> models;
   std::optional<cost_model::LeftOut> left_out;
+  std::map<model::Collective, cost_model::RankErrors> rank_errors;
   std::optional<cost_model::HeldOut> held_out;
-  cost_model::DdpStep step;
-  std::optional<double> modelled_exposed_ns; // of the measured step itself
+  cost_model::StepBase base;
+  std::optional<double> replayed_ns; // of the measured step, by its schedule alone
   std::vector<cost_model::Predicted> predicted;
 };
-// Errors: not_found without measured all-reduces of two sizes on two ranks or more, or with nothing
-// to tell the step's computing from; invalid_argument for a model that is not known.
-base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request);
+// `also`: further runs on the same machine, for their collectives. Errors: not_found without
+// measured collectives of two sizes on two ranks or more, or with nothing to tell the step's
+// computing from; invalid_argument for a model that is not known, or several steps that fit what
+// was said.
+base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
+                                 const std::vector<model::Run>& also = {});
 
 std::string render_prediction(const Prediction& prediction);      // for people
 std::string render_prediction_json(const Prediction& prediction); // one object

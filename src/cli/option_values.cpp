@@ -3,6 +3,7 @@
 
 #include "cli/option_values.h"
 
+#include "base/units.h"
 #include "workload/plan.h"
 
 #include <algorithm>
@@ -31,6 +32,15 @@ Result<double> parse_share(const std::string& text) {
   if (error != std::errc{} || !(rest.empty() || rest == "%") || !(share > 0 && share < 1))
     return fail(Errc::invalid_argument, "'{}' is not a share such as 1% or 0.01", text);
   return share;
+}
+
+Result<std::int64_t> parse_time_ns(const std::string& text) {
+  const bool is_number = text.find_first_not_of("0123456789.") == std::string::npos;
+  if (auto time_ns = base::parse_duration_ns(is_number ? text + "ms" : text);
+      time_ns && *time_ns > 0)
+    return *time_ns;
+  return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no time above zero", text),
+                          "write 10.2ms, 310us or 1.5s; a number alone means milliseconds"});
 }
 
 Result<model::Setting> parse_setting(const std::string& text) {

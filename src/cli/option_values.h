@@ -26,6 +26,10 @@ base::Result<void> check_library_name(const std::string& name);
 // "0.5%" or "0.005" -> 0.005. Errors: invalid_argument unless it lies between 0 and 1.
 base::Result<double> parse_share(const std::string& text);
 
+// "10.2ms", "310us", "1.5s" -> nanoseconds; a number alone means milliseconds. Errors:
+// invalid_argument unless it is above zero.
+base::Result<std::int64_t> parse_time_ns(const std::string& text);
+
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);
 

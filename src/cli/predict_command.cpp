@@ -15,7 +15,14 @@ int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream
   auto run = read_run_or_parts(options.run_file, err);
   if (!run)
     return complain(err, command, run.error(), base::k_exit_usage);
-  auto prediction = analysis::predict(*run, options.request);
+  std::vector<model::Run> also;
+  for (const auto& file : options.also) {
+    auto other = read_run_or_parts(file, err);
+    if (!other)
+      return complain(err, command, other.error(), base::k_exit_usage);
+    also.push_back(std::move(*other));
+  }
+  auto prediction = analysis::predict(*run, options.request, also);
   if (!prediction)
     return complain(err, command, prediction.error(), base::k_exit_usage);
   return write_text(options.json ? analysis::render_prediction_json(*prediction)

@@ -4,12 +4,15 @@
 #include "cli/predict_options.h"
 
 #include "base/exit_code.h"
-#include "base/units.h"
+#include "cli/common_options.h"
 #include "cli/option_values.h"
-#include "model/parse_enum.h"
+#include "cli/workload_options.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <ostream>
 
 namespace ncclprobe::cli {
@@ -19,152 +22,220 @@ constexpr int k_most_ranks = 1'000'000;
 
 constexpr const char* k_footer = R"(
 Examples:
-  ncclprobe predict run.h5 --model gpt2-124m --ranks 16,64,512 --inter-node 50GB/s,5us
-  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 310 --backward 640 --type bf16
+  ncclprobe predict run.h5 --ranks 16,64,512 --inter-node 50GB/s,5us
+  ncclprobe predict run.h5 --ranks 64 --inter-node 40-50GB/s,4-6us --workload fsdp --type bf16
+  ncclprobe predict steps.h5 --also sendrecv.h5 --workload pipeline --ranks 16 --ranks-per-node 16
+  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 310ms --backward 640ms --type bf16
   ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 400 --batch 1 --type bf16
 
-The run has to have all-reduces of several sizes, or data parallel steps (run --workload ddp), best on
-several numbers of ranks. How long the model computes comes from its steps in the run, else from
---forward and --backward, else from --tflops and --batch. First of all, the errors on what was
-measured are printed.
+What the run measured of steps is what is predicted for more ranks: where it has several kinds, say
+which by the options of steps. The collectives of the step must have been measured in several sizes,
+best on several numbers of ranks, by themselves (run --collectives) or in the steps. Where the run has
+no such step, say how long it computes: --forward and --backward, or --tflops and --batch. First of all,
+the errors on what was measured are printed.
 
 Exit codes: 0 predicted, 2 bad arguments or a run that does not have what it takes,
 7 the prediction could not be written.
 )";
 
-base::Result<double> number_before(std::string_view text, std::string_view unit) {
-  double value = 0;
-  if (text.ends_with(unit)) {
-    text.remove_suffix(unit.size());
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value > 0)
-      return value;
+using analysis::cost_model::InterNodeRange;
+using base::Errc;
+using base::fail;
+using base::Result;
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// "50GB/s", and "40-50GB/s" for something between.
+struct Range {
+  double low = 0, high = 0;
+};
+template <std::size_t N>
+Result<Range> parse_range(std::string_view text, const std::array<Unit, N>& units,
+                          const char* like) {
+  const char* end = text.data() + text.size();
+  Range range;
+  auto [after, error] = std::from_chars(text.data(), end, range.low);
+  range.high = range.low;
+  if (error == std::errc{} && after != end && *after == '-') {
+    auto second = std::from_chars(after + 1, end, range.high);
+    after = second.ptr;
+    error = second.ec;
   }
-  return base::fail(base::Errc::invalid_argument, "'{}' is no number of {}", text, unit);
+  const std::string_view rest(after, static_cast<std::size_t>(end - after));
+  auto unit =
+      std::find_if(units.begin(), units.end(), [&](const Unit& one) { return one.name == rest; });
+  if (error != std::errc{} || unit == units.end() || !(range.low > 0) || range.high < range.low)
+    return fail(Errc::invalid_argument, "'{}' is not like {}", text, like);
+  return Range{range.low * unit->factor, range.high * unit->factor};
+}
+
+// What was said of the step; every option once.
+Result<void> check_single(const WorkloadOptions& said) {
+  auto check = [](const char* name, const auto& values) -> Result<void> {
+    if (values && values->size() > 1)
+      return fail(Errc::invalid_argument, "--{}: one step is predicted, so give one value", name);
+    return {};
+  };
+  NCCLPROBE_TRY(check("batch", said.batches));
+  NCCLPROBE_TRY(check("type", said.types));
+  NCCLPROBE_TRY(check("accumulate", said.accumulate));
+  NCCLPROBE_TRY(check("bucket", said.buckets));
+  NCCLPROBE_TRY(check("compress", said.compression));
+  NCCLPROBE_TRY(check("prefetch", said.prefetch));
+  NCCLPROBE_TRY(check("tensor", said.tensor));
+  return check("micro-batches", said.micro_batches);
+}
+
+void say(const WorkloadOptions& said, workload::StepRequest& step) {
+  auto one = [](const auto& from, auto& into) {
+    if (from)
+      into = *from;
+  };
+  auto first = [](const auto& from, auto& into) {
+    if (from)
+      into = from->front();
+  };
+  one(said.pattern, step.pattern);
+  one(said.scaling, step.scaling);
+  one(said.bucket_view, step.bucket_view);
+  one(said.reshard, step.reshard);
+  one(said.sequence_parallel, step.sequence_parallel);
+  one(said.order, step.order);
+  first(said.batches, step.batch);
+  first(said.types, step.type);
+  first(said.accumulate, step.accumulate);
+  first(said.buckets, step.bucket_bytes);
+  first(said.compression, step.compression);
+  first(said.prefetch, step.prefetch);
+  first(said.tensor, step.tensor);
+  first(said.micro_batches, step.micro_batches);
 }
 
 } // namespace
 
-base::Result<analysis::cost_model::InterNode> parse_inter_node(const std::string& text) {
+Result<InterNodeRange> parse_inter_node(const std::string& text) {
+  static constexpr std::array k_rates{Unit{"GB/s", 1}, Unit{"MB/s", 1e-3}, Unit{"Gbit/s", 0.125},
+                                      Unit{"Gb/s", 0.125}};
+  static constexpr std::array k_times{Unit{"us", 1e3}, Unit{"ns", 1}, Unit{"ms", 1e6}};
   const std::string_view all = text;
   const std::size_t comma = all.find(',');
   if (comma == std::string_view::npos)
-    return base::fail(base::Errc::invalid_argument,
-                      "'{}' is no rate and latency between nodes such as 50GB/s,5us", text);
-  const std::string_view rate = all.substr(0, comma), latency = all.substr(comma + 1);
-  analysis::cost_model::InterNode out;
-  if (rate.ends_with("Gbit/s")) {
-    NCCLPROBE_TRY_ASSIGN(const double gbit_per_s, number_before(rate, "Gbit/s"));
-    out.bytes_per_ns = gbit_per_s / 8;
-  } else {
-    NCCLPROBE_TRY_ASSIGN(out.bytes_per_ns, number_before(rate, "GB/s"));
-  }
-  NCCLPROBE_TRY_ASSIGN(const double latency_us, number_before(latency, "us"));
-  out.latency_ns = latency_us * 1e3;
-  return out;
+    return fail(Errc::invalid_argument,
+                "'{}' is no rate and latency between nodes such as 50GB/s,5us", text);
+  NCCLPROBE_TRY_ASSIGN(const Range rate, parse_range(all.substr(0, comma), k_rates,
+                                                     "50GB/s, 400Gbit/s or 40-50GB/s"));
+  NCCLPROBE_TRY_ASSIGN(const Range latency,
+                       parse_range(all.substr(comma + 1), k_times, "5us or 4-6us"));
+  return InterNodeRange{.worst = {rate.low, latency.high}, .best = {rate.high, latency.low}};
+}
+
+Result<double> parse_flops(const std::string& text) {
+  static constexpr std::array k_units{Unit{"", 1e12},        Unit{"Tflop/s", 1e12},
+                                      Unit{"TFLOP/s", 1e12}, Unit{"TFLOPS", 1e12},
+                                      Unit{"Pflop/s", 1e15}, Unit{"Gflop/s", 1e9}};
+  NCCLPROBE_TRY_ASSIGN(const Range range, parse_range(text, k_units, "400 or 400Tflop/s"));
+  if (range.low != range.high)
+    return fail(Errc::invalid_argument, "'{}' is more than one rate", text);
+  return range.low;
 }
 
 std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std::string>& arguments,
                                                           std::ostream& out, std::ostream& err) {
   PredictOptions options;
   analysis::PredictionRequest& request = options.request;
-  std::string run_file, output, ranks, inter_node, bucket;
-  std::string format = "table", type = "f32";
-  std::optional<double> forward_ms, backward_ms, tflops;
-  double optimizer_ms = 0;
-  CLI::App app{"Predicts steps of data parallel training on more ranks than a run measured, with "
-               "the errors of the prediction on what was measured printed first."};
+  WorkloadOptions said;
+  std::string run_file, output, format = "table";
+  std::vector<std::string> also;
+  std::optional<std::int64_t> forward_ns, backward_ns, optimizer_ns;
+  CLI::App app{"Predicts steps of training on more ranks than a run measured, with the errors of "
+               "the prediction on what was measured printed first."};
   app.name("ncclprobe predict");
   app.footer(k_footer);
   app.add_option("run_file", run_file, "Run file, as `ncclprobe` wrote it")
       ->required()
       ->type_name("RUN.h5");
-  app.add_option("--model", request.model,
-                 "Which model, as `run --model` names it: its steps in the run, else from the "
-                 "catalogue")
-      ->required()
-      ->type_name("NAME");
-  app.add_option("--ranks", ranks, "For how many ranks: 16,64,512")->required()->type_name("LIST");
-  app.add_option("--inter-node", inter_node,
-                 "Between nodes: what one node sends with all of its network cards, and how long a "
-                 "message takes. Needed for more ranks than a node has, if the run has one node")
-      ->type_name("50GB/s,5us");
+  auto* with = app.add_option("--also", also,
+                              "Another run on the same machine, for collectives that the first "
+                              "lacks; may be repeated")
+                   ->allow_extra_args(false)
+                   ->type_name("RUN.h5");
+  with->take_all();
+  add_text(app, "--ranks", "LIST", "For how many ranks: 16,64,512",
+           [&request](const std::string& text) -> Result<void> {
+             std::optional<std::vector<int>> counts;
+             NCCLPROBE_TRY(parse_numbers<int>(text, 2, k_most_ranks, counts));
+             request.ranks = *counts;
+             return {};
+           })
+      ->required();
+  add_text(app, "--inter-node", "50GB/s,5us",
+           "Between nodes: what one node sends with all of its network cards, and how long a "
+           "message takes; ranges (40-50GB/s,4-6us) widen the interval. Needed for more ranks than "
+           "a node has, if the run has one node",
+           [&request](const std::string& text) -> Result<void> {
+             NCCLPROBE_TRY_ASSIGN(request.inter_node, parse_inter_node(text));
+             return {};
+           });
   app.add_option("--ranks-per-node", request.ranks_per_node,
                  "Default: as many as a host of the run has")
       ->check(CLI::Range(1, k_most_ranks))
       ->type_name("N");
-  auto* forward =
-      app.add_option("--forward", forward_ms, "Forward pass, ms, in place of what was measured")
-          ->check(CLI::PositiveNumber)
-          ->type_name("MS");
-  auto* backward = app.add_option("--backward", backward_ms, "Backward pass, ms")
-                       ->check(CLI::PositiveNumber)
-                       ->type_name("MS");
+  auto time = [](std::optional<std::int64_t>& into) {
+    return [&into](const std::string& text) -> Result<void> {
+      NCCLPROBE_TRY_ASSIGN(into, parse_time_ns(text));
+      return {};
+    };
+  };
+  auto* forward = add_text(app, "--forward", "TIME",
+                           "Forward pass of the whole model and batch on one rank, 310ms, in place "
+                           "of what was measured",
+                           time(forward_ns));
+  auto* backward = add_text(app, "--backward", "TIME", "Backward pass, 640ms", time(backward_ns));
   forward->needs(backward);
   backward->needs(forward);
-  app.add_option("--optimizer", optimizer_ms, "Optimizer, ms, beside the two; default: 0")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(forward)
-      ->type_name("MS");
-  auto* rate = app.add_option("--tflops", tflops,
-                              "What a rank computes, 10^12 operations a second, for the model's "
-                              "products")
-                   ->check(CLI::PositiveNumber)
-                   ->excludes(forward)
-                   ->type_name("RATE");
-  auto* batch = app.add_option("--batch", request.batch, "Samples of a rank, with --tflops")
-                    ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
-                    ->type_name("N");
-  rate->needs(batch);
-  app.add_option("--sequence", request.sequence, "Tokens of a sample (default: the model's)")
-      ->type_name("N");
-  app.add_option("--type", type, "Of gradients of a model that was not measured: f32, f16, bf16")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
-      ->type_name("TYPE");
-  app.add_option("--bucket", bucket, "bucket_cap_mb of DDP, 25MiB (default: PyTorch's)")
-      ->type_name("SIZE");
+  add_text(app, "--optimizer", "TIME", "Optimizer, beside the two; default: none",
+           time(optimizer_ns))
+      ->needs(forward);
+  auto* rate = add_text(app, "--tflops", "RATE",
+                        "What a rank computes, 10^12 operations a second, for the model's products",
+                        [&request](const std::string& text) -> Result<void> {
+                          NCCLPROBE_TRY_ASSIGN(request.flops_per_s, parse_flops(text));
+                          return {};
+                        })
+                   ->excludes(forward);
+  declare_workload_options(app, said, {"compute", "optimizer", "comm-priority"});
+  rate->needs(app.get_option("--batch"));
   app.add_option("-f,--format", format, "table (for people) or json; default: table")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}));
   app.add_option("-o,--output", output,
                  "Write to this file instead of standard output; replaces it")
       ->type_name("FILE");
-  auto refuse = [&](const std::string& option, const base::Error& error) {
-    err << "ncclprobe predict: " << option << ": " << error.text() << "\n";
-    return base::k_exit_usage;
-  };
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
   }
-  std::optional<std::vector<int>> counts;
-  if (auto read = parse_numbers<int>(ranks, 2, k_most_ranks, counts); !read)
-    return refuse("--ranks", read.error());
-  request.ranks = *counts;
-  if (!inter_node.empty()) {
-    auto between = parse_inter_node(inter_node);
-    if (!between)
-      return refuse("--inter-node", between.error());
-    request.inter_node = *between;
+  if (auto single = check_single(said); !single) {
+    err << "ncclprobe predict: " << single.error().text() << "\n";
+    return base::k_exit_usage;
   }
-  if (!bucket.empty()) {
-    auto bytes = base::parse_bytes(bucket);
-    if (!bytes || *bytes == 0)
-      return refuse("--bucket", bytes ? base::Error{base::Errc::invalid_argument, "no bytes", {}}
-                                      : bytes.error());
-    request.bucket_bytes = *bytes;
-  }
-  if (forward_ms)
+  request.model = said.model.value_or("");
+  request.sequence = said.sequence.value_or(0);
+  request.says_batch = said.batches.has_value();
+  request.say = [said](workload::StepRequest& step) { say(said, step); };
+  if (forward_ns)
     request.compute = analysis::cost_model::StatedCompute{
-        .forward_ns = *forward_ms * 1e6,
-        .backward_ns = *backward_ms * 1e6,
-        .optimizer_ns = optimizer_ms * 1e6,
-        .source = fmt::format("as stated, {:g} ms forward and {:g} ms backward", *forward_ms,
-                              *backward_ms)};
-  if (tflops)
-    request.flops_per_s = *tflops * 1e12;
-  request.type = base::value_or_throw(model::parse_enum<model::DataType>(type, "type"));
+        .forward_ns = static_cast<double>(*forward_ns),
+        .backward_ns = static_cast<double>(*backward_ns),
+        .optimizer_ns = static_cast<double>(optimizer_ns.value_or(0)),
+        .source = fmt::format("as stated, {:g} ms forward and {:g} ms backward",
+                              static_cast<double>(*forward_ns) / 1e6,
+                              static_cast<double>(*backward_ns) / 1e6)};
+  options.also.assign(also.begin(), also.end());
   options.run_file = run_file;
   options.json = format == "json";
   options.output = output;

@@ -14,6 +14,7 @@ namespace ncclprobe::cli {
 
 struct PredictOptions {
   std::filesystem::path run_file;
+  std::vector<std::filesystem::path> also; // further runs
   analysis::PredictionRequest request;
   bool json = false;
   std::filesystem::path output; // empty = standard output
@@ -24,7 +25,11 @@ struct PredictOptions {
 std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std::string>& arguments,
                                                           std::ostream& out, std::ostream& err);
 
-// "50GB/s,5us", "400Gbit/s,5us". Errors: invalid_argument.
-base::Result<analysis::cost_model::InterNode> parse_inter_node(const std::string& text);
+// "50GB/s,5us", "400Gbit/s,5us", "40-50GB/s,4-6us". Errors: invalid_argument.
+base::Result<analysis::cost_model::InterNodeRange> parse_inter_node(const std::string& text);
+
+// "400", "400Tflop/s", "0.4Pflop/s" -> operations a second; a number alone means Tflop/s. Errors:
+// invalid_argument.
+base::Result<double> parse_flops(const std::string& text);
 
 } // namespace ncclprobe::cli

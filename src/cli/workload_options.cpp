@@ -119,11 +119,7 @@ Result<void> read_compute(WorkloadOptions& into, const std::string& text) {
   StepCompute compute;
   if (text.starts_with(k_calibrated)) {
     compute.kind = StepCompute::Kind::calibrated;
-    std::string time = text.substr(k_calibrated.size());
-    bool plain = time.find_first_not_of("0123456789.") == std::string::npos;
-    NCCLPROBE_TRY_ASSIGN(compute.backward_ns, base::parse_duration_ns(plain ? time + "ms" : time));
-    if (compute.backward_ns <= 0)
-      return fail(Errc::invalid_argument, "'{}' is no time that a backward pass takes", text);
+    NCCLPROBE_TRY_ASSIGN(compute.backward_ns, parse_time_ns(text.substr(k_calibrated.size())));
   } else if (text == "none") {
     compute.kind = StepCompute::Kind::none;
   } else if (text != "gemm") {
@@ -242,9 +238,10 @@ const WorkloadOption& workload_option(std::string_view name) {
                        [&](const WorkloadOption& one) { return one.name == name; });
 }
 
-void declare_workload_options(CLI::App& app, WorkloadOptions& options) {
+void declare_workload_options(CLI::App& app, WorkloadOptions& options,
+                              const std::set<std::string_view>& without) {
   for (const WorkloadOption& one : workload_options()) {
-    if (one.help == nullptr)
+    if (one.help == nullptr || without.contains(one.name))
       continue;
     std::string name = std::string("--") + one.name;
     CLI::Option* added =

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,8 @@ struct WorkloadOption {
 const std::vector<WorkloadOption>& workload_options();
 const WorkloadOption& workload_option(std::string_view name); // that there is
 
-// Declares them, as a group of the help.
-void declare_workload_options(CLI::App& app, WorkloadOptions& options);
+// Declares them, as a group of the help; not those `without`.
+void declare_workload_options(CLI::App& app, WorkloadOptions& options,
+                              const std::set<std::string_view>& without = {});
 
 } // namespace ncclprobe::cli

@@ -21,40 +21,8 @@ using base::Errc;
 using base::fail;
 using base::Result;
 
-Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
-  switch (request.pattern) {
-  case StepPattern::ddp:
-  case StepPattern::tp:
-  case StepPattern::ddp_tp:
-  case StepPattern::moe:
-    return make_ddp_step(request, scope);
-  case StepPattern::fsdp:
-  case StepPattern::fsdp_tp:
-    return make_fsdp_step(request, scope);
-  case StepPattern::pipeline:
-    return make_pipeline_step(request, scope);
-  }
-  return fail(Errc::unsupported, "this pattern has no steps");
-}
-
-// The same with the samples of one replica as its batch.
-Result<StepRequest> for_ranks(const StepRequest& request, const std::vector<int>& ranks) {
-  StepRequest own = request;
-  NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, ranks));
-  auto count = static_cast<std::uint64_t>(grid.replicas());
-  if (request.scaling == Scaling::weak)
-    return own;
-  if (request.batch % count != 0)
-    return fail(Errc::unsupported, "a batch of {} cannot be shared by {} replicas of the model",
-                request.batch, count);
-  own.batch = request.batch / count;
-  // The time that was given is that of all samples on one replica.
-  own.compute.backward_ns /= static_cast<std::int64_t>(count);
-  return own;
-}
-
 Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const Timing& timing) {
-  NCCLPROBE_TRY_ASSIGN(const StepRequest own, for_ranks(request, scope.ranks));
+  NCCLPROBE_TRY_ASSIGN(const StepRequest own, request_on(request, scope.ranks));
   Cell cell;
   NCCLPROBE_TRY_ASSIGN(cell.schedule, make_step(own, scope));
   NCCLPROBE_TRY(check_schedule(cell.schedule, scope.world));
@@ -94,6 +62,37 @@ Result<void> check_ranks(const std::vector<int>& ranks, int world) {
 }
 
 } // namespace
+
+Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
+  switch (request.pattern) {
+  case StepPattern::ddp:
+  case StepPattern::tp:
+  case StepPattern::ddp_tp:
+  case StepPattern::moe:
+    return make_ddp_step(request, scope);
+  case StepPattern::fsdp:
+  case StepPattern::fsdp_tp:
+    return make_fsdp_step(request, scope);
+  case StepPattern::pipeline:
+    return make_pipeline_step(request, scope);
+  }
+  return fail(Errc::unsupported, "this pattern has no steps");
+}
+
+Result<StepRequest> request_on(const StepRequest& request, const std::vector<int>& ranks) {
+  StepRequest own = request;
+  NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, ranks));
+  auto count = static_cast<std::uint64_t>(grid.replicas());
+  if (request.scaling == Scaling::weak)
+    return own;
+  if (request.batch % count != 0)
+    return fail(Errc::unsupported, "a batch of {} cannot be shared by {} replicas of the model",
+                request.batch, count);
+  own.batch = request.batch / count;
+  // The time that was given is that of all samples on one replica.
+  own.compute.backward_ns /= static_cast<std::int64_t>(count);
+  return own;
+}
 
 Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
                                   const Timing& timing) {

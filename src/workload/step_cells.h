@@ -30,6 +30,13 @@ struct StepCells {
 base::Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
                                         const model::Timing& timing);
 
+// The request on these ranks: of a batch that all replicas of the model share, one's part. Errors:
+// unsupported.
+base::Result<StepRequest> request_on(const StepRequest& request, const std::vector<int>& ranks);
+
+// The step of a request_on() these ranks. Errors: those of the pattern's maker.
+base::Result<model::Schedule> make_step(const StepRequest& request, const StepScope& scope);
+
 // How a step is timed unless told otherwise: 3 warm-ups, 5 batches of 10 steps, at most so long.
 model::Timing step_timing(std::string_view backend);
 

@@ -30,9 +30,46 @@ TEST_CASE("predict takes ranks and what is between nodes") {
   REQUIRE(std::holds_alternative<PredictOptions>(parsed));
   const auto& request = std::get<PredictOptions>(parsed).request;
   CHECK(request.ranks == std::vector{16, 64, 512});
-  CHECK(request.inter_node->bytes_per_ns == 50);
-  CHECK(request.inter_node->latency_ns == 5000);
-  CHECK(parse_inter_node("400Gbit/s,2.5us")->bytes_per_ns == 50);
+  CHECK(request.model == "llama2-7b");
+  CHECK(request.inter_node->worst.bytes_per_ns == 50);
+  CHECK(request.inter_node->middle().latency_ns == 5000);
+  CHECK(parse_inter_node("400Gbit/s,2.5us")->best.bytes_per_ns == 50);
+  auto range = parse_inter_node("40-50GB/s,4-6us");
+  REQUIRE(range.has_value());
+  CHECK(range->worst.bytes_per_ns == 40);
+  CHECK(range->worst.latency_ns == 6000);
+  CHECK(range->best.bytes_per_ns == 50);
+  CHECK(range->best.latency_ns == 4000);
+  CHECK(range->middle().bytes_per_ns == 45);
+}
+
+TEST_CASE("predict takes times with their units, and milliseconds without one") {
+  auto parsed = parse({"run.h5", "--model", "m", "--ranks", "8", "--forward", "10.2ms",
+                       "--backward", "20400us", "--optimizer", "1.5"});
+
+  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
+  const auto& compute = std::get<PredictOptions>(parsed).request.compute;
+  CHECK(compute->forward_ns == Approx(10.2e6));
+  CHECK(compute->backward_ns == Approx(20.4e6));
+  CHECK(compute->optimizer_ns == Approx(1.5e6));
+}
+
+TEST_CASE("predict knows steps by the options that measure them") {
+  auto parsed =
+      parse({"run.h5", "--workload", "fsdp+tp", "--tensor", "4", "--batch", "16", "--type", "fp16",
+             "--ranks", "8", "--tflops", "0.4Pflop/s", "--also", "more.h5", "--also", "third.h5"});
+
+  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
+  const auto& options = std::get<PredictOptions>(parsed);
+  workload::StepRequest step;
+  options.request.say(step);
+  CHECK(step.pattern == workload::StepPattern::fsdp_tp);
+  CHECK(step.tensor == 4);
+  CHECK(step.batch == 16);
+  CHECK(step.type == workload::StepType::f16);
+  CHECK(step.prefetch == workload::StepRequest{}.prefetch);
+  CHECK(*options.request.flops_per_s == Approx(4e14));
+  CHECK(options.also.size() == 2);
 }
 
 TEST_CASE("predict refuses what it cannot use") {
@@ -40,8 +77,11 @@ TEST_CASE("predict refuses what it cannot use") {
   for (const std::vector<std::string>& more :
        std::vector<std::vector<std::string>>{{"--inter-node", "50"},
                                              {"--inter-node", "50GB/s,5"},
+                                             {"--inter-node", "50-40GB/s,5us"},
+                                             {"--batch", "8,16"},
                                              {"--ranks", "1"},
                                              {"--forward", "10"},
+                                             {"--forward", "10 miles", "--backward", "20"},
                                              {"--tflops", "400"},
                                              {"--bucket", "x"}}) {
     std::vector<std::string> arguments{"run.h5", "--model", "m"};

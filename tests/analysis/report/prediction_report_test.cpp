@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/example_reports.h"
+#include "analysis/cost_model/step_runs.h"
 #include "analysis/report/prediction_report.h"
 #include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "workload/models/catalogue.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,46 +15,54 @@ using namespace ncclprobe::analysis_test;
 
 namespace {
 
-// steps_run() with all-reduces of several sizes on its four ranks: 20 us and 100 bytes a ns.
-model::Run run_with_sizes() {
-  model::Run run = steps_run();
-  for (std::uint64_t bytes = 256 * 1024; bytes <= std::uint64_t{1} << 28; bytes *= 4) {
-    auto cell = make_cell("all_reduce", bytes);
-    auto time_ns = static_cast<std::int64_t>(20'000 + bytes / 100);
-    add_cell(run.trials[0], cell, make_record(4, time_ns));
-  }
+// Steps on 1, 2 and 4 ranks, and collectives of several sizes.
+model::Run run_with_sizes(const std::vector<double>& scales = {1, 1.001}) {
+  workload::StepRequest request;
+  request.model = *workload::make_model("linear:256x8");
+  request.batch = 64;
+  request.bucket_bytes = 600'000;
+  model::Run run = known_run(request, {1, 2, 4}, scales);
+  for (const cost_model::Point& point : known_points({4}))
+    add_cell(run.trials[0], make_cell(std::string(model::to_string(point.collective)), point.bytes),
+             make_record(4, static_cast<std::int64_t>(point.time_ns)));
   return run;
 }
+
+const cost_model::InterNodeRange k_wires{{50, 5000}, {50, 5000}};
 
 } // namespace
 
 TEST_CASE("A prediction prints its errors on what was measured first") {
-  auto prediction = predict(
-      run_with_sizes(),
-      {.model = "gpt2-124m", .ranks = {8, 16}, .inter_node = cost_model::InterNode{50, 5000}});
+  auto prediction = predict(run_with_sizes(), {.ranks = {8, 16}, .inter_node = k_wires});
   REQUIRE(prediction.has_value());
 
   const std::string text = render_prediction(*prediction);
 
+  CHECK(text.starts_with("Predicted steps: ddp of linear:256x8, f32, batch 64"));
   auto quality = text.find("How good the model is"), steps = text.find("Steps: computing measured");
   REQUIRE(quality != std::string::npos);
   REQUIRE(steps != std::string::npos);
   CHECK(quality < steps);
   CHECK_THAT(text, ContainsSubstring("each left out in turn: predicted with a median error of"));
+  CHECK_THAT(text, ContainsSubstring("all_reduce on 2, 4 ranks, each number left out in turn:"));
+  CHECK_THAT(text, ContainsSubstring("all_gather was measured on 4 ranks only"));
+  CHECK_THAT(text, ContainsSubstring("Of the interval at 16 ranks: transfers +-"));
   CHECK(prediction->ranks_per_node == 4);
   REQUIRE(prediction->predicted.size() == 2);
   CHECK(prediction->predicted[1].efficiency < prediction->predicted[0].efficiency);
 }
 
 TEST_CASE("The prediction's JSON has what its text has") {
-  auto prediction = predict(run_with_sizes(), {.model = "gpt2-124m", .ranks = {8}});
+  auto prediction = predict(run_with_sizes(), {.ranks = {8}});
   REQUIRE(prediction.has_value());
 
   auto json = nlohmann::json::parse(render_prediction_json(*prediction));
 
   CHECK(json["schema"] == "ncclprobe.prediction");
+  CHECK(json["workload"] == "ddp");
   CHECK(json["computing"] == "measured at 4 ranks");
   CHECK_FALSE(json["left_out_sizes"].is_null());
+  CHECK(json["left_out_ranks"].size() == 3);
   CHECK_FALSE(json["collectives"].empty());
   // More ranks than the node has, and nothing said of the network.
   CHECK_THAT(json["predicted"][0]["why_not"].get<std::string>(), ContainsSubstring("--inter-node"));
@@ -67,21 +76,59 @@ TEST_CASE("A model without steps in the run needs its compute times") {
   auto stated = predict(run_with_sizes(), request);
   request.compute.reset();
   request.flops_per_s = 400e12;
-  request.batch = 8;
+  request.say = [](workload::StepRequest& step) { step.batch = 8; };
   auto computed = predict(run_with_sizes(), request);
 
   REQUIRE_FALSE(refused.has_value());
   CHECK_THAT(refused.error().text(), ContainsSubstring("--forward and --backward"));
   REQUIRE(stated.has_value());
-  CHECK(stated->step.alone_ns == 30e6);
+  CHECK(stated->base.alone_ns == Approx(30e6));
   CHECK(stated->predicted[0].step_ns > 30e6);
   REQUIRE(computed.has_value());
-  CHECK_THAT(computed->step.source, ContainsSubstring("400 Tflop/s"));
+  CHECK_THAT(computed->base.source, ContainsSubstring("400 Tflop/s"));
 }
 
-TEST_CASE("A run without all-reduces predicts nothing") {
-  auto refused = predict(make_gpu_run(2), {.model = "gpt2-124m", .ranks = {4}});
+TEST_CASE("Of several kinds of steps the meant one must be said") {
+  model::Run run = run_with_sizes();
+  workload::StepRequest request;
+  request.pattern = workload::StepPattern::fsdp;
+  request.model = *workload::make_model("linear:256x8");
+  request.batch = 64;
+  auto& trial = run.trials[0];
+  const auto fsdp = known_run(request, {4}, {1}).trials[0];
+  for (std::size_t i = 0; i < fsdp.cells.size(); ++i)
+    add_cell(trial, fsdp.spec.cells[i], fsdp.cells[i]);
+
+  auto refused = predict(run, {.ranks = {8}});
+  PredictionRequest meant{.ranks = {8}};
+  meant.say = [](workload::StepRequest& step) { step.pattern = workload::StepPattern::fsdp; };
+  auto said = predict(run, meant);
 
   REQUIRE_FALSE(refused.has_value());
-  CHECK_THAT(refused.error().text(), ContainsSubstring("no all-reduce"));
+  CHECK_THAT(refused.error().text(), ContainsSubstring("2 kinds of steps"));
+  REQUIRE(said.has_value());
+  CHECK(said->base.request.pattern == workload::StepPattern::fsdp);
+}
+
+TEST_CASE("Collectives that a run lacks come from another") {
+  workload::StepRequest request;
+  request.model = *workload::make_model("linear:256x8");
+  request.batch = 64;
+  const model::Run alone = known_run(request, {1}, {1, 1});
+  model::Run collectives = make_gpu_run(4);
+  collectives.trials = {make_trial({.ranks = 4})};
+  for (const cost_model::Point& point : known_points({4}))
+    add_cell(collectives.trials[0],
+             make_cell(std::string(model::to_string(point.collective)), point.bytes),
+             make_record(4, static_cast<std::int64_t>(point.time_ns)));
+  PredictionRequest wanted{.ranks = {4}, .ranks_per_node = 8};
+
+  auto refused = predict(alone, wanted);
+  auto helped = predict(alone, wanted, {collectives});
+
+  REQUIRE_FALSE(refused.has_value());
+  CHECK_THAT(refused.error().text(), ContainsSubstring("no collective of two sizes"));
+  REQUIRE(helped.has_value());
+  CHECK(helped->predicted[0].why_not.empty());
+  CHECK(helped->predicted[0].step_ns > helped->base.alone_ns);
 }

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cost_model/transfer_costs.h"
+#include "analysis/cost_model/work_costs.h"
+#include "analysis/steps/step_results.h"
+#include "workload/step_request.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// Steps of training on more ranks than were measured, of any pattern: the schedule that would be
+// run there is made, and replayed with the times that models give to its operations.
+namespace ncclprobe::analysis::cost_model {
+
+// What a user says of computing, in place of a measurement: of all of a model on one rank, with the
+// request's samples.
+struct StatedCompute {
+  double forward_ns = 0;
+  double backward_ns = 0;
+  double optimizer_ns = 0;
+  std::string source; // "as stated, ..."
+};
+
+// How far, relative, the median of these processes and one further process may lie apart: 95%.
+// Nothing for fewer than two.
+std::optional<double> half_width_of(const std::vector<double>& times);
+
+// What a prediction starts from.
+struct StepBase {
+  workload::StepRequest request;
+  std::string source; // "measured at 4 ranks", ...
+  WorkCosts works;
+  int ranks = 0; // that it was measured at; 0: it was not
+  std::optional<StepProgram> program;
+  steps::StepTimes measured;
+  // Relative, 95%: how far one further process may be from the measured step in what is not
+  // communication. Nothing with one process.
+  std::optional<double> half_width;
+  double alone_ns = 0;      // the step of a rank by itself
+  double alone_samples = 0; // that it works on
+  std::string alone_source;
+};
+
+// The run's steps of that request with default settings, at the most ranks up to `most_ranks`.
+// Nothing if there is none.
+std::optional<StepBase> measured_base(const model::Run& run,
+                                      const std::vector<steps::StepResult>& results,
+                                      const workload::StepRequest& request, int most_ranks);
+// Errors: those of the pattern's maker.
+base::Result<StepBase> stated_base(const workload::StepRequest& request,
+                                   const StatedCompute& compute);
+
+// Floating point operations of one sample in the forward and in the backward pass.
+struct Flops {
+  double forward = 0;
+  double backward = 0;
+};
+Flops flops_of(const workload::ModelSpec& spec);
+
+struct Predicted {
+  int ranks = 0;
+  double step_ns = 0;
+  std::optional<Interval> step_interval_ns;
+  double exposed_ns = 0; // not computing, but for what the measured step idles
+  double efficiency = 0;
+  std::optional<Interval> efficiency_interval;
+  std::string why_not;         // nothing above counts
+  std::string why_no_interval; // if it has none
+  // Half the interval's width, relative to the step, by source; they add up as squares.
+  double from_transfers = 0, from_computing = 0, from_inter_node = 0;
+  std::vector<std::string> unknown; // activities that are taken to need no time
+};
+
+struct Surroundings {
+  int ranks_per_node = 0;
+  std::optional<InterNodeRange> inter_node;
+};
+Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
+                  const Surroundings& where);
+
+// The measured step's replay; nothing if some transfer has no model.
+std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,
+                                           const Surroundings& where);
+
+// The step measured at the most ranks, predicted from what was measured at fewer.
+struct HeldOut {
+  Predicted predicted;
+  double measured_ns = 0;
+  std::vector<int> from_ranks; // of collectives
+  double error() const { return predicted.step_ns / measured_ns - 1; }
+};
+std::optional<HeldOut> held_out(const model::Run& run,
+                                const std::vector<steps::StepResult>& results,
+                                const std::vector<Point>& points,
+                                const workload::StepRequest& request, const Surroundings& where);
+
+} // namespace ncclprobe::analysis::cost_model

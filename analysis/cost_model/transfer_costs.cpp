@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/cost_model/transfer_costs.h"
+
+#include "analysis/cell_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ncclprobe::analysis::cost_model {
+
+using base::Errc;
+using base::fail;
+
+double RankErrors::rms() const {
+  double squares = 0;
+  for (double error : errors)
+    squares += error * error;
+  return errors.empty() ? 0 : std::sqrt(squares / static_cast<double>(errors.size()));
+}
+
+std::optional<double> RankErrors::half_width(int ranks) const {
+  if (left_out.empty() || measured.size() < 2)
+    return std::nullopt;
+  const double doublings = std::log2(static_cast<double>(ranks) / measured.back());
+  // Of one number all sizes are off together: that many values there are.
+  return student_quantile(static_cast<double>(left_out.size()), k_confidence) * rms() *
+         std::sqrt(std::max(doublings, 1.0));
+}
+
+TransferCosts::TransferCosts(const std::vector<Point>& points, int ranks_per_node) {
+  std::map<model::Collective, std::set<int>> numbers;
+  for (const Point& point : points)
+    numbers[point.collective].insert(point.ranks);
+  for (const auto& [collective, ranks] : numbers) {
+    auto model = RankModel::fit(points, collective, ranks_per_node);
+    if (!model)
+      continue;
+    models_.emplace(collective, std::move(*model));
+    RankErrors& errors = rank_errors_[collective];
+    errors.measured.assign(ranks.begin(), ranks.end());
+    for (int left : ranks) {
+      std::vector<Point> others = points;
+      std::erase_if(others, [&](const Point& point) { return point.ranks == left; });
+      auto without = RankModel::fit(others, collective, ranks_per_node);
+      if (!without)
+        continue;
+      bool any = false;
+      for (const Point& point : points)
+        if (point.collective == collective && point.ranks == left)
+          if (auto time = without->at(left, point.bytes, std::nullopt)) {
+            errors.errors.push_back(time->ns / point.time_ns - 1);
+            any = true;
+          }
+      if (any)
+        errors.left_out.push_back(left);
+    }
+  }
+}
+
+base::Result<TransferCosts::Time>
+TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inter_node) const {
+  auto model = models_.find(transfer.collective);
+  if (model == models_.end())
+    return fail(base::Error{
+        Errc::not_found,
+        fmt::format("no {} of two sizes or more on two ranks or more was measured",
+                    model::to_string(transfer.collective)),
+        fmt::format("measure it and add that run with --also: ncclprobe run --collectives {}",
+                    model::to_string(transfer.collective))});
+  auto time = model->second.at({transfer.ranks, transfer.ranks_per_node, transfer.sharing},
+                               transfer.bytes, inter_node);
+  if (!time)
+    return fail(Errc::unavailable,
+                "more ranks than a node has: say what is between nodes (--inter-node)");
+  Time out{time->ns, std::nullopt};
+  if (time->interval_ns && time->ns > 0)
+    out.half_width = (time->interval_ns->high - time->interval_ns->low) / 2 / time->ns;
+  const RankErrors& errors = rank_errors_.at(transfer.collective);
+  const bool fitted =
+      std::binary_search(errors.measured.begin(), errors.measured.end(), transfer.ranks);
+  if (fitted || transfer.collective == model::Collective::send_recv)
+    return out; // a message between two is the same among any number
+  const auto beyond = errors.half_width(transfer.ranks);
+  out.half_width =
+      out.half_width && beyond ? std::optional(std::max(*out.half_width, *beyond)) : std::nullopt;
+  return out;
+}
+
+} // namespace ncclprobe::analysis::cost_model

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/cost_model/step_prediction.h"
+#include "analysis/cost_model/step_runs.h"
+#include "analysis/statistics.h"
+#include "support/catch.h"
+#include "workload/models/catalogue.h"
+#include "workload/step_cells.h"
+
+#include <cmath>
+#include <random>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::cost_model;
+using namespace ncclprobe::analysis_test;
+using workload::StepPattern;
+using workload::StepRequest;
+
+namespace {
+
+StepRequest request_for(StepPattern pattern, const char* model = "linear:256x8") {
+  StepRequest request;
+  request.pattern = pattern;
+  request.model = *workload::make_model(model);
+  request.batch = 64;
+  if (pattern == StepPattern::ddp)
+    request.bucket_bytes = 600'000;
+  return request;
+}
+
+struct Measured {
+  explicit Measured(const StepRequest& request, const std::vector<int>& ranks = {1, 2, 4, 8},
+                    const std::vector<double>& scales = {1, 1.001})
+      : run(known_run(request, ranks, scales)), pooled(setting_results(run)),
+        results(steps::step_results(run, pooled)) {}
+  model::Run run;
+  std::vector<SettingResult> pooled;
+  std::vector<steps::StepResult> results;
+};
+
+} // namespace
+
+TEST_CASE("Steps on more ranks are predicted as they would be") {
+  for (StepPattern pattern : {StepPattern::ddp, StepPattern::fsdp}) {
+    const StepRequest request =
+        request_for(pattern, pattern == StepPattern::ddp ? "linear:256x8" : "gpt2-124m:2");
+    const Measured measured(request, {1, 2, 4, 8}, {1, 1});
+
+    auto base = measured_base(measured.run, measured.results, request, 8);
+    REQUIRE(base.has_value());
+    auto predicted =
+        predict(*base, TransferCosts(known_points({2, 4, 8}), 64), 32, {.ranks_per_node = 64});
+
+    CHECK(base->source == "measured at 8 ranks");
+    CHECK(predicted.step_ns == Approx(known_step_ns(request, 32)).epsilon(0.001));
+    CHECK(predicted.efficiency ==
+          Approx(known_step_ns(request, 1) / known_step_ns(request, 32)).epsilon(0.001));
+    CHECK(predicted.unknown.empty());
+  }
+}
+
+TEST_CASE("The largest step is predicted from the smaller ones") {
+  const StepRequest request = request_for(StepPattern::ddp);
+  const Measured measured(request);
+
+  auto held = held_out(measured.run, measured.results, known_points({2, 4, 8}), request, {8, {}});
+
+  REQUIRE(held.has_value());
+  CHECK(held->predicted.ranks == 8);
+  CHECK(held->from_ranks == std::vector{2, 4});
+  CHECK(held->error() == Approx(0).margin(0.001));
+}
+
+TEST_CASE("Beyond a node the wires between nodes must be told of, and widen the interval") {
+  const StepRequest request = request_for(StepPattern::ddp);
+  const Measured measured(request);
+  auto base = measured_base(measured.run, measured.results, request, 8);
+  REQUIRE(base.has_value());
+  const TransferCosts transfers(known_points({2, 4, 8}), 8);
+
+  auto without = predict(*base, transfers, 16, {8, {}});
+  auto exact = predict(*base, transfers, 16, {8, InterNodeRange{{5, 5000}, {5, 5000}}});
+  auto range = predict(*base, transfers, 16, {8, InterNodeRange{{4, 6000}, {6, 4000}}});
+
+  CHECK_THAT(without.why_not, ContainsSubstring("--inter-node"));
+  REQUIRE(exact.step_interval_ns.has_value());
+  REQUIRE(range.step_interval_ns.has_value());
+  CHECK(exact.from_inter_node == 0);
+  CHECK(range.from_inter_node > 0.01);
+  CHECK(range.step_interval_ns->high > exact.step_interval_ns->high);
+  CHECK(range.step_interval_ns->low < exact.step_interval_ns->low);
+}
+
+TEST_CASE("An interval that cannot be known is refused with the reason") {
+  const StepRequest request = request_for(StepPattern::ddp);
+  const Measured once(request, {1, 2, 4}, {1});
+  const Measured twice(request, {1, 4});
+  const TransferCosts all(known_points({2, 4}), 64), one_number(known_points({4}), 64);
+
+  auto of_one = predict(*measured_base(once.run, once.results, request, 8), all, 8, {64, {}});
+  auto of_four =
+      predict(*measured_base(twice.run, twice.results, request, 8), one_number, 8, {64, {}});
+  auto good = predict(*measured_base(twice.run, twice.results, request, 8), all, 8, {64, {}});
+
+  CHECK_THAT(of_one.why_no_interval, ContainsSubstring("one process"));
+  CHECK_THAT(of_four.why_no_interval, ContainsSubstring("all_reduce was measured on 4 ranks only"));
+  CHECK(good.why_no_interval.empty());
+  CHECK(good.step_interval_ns.has_value());
+}
+
+TEST_CASE("A model that was not measured is computed from its architecture and stated times") {
+  const StepRequest request = request_for(StepPattern::ddp, "gpt2-124m:2");
+
+  auto base = stated_base(request, {10e6, 20e6, 1e6, "as stated"});
+  REQUIRE(base.has_value());
+  auto predicted = predict(*base, TransferCosts(known_points({2, 4}), 64), 4, {64, {}});
+
+  CHECK(base->alone_ns == Approx(31e6));
+  CHECK(predicted.step_ns > 31e6);
+  CHECK(predicted.unknown == std::vector<std::string>{"prepare"}); // copies into buckets
+}
+
+TEST_CASE("Ranks that share a model's layers compute their part of what was stated") {
+  StepRequest request = request_for(StepPattern::tp, "gpt2-124m:2");
+  auto base = stated_base(request, {10e6, 20e6, 0, "as stated"});
+  REQUIRE(base.has_value());
+
+  auto predicted = predict(*base, TransferCosts(known_points({2, 4}), 64), 4, {64, {}});
+
+  CHECK(predicted.step_ns - predicted.exposed_ns == Approx(30e6 / 4).epsilon(0.01));
+  CHECK(predicted.efficiency == Approx(30e6 / 4 / predicted.step_ns).epsilon(0.01));
+}
+
+TEST_CASE("What a pattern cannot do on so many ranks is said") {
+  auto base = stated_base(request_for(StepPattern::pipeline), {10e6, 20e6, 0, "as stated"});
+  REQUIRE(base.has_value());
+
+  auto predicted = predict(*base, TransferCosts(known_points({2, 4}), 64), 512, {64, {}});
+
+  CHECK_THAT(predicted.why_not, ContainsSubstring("8 stages"));
+}
+
+namespace {
+
+// Worlds in which times scatter: each number of ranks is off by a factor of its own, each size a
+// little, each process computes as fast as it happens to. How often does the 95% interval from what
+// is measured on 2, 4 and 8 ranks of a node hold one process on 16?
+struct Coverage {
+  int covered = 0, worlds = 0;
+  double mean_half_width = 0;
+  double share() const { return static_cast<double>(covered) / worlds; }
+};
+
+Coverage simulate(bool processes_are_known) {
+  StepRequest request = request_for(StepPattern::ddp, "linear:256x6");
+  const InterNode true_wires{5, 5000};
+  std::mt19937_64 engine(7);
+  // Sums of uniforms: the same on every library.
+  auto normal = [&] {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i)
+      sum += static_cast<double>(engine() >> 11) / 9007199254740992.0;
+    return sum;
+  };
+  auto factor = [&](double deviation) { return std::exp(deviation * normal()); };
+  const std::vector<int> node(8, 0);
+  std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7};
+  auto program = StepProgram::of(*workload::make_step(request, {.world = 8, .ranks = all}), node);
+  REQUIRE(program.has_value());
+  StepBase base{.request = request, .ranks = 8, .program = *program};
+  using enum model::Activity;
+  base.works.set_rate(forward, Work::Kind::product, 0.01);
+  base.works.set_rate(backward, Work::Kind::product, 0.01);
+  base.works.set_rate(prepare, Work::Kind::conversion, 0.001);
+  base.works.set_rate(optimizer, Work::Kind::optimizer, 0.02);
+  base.alone_ns = base.alone_samples = 1;
+  std::set<model::Activity> unknown;
+  const std::vector<double> works = base.works.of(*program, unknown);
+  REQUIRE(unknown.empty());
+  const TransferCosts truth(known_points({2, 4, 8}), 8);
+  auto step_at = [&](const StepProgram& on, double transfer_factor, double work_factor,
+                     const std::optional<InterNode>& wires) {
+    std::vector<double> transfers, times;
+    for (const Transfer& one : on.transfers())
+      transfers.push_back(truth.of(one, wires)->ns * transfer_factor);
+    for (double work : base.works.of(on, unknown))
+      times.push_back(work * work_factor);
+    return on.replay(transfers, times);
+  };
+  std::vector<int> more(16), nodes;
+  for (int rank = 0; rank < 16; ++rank) {
+    more[static_cast<std::size_t>(rank)] = rank;
+    nodes.push_back(rank / 8);
+  }
+  auto larger = StepProgram::of(*workload::make_step(request, {.world = 16, .ranks = more}), nodes);
+  REQUIRE(larger.has_value());
+  Coverage out;
+  for (out.worlds = 0; out.worlds < 250; ++out.worlds) {
+    std::vector<Point> points;
+    std::map<int, double> of_number;
+    for (int number : {2, 4, 8, 16})
+      of_number[number] = factor(0.02);
+    for (Point point : known_points({2, 4, 8}))
+      if (point.collective == model::Collective::all_reduce) {
+        point.time_ns *= of_number[point.ranks] * factor(0.01);
+        points.push_back(point);
+      }
+    std::vector<double> steps, rests;
+    for (int process = 0; process < 5; ++process) {
+      const auto times = step_at(*program, of_number[8], factor(0.02), {});
+      steps.push_back(times.step_ns);
+      rests.push_back(times.computing_ns);
+    }
+    base.measured.step_ns = median(steps);
+    base.half_width = processes_are_known ? half_width_of(rests) : std::optional(0.0);
+    // The user's figures are somewhere around the truth.
+    const double rate = 5 * factor(0.05), latency = 5000 * factor(0.1);
+    const InterNodeRange said{{rate * 0.9, latency * 1.2}, {rate * 1.1, latency * 0.8}};
+    const double happens = step_at(*larger, of_number[16], factor(0.02), true_wires).step_ns;
+
+    const Predicted predicted = predict(base, TransferCosts(points, 8), 16, {8, said});
+
+    REQUIRE(predicted.step_interval_ns.has_value());
+    const Interval& interval = *predicted.step_interval_ns;
+    out.covered += interval.low <= happens && happens <= interval.high;
+    out.mean_half_width += (interval.high - interval.low) / 2 / predicted.step_ns / 250;
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("The 95% interval holds about 95% of what happens") {
+  const Coverage known = simulate(true);
+  const Coverage unknown = simulate(false);
+
+  INFO(known.share() << " of the worlds, +-" << known.mean_half_width << "; without processes "
+                     << unknown.share());
+  CHECK(known.share() >= 0.91);
+  CHECK(known.share() < 1);
+  CHECK(known.mean_half_width < 0.2);
+  // What this test is able to see: the scatter of processes left out of the interval.
+  CHECK(unknown.share() < known.share());
+}
