@@ -138,6 +138,7 @@ const SettingLine* NcclLog::setting(std::string_view name) const {
 
 NcclLog read_nccl_log(std::string_view text) {
   NcclLog log;
+  TuningReader tuning;
   while (!text.empty()) {
     std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -150,6 +151,7 @@ NcclLog read_nccl_log(std::string_view text) {
     read_choice(words, log);
     read_network(words, log);
     read_memory(words, log);
+    tuning.read(words);
     bool known = std::find(log.interventions.begin(), log.interventions.end(), words) !=
                  log.interventions.end();
     if (is_intervention(words) && !known)
@@ -159,6 +161,7 @@ NcclLog read_nccl_log(std::string_view text) {
     log.used_network = log.used_network || words.find(" via NET/") != std::string_view::npos;
   }
   find_interfaces(log);
+  log.tables = tuning.tables();
   return log;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/nccl_tuning.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +42,7 @@ struct NcclLog {
   std::vector<std::string> interfaces;    // of it: "eth0", "mlx5_0:1/IB"
   std::vector<std::string> network_lines; // that say which networks there are
   std::map<int, std::uint64_t> communicator_bytes; // of GPU memory, by global rank: our own lines
+  std::vector<TuningTable> tables;                 // of communicators, in the order of their making
   bool has_words = false;                          // there is a log at all
 
   const SettingLine* setting(std::string_view name) const;

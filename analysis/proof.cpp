@@ -265,6 +265,21 @@ std::string in_words(const Use& use) {
   return text;
 }
 
+std::optional<Use> one_use(const SettingProof& proof, const model::CellLabel& label) {
+  std::optional<Use> one;
+  for (const CellProof& cell : proof.cells) {
+    if (cell.label != label)
+      continue;
+    for (const auto& [rank, uses] : cell.by_rank)
+      for (const Use& use : uses) {
+        if (one && (one->algorithm != use.algorithm || one->protocol != use.protocol))
+          return std::nullopt;
+        one = use;
+      }
+  }
+  return one;
+}
+
 std::vector<SettingProof> setting_proofs(const model::Run& run) {
   std::vector<SettingProof> proofs;
   for (const TrialRecord& trial : run.trials)

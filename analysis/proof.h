@@ -72,6 +72,10 @@ struct SettingProof {
   std::vector<std::string> notes; // configuration files, plugins, missing sources
 };
 
+// The one way in which all ranks carried the cell out; nothing if there are several, or none is
+// known.
+std::optional<Use> one_use(const SettingProof& proof, const model::CellLabel& label);
+
 // In the order of the run. Empty if it has no companions.
 std::vector<SettingProof> setting_proofs(const model::Run& run);
 

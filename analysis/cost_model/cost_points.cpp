@@ -14,37 +14,28 @@
 namespace ncclprobe::analysis::cost_model {
 namespace {
 
-// The one way in which all ranks carried it out by default; nothing if there are several, or none
-// is known.
-std::optional<Use> use_of(const std::vector<SettingProof>& proofs, const model::CellLabel& label) {
-  std::optional<Use> one;
+std::optional<Use> default_use(const std::vector<SettingProof>& proofs,
+                               const model::CellLabel& label) {
   for (const SettingProof& proof : proofs)
-    for (const CellProof& cell : proof.cells) {
-      if (!proof.is_default || cell.label != label)
-        continue;
-      for (const auto& [rank, uses] : cell.by_rank)
-        for (const Use& use : uses) {
-          if (one && (one->algorithm != use.algorithm || one->protocol != use.protocol))
-            return std::nullopt;
-          one = use;
-        }
-    }
-  return one;
+    if (proof.is_default)
+      return one_use(proof, label);
+  return std::nullopt;
 }
 
 void add_collectives(const std::vector<SettingResult>& results,
-                     const std::vector<SettingProof>& proofs, std::vector<Point>& points) {
+                     const std::vector<SettingProof>& proofs, model::TimingMode mode,
+                     std::vector<Point>& points) {
   for (const SettingResult& result : results) {
     auto collective = model::parse_enum<model::Collective>(result.label.workload, "collective");
     if (!collective || !result.is_default || result.data == DataState::wrong ||
-        result.timing_mode != model::TimingMode::batch || !result.label.variant.empty() ||
-        result.ranks < 2 || result.label.bytes == 0 || !(result.time_ns > 0))
+        result.timing_mode != mode || !result.label.variant.empty() || result.ranks < 2 ||
+        result.label.bytes == 0 || !(result.time_ns > 0))
       continue;
     auto other_place = [&](const SettingResult& other) {
       model::CellLabel label = other.label;
       label.placement = model::Placement::in_place;
       return other.label.placement == model::Placement::out_of_place && label == result.label &&
-             other.ranks == result.ranks && other.is_default;
+             other.ranks == result.ranks && other.timing_mode == mode && other.is_default;
     };
     if (result.label.placement == model::Placement::in_place &&
         std::any_of(results.begin(), results.end(), other_place))
@@ -53,7 +44,7 @@ void add_collectives(const std::vector<SettingResult>& results,
                 .ranks = result.ranks,
                 .bytes = result.label.bytes,
                 .time_ns = result.time_ns};
-    if (auto use = use_of(proofs, result.label)) {
+    if (auto use = default_use(proofs, result.label)) {
       point.algorithm = use->algorithm;
       point.protocol = use->protocol;
     }
@@ -124,8 +115,16 @@ std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int 
 
 std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results) {
   std::vector<Point> points;
-  add_collectives(results, setting_proofs(run), points);
+  add_collectives(results, setting_proofs(run), model::TimingMode::batch, points);
   add_steps(run, results, points);
+  add_points(points, {});
+  return points;
+}
+
+std::vector<Point> latency_points(const model::Run& run,
+                                  const std::vector<SettingResult>& results) {
+  std::vector<Point> points;
+  add_collectives(results, setting_proofs(run), model::TimingMode::latency, points);
   add_points(points, {});
   return points;
 }

@@ -27,6 +27,9 @@ struct Point {
 // time). By collective, ranks, bytes. Wrong data counts for nothing, and so does a single rank.
 std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results);
 
+// Collectives launched one at a time (latency mode), otherwise as above; no steps.
+std::vector<Point> latency_points(const model::Run& run, const std::vector<SettingResult>& results);
+
 // In the same order again.
 void add_points(std::vector<Point>& points, std::vector<Point> more);
 

@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/library_section.h"
+#include "analysis/report/nccl_section.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/step_json.h"
 #include "analysis/report/verdict_section.h"
@@ -308,6 +309,8 @@ std::string render_json_report(const model::Run& run) {
     out["libraries"] = std::move(libraries);
   if (Json proof = proof_json(run); !proof.empty())
     out["proof"] = std::move(proof);
+  if (Json nccl = nccl_predictions_json(run, results, verdicts); !nccl.empty())
+    out["nccl_predictions"] = std::move(nccl);
   if (Json steps = steps_json(run, results); !steps.is_null())
     out.update(steps);
   for (const TracingCost& cost : tracing_costs(run))

@@ -36,6 +36,25 @@ Json model_json(const CollectiveModel& model) {
           {"pieces", std::move(pieces)}};
 }
 
+// L, o: null, as only their sum is known.
+Json loggp_json(const cost_model::LogGp& one) {
+  return {{"collective", model::to_string(one.collective)},
+          {"ranks", one.ranks},
+          {"first_bytes", one.first_bytes},
+          {"last_bytes", one.last_bytes},
+          {"algorithm", one.algorithm},
+          {"protocol", one.protocol},
+          {"latency_and_overheads_us", one.latency_and_overheads_ns() / 1e3},
+          {"latency_and_overheads_interval_us", interval_json(one.fit.intervals[0], 1e3)},
+          {"L_us", nullptr},
+          {"o_us", nullptr},
+          {"g_us", one.gap_ns() / 1e3},
+          {"g_interval_us", interval_json(one.fit.intervals[1], 1e3)},
+          {"G_us_per_mb", one.gap_per_byte_ns() * 1e3},
+          {"G_interval_us_per_mb", interval_json(one.fit.intervals[2], 1e-3)},
+          {"residuals", one.fit.residuals}};
+}
+
 Json predicted_json(const cost_model::Predicted& one) {
   if (!one.why_not.empty())
     return {{"ranks", one.ranks}, {"why_not", one.why_not}};
@@ -89,6 +108,9 @@ std::string render_prediction_json(const Prediction& prediction) {
   out["collectives"] = Json::array();
   for (const CollectiveModel& model : prediction.models)
     out["collectives"].push_back(model_json(model));
+  out["loggp"] = Json::array();
+  for (const cost_model::LogGp& one : prediction.loggp)
+    out["loggp"].push_back(loggp_json(one));
   out["predicted"] = Json::array();
   for (const cost_model::Predicted& one : prediction.predicted)
     out["predicted"].push_back(predicted_json(one));

@@ -253,6 +253,37 @@ std::string render_models(const std::vector<CollectiveModel>& models) {
          table.render(2);
 }
 
+std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
+  if (models.empty())
+    return paragraph(
+        "",
+        "LogGP: not in this data, which takes the same sizes launched back to back and "
+        "one at a time (run --mode latency; --also adds that run).",
+        0);
+  TextTable table({{"collective", TextTable::Align::left},
+                   {"ranks"},
+                   {"from"},
+                   {"to"},
+                   {"by", TextTable::Align::left},
+                   {"L + 2o us"},
+                   {"g us"},
+                   {"G us/MB"},
+                   {"residual %"}});
+  for (const cost_model::LogGp& one : models)
+    table.add_row({std::string(model::to_string(one.collective)), std::to_string(one.ranks),
+                   base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
+                   one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
+                   factor_text(one.fit, 0, 1e3), factor_text(one.fit, 1, 1e3),
+                   factor_text(one.fit, 2, 1e-3),
+                   fmt::format("{:.1f}", 100 * worst_residual(one.fit))});
+  return "LogGP: one at a time L + 2o + (m-1) G, back to back g + (m-1) G [95%]\n" +
+         table.render(2) +
+         paragraph("",
+                   "L and o are known together only: no run has the time of the host's calls. For "
+                   "the same reason g is the larger of gap and overhead.",
+                   2);
+}
+
 std::string render_predicted(const Prediction& prediction) {
   TextTable table({{"ranks"},
                    {"nodes"},
@@ -301,8 +332,12 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   const std::vector<SettingResult> pooled = setting_results(run);
   const std::vector<steps::StepResult> results = steps::step_results(run, pooled);
   std::vector<cost_model::Point> points = cost_model::cost_points(run, pooled);
-  for (const model::Run& other : also)
-    cost_model::add_points(points, cost_model::cost_points(other, setting_results(other)));
+  std::vector<cost_model::Point> single = cost_model::latency_points(run, pooled);
+  for (const model::Run& other : also) {
+    const std::vector<SettingResult> theirs = setting_results(other);
+    cost_model::add_points(points, cost_model::cost_points(other, theirs));
+    cost_model::add_points(single, cost_model::latency_points(other, theirs));
+  }
   Prediction out{.request = request, .synthetic = is_synthetic(run)};
   out.ranks_per_node = request.ranks_per_node > 0 ? request.ranks_per_node : ranks_per_host(run);
   const cost_model::TransferCosts transfers(points, out.ranks_per_node);
@@ -312,6 +347,7 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
                        "measure some: ncclprobe run --collectives all_reduce --sizes 1M:1G"});
   NCCLPROBE_TRY_ASSIGN(out.base, base_of(run, results, request));
   out.models = cost_model::collective_models(points);
+  out.loggp = cost_model::loggp_models(points, single);
   out.left_out = cost_model::left_out(out.models);
   out.rank_errors = transfers.rank_errors();
   const cost_model::Surroundings where{out.ranks_per_node, request.inter_node};
@@ -334,6 +370,7 @@ std::string render_prediction(const Prediction& prediction) {
                 0);
   out += "\n" + render_quality(prediction);
   out += "\n" + render_models(prediction.models);
+  out += "\n" + render_loggp(prediction.loggp);
   out += "\n" + paragraph("",
                           fmt::format("Steps: computing {}; a rank by itself {} ms ({})",
                                       base.source, ms(base.alone_ns), base.alone_source),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/cost_model/loggp.h"
 #include "analysis/cost_model/step_prediction.h"
 #include "model/run.h"
 
@@ -33,6 +34,7 @@ struct Prediction {
   bool synthetic = false;
   int ranks_per_node = 0;
   std::vector<cost_model::CollectiveModel> models;
+  std::vector<cost_model::LogGp> loggp;
   std::optional<cost_model::LeftOut> left_out;
   std::map<model::Collective, cost_model::RankErrors> rank_errors;
   std::optional<cost_model::HeldOut> held_out;

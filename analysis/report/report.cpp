@@ -7,6 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/library_section.h"
+#include "analysis/report/nccl_section.h"
 #include "analysis/report/normality_section.h"
 #include "analysis/report/p2p_report.h"
 #include "analysis/report/problems.h"
@@ -48,6 +49,8 @@ std::string render_table_report(const model::Run& run) {
     out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())
     out += "\n" + proof;
+  if (std::string nccl = render_nccl_predictions(run, results, verdicts); !nccl.empty())
+    out += "\n" + nccl;
   if (std::string cost = render_tracing_cost(run); !cost.empty())
     out += "\n" + cost;
   if (std::string problems = render_problems(run); !problems.empty())

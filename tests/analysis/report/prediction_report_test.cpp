@@ -47,6 +47,7 @@ TEST_CASE("A prediction prints its errors on what was measured first") {
   CHECK_THAT(text, ContainsSubstring("all_reduce on 2, 4 ranks, each number left out in turn:"));
   CHECK_THAT(text, ContainsSubstring("all_gather was measured on 4 ranks only"));
   CHECK_THAT(text, ContainsSubstring("Of the interval at 16 ranks: transfers +-"));
+  CHECK_THAT(text, ContainsSubstring("LogGP: not in this data"));
   CHECK(prediction->ranks_per_node == 4);
   REQUIRE(prediction->predicted.size() == 2);
   CHECK(prediction->predicted[1].efficiency < prediction->predicted[0].efficiency);
@@ -131,4 +132,24 @@ TEST_CASE("Collectives that a run lacks come from another") {
   REQUIRE(helped.has_value());
   CHECK(helped->predicted[0].why_not.empty());
   CHECK(helped->predicted[0].step_ns > helped->base.alone_ns);
+}
+
+TEST_CASE("Sizes that were also launched one at a time make a LogGP") {
+  model::Run run = run_with_sizes();
+  for (const cost_model::Point& point : known_points({4})) {
+    auto cell = make_cell(std::string(model::to_string(point.collective)), point.bytes);
+    cell.timing.mode = model::TimingMode::latency;
+    add_cell(run.trials[0], cell, make_record(4, static_cast<std::int64_t>(point.time_ns + 3000)));
+  }
+
+  auto prediction = predict(run, {.ranks = {4}});
+  REQUIRE(prediction.has_value());
+  auto json = nlohmann::json::parse(render_prediction_json(*prediction));
+
+  REQUIRE(prediction->loggp.size() == 3); // all_reduce, all_gather, reduce_scatter
+  const cost_model::LogGp& reduce = prediction->loggp[0];
+  CHECK(reduce.latency_and_overheads_ns() - reduce.gap_ns() == Approx(3000).epsilon(0.01));
+  CHECK_THAT(render_prediction(*prediction), ContainsSubstring("L and o are known together only"));
+  CHECK(json["loggp"][0]["L_us"].is_null());
+  CHECK(json["loggp"][0]["G_us_per_mb"].get<double>() > 0);
 }

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/nccl_prediction.h"
+
+#include "analysis/nccl_log.h"
+#include "model/parse_enum.h"
+#include "workload/nccl_selection.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+// Of the default's companions.
+std::vector<TuningTable> tables_of(const model::Run& run) {
+  std::vector<TuningTable> tables;
+  for (const model::TrialRecord& trial : run.trials)
+    if (trial.spec.purpose == model::Purpose::companion && trial.spec.is_default())
+      for (const model::Evidence& evidence : trial.evidence)
+        for (TuningTable& table : read_nccl_log(evidence.log).tables)
+          tables.push_back(std::move(table));
+  return tables;
+}
+
+std::optional<TunedTime> by_table(const std::vector<TuningTable>& tables,
+                                  const SettingResult& result, std::string_view function,
+                                  const Use& use) {
+  for (const TuningTable& table : tables)
+    if (table.ranks == result.ranks)
+      for (const TunedWay& way : table.ways)
+        if (way.function == function && way.algorithm == use.algorithm &&
+            way.protocol == use.protocol)
+          return tuned_time(way, result.label.bytes, table.nodes);
+  return std::nullopt;
+}
+
+std::optional<Use> use_in(const std::vector<SettingProof>& proofs, const SettingResult& result) {
+  for (const SettingProof& proof : proofs)
+    if (result.is_default ? proof.is_default : proof.setting == result.setting)
+      return one_use(proof, result.label);
+  return std::nullopt;
+}
+
+void find_faster(NcclPrediction& prediction, const std::vector<SettingResult>& results,
+                 const Verdicts& verdicts, const std::vector<SettingProof>& proofs) {
+  for (const SettingResult& other : results) {
+    const Comparison* comparison = verdicts.of(other);
+    if (!comparison || comparison->baseline != prediction.result ||
+        comparison->verdict != Verdict::better ||
+        comparison->speed_ratio <= prediction.faster_ratio)
+      continue;
+    auto use = use_in(proofs, other);
+    if (!use ||
+        (use->algorithm == prediction.use.algorithm && use->protocol == prediction.use.protocol))
+      continue;
+    prediction.faster = &other;
+    prediction.faster_ratio = comparison->speed_ratio;
+    prediction.faster_use = *use;
+  }
+}
+
+} // namespace
+
+std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
+                                             const std::vector<SettingResult>& results,
+                                             const Verdicts& verdicts) {
+  std::vector<NcclPrediction> predictions;
+  const std::vector<TuningTable> tables = tables_of(run);
+  if (tables.empty())
+    return predictions;
+  const std::vector<SettingProof> proofs = setting_proofs(run);
+  for (const SettingResult& result : results) {
+    auto collective = model::parse_enum<model::Collective>(result.label.workload, "collective");
+    if (!collective || !result.is_default || result.data == DataState::wrong || result.ranks < 2)
+      continue;
+    auto function = workload::nccl_function(*collective);
+    auto use = use_in(proofs, result);
+    auto expected = use && function ? by_table(tables, result, *function, *use) : std::nullopt;
+    if (!expected)
+      continue;
+    NcclPrediction one{.result = &result, .use = *use, .expected = *expected};
+    find_faster(one, results, verdicts, proofs);
+    predictions.push_back(std::move(one));
+  }
+  return predictions;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/nccl_tuning.h"
+#include "analysis/proof.h"
+#include "analysis/verdict.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// NCCL's own predictions beside what was measured, from the table in the log of the default's
+// companion.
+namespace ncclprobe::analysis {
+
+struct NcclPrediction {
+  const SettingResult* result = nullptr; // default settings
+  Use use;                               // how it was carried out
+  TunedTime expected;                    // of that way, in a communicator of so many ranks
+  // Where NCCL's choice loses: the fastest setting with a verdict for it that was carried out
+  // another way.
+  const SettingResult* faster = nullptr;
+  double faster_ratio = 1; // of the speeds, above 1
+  Use faster_use;
+};
+
+// Those of `results` (of the same run) of which a prediction is known. Points into `results`.
+std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
+                                             const std::vector<SettingResult>& results,
+                                             const Verdicts& verdicts);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What NCCL thinks of itself: the table of latencies and bandwidths by which it chooses, as
+// NCCL_DEBUG_SUBSYS=TUNING has rank 0 of every communicator log it (NCCL 2.28, graph/tuning.cc,
+// ncclTopoTuneModel).
+namespace ncclprobe::analysis {
+
+struct TunedWay {
+  std::string function;  // "AllReduce"
+  std::string algorithm; // in capitals, as in choices: "RING"
+  std::string protocol;
+  double latency_us = 0;
+  double gb_per_s = 0; // above 0: NCCL does not consider the others
+  bool operator==(const TunedWay&) const = default;
+};
+
+struct TuningTable {
+  int ranks = 0; // of the communicator; 0: not told
+  int nodes = 0;
+  std::vector<TunedWay> ways;
+};
+
+// Reads the words of a log, line after line.
+class TuningReader {
+public:
+  void read(std::string_view words);
+  const std::vector<TuningTable>& tables() const { return tables_; }
+
+private:
+  int ranks_ = 0, nodes_ = 0;
+  bool is_new_ = true;
+  std::vector<std::string> algorithms_, protocols_; // of the block of columns in hand
+  std::vector<TuningTable> tables_;
+};
+
+// What NCCL expects of that way for so many bytes (ncclTopoGetAlgoTime): latency + bytes /
+// bandwidth. `is_whole` is false where NCCL corrects this by figures that it does not log: the
+// bandwidth of trees below 512 MiB, the latency of rings with Simple over several nodes.
+struct TunedTime {
+  double time_us = 0;
+  bool is_whole = true;
+};
+TunedTime tuned_time(const TunedWay& way, std::uint64_t bytes, int nodes);
+
+} // namespace ncclprobe::analysis
