@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace ncclprobe::launch {
 
@@ -17,11 +18,9 @@ using base::fail;
 using base::Result;
 
 std::string encode_report(const SupervisorReport& report) {
-  nlohmann::json json{{"hostname", report.hostname},
-                      {"boot_id", report.boot_id},
-                      {"version", report.version},
-                      {"arguments", report.arguments},
-                      {"plan", report.plan}};
+  nlohmann::json json{{"hostname", report.hostname},       {"boot_id", report.boot_id},
+                      {"version", report.version},         {"arguments", report.arguments},
+                      {"environment", report.environment}, {"plan", report.plan}};
   if (report.inventory)
     json["inventory"] = *report.inventory;
   if (report.problem)
@@ -38,6 +37,7 @@ Result<SupervisorReport> decode_report(const std::string& text) {
     json.at("boot_id").get_to(report.boot_id);
     json.at("version").get_to(report.version);
     json.at("arguments").get_to(report.arguments);
+    report.environment = json.at("environment").get<std::vector<model::Setting>>();
     json.at("plan").get_to(report.plan);
     if (json.contains("inventory"))
       report.inventory = json.at("inventory").get<model::Host>();
@@ -62,6 +62,35 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {
       seen.push_back(report.boot_id);
   }
   return numbers;
+}
+
+std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
+                                                      const Layout& layout) {
+  using Values = std::map<std::string, std::string>;
+  std::vector<Values> values; // by supervisor
+  std::set<std::string> names;
+  for (const SupervisorReport& report : reports) {
+    Values& of_one = values.emplace_back();
+    for (const model::Setting& setting : report.environment) {
+      of_one[setting.name] = setting.value;
+      names.insert(setting.name);
+    }
+  }
+  auto value_at = [&](int supervisor, const std::string& name) {
+    const Values& of_one = values.at(static_cast<std::size_t>(supervisor));
+    auto found = of_one.find(name);
+    return found == of_one.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<model::RankVariable> differ;
+  for (const std::string& name : names) {
+    std::map<std::optional<std::string>, std::vector<int>> ranks_by_value;
+    for (const RankSeat& seat : layout.seats)
+      if (auto value = value_at(seat.supervisor, name); value != value_at(0, name))
+        ranks_by_value[value].push_back(seat.rank);
+    for (auto& [value, ranks] : ranks_by_value)
+      differ.push_back({std::move(ranks), name, value});
+  }
+  return differ;
 }
 
 Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size) {

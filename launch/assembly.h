@@ -20,9 +20,10 @@ struct SupervisorReport {
   std::string boot_id; // same boot id = same host
   std::string version; // ncclprobe's
   std::vector<std::string> arguments;
-  std::string plan;                     // text of the plan file it read; empty without one
-  std::optional<model::Host> inventory; // from the first supervisor of each host
-  std::optional<base::Error> problem;   // what this one cannot go on with
+  std::vector<model::Setting> environment; // of the launching one, what bears on the result
+  std::string plan;                        // text of the plan file it read; empty without one
+  std::optional<model::Host> inventory;    // from the first supervisor of each host
+  std::optional<base::Error> problem;      // what this one cannot go on with
 };
 std::string encode_report(const SupervisorReport& report);
 base::Result<SupervisorReport> decode_report(const std::string& text);
@@ -34,6 +35,10 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 // mismatch, for instance srun without PMI, which starts N one-rank jobs.
 base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
                                   int fleet_size);
+
+// Where ranks were started with other variables than rank 0, by name.
+std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
+                                                      const Layout& layout);
 
 // Nobody has a problem; same arguments, plan and version, and (between hosts) same library versions
 // everywhere. Errors: the first problem, with the rank that has it; mismatch, naming the ranks or

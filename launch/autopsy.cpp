@@ -4,6 +4,7 @@
 #include "launch/autopsy.h"
 
 #include "launch/verdict.h"
+#include "model/survey.h"
 #include "wire/message.h"
 
 #include <algorithm>
@@ -110,21 +111,12 @@ std::string network_complaint(std::string_view output) {
   return "";
 }
 
-// Variables that say where a rank is or what it writes: these may differ between ranks.
-bool may_differ(const std::string& name) {
-  constexpr std::array k_names{"NCCL_HOSTID",         "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA",
-                               "NCCL_DEBUG",          "NCCL_DEBUG_FILE",    "NCCL_TOPO_FILE",
-                               "NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_FILE",    "NCCL_GRAPH_DUMP_FILE",
-                               "NCCL_CONF_FILE",      "NCCL_DEBUG_SUBSYS"};
-  return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
-}
-
 // The first NCCL_ variable that ranks do not agree on, with its values; empty if there is none.
 std::string mismatch(const std::vector<Subject>& subjects) {
   std::set<std::string> names;
   for (const Subject& one : subjects)
     for (const model::Setting& setting : one.worker->nccl_settings)
-      if (!may_differ(setting.name))
+      if (!model::may_differ_between_ranks(setting.name))
         names.insert(setting.name);
   for (const std::string& name : names) {
     auto value_of = [&](const Subject& one) -> std::string {
@@ -214,6 +206,16 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   if (in_cell && stuck.size() < all.size())
     return fmt::format("{} or {} connection to the others, which finished this operation",
                        name_ranks(stuck), stuck.size() == 1 ? "its" : "their");
+  if (static_cast<int>(all.size()) < spec.ranks && !cause.reason.empty())
+    return "the host of those that sent no report, or the network to it";
+  std::set<std::string> hosts;
+  for (const Subject& one : all)
+    hosts.insert(one.worker->record.host);
+  if (hosts.size() > 1 && stuck.size() == all.size())
+    return fmt::format(
+        "all ranks wait for each other: no data comes through between {} (`ncclprobe "
+        "doctor` on the same hosts tries it)",
+        fmt::join(hosts, ", "));
   return "unknown: see the stacks of the workers";
 }
 

@@ -37,6 +37,9 @@ public:
   // This supervisor's clock against the leader's; all call it at about the same time. A tree, so
   // that it takes log2(size) steps. Nothing if another supervisor did not answer in time.
   virtual std::optional<ClockReading> compare_clocks() = 0;
+  // Another supervisor will never answer again: this one's end waits for nobody. The launcher ends
+  // the rest of the job when it sees this process go.
+  virtual void leave_alone() = 0;
   // Ends the whole job at once with this exit code; does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

@@ -94,6 +94,8 @@ public:
   std::vector<std::string> all_gather(std::string bytes) override;
   std::optional<ClockReading> compare_clocks() override;
 
+  void leave_alone() override { alone_ = true; }
+
   [[noreturn]] void abort(int exit_code) override {
     MPI_Abort(world_, exit_code);
     std::_Exit(exit_code);
@@ -125,6 +127,7 @@ private:
   std::optional<Receiving> receiving_; // one at a time keeps the order of mails
   std::deque<Mail> own_;
   int comparisons_ = 0; // of clocks
+  bool alone_ = false;  // the others are not waited for
   std::optional<MpiSegment> segment_;
 };
 
@@ -147,6 +150,8 @@ MpiFleet::~MpiFleet() {
     for (base::Deadline end = base::Deadline::after(2s); !sending_.empty() && !end.expired();
          rest())
       move_sends_on();
+    if (alone_)
+      return;
     MPI_Request barrier = MPI_REQUEST_NULL;
     NCCLPROBE_MPI(MPI_Ibarrier(world_, &barrier));
     finish(barrier);

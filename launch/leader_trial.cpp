@@ -47,8 +47,11 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
                          const SupervisorOptions& options, Tell tell)
     : spec_(spec), options_(options), tell_(std::move(tell)),
       reports_(static_cast<std::size_t>(supervisors)) {
-  for (const RankSeat& seat : layout.seats)
+  for (const RankSeat& seat : layout.seats) {
     supervisor_of_rank_.push_back(seat.supervisor);
+    auto host = static_cast<std::size_t>(seat.host);
+    host_of_rank_.push_back(host < layout.hosts.size() ? layout.hosts[host] : "");
+  }
 }
 
 void LeaderTrial::start() {
@@ -162,15 +165,22 @@ void LeaderTrial::look_at_clock() {
     send_stop(Haste::normal);
   if (!reports_due_.expired())
     return;
-  std::string silent;
-  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
-    if (!reported_.contains(supervisor))
-      silent += fmt::format(" {}", supervisor);
   if (cause_->kind == Trouble::Kind::interrupted)
     cause_->kind = Trouble::Kind::failed;
   cause_->reason +=
-      fmt::format("{}no report from supervisor{}", cause_->reason.empty() ? "" : "; ", silent);
+      fmt::format("{}no report from {}", cause_->reason.empty() ? "" : "; ", silent());
   over_ = true;
+}
+
+std::string LeaderTrial::silent() const {
+  std::map<std::string, std::vector<int>> ranks_by_host;
+  for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
+    if (!reported_.contains(supervisor_of_rank_[rank]))
+      ranks_by_host[host_of_rank_[rank]].push_back(static_cast<int>(rank));
+  std::string words;
+  for (const auto& [host, ranks] : ranks_by_host)
+    words += fmt::format("{}{} on {}", words.empty() ? "" : ", ", name_ranks(ranks), host);
+  return "the supervisors of " + words;
 }
 
 std::string LeaderTrial::lost_workers() const {

@@ -42,6 +42,8 @@ public:
   void take_the_stage();
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
+  // Who they are: "the supervisors of ranks 2-3 on beta".
+  std::string silent() const;
   // Of a trial that is over: the workers that did not die, in words; empty if there are none.
   std::string lost_workers() const;
   bool waits_for_exchange() const { return !exchanges_.empty(); }
@@ -57,6 +59,7 @@ private:
   const SupervisorOptions& options_;
   Tell tell_;
   std::vector<int> supervisor_of_rank_;
+  std::vector<std::string> host_of_rank_;
   std::string started_utc_;
   std::int64_t started_ns_ = 0;
   std::optional<Trouble> cause_;

@@ -42,8 +42,43 @@ void pack(Packer&, const Release&) {}
 void unpack(Unpacker&, Release&) {}
 void pack(Packer&, const CompareClocks&) {}
 void unpack(Unpacker&, CompareClocks&) {}
-void pack(Packer&, const TraceStored&) {}
-void unpack(Unpacker&, TraceStored&) {}
+void pack(Packer& out, const TraceStored& stored) {
+  out.number<std::uint64_t>(stored.files.size());
+  for (const std::string& file : stored.files)
+    out.text(file);
+}
+void unpack(Unpacker& in, TraceStored& stored) {
+  for (std::size_t left = in.count(1); left > 0; --left)
+    stored.files.push_back(in.text());
+}
+void pack(Packer& out, const SendPiece& wanted) {
+  out.text(wanted.file);
+  out.number(wanted.offset);
+}
+void unpack(Unpacker& in, SendPiece& wanted) {
+  wanted.file = in.text();
+  wanted.offset = in.number<std::uint64_t>();
+}
+void pack(Packer& out, const DropFile& whole) {
+  out.text(whole.file);
+}
+void unpack(Unpacker& in, DropFile& whole) {
+  whole.file = in.text();
+}
+void pack(Packer& out, const FilePiece& piece) {
+  out.text(piece.file);
+  out.number(piece.offset);
+  out.text(piece.bytes);
+  out.number<std::uint8_t>(piece.last ? 1 : 0);
+  out.text(piece.problem);
+}
+void unpack(Unpacker& in, FilePiece& piece) {
+  piece.file = in.text();
+  piece.offset = in.number<std::uint64_t>();
+  piece.bytes = in.text();
+  piece.last = in.number<std::uint8_t>() != 0;
+  piece.problem = in.text();
+}
 void pack(Packer& out, const TraceOver& over) {
   out.text(over.spec);
 }

@@ -6,8 +6,10 @@
 #include "launch/trial_report.h"
 #include "wire/message.h"
 
+#include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 // What supervisors say to each other, as the content of a Fleet's Mail. `trial` is the leader's
 // running number: what is late for its trial is dropped.
@@ -40,6 +42,15 @@ struct TraceOver {
   std::string spec; // JSON
 };
 
+// Of a file that was made for the trace, the bytes from there on; and at last that all have come.
+struct SendPiece {
+  std::string file;
+  std::uint64_t offset = 0;
+};
+struct DropFile {
+  std::string file;
+};
+
 // All -> leader.
 struct ExchangePart {
   wire::Exchange exchange; // contributions of all members that this supervisor has
@@ -49,12 +60,22 @@ struct ProgressNote {
   std::string phase;  // of its slowest rank
   int stage = 0;      // how far that phase is
 };
-struct Finished {};    // all its ranks have their results: what is left is teardown
-struct TraceStored {}; // the answer to TraceOver
+struct Finished {};               // all its ranks have their results: what is left is teardown
+struct TraceStored {              // the answer to TraceOver
+  std::vector<std::string> files; // that were made
+};
+struct FilePiece { // to SendPiece
+  std::string file;
+  std::uint64_t offset = 0;
+  std::string bytes;
+  bool last = false;
+  std::string problem; // why there are none
+};
 
 using LetterBody =
     std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
-                 TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored>;
+                 TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored, SendPiece,
+                 DropFile, FilePiece>;
 
 constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
 

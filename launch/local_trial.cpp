@@ -21,6 +21,8 @@ constexpr std::size_t k_searched_bytes = 8 * 1024; // of output, for last words
 constexpr int k_lines_in_reason = 3;
 // Progress is for people, and a letter may land in somebody's measurement.
 constexpr auto k_progress_interval = 250ms;
+// A leader that hears of trouble ends the trial within seconds.
+constexpr auto k_leader_silence = 30s;
 
 bool is_meeting_of_all(const std::string& exchange_key) {
   return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
@@ -352,6 +354,7 @@ void LocalTrial::tell_trouble(Worker& worker, Trouble::Kind kind, std::string re
     spoilt_ = fmt::format("rank(s) {}: {}", model::format_ranks(ranks), reason);
     return;
   }
+  forgotten_at_ = base::Deadline::after(k_leader_silence);
   const RankWatch& watch = watches_.at(ranks.front());
   tell_leader_(Trouble{kind, std::move(reason), std::move(ranks), watch.report().phase,
                        watch.current_cell(), 0});
@@ -379,8 +382,10 @@ void LocalTrial::look_at_deadlines() {
     trouble.cell = watch.current_cell();
     trouble.limit_ns = watch.limit_ns();
   }
-  if (timed_out_)
-    tell_leader_(std::move(trouble));
+  if (!timed_out_)
+    return;
+  forgotten_at_ = base::Deadline::after(k_leader_silence);
+  tell_leader_(std::move(trouble));
 }
 
 bool LocalTrial::ending() const {

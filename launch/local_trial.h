@@ -58,7 +58,9 @@ public:
   // contributions to an exchange.
   bool ending() const;
   bool waits_for_exchange() const; // of others
-  bool measuring() const;          // all ranks are in cells
+  // The leader was told of trouble long ago, and nobody says that the trial is to end.
+  bool forgotten() const { return !stopping_ && forgotten_at_.expired(); }
+  bool measuring() const; // all ranks are in cells
 
 private:
   struct Worker {
@@ -118,6 +120,7 @@ private:
   ProgressNote told_{-1, "", 0};
   base::Deadline next_progress_ = base::Deadline::after(std::chrono::nanoseconds(0));
   base::Deadline prepared_by_;
+  base::Deadline forgotten_at_ = base::Deadline::never();
   std::string spoilt_;
   bool was_prepared_ = false;
   bool measure_gate_open_ = false;

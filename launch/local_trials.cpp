@@ -170,6 +170,11 @@ bool LocalTrials::waits_for_exchange() const {
                      [](const Numbered& one) { return one.trial->waits_for_exchange(); });
 }
 
+bool LocalTrials::forgotten() const {
+  return std::any_of(trials_.begin(), trials_.end(),
+                     [](const Numbered& one) { return one.trial->forgotten(); });
+}
+
 bool LocalTrials::measuring() const {
   return !trials_.empty() && trials_.back().trial->measuring();
 }

@@ -40,6 +40,7 @@ public:
   bool ending() const; // something is due that no descriptor will announce
   bool waits_for_exchange() const;
   bool measuring() const;
+  bool forgotten() const; // by the leader: see LocalTrial
 
 private:
   struct Numbered {

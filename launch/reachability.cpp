@@ -3,11 +3,16 @@
 
 #include "launch/reachability.h"
 
+#include "base/clock.h"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <string>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace ncclprobe::launch {
@@ -16,6 +21,8 @@ namespace {
 using base::Errc;
 using base::fail;
 using base::Result;
+
+constexpr std::size_t k_sent_bytes = 32 << 10; // fits any receive buffer
 
 struct Endpoint {
   sockaddr_storage storage{};
@@ -51,6 +58,21 @@ const sockaddr* pointer_to(const Endpoint& endpoint) {
   return reinterpret_cast<const sockaddr*>(&endpoint.storage);
 }
 
+// The other side's kernel must acknowledge all of it, though nobody reads. Several full packets of
+// any size: where large ones are lost on the way, hands can be shaken and nothing else.
+Result<void> send_some(int socket, std::chrono::milliseconds patience) {
+  const std::string data(k_sent_bytes, 'x');
+  if (::send(socket, data.data(), data.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(data.size()))
+    return fail(Errc::unavailable, "connected, but cannot send: {}", std::strerror(errno));
+  for (base::Deadline end = base::Deadline::after(patience); !end.expired(); ::poll(nullptr, 0, 1))
+    if (int left = 0; ::ioctl(socket, SIOCOUTQ, &left) != 0 || left == 0)
+      return {};
+  return fail(Errc::timed_out,
+              "connected, but of {} bytes not all arrived within {} ms: large packets are lost on "
+              "the way (MTU), or the link is overloaded",
+              k_sent_bytes, patience.count());
+}
+
 } // namespace
 
 Result<Listener> Listener::open(const std::string& address) {
@@ -74,7 +96,7 @@ Result<void> try_to_connect(const std::string& address, int port,
   if (!socket)
     return fail(Errc::unavailable, "no socket: {}", std::strerror(errno));
   if (::connect(socket.get(), pointer_to(endpoint), endpoint.size) == 0)
-    return {};
+    return send_some(socket.get(), patience);
   if (errno != EINPROGRESS)
     return fail(Errc::unavailable, "{}", std::strerror(errno));
   pollfd waiting{socket.get(), POLLOUT, 0};
@@ -87,7 +109,7 @@ Result<void> try_to_connect(const std::string& address, int port,
     error = errno;
   if (error != 0)
     return fail(Errc::unavailable, "{}", std::strerror(error));
-  return {};
+  return send_some(socket.get(), patience);
 }
 
 } // namespace ncclprobe::launch

@@ -25,7 +25,8 @@ private:
   int port_;
 };
 
-// Connects and hangs up. Errors: invalid_argument, timed_out, unavailable with the system's words.
+// Connects, sends some packets, waits until they have arrived, and hangs up. Errors:
+// invalid_argument, timed_out, unavailable with the system's words.
 base::Result<void> try_to_connect(const std::string& address, int port,
                                   std::chrono::milliseconds patience);
 

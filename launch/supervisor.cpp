@@ -4,6 +4,7 @@
 #include "launch/supervisor.h"
 
 #include "base/log.h"
+#include "launch/file_fetch.h"
 #include "launch/leader_trial.h"
 #include "launch/local_trials.h"
 #include "model/json.h"
@@ -34,7 +35,10 @@ struct Supervisor::Impl {
       : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         local(layout, fleet.rank(), options,
-              [this](int number, LetterBody body) { tell(k_leader, number, std::move(body)); }) {
+              [this](int number, LetterBody body) { tell(k_leader, number, std::move(body)); }),
+        fetch([this](int supervisor, LetterBody body) {
+          tell(supervisor, last_number, std::move(body));
+        }) {
     adopt_orphans();
   }
 
@@ -56,7 +60,7 @@ struct Supervisor::Impl {
   void act_on_stop_request();
   int patience_ms() const;
   void read_clock();
-  void keep_trace(const std::string& spec);
+  std::vector<std::string> keep_trace(const std::string& spec);
   void end_trace(const model::TrialSpec& spec);
 
   Fleet& fleet;
@@ -67,12 +71,15 @@ struct Supervisor::Impl {
   bool stop_acted_on = false;
   bool released = false;
   bool no_more_trials = false; // on the leader
+  bool others_lost = false;    // somebody who should have answered did not
   bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
   std::vector<ClockReading> clock; // against the leader's
+  FileSource files_here;
 
   // The leader's.
+  FileFetch fetch;                    // of traces
   std::set<int> traces_stored;        // by whom, of the latest traced trial
   int last_number = 0;                // of the trial ordered last
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
@@ -90,13 +97,16 @@ void Supervisor::Impl::take(int from, Letter letter) {
     local.prepare(letter.trial, std::move(next->spec));
   } else if (auto* stop = std::get_if<StopOrder>(&letter.body)) {
     local.stop(letter.trial, *stop);
-  } else if (auto* whole = std::get_if<ExchangeWhole>(&letter.body)) {
-    local.deliver(letter.trial, whole->exchange);
+  } else if (auto* delivery = std::get_if<ExchangeWhole>(&letter.body)) {
+    local.deliver(letter.trial, delivery->exchange);
   } else if (std::holds_alternative<CompareClocks>(letter.body)) {
     read_clock();
   } else if (auto* trace = std::get_if<TraceOver>(&letter.body)) {
-    keep_trace(trace->spec);
-    tell(k_leader, letter.trial, TraceStored{});
+    tell(k_leader, letter.trial, TraceStored{keep_trace(trace->spec)});
+  } else if (auto* wanted = std::get_if<SendPiece>(&letter.body)) {
+    tell(k_leader, letter.trial, files_here.read(*wanted));
+  } else if (auto* whole = std::get_if<DropFile>(&letter.body)) {
+    files_here.drop(*whole);
   } else {
     take_as_leader(from, std::move(letter));
   }
@@ -110,24 +120,27 @@ void Supervisor::Impl::read_clock() {
     spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
 }
 
-void Supervisor::Impl::keep_trace(const std::string& spec) {
+// The files that this supervisor made of its part of the trace.
+std::vector<std::string> Supervisor::Impl::keep_trace(const std::string& spec) {
   auto parsed = model::parse_json<model::TrialSpec>(spec);
   read_clock();
-  if (parsed && options.on_trace)
-    options.on_trace(*parsed, clock);
+  return parsed && options.on_trace ? options.on_trace(*parsed, clock) : std::vector<std::string>();
 }
 
-// Leader only: all store their part of the trace, and nothing else happens meanwhile.
+// Leader only: all store their part of the trace, what lies on other disks comes here, and nothing
+// else happens meanwhile.
 void Supervisor::Impl::end_trace(const model::TrialSpec& spec) {
   traces_stored.clear();
   TraceOver trace{model::write_json(spec)};
   for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
     tell(supervisor, last_number, trace);
   base::Deadline until = base::Deadline::after(k_storing_patience);
-  while (static_cast<int>(traces_stored.size()) < fleet.size() && !no_more_trials &&
-         !until.expired())
+  while ((static_cast<int>(traces_stored.size()) < fleet.size() || fetch.waits()) &&
+         !no_more_trials && !until.expired())
     turn();
-  if (until.expired())
+  if (fetch.waits())
+    spdlog::error("files of the trace of trial {} have not come from all hosts", spec.id);
+  if (static_cast<int>(traces_stored.size()) < fleet.size())
     spdlog::error("{} of {} supervisors have not stored their part of the trace of trial {}",
                   fleet.size() - static_cast<int>(traces_stored.size()), fleet.size(), spec.id);
 }
@@ -147,10 +160,13 @@ void Supervisor::Impl::take_as_leader(int from, Letter letter) {
       one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
     return;
   }
-  if (std::holds_alternative<TraceStored>(letter.body)) {
+  if (auto* stored = std::get_if<TraceStored>(&letter.body)) {
     traces_stored.insert(from);
+    fetch.begin(from, stored->files);
     return;
   }
+  if (auto* piece = std::get_if<FilePiece>(&letter.body))
+    return fetch.take(from, *piece);
   LeaderTrial* one = find(letter.trial);
   if (one == nullptr)
     return;
@@ -274,7 +290,8 @@ void Supervisor::Impl::abandon_ahead() {
 
 void Supervisor::Impl::note_losses(const LeaderTrial& ended) {
   std::string fatal =
-      ended.fleet_broken() ? "a supervisor no longer answers" : ended.lost_workers();
+      ended.fleet_broken() ? ended.silent() + " no longer answer" : ended.lost_workers();
+  others_lost = others_lost || ended.fleet_broken();
   if (fatal.empty())
     return;
   no_more_trials = true;
@@ -358,6 +375,10 @@ void Supervisor::follow() {
   bool stopping = false;
   while (!impl.local.idle() || !(impl.released || released_by.expired())) {
     impl.turn();
+    if (impl.local.forgotten() && !std::exchange(impl.others_lost, true)) {
+      impl.local.stop_all(Haste::normal);
+      impl.stop_requested = true;
+    }
     if (impl.stop_requested && !std::exchange(stopping, true))
       released_by = base::Deadline::after(k_leader_patience);
   }
@@ -376,6 +397,10 @@ std::string Supervisor::why_stopped() const {
 
 bool Supervisor::interrupted() const {
   return impl_->stop_requested || impl_->interrupted_elsewhere;
+}
+
+bool Supervisor::others_lost() const {
+  return impl_->others_lost;
 }
 
 bool Supervisor::stopped() const {

@@ -51,8 +51,10 @@ struct SupervisorOptions {
   std::function<void(const TrialProgress&)> on_progress; // leader only
   // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
   // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,
-  // and of the traced trials before it.
-  std::function<void(const model::TrialSpec& spec, std::span<const ClockReading> clock)> on_trace;
+  // and of the traced trials before it. Returns the files it made, which come to the leader's host.
+  std::function<std::vector<std::string>(const model::TrialSpec& spec,
+                                         std::span<const ClockReading> clock)>
+      on_trace;
   // Leader only: have the next trial's workers started while the present ones start up.
   bool prepare = false;
   // What a preparation may take; the present trial waits for it before it measures.
@@ -93,6 +95,8 @@ public:
   bool interrupted() const;
   // Leader only: why, in words; empty if it was not.
   std::string why_stopped() const;
+  // Another supervisor (of a follower: the leader) no longer answers, and never will.
+  bool others_lost() const;
 
 private:
   struct Impl;

@@ -80,6 +80,8 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   std::string reason = name_ranks(stuck) + " " + did_not;
   if (!through.empty() && cause.cell >= 0)
     reason += " (" + name_ranks(through) + " did)";
+  if (!cause.reason.empty()) // who could not even be asked
+    reason += "; " + cause.reason;
   reason += autopsy(cause, stuck, spec, reports);
   return {OutcomeKind::timed_out, std::move(reason), std::move(stuck)};
 }

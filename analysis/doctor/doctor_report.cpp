@@ -5,11 +5,11 @@
 
 #include "analysis/doctor/case_json.h"
 #include "analysis/doctor/diagnosis.h"
+#include "analysis/doctor/facts.h"
 #include "base/text_table.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -143,13 +143,6 @@ std::string summary(const std::vector<Finding>& findings) {
                      counts[Severity::info], counts[Severity::ok]);
 }
 
-std::size_t host_count(const Case& one) {
-  std::set<std::string> hosts;
-  for (const model::Survey& survey : one.surveys)
-    hosts.insert(survey.inventory.boot_id + survey.inventory.hostname);
-  return hosts.size();
-}
-
 nlohmann::json json_of(const Finding& finding) {
   return {{"id", finding.id},
           {"check", check_name(finding.id)},
@@ -165,7 +158,7 @@ nlohmann::json json_of(const Finding& finding) {
 } // namespace
 
 std::string render_text(const Case& one, const std::vector<Finding>& findings) {
-  std::size_t hosts = host_count(one);
+  auto hosts = static_cast<std::size_t>(count_hosts(one));
   std::string out = fmt::format("ncclprobe doctor {}: {} rank{} on {} host{}, {} backend\n\n",
                                 one.ncclprobe, one.ranks(), one.ranks() == 1 ? "" : "s", hosts,
                                 hosts == 1 ? "" : "s", one.backend.empty() ? "no" : one.backend);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -94,6 +95,26 @@ void name_fewer(const std::vector<int>& group, std::vector<int>& named) {
     named = group;
   else if (group.size() == named.size())
     named.insert(named.end(), group.begin(), group.end());
+}
+
+int count_hosts(const Case& one) {
+  std::set<std::string> hosts;
+  for (const model::Survey& survey : one.surveys)
+    hosts.insert(survey.inventory.boot_id + survey.inventory.hostname);
+  return static_cast<int>(hosts.size());
+}
+
+std::string ranks_with_host(const Case& one, const std::vector<int>& ranks) {
+  std::string text = "rank(s) " + model::format_ranks(ranks);
+  if (count_hosts(one) < 2)
+    return text;
+  std::vector<std::string> hosts;
+  for (const model::Survey& survey : one.surveys)
+    for (int rank : survey.ranks)
+      if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end() &&
+          std::find(hosts.begin(), hosts.end(), survey.inventory.hostname) == hosts.end())
+        hosts.push_back(survey.inventory.hostname);
+  return fmt::format("{} on {}", text, fmt::join(hosts, ", "));
 }
 
 bool same_pci(const std::string& one, const std::string& other) {

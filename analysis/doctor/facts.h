@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/doctor/case.h"
 #include "model/survey.h"
 #include "topology/link_health.h"
 
@@ -47,6 +48,10 @@ bool has_no_nvlink(const std::string& gpu_name);
 // Of groups of ranks that differ the smallest is the one to name; of equals, all. Call it for each
 // group in turn.
 void name_fewer(const std::vector<int>& group, std::vector<int>& named);
+
+int count_hosts(const Case& one);
+// "rank(s) 2,3 on beta"; the host only where there are several.
+std::string ranks_with_host(const Case& one, const std::vector<int>& ranks);
 
 // "00000000:3B:00.0" and "0000:3b:00.0" are one GPU.
 bool same_pci(const std::string& one, const std::string& other);

@@ -40,6 +40,7 @@ void check_links(const Case& one, Findings& into);         // D12, D13
 void check_variables(const Case& one, Findings& into);     // D14
 void check_host(const Case& one, Findings& into);          // D15, D16, D17
 void check_network(const Case& one, Findings& into);       // D18, D19
+void check_between_hosts(const Case& one, Findings& into); // D18
 void check_copies(const Case& one, Findings& into);        // D13
 void check_rehearsal(const Case& one, Findings& into);     // D21, D25, D27
 void check_speed(const Case& one, Findings& into);         // D34

@@ -86,4 +86,21 @@ std::string first_address(const NetworkInterface& one, const std::string& family
   return "";
 }
 
+MeetingPlace meeting_place(const std::vector<NetworkInterface>& all, const model::Survey& survey,
+                           const std::string& backend) {
+  auto value = [&](const char* name) {
+    const model::Setting* setting = survey.variable(name);
+    return setting == nullptr ? std::string() : setting->value;
+  };
+  bool gloo = backend == "host";
+  std::string family = gloo ? "" : value("NCCL_SOCKET_FAMILY");
+  std::string named = value("GLOO_SOCKET_IFNAME");
+  InterfaceChoice choice = !gloo ? choose_interfaces(all, value("NCCL_SOCKET_IFNAME"), family)
+                           : named.empty() ? choose_interfaces(all, "^lo,docker,virbr", "AF_INET")
+                                           : choose_interfaces(all, "=" + named, "");
+  if (choice.interfaces.empty())
+    return {};
+  return {choice.interfaces.front(), first_address(*choice.interfaces.front(), family)};
+}
+
 } // namespace ncclprobe::analysis::doctor

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -26,8 +27,8 @@ Division divide(const Case& one, const std::function<std::string(const model::Su
   }
   Division division;
   for (const auto& [value, ranks] : ranks_by_value) {
-    division.seen.push_back(fmt::format("{}: rank(s) {}", value.empty() ? "(none)" : value,
-                                        model::format_ranks(ranks)));
+    division.seen.push_back(
+        fmt::format("{}: {}", value.empty() ? "(none)" : value, ranks_with_host(one, ranks)));
     name_fewer(ranks, division.fewest);
   }
   return division;
@@ -84,6 +85,22 @@ void check_agreement(const Case& one, Findings& into) {
   compare("the MPI library", Severity::warn, "MPI_Init may hang",
           "use one MPI on all hosts: mpirun --prefix PATH",
           [](const model::Survey& survey) { return survey.mpi; });
+  std::set<std::string> variables; // NCCL's have a check of their own
+  for (const model::Survey& survey : one.surveys)
+    for (const model::Setting& setting : survey.process.environment)
+      if (!setting.name.starts_with("NCCL_") && !model::may_differ_between_ranks(setting.name))
+        variables.insert(setting.name);
+  for (const std::string& name : variables) {
+    bool of_loader = name.starts_with("LD_");
+    compare(name, of_loader ? Severity::info : Severity::warn,
+            of_loader ? "nothing as long as the libraries that are loaded have the same versions"
+                      : "ranks may do different things",
+            fmt::format("give all ranks the same: mpirun -x {}", name),
+            [&](const model::Survey& survey) {
+              const model::Setting* setting = survey.variable(name);
+              return setting == nullptr ? std::string() : setting->value;
+            });
+  }
   if (agree)
     into.add({"D32", Severity::ok, "all ranks have the same versions", {}, "", "", {}, {}});
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Interfaces that NCCL would choose, and RDMA.
+#include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/interface_choice.h"
 
@@ -14,13 +15,6 @@ namespace {
 std::string value_of(const model::Survey& survey, std::string_view name) {
   const model::Setting* setting = survey.variable(name);
   return setting == nullptr ? "" : setting->value;
-}
-
-int hosts_of(const Case& one) {
-  std::set<std::string> hosts;
-  for (const model::Survey& survey : one.surveys)
-    hosts.insert(survey.inventory.boot_id);
-  return static_cast<int>(hosts.size());
 }
 
 std::string describe(const model::NetworkInterface& interface) {
@@ -61,7 +55,7 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
     return;
   }
   const model::NetworkInterface& first = *choice.interfaces.front();
-  bool several = hosts_of(one) > 1;
+  bool several = count_hosts(one) > 1;
   bool local_only =
       first.loopback || first.name.starts_with("docker") || first.name.starts_with("virbr");
   if (several && local_only) {
@@ -87,70 +81,10 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
                     {}});
 }
 
-// Names of the first interface differ between hosts: legal, and often a mistake.
-void check_same_interfaces(const Case& one, Findings& into) {
-  std::set<std::string> names;
-  std::vector<std::string> seen;
-  for (const model::Survey& survey : one.surveys) {
-    const model::HostSurvey* host = one.host_of(survey);
-    if (host == nullptr)
-      continue;
-    InterfaceChoice choice =
-        choose_interfaces(host->interfaces, value_of(survey, "NCCL_SOCKET_IFNAME"),
-                          value_of(survey, "NCCL_SOCKET_FAMILY"));
-    if (choice.interfaces.empty())
-      continue;
-    if (names.insert(choice.interfaces.front()->name).second)
-      seen.push_back(fmt::format("rank {} on {}: {}", model::format_ranks(survey.ranks),
-                                 survey.inventory.hostname, describe(*choice.interfaces.front())));
-  }
-  if (names.size() > 1)
-    into.add({"D18",
-              Severity::warn,
-              "ranks would use differently named network interfaces",
-              seen,
-              "if they are not of one network the start hangs",
-              "export NCCL_SOCKET_IFNAME=NAME on all ranks with one that they share",
-              {},
-              {}});
-}
-
-void check_connections(const Case& one, Findings& into) {
-  std::vector<std::string> broken;
-  std::vector<int> ranks;
-  for (const Connection& connection : one.connections)
-    if (!connection.problem.empty()) {
-      broken.push_back(fmt::format("rank {} to rank {} at {}: {}", connection.from_rank,
-                                   connection.to_rank, connection.address, connection.problem));
-      ranks.push_back(connection.from_rank);
-    }
-  if (!broken.empty())
-    into.add(
-        {"D18",
-         Severity::fail,
-         "ranks do not reach each other over the interfaces NCCL would choose",
-         broken,
-         "the start hangs until NCCL's retries are used up",
-         "look at firewalls and routes between these addresses (ip route get ADDRESS); or export "
-         "NCCL_SOCKET_IFNAME=NAME",
-         ranks,
-         {}});
-  else if (!one.connections.empty())
-    into.add({"D18",
-              Severity::ok,
-              fmt::format("{} connections between ranks over these interfaces were made",
-                          one.connections.size()),
-              {},
-              "",
-              "",
-              {},
-              {}});
-}
-
 void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   const model::HostSurvey& host = *survey.host;
   if (host.rdma.empty()) {
-    bool several = hosts_of(one) > 1;
+    bool several = count_hosts(one) > 1;
     into.add_host(survey, {"D19",
                            Severity::info,
                            "no RDMA adapter is visible: between hosts NCCL would use TCP sockets",
@@ -273,7 +207,7 @@ void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
     seen.insert(seen.begin(), groups.begin(), groups.end());
   if (*names.begin() == "Socket" && has_active_rdma(one))
     into.add({"D19",
-              hosts_of(one) > 1 ? Severity::warn : Severity::info,
+              count_hosts(one) > 1 ? Severity::warn : Severity::info,
               "NCCL chose TCP sockets, although there are active RDMA ports",
               seen,
               "bandwidth between hosts is that of TCP",
@@ -293,8 +227,6 @@ void check_network(const Case& one, Findings& into) {
     if (survey.host)
       check_rdma(one, survey, into);
   }
-  check_same_interfaces(one, into);
-  check_connections(one, into);
   for (const Rehearsal& rehearsal : one.rehearsals)
     check_chosen(one, rehearsal, into);
 }

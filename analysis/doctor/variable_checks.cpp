@@ -256,15 +256,17 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
     std::vector<std::string> seen;
     std::vector<int> fewest;
     for (const auto& [value, ranks] : values) {
-      seen.push_back(fmt::format("{}: rank(s) {}", value, model::format_ranks(ranks)));
+      seen.push_back(fmt::format("{}: {}", value, ranks_with_host(one, ranks)));
       name_fewer(ranks, fewest);
     }
+    bool harmless = model::may_differ_between_ranks(name);
     into.add({"D14",
-              Severity::fail,
+              harmless ? Severity::info : Severity::fail,
               fmt::format("ranks disagree on {}", name),
               seen,
-              "ranks that choose differently hang, or deliver wrong data",
-              fmt::format("give all ranks the same: mpirun -x {}=...", name),
+              harmless ? "nothing, if it is meant: hosts may differ in it"
+                       : "ranks that choose differently hang, or deliver wrong data",
+              fmt::format("give all ranks the same: mpirun -x {}", name),
               fewest,
               {}});
   }

@@ -110,6 +110,16 @@ std::string describe_settings(const std::vector<model::Setting>& settings) {
   return join(parts, " ");
 }
 
+// "NCCL_ALGO=Ring on rank(s) 2,3; no NCCL_PROTO on rank(s) 3"
+std::string describe_other_environments(const RunHeader& header) {
+  std::vector<std::string> parts;
+  for (const model::RankVariable& variable : header.environment_of_ranks)
+    parts.push_back(
+        printable(variable.value ? variable.name + "=" + *variable.value : "no " + variable.name) +
+        " on rank(s) " + model::format_ranks(variable.ranks));
+  return join(parts, "; ");
+}
+
 // "1980 MHz", "1755-1980 MHz"; empty if not known.
 std::string describe_range(const Range& range, double scale, std::string_view unit) {
   if (!range)
@@ -185,6 +195,7 @@ std::string render_heading(const model::Run& run) {
        printable(header.backend) +
            (header.backend_reason.empty() ? "" : ": " + printable(header.backend_reason)));
   line("Environment", describe_settings(header.environment));
+  line("Elsewhere", describe_other_environments(header));
   if (!header.pinned.empty())
     line("Pinned",
          describe_settings(header.pinned) +

@@ -98,6 +98,16 @@ Json conditions_json(const model::Run& run) {
           {"throttled_cells", summary.throttled_cells}};
 }
 
+// What ranks have otherwise than rank 0's environment; null: not set.
+Json environment_of_ranks_json(const model::RunHeader& header) {
+  Json out = Json::array();
+  for (const model::RankVariable& variable : header.environment_of_ranks)
+    out.push_back({{"ranks", variable.ranks},
+                   {"name", variable.name},
+                   {"value", variable.value ? Json(*variable.value) : Json(nullptr)}});
+  return out;
+}
+
 Json run_json(const model::Run& run) {
   const model::RunHeader& header = run.header;
   Json hosts = Json::array();
@@ -106,22 +116,25 @@ Json run_json(const model::Run& run) {
   Json ranks = Json::array();
   for (const model::RankPlace& place : header.ranks)
     ranks.push_back({{"rank", place.rank}, {"host", place.host}, {"device", place.device}});
-  return {{"run_id", header.run_id},
-          {"started_utc", header.started_utc},
-          {"ncclprobe_version", header.ncclprobe_version},
-          {"mpi_version", header.mpi_version},
-          {"argv", header.argv},
-          {"seed", header.seed},
-          {"backend", header.backend},
-          {"backend_reason", header.backend_reason},
-          {"environment", settings_json(header.environment)},
-          {"pinned", settings_json(header.pinned)},
-          {"planned_trials", header.planned_trials},
-          {"finished_trials", run.trials.size()},
-          {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
-          {"conditions", conditions_json(run)},
-          {"ranks", ranks},
-          {"hosts", hosts}};
+  Json out{{"run_id", header.run_id},
+           {"started_utc", header.started_utc},
+           {"ncclprobe_version", header.ncclprobe_version},
+           {"mpi_version", header.mpi_version},
+           {"argv", header.argv},
+           {"seed", header.seed},
+           {"backend", header.backend},
+           {"backend_reason", header.backend_reason},
+           {"environment", settings_json(header.environment)},
+           {"pinned", settings_json(header.pinned)},
+           {"planned_trials", header.planned_trials},
+           {"finished_trials", run.trials.size()},
+           {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
+           {"conditions", conditions_json(run)},
+           {"ranks", ranks},
+           {"hosts", hosts}};
+  if (!header.environment_of_ranks.empty())
+    out["environment_of_ranks"] = environment_of_ranks_json(header);
+  return out;
 }
 
 Json interval_json(const Interval& interval, double unit = 1) {

@@ -116,7 +116,9 @@ Json rank_json(const RankTimeline& rank, const TimelineHeading& heading) {
 Json clock_json(const Clocks& clocks) {
   Json ranks = Json::array();
   auto model = [](const std::optional<ClockModel>& one) {
-    return one ? Json{{"readings", one->readings},
+    return one ? Json{{"at_ns", one->at_ns},
+                      {"offset_ns", one->offset_ns},
+                      {"readings", one->readings},
                       {"rate_ppb", one->rate * 1e9},
                       {"error_ns", one->error_ns},
                       {"worst_residual_ns", one->worst_residual_ns},

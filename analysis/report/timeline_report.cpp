@@ -144,7 +144,8 @@ private:
     const Clocks& clocks = timeline_.clocks;
     std::string text = clocks.hosts <= 1 ? "one host: all ranks share its clock"
                                          : fmt::format("{} hosts", clocks.hosts);
-    if (clocks.same_host_readings > 0)
+    // Among several hosts the first may have one supervisor, whose clock is its own.
+    if (clocks.same_host_readings > 0 && (clocks.hosts <= 1 || clocks.same_host_error_ns > 0))
       text += fmt::format(", checked by {} to +- {} us{}",
                           count_of(clocks.same_host_readings, "reading", "readings"),
                           us(clocks.same_host_error_ns),

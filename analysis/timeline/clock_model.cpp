@@ -167,9 +167,11 @@ Clocks fit_clocks(const std::vector<RankHead>& ranks) {
     return out;
   const std::string& reference = ranks.front().host;
   std::map<std::string, std::vector<trace::ClockRow>> of_host;
+  std::map<std::string, std::size_t> index; // in the order of the ranks
   for (const RankHead& head : ranks) {
     std::vector<trace::ClockRow> gpu;
     of_host[head.host]; // counted also without readings
+    index.try_emplace(head.host, index.size());
     for (const trace::ClockRow& reading : head.clocks) {
       if (reading.kind == trace::ClockKind::globaltimer) {
         gpu.push_back(reading);
@@ -188,7 +190,7 @@ Clocks fit_clocks(const std::vector<RankHead>& ranks) {
   for (const RankHead& head : ranks) {
     auto host = of_host.find(head.host);
     OfRank& rank = out.ranks[head.rank];
-    rank.host_index = static_cast<std::size_t>(std::distance(of_host.begin(), host));
+    rank.host_index = index.at(head.host);
     rank.host = head.host == reference ? ClockModel{} : fit_clock(host->second);
   }
   return out;

@@ -88,10 +88,10 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
   if (ward.fleet->rank() == 0 && !options.python.empty())
     one.torch = {ask_python(options.python, world.environment)};
   one.deep = options.deep;
-  if (options.deep) {
-    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward));
-  }
   Result<Stage> stage = set_stage(world, options, ward);
+  if (options.deep || ward.hosts.size() > 1) {
+    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward, stage ? stage->backend.name : ""));
+  }
   if (!stage) {
     one.not_rehearsed = stage.error().text();
     if (options.backend && *options.backend != "auto")

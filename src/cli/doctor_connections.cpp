@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <future>
 
 namespace ncclprobe::cli {
 namespace {
@@ -21,22 +22,13 @@ constexpr int k_most_tries = 32;
 
 // Where this rank would be met; an IPv6 address that holds on one link only cannot be named to
 // another host.
-std::string meeting_address(const Ward& ward) {
+std::string meeting_address(const Ward& ward, const std::string& backend) {
   const model::Survey& own = ward.surveys[static_cast<std::size_t>(ward.fleet->rank())];
   for (const model::Survey& survey : ward.surveys) {
     if (!survey.host || survey.inventory.boot_id != own.inventory.boot_id)
       continue;
-    auto value = [&](const char* name) {
-      const model::Setting* setting = own.variable(name);
-      return setting == nullptr ? std::string() : setting->value;
-    };
-    std::string family = value("NCCL_SOCKET_FAMILY");
-    auto choice = analysis::doctor::choose_interfaces(survey.host->interfaces,
-                                                      value("NCCL_SOCKET_IFNAME"), family);
-    std::string address = choice.interfaces.empty()
-                              ? ""
-                              : analysis::doctor::first_address(*choice.interfaces.front(), family);
-    return address.starts_with("fe80:") ? "" : address;
+    auto place = analysis::doctor::meeting_place(survey.host->interfaces, own, backend);
+    return place.address.starts_with("fe80:") ? "" : place.address;
   }
   return "";
 }
@@ -45,29 +37,36 @@ nlohmann::json tell(const Connection& one) {
   return {one.from_rank, one.to_rank, one.address, one.problem};
 }
 
+Connection try_one(Connection one, int port) {
+  if (port == 0)
+    one.problem = "it cannot listen there";
+  else if (auto made = launch::try_to_connect(one.address, port, k_patience); !made)
+    one.problem = made.error().message;
+  return one;
+}
+
 } // namespace
 
-base::Result<std::vector<Connection>> connect_ranks(Ward& ward) {
+base::Result<std::vector<Connection>> connect_ranks(Ward& ward, const std::string& backend) {
   launch::Fleet& fleet = *ward.fleet;
-  std::string address = meeting_address(ward);
+  bool several_hosts = ward.hosts.size() > 1; // on one, Gloo stays on the loopback
+  std::string address = meeting_address(ward, several_hosts ? backend : "");
   auto listener = launch::Listener::open(address);
   nlohmann::json place = {address, listener ? listener->port() : 0};
   std::vector<std::string> places = fleet.all_gather(place.dump());
   nlohmann::json found = nlohmann::json::array();
   try {
+    std::vector<std::future<Connection>> tries; // at once: each may take its whole patience
     for (int step = 1; step <= std::min(fleet.size() - 1, k_most_tries); ++step) {
       int to = (fleet.rank() + step) % fleet.size();
       auto there = nlohmann::json::parse(places[static_cast<std::size_t>(to)]);
       Connection one{fleet.rank(), to, there.at(0).get<std::string>(), ""};
       int port = there.at(1).get<int>();
-      if (one.address.empty()) // said by another finding
-        continue;
-      if (port == 0)
-        one.problem = "it cannot listen there";
-      else if (auto made = launch::try_to_connect(one.address, port, k_patience); !made)
-        one.problem = made.error().message;
-      found.push_back(tell(one));
+      if (!one.address.empty()) // else said by another finding
+        tries.push_back(std::async(std::launch::async, try_one, std::move(one), port));
     }
+    for (std::future<Connection>& one : tries)
+      found.push_back(tell(one.get()));
     std::vector<Connection> all;
     for (const std::string& text : fleet.all_gather(found.dump())) // all listen until here
       for (const nlohmann::json& one : nlohmann::json::parse(text))

@@ -7,8 +7,9 @@
 
 namespace ncclprobe::cli {
 
-// On every supervisor: each connects to the others over the interface that NCCL would choose there.
-// All get what all found. Errors: protocol.
-base::Result<std::vector<analysis::doctor::Connection>> connect_ranks(Ward& ward);
+// On every supervisor: each connects to the others over the interface that the backend's library
+// would choose there, and sends more than one packet. All get what all found. Errors: protocol.
+base::Result<std::vector<analysis::doctor::Connection>> connect_ranks(Ward& ward,
+                                                                      const std::string& backend);
 
 } // namespace ncclprobe::cli

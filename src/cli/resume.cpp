@@ -42,6 +42,10 @@ Facts facts_of(const model::RunHeader& header) {
                     header.hosts.at(static_cast<std::size_t>(place.host)).hostname);
   for (const model::Setting& variable : header.environment)
     facts[variable.name + " in the environment"] = "'" + variable.value + "'";
+  for (const model::RankVariable& variable : header.environment_of_ranks)
+    for (int rank : variable.ranks)
+      facts[fmt::format("{} in the environment of rank {}", variable.name, rank)] =
+          variable.value ? "'" + *variable.value + "'" : "missing";
   return facts;
 }
 

@@ -66,9 +66,8 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.hosts = session.hosts;
   for (const launch::RankSeat& seat : session.layout.seats)
     header.ranks.push_back({seat.rank, seat.host, seat.device});
-  for (const auto& [name, value] : world.environment_by_name)
-    if (model::bears_on_communication(name))
-      header.environment.push_back({name, value});
+  header.environment = session.reports.front().environment;
+  header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
   header.pinned = plan.pinned;
   header.planned_trials = static_cast<int>(plan.trials.size());
   if (job.can_be_resumed)
@@ -89,6 +88,18 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan, doub
     spdlog::info("left out: {}", note);
   for (const std::string& warning : plan.warnings)
     spdlog::warn("{}", warning);
+}
+
+// mpirun takes the environment along only where it is asked to.
+void warn_of_other_environments(const Session& session) {
+  for (const model::RankVariable& variable :
+       launch::environment_of_ranks(session.reports, session.layout))
+    if (!model::may_differ_between_ranks(variable.name) && !variable.name.starts_with("LD_"))
+      spdlog::warn(
+          "{} is {} on rank(s) {}, unlike on rank 0, in every trial: mpirun -x {} gives it "
+          "to all",
+          variable.name, variable.value ? "'" + *variable.value + "'" : "not set",
+          model::format_ranks(variable.ranks), variable.name);
 }
 
 // How far the plan got.
@@ -219,6 +230,8 @@ int lead(const World& world, Session& session, const Job& job, const workload::P
       measure(supervisor, plan, output, begun->run_id.empty() ? header.run_id : begun->run_id,
               *begun, progress, tally);
   supervisor.release();
+  if (supervisor.others_lost())
+    session.fleet->leave_alone();
   return finish(job, output, ending, tally);
 }
 
@@ -226,7 +239,12 @@ int follow(Session& session, launch::SupervisorOptions how) {
   launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
   StopOnSignal stopper(supervisor);
   supervisor.follow();
-  return base::k_exit_ok;
+  if (!supervisor.others_lost())
+    return base::k_exit_ok;
+  spdlog::error("rank {}: the leader does not answer any more; what ran here was stopped",
+                session.fleet->rank());
+  session.fleet->leave_alone();
+  return base::k_exit_some_failed;
 }
 
 // Plans, and leads the followers through the plan.
@@ -263,6 +281,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
   if (!quiet) {
     for (const auto& finding : preflight(session.hosts, session.backend.name, world))
       spdlog::warn("{}; it costs: {} (`ncclprobe doctor` says more)", finding.what, finding.cost);
+    warn_of_other_environments(session);
     say_what_is_coming(session, *plan, expected_ns);
   }
   return lead(world, session, job, *plan, supervisor, progress);
@@ -276,7 +295,8 @@ int run_job(const World& world, Session& session, const Job& job) {
   how.cpus_of_rank = session.cpus_of_rank;
   how.seats_per_worker = *job.options.seats_per_worker;
   how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
-    store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec, clock);
+    return store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec,
+                        clock);
   };
   try {
     return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))

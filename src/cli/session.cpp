@@ -149,6 +149,9 @@ launch::SupervisorReport report_of_this_host(const World& world) {
   report.boot_id = base::read_file("/proc/sys/kernel/random/boot_id").value_or(report.hostname);
   report.version = base::version_and_build();
   report.arguments.assign(world.arguments.begin() + 1, world.arguments.end());
+  for (const auto& [variable, value] : world.environment_by_name)
+    if (model::bears_on_communication(variable))
+      report.environment.push_back({variable, value});
   return report;
 }
 

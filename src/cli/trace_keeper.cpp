@@ -39,10 +39,12 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
   spec.trace_run_id = run_id;
 }
 
-void store_traces(const launch::Layout& layout, int supervisor, int seats_per_worker,
-                  const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
+std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
+                                      int seats_per_worker, const model::TrialSpec& spec,
+                                      std::span<const launch::ClockReading> clock) {
   auto run_file = std::filesystem::path(spec.trace_folder).replace_extension();
   const auto rows = rows_of(clock);
+  std::vector<std::string> parts;
   for (const auto& seats : layout.workers_of(supervisor, spec.ranks, seats_per_worker)) {
     int first_rank = seats.front().rank;
     trace::SpoolWriter readings;
@@ -61,7 +63,9 @@ void store_traces(const launch::Layout& layout, int supervisor, int seats_per_wo
     }
     for (const std::string& remark : stored->remarks)
       spdlog::warn("trial {}: {}", spec.id, remark);
+    parts.push_back(store::trace_part_path(run_file, spec.id, first_rank).string());
   }
+  return parts;
 }
 
 } // namespace ncclprobe::cli

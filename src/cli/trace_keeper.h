@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace ncclprobe::cli {
 
@@ -17,7 +19,9 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
 
 // After a traced trial, on each supervisor: what its workers left becomes part of the run, with how
 // this host's clock stood to the leader's. What cannot be stored is logged; spools stay then.
-void store_traces(const launch::Layout& layout, int supervisor, int seats_per_worker,
-                  const model::TrialSpec& spec, std::span<const launch::ClockReading> clock);
+// Returns the files of the parts.
+std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
+                                      int seats_per_worker, const model::TrialSpec& spec,
+                                      std::span<const launch::ClockReading> clock);
 
 } // namespace ncclprobe::cli

@@ -177,10 +177,11 @@ GROWN_CODEC(EXPORTED, Host,
              worker_version, nvidia_problem),
             (topology, contradictions))
 CODEC(EXPORTED, RankPlace, rank, host, device)
+CODEC(static, RankVariable, ranks, name, value)
 GROWN_CODEC(EXPORTED, RunHeader,
             (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
              backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials),
-            (plan, forced))
+            (plan, forced, environment_of_ranks))
 
 void to_json(json& out, const CheckResult& value) {
   out = {{"checked", value.kind == CheckResult::Kind::checked},

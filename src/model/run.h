@@ -6,6 +6,7 @@
 #include "model/record.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct RankPlace {
   int host = 0;   // index in RunHeader::hosts
   int device = 0; // GPU index, or slot number on the CPU
   bool operator==(const RankPlace&) const = default;
+};
+
+// A variable that some ranks were not started with as rank 0 was.
+struct RankVariable {
+  std::vector<int> ranks;
+  std::string name;
+  std::optional<std::string> value; // absent: not set there
+  bool operator==(const RankVariable&) const = default;
 };
 
 // Known before the first trial.
@@ -38,6 +47,8 @@ struct RunHeader {
   int planned_trials = 0;
   std::string plan; // the plan file that means all options: what --resume goes on with
   std::vector<std::string> forced; // differences that --force let pass when the run was resumed
+  std::vector<RankVariable>
+      environment_of_ranks; // where it is not what `environment`, rank 0's, says
   bool operator==(const RunHeader&) const = default;
 };
 

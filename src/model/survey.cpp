@@ -33,7 +33,8 @@ CODEC(RdmaPort, device, port, state, rate, link_layer, gids)
 CODEC(Xid, number, pci_bus_id, line, age_s)
 CODEC(KernelLog, source, problem, xids, uptime_s)
 CODEC(NcclFile, path, settings)
-CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl_files)
+CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl_files,
+      name_addresses)
 CODEC(GpuProcess, pid, name, used_bytes)
 CODEC(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
 CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corrected_since_reset,
@@ -86,6 +87,15 @@ bool bears_on_communication(std::string_view name) {
   constexpr std::array k_others{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "LD_LIBRARY_PATH",
                                 "LD_PRELOAD"};
   return std::find(k_others.begin(), k_others.end(), name) != k_others.end();
+}
+
+bool may_differ_between_ranks(std::string_view name) {
+  constexpr std::array k_names{
+      "NCCL_HOSTID",          "NCCL_SOCKET_IFNAME",    "NCCL_IB_HCA",         "NCCL_DEBUG",
+      "NCCL_DEBUG_FILE",      "NCCL_TOPO_FILE",        "NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_FILE",
+      "NCCL_GRAPH_DUMP_FILE", "NCCL_CONF_FILE",        "NCCL_DEBUG_SUBSYS",   "GLOO_SOCKET_IFNAME",
+      "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"};
+  return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
 }
 
 } // namespace ncclprobe::model

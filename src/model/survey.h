@@ -155,7 +155,8 @@ struct HostSurvey {
   std::vector<NetworkInterface> interfaces;
   std::vector<RdmaPort> rdma;
   KernelLog kernel_log;
-  std::vector<NcclFile> nccl_files; // those that exist, in the order NCCL reads them
+  std::vector<NcclFile> nccl_files;        // those that exist, in the order NCCL reads them
+  std::vector<std::string> name_addresses; // that /etc/hosts has for the host's own name
   bool operator==(const HostSurvey&) const = default;
 };
 
@@ -190,5 +191,7 @@ constexpr auto enum_names(SurveyScope) {
 // True for variables that bear on what is measured: the communication libraries' own, which GPUs
 // are seen, where the loader looks.
 bool bears_on_communication(std::string_view name);
+// Of these, those that say where a rank is or what it writes: ranks may have them otherwise.
+bool may_differ_between_ranks(std::string_view name);
 
 } // namespace ncclprobe::model

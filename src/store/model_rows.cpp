@@ -179,6 +179,11 @@ void add_header(Tables& tables, const model::RunHeader& header) {
   for (const model::Setting& variable : header.pinned)
     if (std::ranges::find(header.environment, variable) == header.environment.end())
       tables.environment.push_back({text(variable.name), text(variable.value), true});
+  for (const model::RankVariable& variable : header.environment_of_ranks)
+    for (int rank : variable.ranks)
+      tables.environment_of_ranks.push_back({rank, text(variable.name),
+                                             text(variable.value.value_or("")),
+                                             variable.value.has_value()});
 }
 
 void add_trial(Tables& tables, const model::TrialRecord& trial) {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <tuple>
 
-// The schema of a run file, version 1.2 (k_schema_major.k_schema_minor in run_file.h). Writer and
+// The schema of a run file, version 1.3 (k_schema_major.k_schema_minor in run_file.h). Writer and
 // reader are both driven by the lists below, so this is the format and not a description of it.
 // What came with 1.1 says "since 1.1": files of 1.0 have not got it, and read as if it were there
-// with default values. A reader of 1.0 does not look at it. Likewise for 1.2.
+// with default values. A reader of 1.0 does not look at it. Likewise for 1.2 and 1.3.
 //
 //   /            attributes schema = "ncclprobe.run", schema_version = [major, minor],
 //                kind = "run" (folded file), "header" or "trial" (parts of it)
@@ -164,9 +164,27 @@ struct EnvironmentRow {
 constexpr auto columns(EnvironmentRow) {
   using R = EnvironmentRow;
   return std::tuple(
-      column("name", &R::name, "variable of the launching environment that bears on the result"),
+      column("name", &R::name,
+             "variable of rank 0's launching environment that bears on the result"),
       column("value", &R::value, "its value"),
       column("pinned", &R::pinned, "1: a sweep had asked for it, and it was left alone"));
+}
+
+// /environment_of_ranks: what other ranks have otherwise than /environment says (since 1.3)
+struct RankEnvironmentRow {
+  std::int32_t rank = 0;
+  Text name, value;
+  bool set = false;
+};
+constexpr auto columns(RankEnvironmentRow) {
+  using R = RankEnvironmentRow;
+  return std::tuple(column("rank", &R::rank, "global rank"),
+                    column("name", &R::name, "variable of its launching environment"),
+                    column("value", &R::value, "its value there"),
+                    column("set", &R::set, "0: it is not set there"));
+}
+constexpr int table_since_minor(RankEnvironmentRow) {
+  return 3;
 }
 
 // --- kinds "run" and "trial" ---

@@ -48,6 +48,7 @@ struct Tables {
   std::vector<LibraryRow> libraries;
   std::vector<RankRow> ranks;
   std::vector<EnvironmentRow> environment;
+  std::vector<RankEnvironmentRow> environment_of_ranks;
 
   std::vector<TrialRow> trials;
   std::vector<SettingRow> settings;
@@ -71,6 +72,7 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
     visit("libraries", tables.libraries);
     visit("ranks", tables.ranks);
     visit("environment", tables.environment);
+    visit("environment_of_ranks", tables.environment_of_ranks);
   }
   if (kind != FileKind::header) {
     visit("trials", tables.trials);

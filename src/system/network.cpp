@@ -58,4 +58,15 @@ std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::p
   return found;
 }
 
+std::vector<std::string> addresses_in_hosts_file(const std::string& name,
+                                                 const std::filesystem::path& root) {
+  std::vector<std::string> addresses;
+  for (const std::string& line : lines_of(root / "etc/hosts")) {
+    std::vector<std::string> words = words_of(line.substr(0, line.find('#')));
+    if (words.size() > 1 && std::find(words.begin() + 1, words.end(), name) != words.end())
+      addresses.push_back(words.front());
+  }
+  return addresses;
+}
+
 } // namespace ncclprobe::system

@@ -12,4 +12,8 @@ namespace ncclprobe::system {
 // `root`.
 std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::path& root = "/");
 
+// The addresses that /etc/hosts has for this name, in its order.
+std::vector<std::string> addresses_in_hosts_file(const std::string& name,
+                                                 const std::filesystem::path& root = "/");
+
 } // namespace ncclprobe::system

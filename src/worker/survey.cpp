@@ -46,13 +46,14 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   return found;
 }
 
-model::HostSurvey survey_host(const backend::Options& options) {
+model::HostSurvey survey_host(const backend::Options& options, const std::string& own_name) {
   auto named = options.environment.find("NCCL_CONF_FILE");
   model::HostSurvey found;
   found.shared_memory = system::shared_memory();
   found.pci = system::pci_survey();
   found.driver = system::driver_survey();
   found.interfaces = system::network_interfaces();
+  found.name_addresses = system::addresses_in_hosts_file(own_name);
   found.rdma = system::rdma_ports();
   found.kernel_log = system::kernel_log();
   found.nccl_files = system::nccl_files(named == options.environment.end() ? "" : named->second,
@@ -70,7 +71,7 @@ model::Survey take_survey(const backend::Options& options, Gpus gpus, model::Sur
   if (scope != model::SurveyScope::rank && gpus == Gpus::look)
     nvidia::examine_health(survey, options);
   if (scope == model::SurveyScope::host)
-    survey.host = survey_host(options);
+    survey.host = survey_host(options, survey.inventory.hostname);
   if (scope != model::SurveyScope::health)
     survey.process = survey_process(options);
   return survey;

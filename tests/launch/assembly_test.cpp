@@ -21,7 +21,7 @@ model::Host host_with(int gpus, const std::string& nccl = "2.28.3") {
 }
 
 SupervisorReport report(const std::string& boot_id, std::vector<std::string> arguments = {"run"}) {
-  return {"host-" + boot_id, boot_id,     "0.1.0", std::move(arguments), "",
+  return {"host-" + boot_id, boot_id,     "0.1.0", std::move(arguments), {}, "",
           std::nullopt,      std::nullopt};
 }
 
@@ -188,4 +188,21 @@ TEST_CASE("supervisors that share a host have a GPU each, whatever they may driv
   REQUIRE(layout.has_value());
   CHECK(layout->ranks() == 2);
   CHECK(layout->seats[1].supervisor == 1);
+}
+
+TEST_CASE("what ranks have otherwise in their environment than rank 0 is told by value") {
+  auto reports = ranks_on({"a", "a", "b", "b"});
+  reports[0].environment = {{"NCCL_ALGO", "Ring"}, {"NCCL_DEBUG", "WARN"}};
+  reports[1].environment = reports[0].environment;
+  reports[2].environment = {{"NCCL_DEBUG", "WARN"}, {"OMP_NUM_THREADS", "4"}};
+  reports[3].environment = {{"NCCL_DEBUG", ""}};
+  reports[3] = launch::decode_report(encode_report(reports[3])).value();
+  auto layout = launch::make_layout(reports, {host_with(0), host_with(0)}, "host", {});
+  REQUIRE(layout.has_value());
+
+  auto differ = launch::environment_of_ranks(reports, *layout);
+
+  CHECK(differ == std::vector<model::RankVariable>{{{2, 3}, "NCCL_ALGO", std::nullopt},
+                                                   {{3}, "NCCL_DEBUG", ""},
+                                                   {{2}, "OMP_NUM_THREADS", "4"}});
 }

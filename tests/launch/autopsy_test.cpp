@@ -141,3 +141,25 @@ TEST_CASE("each phase has words that a user knows") {
   worker.position = "warm-up 2 of 5";
   CHECK(words("cell", 1) == "warm-up 2 of 5 of all_reduce 1K f32");
 }
+
+TEST_CASE("ranks of several hosts that all wait have no way between the hosts") {
+  Scene scene("cell", 1);
+  for (int rank : {0, 1})
+    scene.worker(rank).record.host = "alpha";
+  for (int rank : {2, 3})
+    scene.worker(rank).record.host = "beta";
+
+  CHECK_THAT(scene.cause_found(), ContainsSubstring("no data comes through between alpha, beta"));
+  scene.reports[0].workers.resize(2);
+  scene.stuck = {0, 1};
+  scene.cause.reason = "no report from the supervisors of ranks 2,3 on beta";
+  CHECK_THAT(scene.cause_found(), ContainsSubstring("sent no report, or the network to it"));
+}
+
+TEST_CASE("a rank whose peers on other hosts got through is looked at first") {
+  Scene scene("cell", 1);
+  for (int rank : {0, 1, 2, 3})
+    scene.worker(rank).record.host = rank < 2 ? "alpha" : "beta";
+  scene.stuck = {3};
+  CHECK_THAT(scene.cause_found(), ContainsSubstring("rank 3 or its connection"));
+}

@@ -167,6 +167,7 @@ void traced(launch::Fleet& fleet) {
     heard.push_back(spec.id);
     expect(fleet, clock.size() == 2 * heard.size(), "two readings for each traced trial");
     expect(fleet, spec.trace_folder == "/nonexistent/parts", "the folder of the spools");
+    return std::vector<std::string>();
   };
   {
     launch::Supervisor supervisor(fleet, test_launch::make_layout(ranks, fleet.size()), options);

@@ -182,3 +182,12 @@ TEST_CASE("progress is that of the slowest supervisor, and told once") {
 
   CHECK(seen == std::vector<std::pair<int, std::string>>{{1, "cell"}, {0, "ready"}, {2, "cell"}});
 }
+
+TEST_CASE("supervisors that never reported are named by their ranks and hosts") {
+  Lab lab;
+  CHECK(lab.leader.silent() == "the supervisors of ranks 0-3 on node1");
+
+  lab.leader.on_report(0, {});
+
+  CHECK(lab.leader.silent() == "the supervisors of ranks 2,3 on node1");
+}

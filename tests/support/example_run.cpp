@@ -162,6 +162,7 @@ RunHeader example_header(int trials) {
     header.ranks.push_back({rank, rank / 4, rank % 4});
   header.environment = {{"NCCL_DEBUG", "WARN"}, {"PATH", "/bin:\xfe\xff"}, {"EMPTY", ""}};
   header.pinned = {{"NCCL_DEBUG", "WARN"}};
+  header.environment_of_ranks = {{{4, 6}, "NCCL_DEBUG", std::nullopt}, {{5}, "EMPTY", "full"}};
   header.planned_trials = trials;
   return header;
 }

@@ -24,3 +24,15 @@ TEST_CASE("this host has a loopback interface; its speed comes from sysfs") {
   CHECK(loopback->mtu_bytes == 65536);
   CHECK(loopback->speed_mbit_per_s == 25000);
 }
+
+TEST_CASE("a name's addresses are those of its lines in the hosts file") {
+  support::FileTree tree;
+  tree.file("etc/hosts", "127.0.0.1\tlocalhost\n127.0.1.1 node1.example node1 # node2\n\n"
+                         "# 192.0.2.1 node1\n192.0.2.2 node1\n192.0.2.3 node2\n");
+
+  CHECK(system::addresses_in_hosts_file("node1", tree.root()) ==
+        std::vector<std::string>{"127.0.1.1", "192.0.2.2"});
+  CHECK(system::addresses_in_hosts_file("node2", tree.root()) ==
+        std::vector<std::string>{"192.0.2.3"});
+  CHECK(system::addresses_in_hosts_file("node3", tree.root()).empty());
+}

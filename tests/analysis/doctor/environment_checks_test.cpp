@@ -190,25 +190,6 @@ TEST_CASE("loopback is enough for one host, not for two") {
   CHECK(worst(one, "D18") == Severity::fail);
 }
 
-TEST_CASE("hosts that would use differently named interfaces are a warning") {
-  Case one = healthy_case();
-  one.surveys[1].inventory.boot_id = "boot-2";
-  one.surveys[1].host = one.surveys[0].host;
-  one.surveys[1].host->interfaces[1].name = "ens5";
-
-  CHECK(worst(one, "D18") == Severity::warn);
-}
-
-TEST_CASE("connections that fail are a failure of the rank that tried") {
-  Case one = healthy_case();
-  one.connections = {{0, 1, "192.0.2.2", ""}, {1, 0, "192.0.2.2", "timed out"}};
-
-  auto findings = found(one, "D18");
-
-  CHECK(findings.front().severity == Severity::fail);
-  CHECK(findings.front().ranks == std::vector<int>{1});
-}
-
 TEST_CASE("faults of RDMA adapters are found") {
   Case one = healthy_case();
   CHECK(worst(one, "D19") == Severity::ok);

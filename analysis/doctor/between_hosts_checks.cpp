@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D18 where there are several hosts: whether what each would use is one network, and carries data.
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+#include "analysis/doctor/interface_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+// The interface over which a host would be met, of each host that was surveyed.
+struct Meeting {
+  const model::Survey* survey;
+  const model::NetworkInterface* interface;
+  std::string address;
+
+  std::string text() const {
+    return fmt::format("{}: {} {}, MTU {}", survey->inventory.hostname, interface->name, address,
+                       interface->mtu_bytes);
+  }
+};
+
+std::vector<Meeting> meetings_of(const Case& one) {
+  std::vector<Meeting> meetings;
+  for (const model::Survey& survey : one.surveys) {
+    if (!survey.host)
+      continue;
+    MeetingPlace place = meeting_place(survey.host->interfaces, survey, one.backend);
+    if (place.interface != nullptr)
+      meetings.push_back({&survey, place.interface, place.address});
+  }
+  return meetings;
+}
+
+std::vector<std::string> hosts_in(const std::vector<Meeting>& meetings) {
+  std::vector<std::string> hosts;
+  for (const Meeting& one : meetings)
+    hosts.push_back(one.survey->inventory.hostname);
+  return hosts;
+}
+
+std::vector<std::string> lines_of(const std::vector<Meeting>& meetings) {
+  std::vector<std::string> lines;
+  for (const Meeting& one : meetings)
+    lines.push_back(one.text());
+  return lines;
+}
+
+// An address that two hosts have leads each of them to itself: bridges of containers and virtual
+// machines are numbered alike everywhere.
+void check_addresses(const std::vector<Meeting>& meetings, Findings& into) {
+  std::map<std::string, std::vector<Meeting>> by_address;
+  for (const Meeting& one : meetings)
+    by_address[one.address].push_back(one);
+  for (const auto& [address, same] : by_address)
+    if (same.size() > 1 && !address.starts_with("127."))
+      into.add({"D18",
+                Severity::fail,
+                fmt::format("several hosts would be met at the same address, {}", address),
+                lines_of(same),
+                "each host connects to itself: the start hangs or ends with 'connection refused'",
+                "export NCCL_SOCKET_IFNAME=NAME (Gloo: GLOO_SOCKET_IFNAME) with the interface that "
+                "the hosts share (ip -br addr)",
+                {},
+                hosts_in(same)});
+}
+
+void check_mtu(const std::vector<Meeting>& meetings, Findings& into) {
+  std::set<int> sizes;
+  for (const Meeting& one : meetings)
+    if (one.interface->mtu_bytes > 0)
+      sizes.insert(one.interface->mtu_bytes);
+  if (sizes.size() < 2)
+    return;
+  into.add({"D18",
+            Severity::warn,
+            "hosts send packets of different sizes (MTU)",
+            lines_of(meetings),
+            "where something between them drops what is too large, small messages work and large "
+            "ones hang; and the smaller size is slower",
+            fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin()),
+            {},
+            {}});
+}
+
+// Programs that meet under a host's name find the loopback there, others find nobody.
+void check_names(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    if (!survey.host || survey.host->name_addresses.empty())
+      continue;
+    const std::vector<std::string>& addresses = survey.host->name_addresses;
+    bool loopback_alone =
+        std::all_of(addresses.begin(), addresses.end(), [](const std::string& each) {
+          return each.starts_with("127.") || each == "::1";
+        });
+    if (loopback_alone)
+      into.add_host(survey, {"D18",
+                             Severity::warn,
+                             "the host's own name leads to the loopback in /etc/hosts",
+                             {fmt::format("{} is {} there", survey.inventory.hostname,
+                                          fmt::join(addresses, ", "))},
+                             "NCCL and Gloo go by interfaces; but programs that meet under this "
+                             "name (MASTER_ADDR, tcp://NAME) listen where no other host comes",
+                             "give the name the host's network address in /etc/hosts, or use the "
+                             "address itself as MASTER_ADDR",
+                             {},
+                             {}});
+  }
+}
+
+// Names of the interfaces differ between hosts: legal, and often a mistake.
+void check_same_interfaces(const std::vector<Meeting>& meetings, Findings& into) {
+  std::set<std::string> names;
+  for (const Meeting& one : meetings)
+    names.insert(one.interface->name);
+  if (names.size() > 1)
+    into.add({"D18",
+              Severity::warn,
+              "ranks would use differently named network interfaces",
+              lines_of(meetings),
+              "if they are not of one network the start hangs",
+              "export NCCL_SOCKET_IFNAME=NAME on all ranks with one that they share",
+              {},
+              {}});
+}
+
+// What Gloo was told to use must be there; NCCL's choice is a check of every host.
+void check_gloo(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    const model::HostSurvey* host = one.host_of(survey);
+    if (one.backend != "host" || host == nullptr ||
+        meeting_place(host->interfaces, survey, one.backend).interface != nullptr)
+      continue;
+    const model::Setting* named = survey.variable("GLOO_SOCKET_IFNAME");
+    std::vector<std::string> seen;
+    for (const model::NetworkInterface& each : host->interfaces)
+      seen.push_back(fmt::format("there is {} {}{}", each.name, fmt::join(each.addresses, " "),
+                                 each.running ? "" : " (not running)"));
+    into.add(survey,
+             {"D18",
+              Severity::fail,
+              named != nullptr
+                  ? fmt::format("GLOO_SOCKET_IFNAME={} is no running interface", named->value)
+                  : "no network interface on which other hosts could come is running",
+              seen,
+              "Gloo does not start",
+              named != nullptr ? "unset GLOO_SOCKET_IFNAME, or name one of these"
+                               : "ip addr; ip link set NAME up",
+              {},
+              {}});
+  }
+}
+
+std::string host_of_rank(const Case& one, int rank) {
+  for (const model::Survey& survey : one.surveys)
+    if (std::find(survey.ranks.begin(), survey.ranks.end(), rank) != survey.ranks.end())
+      return survey.inventory.hostname;
+  return "?";
+}
+
+void check_connections(const Case& one, Findings& into) {
+  std::vector<std::string> broken;
+  std::vector<int> ranks;
+  std::vector<std::string> hosts;
+  for (const Connection& connection : one.connections)
+    if (!connection.problem.empty()) {
+      std::string from = host_of_rank(one, connection.from_rank);
+      broken.push_back(fmt::format("rank {} on {} to rank {} on {} at {}: {}", connection.from_rank,
+                                   from, connection.to_rank, host_of_rank(one, connection.to_rank),
+                                   connection.address, connection.problem));
+      ranks.push_back(connection.from_rank);
+      if (std::find(hosts.begin(), hosts.end(), from) == hosts.end())
+        hosts.push_back(from);
+    }
+  bool gloo = one.backend == "host" && count_hosts(one) > 1;
+  const char* library = gloo ? "Gloo" : "NCCL";
+  const char* variable = gloo ? "GLOO_SOCKET_IFNAME" : "NCCL_SOCKET_IFNAME";
+  if (!broken.empty())
+    into.add(
+        {"D18", Severity::fail,
+         fmt::format("ranks do not reach each other over the interfaces {} would choose", library),
+         broken, "the start hangs until retries are used up",
+         fmt::format("look at links, firewalls and routes between these addresses (ip -br "
+                     "link; ip route get ADDRESS; nft list ruleset); or export {}=NAME",
+                     variable),
+         ranks, hosts});
+  else if (!one.connections.empty())
+    into.add({"D18",
+              Severity::ok,
+              fmt::format("{} connections between ranks over these interfaces carried data",
+                          one.connections.size()),
+              {},
+              "",
+              "",
+              {},
+              {}});
+}
+
+} // namespace
+
+void check_between_hosts(const Case& one, Findings& into) {
+  check_connections(one, into);
+  if (count_hosts(one) < 2)
+    return;
+  std::vector<Meeting> meetings = meetings_of(one);
+  check_addresses(meetings, into);
+  check_mtu(meetings, into);
+  check_names(one, into);
+  check_same_interfaces(meetings, into);
+  check_gloo(one, into);
+}
+
+} // namespace ncclprobe::analysis::doctor

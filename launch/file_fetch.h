@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/letter.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Files that a supervisor wrote on a disk of its own host come to the leader's, to the same path,
+// piece by piece. Where both see one disk nothing travels.
+namespace ncclprobe::launch {
+
+// The leader's side.
+class FileFetch {
+public:
+  using Tell = std::function<void(int supervisor, LetterBody)>;
+  explicit FileFetch(Tell tell) : tell_(std::move(tell)) {}
+
+  // `files` lie at these paths where supervisor `from` runs.
+  void begin(int from, const std::vector<std::string>& files);
+  // What cannot be had, or written, is logged and stays where it is.
+  void take(int from, const FilePiece& piece);
+  bool waits() const { return !awaited_.empty(); }
+
+private:
+  Tell tell_;
+  std::set<std::pair<int, std::string>> awaited_;
+};
+
+// The other's.
+class FileSource {
+public:
+  FilePiece read(const SendPiece& wanted);
+  // The leader has it all: it is removed, and so is its folder if that leaves nothing in it. Not if
+  // it is another file than was read: then both see one disk after all.
+  void drop(const DropFile& whole);
+
+private:
+  using Identity = std::pair<unsigned long, unsigned long>; // device and inode
+  std::map<std::string, Identity> read_;
+};
+
+} // namespace ncclprobe::launch
