@@ -28,6 +28,7 @@ packages_test=(
 # Wanted for the tests, not needed: a release without them still passes.
 packages_optional=(
   clang-format-14
+  iproute2 # several hosts made of namespaces
 )
 
 usage() {

@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What goes wrong between hosts: what the doctor says of it, and what a run makes of it."""
+
+import json
+import time
+
+from hosts_test_case import BIN, CPU, ONE_EACH, SMALL, HostsTest, main
+
+# One cell, and time enough to pull a cable.
+LONG = [*CPU, "--no-sweep", "--collectives", "all_reduce", "--sizes", "4M", "--iterations", "1000000",
+        "--startup-timeout", "30s"]
+ETH1 = {"GLOO_SOCKET_IFNAME": "eth1", "NCCL_SOCKET_IFNAME": "eth1"}
+# What a trial may cost beyond its deadline.
+SLACK_S = 5
+
+
+class DoctorBetweenHosts(HostsTest):
+    def run_doctor(self, *arguments, **variables):
+        return self.doctor("--no-run", *arguments, export=variables.keys(), **variables)
+
+    def test_a_cable_that_is_out(self):
+        self.hosts["beta"].cable(False, network=1)
+        self.addCleanup(self.hosts["beta"].cable, True, network=1)
+        finding = self.finding(self.run_doctor(**ETH1), "D18", "do not reach each other")
+        self.assertIn("rank 0 on alpha to rank 2 on beta at 10.78.0.2", finding["evidence"][0])
+        self.assertIn("ip -br link", finding["fix"])
+
+    def test_an_interface_that_is_down(self):
+        self.hosts["beta"].ip(["link set eth1 down"])
+        self.addCleanup(self.hosts["beta"].ip, ["link set eth1 up"])
+        finding = self.finding(self.run_doctor(**ETH1), "D18", "GLOO_SOCKET_IFNAME=eth1 is no running interface")
+        self.assertEqual(finding["hosts"], ["beta"])
+        self.assertIn("(not running)", " ".join(finding["evidence"]))
+
+    def test_a_route_that_leads_nowhere(self):
+        self.hosts["alpha"].ip(["route add blackhole 10.78.0.2/32"])
+        self.addCleanup(self.hosts["alpha"].ip, ["route del blackhole 10.78.0.2/32"])
+        finding = self.finding(self.run_doctor(**ETH1), "D18", "do not reach each other")
+        self.assertEqual(finding["hosts"], ["alpha", "beta"])
+
+    def test_a_name_that_is_no_interface(self):
+        finding = self.finding(self.run_doctor(GLOO_SOCKET_IFNAME="ib7"), "D18", "GLOO_SOCKET_IFNAME=ib7")
+        self.assertEqual(finding["ranks"], [0, 1, 2, 3])
+
+    def test_packets_of_different_sizes_where_the_large_ones_are_lost(self):
+        for host in ("alpha", "beta"):
+            self.hosts.in_switch([f"link set {host}1 mtu 9000"])
+            self.hosts[host].ip(["link set eth1 mtu 9000"])
+        self.hosts.in_switch(["link set beta1 mtu 1500"])  # as a switch in between that does not take them
+        try:
+            finding = self.finding(self.run_doctor(**ETH1), "D18", "do not reach each other")
+            self.assertIn("large packets are lost", finding["evidence"][0])
+            self.hosts["beta"].ip(["link set eth1 mtu 1500"])
+            self.finding(self.run_doctor(**ETH1), "D18", "packets of different sizes")
+        finally:
+            for host in ("alpha", "beta"):
+                self.hosts[host].ip(["link set eth1 mtu 1500"])
+                self.hosts.in_switch([f"link set {host}1 mtu 1500"])
+
+    def test_a_name_that_leads_to_the_loopback(self):
+        self.hosts["beta"].shell("cat /etc/hosts > /tmp/hosts; sed -i 's/.* beta$/127.0.1.1 beta/' /tmp/hosts; "
+                                 "mount --bind /tmp/hosts /etc/hosts")
+        self.addCleanup(self.hosts["beta"].shell, "umount /etc/hosts")
+        finding = self.finding(self.run_doctor(), "D18", "leads to the loopback")
+        self.assertEqual(finding["hosts"], ["beta"])
+
+    def test_files_of_settings_that_only_one_host_has(self):
+        self.hosts["beta"].shell("echo NCCL_PROTO=Simple > /tmp/nccl.conf; touch /tmp/etc; "
+                                 "mkdir -p /tmp/upper /tmp/work; mount -t overlay -o "
+                                 "lowerdir=/etc,upperdir=/tmp/upper,workdir=/tmp/work overlay /etc; "
+                                 "cp /tmp/nccl.conf /etc/nccl.conf; mount --bind "
+                                 f"{self.shared}/etc-hosts /etc/hosts")
+        self.addCleanup(self.hosts["beta"].shell, "umount /etc/hosts; umount /etc")
+        finding = self.finding(self.run_doctor(), "D14", "ranks disagree on NCCL_PROTO")
+        self.assertIn("Simple: rank(s) 2,3 on beta", finding["evidence"])
+
+
+class RunBetweenHosts(HostsTest):
+    def test_a_program_that_one_host_lacks(self):
+        beta = self.hosts["beta"]
+        beta.shell(f"mkdir -p /tmp/half; cp {BIN}/ncclprobe /tmp/half; mount --bind /tmp/half {BIN}")
+        try:
+            done = self.run_program("run", *SMALL)
+        finally:
+            beta.shell(f"umount {BIN}")
+        self.assertIn("rank 2 on beta: cannot start", done.stderr)
+        self.assertEqual(done.stderr.count("ncclprobe: error"), 1, done.stderr)
+
+    def test_a_data_link_that_goes_down_costs_its_trial_and_the_next_goes_on(self):
+        run_file = "/tmp/home/cut.h5"
+        program = self.start_program("run", *LONG, "--cell-timeout", "6s", "--budget", "3s", "--repeat", "2", "--output",
+                                     run_file, export=ETH1, **ETH1)
+        self.wait_until(lambda: self.workers("beta") == 2, what="workers on beta")
+        time.sleep(2)
+        self.hosts["beta"].cable(False, network=1)
+        self.addCleanup(self.hosts["beta"].cable, True, network=1)
+        cut = time.monotonic()
+        self.wait_until(lambda: self.hosts["alpha"].run(["ls", f"{run_file}.parts/trial-000000.h5"]).returncode == 0,
+                        what="the end of the first trial")
+        self.assertLess(time.monotonic() - cut, 6 + SLACK_S)
+        self.hosts["beta"].cable(True, network=1)
+        output, words = program.communicate(timeout=60)
+        self.assertIn("timed_out: ranks 0-3 did not finish all_reduce 4M f32 within 6 s", words)
+        self.assertIn("no data comes through between alpha, beta", words)
+        rows = json.loads(self.local("alpha", "report", run_file, "--format", "json"))["run"]
+        self.assertTrue(rows["complete"], output)
+        self.assertIn("[2/2] default  ", words)
+        self.assertRegex(words, r"\[2/2\] default  .* ok")
+
+
+class AHostThatIsCutOff(HostsTest):
+    def test_the_run_ends_and_names_its_ranks(self):
+        program = self.start_program("run", *LONG, "--cell-timeout", "5s", "--budget", "60s", "--repeat", "2", "--output",
+                                     "/tmp/home/lost.h5")
+        self.wait_until(lambda: self.workers("beta") == 2, what="workers on beta")
+        time.sleep(1)
+        cut = time.monotonic()
+        self.hosts["beta"].cable(False)
+        self.wait_until(lambda: self.hosts["alpha"].run(["pidof", "ncclprobe"]).returncode != 0, 60, "the end of the run")
+        print(f"a host is cut off: the run ended after {time.monotonic() - cut:.1f} s; the deadline is 5 s", flush=True)
+        # There too nothing stays, though nobody can say so.
+        self.wait_until(lambda: self.hosts["beta"].run(["pidof", "ncclprobe", "ncclprobe-worker"]).returncode != 0, 60,
+                        "the end of all on beta")
+        self.hosts["beta"].end()
+        self.hosts["alpha"].shell("kill -9 $(pidof mpirun)")  # it waits on for its own daemon over there
+        output, words = program.communicate(timeout=10)
+        self.assertIn("the supervisors of ranks 2,3 on beta no longer answer", words)
+        report = " ".join(output.split())
+        self.assertIn("no report from the supervisors of ranks 2,3 on beta", report)
+        self.assertIn("did not finish all_reduce 4M f32 within 5 s", report)
+
+
+class AHostThatDies(HostsTest):
+    def test_the_run_ends_and_what_was_finished_is_kept(self):
+        run_file = "/tmp/home/killed.h5"
+        program = self.start_program("run", *SMALL, "--repeat", "1000", "--output", run_file)
+        self.wait_until(lambda: int(self.hosts["alpha"].shell(f"ls {run_file}.parts 2>/dev/null | wc -l")) > 3,
+                        what="finished trials")
+        self.hosts["beta"].end()
+        program.communicate(timeout=60)
+        report = self.local("alpha", "report", run_file)
+        self.assertIn("this run did not come to its end", " ".join(report.split()))
+        self.wait_until(lambda: self.workers("alpha") == 0, what="the end of the workers on alpha")
+
+
+class MoreOfTwoHosts(HostsTest):
+    def test_a_run_is_resumed_only_with_the_hosts_in_their_places(self):
+        run_file = str(self.shared / "resume.h5")
+        program = self.start_program("run", *SMALL, "--repeat", "30", "--output", run_file)
+        self.wait_until(lambda: int(self.hosts["alpha"].shell(f"ls {run_file}.parts 2>/dev/null | wc -l")) > 3,
+                        what="finished trials")
+        self.hosts["alpha"].shell("kill -INT $(pidof mpirun)")
+        program.communicate(timeout=60)
+        swapped = self.run_program("run", "--resume", run_file, ranks={"beta": 2, "alpha": 2})
+        self.assertIn("rank 0: was device 0 of alpha, is device 0 of beta", swapped.stderr)
+        self.assertEqual(swapped.returncode, 6, swapped.stderr)
+        other = self.run_program("run", "--resume", run_file, NCCL_ALGO="Ring")
+        self.assertIn("NCCL_ALGO in the environment", other.stderr)
+        done = self.succeed("run", "--resume", run_file)
+        self.assertIn("30: all ok", done.stdout)
+
+    def test_the_map_in_its_other_forms(self):
+        for form in ("tree", "matrix"):
+            text = self.succeed("topo", "--format", form).stdout
+            for name in ("alpha", "beta"):
+                self.assertIn(name, text, form)
+
+    def test_links_between_hosts_are_measured(self):
+        done = self.succeed("p2p", *CPU, "--sizes", "64K", ranks=ONE_EACH)
+        self.assertIn("2 hosts", done.stdout)
+
+    def test_steps_of_training_run_over_both(self):
+        done = self.succeed("run", *CPU, "--workload", "ddp", "--model", "linear:64x3", "--no-sweep", "--repeat", "1", "--output",
+                            "/tmp/home/ddp.h5", ranks=ONE_EACH, timeout=120)
+        self.assertIn("2 hosts (alpha, beta)", done.stdout)
+
+
+class ThreeHosts(HostsTest):
+    names = ("alpha", "beta", "gamma")
+
+    def test_clocks_are_compared_down_the_tree(self):
+        run_file = "/tmp/home/three.h5"
+        ranks = {"alpha": 1, "beta": 1, "gamma": 2}
+        for level in ("kernels", "full"):
+            self.hosts["alpha"].shell(f"rm -rf {run_file} /tmp/home/three.trace")
+            self.succeed("run", *SMALL, "--repeat", "2", "--trace", level, "--output", run_file, ranks=ranks)
+            document = json.loads(self.local("alpha", "report", run_file, "--timeline", "--format", "json"))
+            timeline = document["timeline"] if "ranks" not in document else document
+            error_ns, bound_ns = self.expect_true_offsets(timeline)
+            print(f"three hosts, --trace {level}: worst error {error_ns} ns, bound {bound_ns:.0f} ns", flush=True)
+            self.assertEqual([rank["host"] for rank in timeline["clock"]["ranks"]], [0, 1, 2, 2])
+            self.assertIn("0 violations in 12 collectives", self.local("alpha", "report", run_file, "--timeline"))
+
+
+if __name__ == "__main__":
+    main()
