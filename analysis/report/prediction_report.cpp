@@ -47,6 +47,7 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
                                                       const PredictionRequest& request,
                                                       const workload::ModelSpec& model) {
   std::vector<StepRequest> found;
+  std::optional<base::Error> refused;
   for (const steps::StepResult& result : results) {
     if (!result.is_default || result.step.parts != workload::StepParts::all ||
         result.step.model != model.name ||
@@ -57,15 +58,20 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
       NCCLPROBE_TRY_ASSIGN(spec,
                            workload::find_model(request.model, {.sequence = result.step.sequence}));
     }
-    NCCLPROBE_TRY_ASSIGN(StepRequest measured,
-                         workload::request_of(result.step, result.label.type, std::move(spec)));
-    StepRequest said = measured;
+    auto measured = workload::request_of(result.step, result.label.type, std::move(spec));
+    if (!measured) { // of a newer version; others may be meant
+      refused = measured.error();
+      continue;
+    }
+    StepRequest said = *measured;
     request.say(said);
-    if (is_same(said, measured) && std::none_of(found.begin(), found.end(), [&](const auto& one) {
-          return is_same(one, measured) && one.model.sequence == measured.model.sequence;
+    if (is_same(said, *measured) && std::none_of(found.begin(), found.end(), [&](const auto& one) {
+          return is_same(one, *measured) && one.model.sequence == measured->model.sequence;
         }))
-      found.push_back(std::move(measured));
+      found.push_back(std::move(*measured));
   }
+  if (found.empty() && refused)
+    return base::fail(std::move(*refused));
   return found;
 }
 

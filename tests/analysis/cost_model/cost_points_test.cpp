@@ -6,6 +6,8 @@
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
 
+#include <algorithm>
+
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::cost_model;
@@ -61,4 +63,25 @@ TEST_CASE("A stretch moves what its one collective moves") {
   REQUIRE(moved.size() == 2);
   CHECK(*moved[0] == Moved{model::Collective::all_gather, 2, 2048});
   CHECK(*moved[1] == Moved{model::Collective::all_reduce, 2, 1024});
+}
+
+TEST_CASE("Groups of ranks that do the same at once are one point, others are none") {
+  auto schedule = step_schedule({0, 1});
+  schedule.communicators.push_back({"others", {2, 3}});
+  auto first = std::find_if(schedule.operations.begin(), schedule.operations.end(),
+                            [](const model::Operation& one) {
+                              return std::holds_alternative<model::CollectiveOp>(one.what);
+                            });
+  auto beside = std::get<model::CollectiveOp>(first->what);
+  beside.communicator = 1;
+  first = schedule.operations.insert(first, {beside, {}});
+  ++schedule.timed.last;
+
+  auto alike = moved_by(schedule, 4);
+  std::get<model::CollectiveOp>(first->what).count *= 2;
+  auto different = moved_by(schedule, 4);
+
+  REQUIRE(alike.size() == 2);
+  CHECK(*alike[0] == Moved{model::Collective::all_reduce, 2, 1024});
+  CHECK_FALSE(different[0].has_value());
 }
