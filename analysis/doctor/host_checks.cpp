@@ -94,6 +94,15 @@ bool has_rdma(const Case& one, const model::Survey& survey) {
   return host != nullptr && !host->rdma.empty();
 }
 
+// What a shell may raise by itself goes as far as the hard limit.
+std::string more_open_files(const model::Limit& files) {
+  if (!files.hard || *files.hard >= k_comfortable_open_files)
+    return fmt::format("ulimit -n {}", k_comfortable_open_files);
+  return fmt::format("nofile {} in /etc/security/limits.d or the batch system; docker run --ulimit "
+                     "nofile={}",
+                     k_comfortable_open_files, k_comfortable_open_files);
+}
+
 void check_limits(const Case& one, const model::Survey& survey, Findings& into) {
   if (survey.process.limits.empty()) {
     into.add(survey,
@@ -132,7 +141,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
                            *files->soft, files->hard ? std::to_string(*files->hard) : "unlimited",
                            k_comfortable_open_files, k_least_open_files)},
               "a socket per peer and channel: large jobs end with 'Too many open files'",
-              fmt::format("ulimit -n {}", files->hard ? std::to_string(*files->hard) : "1048576"),
+              more_open_files(*files),
               {},
               {}});
   }
