@@ -191,7 +191,7 @@ class ThreeHosts(HostsTest):
             error_ns, bound_ns = self.expect_true_offsets(timeline)
             print(f"three hosts, --trace {level}: worst error {error_ns} ns, bound {bound_ns:.0f} ns", flush=True)
             self.assertEqual([rank["host"] for rank in timeline["clock"]["ranks"]], [0, 1, 2, 2])
-            self.assertIn("0 violations in 12 collectives", self.local("alpha", "report", run_file, "--timeline"))
+            self.expect_possible_order(self.local("alpha", "report", run_file, "--timeline"))
 
 
 if __name__ == "__main__":

@@ -172,6 +172,7 @@ class Hosts:
 
     def mpirun(self, ranks, *more):
         """The launcher's words, for a command on any of these hosts; `ranks` by host, in the order of ranks."""
-        return ["mpirun", "--mca", "plm_rsh_agent", str(self.shared / "agent"),
+        # Each host's mpirun daemon would bind its first rank to the same core, as the hardware is one.
+        return ["mpirun", "--bind-to", "none", "--mca", "plm_rsh_agent", str(self.shared / "agent"),
                 "--mca", "oob_tcp_if_include", "eth0", "--mca", "btl_tcp_if_include", "eth0",
                 "--host", ",".join(f"{name}:{count}" for name, count in ranks.items()), *more]

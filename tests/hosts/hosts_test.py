@@ -42,7 +42,7 @@ class TwoHosts(HostsTest):
         self.expect_true_offsets(timeline)
         text = self.local("alpha", "report", run_file, "--timeline")
         self.assertIn("2 hosts, ", text)
-        self.assertIn("0 violations in 12 collectives", text)
+        self.expect_possible_order(text)
         self.assertFalse(self.hosts["beta"].shell("ls /tmp/home | grep traced || true"))
 
 

@@ -104,6 +104,10 @@ class HostsTest(unittest.TestCase):
             worst = max(worst, (error_ns, model["error_ns"]))
         return worst
 
+    def expect_possible_order(self, text):
+        """No collective ends before all have begun, but for what the clocks may be wrong by on a busy machine."""
+        self.assertRegex(" ".join(text.split()), r" 0 violations in 12 collectives|\(0 beyond the clocks' error\)")
+
 
 def main():
     if os.environ.get("NCCLPROBE_REQUIRE_HOSTS") != "1" and (reason := why_not()):
