@@ -152,6 +152,44 @@ Json ledger_json(const Ledger& ledger) {
           {"surplus", nullable(ledger.surplus())}};
 }
 
+Json physics_json(const PhysicsCheck& physics) {
+  return {{"checked", physics.checked},
+          {"violations", physics.violations},
+          {"beyond_bound", physics.beyond_bound},
+          {"worst_margin_ns", nullable(physics.worst_margin_ns)}};
+}
+
+Json messages_json(const MessageWaits& found) {
+  const RankMessages& all = found.all;
+  auto count = [&](Meeting meeting) { return all.halves[static_cast<std::size_t>(meeting)]; };
+  Json unmatched = Json::array();
+  for (const UnmatchedHalf& one : all.unmatched)
+    unmatched.push_back(describe(one));
+  Json ranks = Json::array();
+  for (const MessageWaits::OfRank& rank : found.ranks)
+    ranks.push_back({{"rank", rank.rank},
+                     {"kernels_that_waited", rank.kernels},
+                     {"wait", aligned_json(rank.wait)},
+                     {"most_for", rank.most_for < 0 ? Json(nullptr) : Json(rank.most_for)},
+                     {"times_awaited", rank.times_awaited},
+                     {"delay", aligned_json(rank.delay)},
+                     {"delay_interval_ns", interval_json(rank.delay_interval)}});
+  return {{"kernels", all.kernels},
+          {"matched", count(Meeting::met)},
+          {"without_other_half", count(Meeting::alone)},
+          {"of_other_size", count(Meeting::contradicted)},
+          {"told_more_than_once", count(Meeting::repeated)},
+          {"clock_unknown", all.clock_unknown},
+          {"kernels_untold", all.kernels_untold},
+          {"without_kernel", all.without_kernel},
+          {"sent_ahead", all.sent_ahead},
+          {"unmatched", unmatched},
+          {"physics", physics_json(all.physics)},
+          {"waits_are_per", found.per_step ? "step" : "kernel"},
+          {"steps", found.per_step ? Json(found.steps) : Json(nullptr)},
+          {"ranks", ranks}};
+}
+
 Json stragglers_json(const Stragglers& found) {
   Json ranks = Json::array();
   for (const Straggler& rank : found.ranks)
@@ -181,20 +219,16 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
   auto text = [&](std::uint32_t id) {
     return id < timeline.texts.size() ? timeline.texts[id] : std::string();
   };
-  const PhysicsCheck& physics = timeline.stragglers.physics;
   Json out{{"timeline", heading.title},
            {"tracing_cost", heading.cost.empty() ? Json(nullptr) : Json(heading.cost)},
            {"notes", heading.notes},
            {"clock", clock_json(timeline.clocks)},
-           {"physics",
-            {{"checked", physics.checked},
-             {"violations", physics.violations},
-             {"beyond_bound", physics.beyond_bound},
-             {"worst_margin_ns", nullable(physics.worst_margin_ns)}}},
+           {"physics", physics_json(timeline.stragglers.physics)},
            {"ledger", ledger_json(timeline.ledger)},
            {"joins", joins_json(timeline.joins)},
            {"gaps", gaps_json(timeline.gaps)},
-           {"stragglers", stragglers_json(timeline.stragglers)}};
+           {"stragglers", stragglers_json(timeline.stragglers)},
+           {"messages", messages_json(timeline.messages)}};
   out["slowdowns"] = Json::array();
   for (const Slowdown& slowdown : timeline.slowdowns)
     out["slowdowns"].push_back({{"kernel", text(slowdown.kind.name)},

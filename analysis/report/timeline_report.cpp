@@ -3,7 +3,9 @@
 
 #include "analysis/report/timeline_report.h"
 
+#include "analysis/report/message_section.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/timeline_words.h"
 #include "analysis/statistics.h"
 #include "base/text_table.h"
 
@@ -18,33 +20,6 @@ namespace {
 
 constexpr int k_hang = 10;
 constexpr std::size_t k_most_ranks = 32;
-constexpr std::size_t k_most_rows = 10;
-
-std::string grouped(std::uint64_t number) { // 12,000
-  std::string digits = std::to_string(number);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
-std::string us(double ns) {
-  return fmt::format("{:.{}f}", ns / 1e3, std::abs(ns) < 10'000 ? 2 : 1);
-}
-
-std::string percent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
-}
-
-std::string share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? "none to join"
-                    : fmt::format("{} ({} of {})",
-                                  percent(static_cast<double>(part), static_cast<double>(whole)),
-                                  grouped(part), grouped(whole));
-}
-
-std::string range_us(const std::optional<Interval>& interval) {
-  return interval ? fmt::format("[{}, {}]", us(interval->low), us(interval->high)) : "-";
-}
 
 std::string shortened(const std::string& text, std::size_t most) {
   std::string out = printable(text);
@@ -73,6 +48,8 @@ public:
     steps_by_cell();
     streams();
     stragglers();
+    if (std::string messages = render_messages(timeline_.messages); !messages.empty())
+      out_ += "\n" + messages;
     slowdown();
     choices();
     gaps();
@@ -176,18 +153,24 @@ private:
     return text;
   }
 
-  std::string physics_text() const {
-    const PhysicsCheck& physics = timeline_.stragglers.physics;
-    if (physics.checked == 0)
-      return "no collective to check the clocks by";
-    std::string text =
-        fmt::format("{} violations in {} collectives that cannot end before all have begun, least "
-                    "margin {} us",
-                    grouped(physics.violations), grouped(physics.checked),
-                    us(static_cast<double>(*physics.worst_margin_ns)));
+  static std::string physics_text(const PhysicsCheck& physics, const char* what) {
+    std::string text = fmt::format("{} violations in {} {}, least margin {} us",
+                                   grouped(physics.violations), grouped(physics.checked), what,
+                                   us(static_cast<double>(*physics.worst_margin_ns)));
     if (physics.violations > 0)
       text += fmt::format(" ({} beyond the clocks' error)", grouped(physics.beyond_bound));
     return text;
+  }
+  std::string physics_text() const {
+    std::string text;
+    if (timeline_.stragglers.physics.checked > 0)
+      text = physics_text(timeline_.stragglers.physics,
+                          "collectives that cannot end before all have begun");
+    if (timeline_.messages.all.physics.checked > 0)
+      text += (text.empty() ? "" : "; ") +
+              physics_text(timeline_.messages.all.physics,
+                           "receives that cannot end before their send has begun");
+    return text.empty() ? "no collective or receive to check the clocks by" : text;
   }
 
   std::string losses_text() const {

@@ -21,45 +21,68 @@ constexpr std::array k_parts{&StepTimes::step_ns,          &StepTimes::forward_n
                              &StepTimes::exposed_wait_ns,  &StepTimes::exposed_transfer_ns,
                              &StepTimes::idle_ns,          &StepTimes::transfer_ns};
 
-// The shortest duration of each meeting of each stretch in each step.
-class ShortestDurations {
+// Of each stretch's duration, what is no waiting.
+class TransferTimes {
 public:
-  explicit ShortestDurations(const CellSteps& cell) {
-    for (const StretchDecl& one : cell.plan.stretches) {
-      auto& meeting = meeting_of_rank_.emplace_back();
+  explicit TransferTimes(const CellSteps& cell) {
+    for (std::size_t i = 0; i < cell.plan.stretches.size(); ++i) {
+      const StretchDecl& one = cell.plan.stretches[i];
+      const int declaration = static_cast<int>(i);
       for (std::size_t m = 0; m < one.meetings.size(); ++m)
         for (int rank : one.meetings[m])
-          meeting[rank] = static_cast<int>(m);
+          meeting_of_[{rank, declaration}] = static_cast<int>(m);
+      for (const Exchange& exchange : one.exchanges)
+        exchange_of_[{exchange.rank, declaration}] = &exchange;
     }
     for (const RankStep& step : cell.steps)
-      for (const Stretch& stretch : step.stretches)
-        if (int meeting = meeting_of(stretch, step.rank); meeting >= 0) {
-          auto [found, is_first] =
-              shortest_ns_.try_emplace(key(step, stretch, meeting), stretch.span.length());
+      for (const Stretch& stretch : step.stretches) {
+        const Seat seat{step.rank, stretch.declaration};
+        if (auto meeting = meeting_of_.find(seat); meeting != meeting_of_.end()) {
+          auto [found, is_first] = shortest_ns_.try_emplace(
+              {step.batch, step.iteration, stretch.declaration, meeting->second},
+              stretch.span.length());
           found->second = std::min(found->second, stretch.span.length());
         }
+        if (!exchange_of_.empty())
+          length_ns_[{step.batch, step.iteration, stretch.declaration, step.rank}] =
+              stretch.span.length();
+      }
   }
 
-  bool knows(const Stretch& stretch, int rank) const { return meeting_of(stretch, rank) >= 0; }
-  // Of the stretch's duration, what is no waiting.
+  bool knows(const Stretch& stretch, int rank) const {
+    const Seat seat{rank, stretch.declaration};
+    return meeting_of_.contains(seat) || exchange_of_.contains(seat);
+  }
+
   std::int64_t transfer_ns(const RankStep& step, const Stretch& stretch) const {
-    int meeting = meeting_of(stretch, step.rank);
-    return meeting < 0 ? stretch.span.length() : shortest_ns_.at(key(step, stretch, meeting));
+    const Seat seat{step.rank, stretch.declaration};
+    if (auto meeting = meeting_of_.find(seat); meeting != meeting_of_.end())
+      return shortest_ns_.at({step.batch, step.iteration, stretch.declaration, meeting->second});
+    if (auto exchange = exchange_of_.find(seat); exchange != exchange_of_.end())
+      return std::min(stretch.span.length(), partners_ns(step, *exchange->second));
+    return stretch.span.length();
   }
 
 private:
-  using Key = std::array<int, 4>;
-  static Key key(const RankStep& step, const Stretch& stretch, int meeting) {
-    return {step.batch, step.iteration, stretch.declaration, meeting};
-  }
-  int meeting_of(const Stretch& stretch, int rank) const {
-    const auto& of_rank = meeting_of_rank_[static_cast<std::size_t>(stretch.declaration)];
-    auto found = of_rank.find(rank);
-    return found == of_rank.end() ? -1 : found->second;
+  using Key = std::array<int, 4>; // batch, iteration, declaration, meeting or rank
+
+  // Whoever ends together with all others transfers as long as the one that came last. Else nobody
+  // transfers for longer than the longest of those that it exchanges with.
+  std::int64_t partners_ns(const RankStep& step, const Exchange& exchange) const {
+    auto length_of = [&](const Seat& seat) {
+      return length_ns_.at({step.batch, step.iteration, seat.declaration, seat.rank});
+    };
+    std::int64_t ns = length_of(exchange.partners.front());
+    for (const Seat& partner : exchange.partners)
+      ns = exchange.ends_together ? std::min(ns, length_of(partner))
+                                  : std::max(ns, length_of(partner));
+    return ns;
   }
 
-  std::vector<std::map<int, int>> meeting_of_rank_; // by declaration
+  std::map<Seat, int> meeting_of_;
+  std::map<Seat, const Exchange*> exchange_of_;
   std::map<Key, std::int64_t> shortest_ns_;
+  std::map<Key, std::int64_t> length_ns_;
 };
 
 double* part_of(StepTimes& times, Activity activity) {
@@ -79,7 +102,7 @@ double* part_of(StepTimes& times, Activity activity) {
   return nullptr;
 }
 
-StepTimes times_of(const CellSteps& cell, const ShortestDurations& shortest, const RankStep& step) {
+StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const RankStep& step) {
   timeline::BusySets busy;
   std::map<Activity, Spans> by_activity;
   for (const Stretch& stretch : step.stretches) {
@@ -87,7 +110,7 @@ StepTimes times_of(const CellSteps& cell, const ShortestDurations& shortest, con
     if (activity == Activity::communication) {
       busy.communication.push_back(stretch.span);
       busy.transfer.push_back(
-          {stretch.span.end - shortest.transfer_ns(step, stretch), stretch.span.end});
+          {stretch.span.end - transfers.transfer_ns(step, stretch), stretch.span.end});
     } else if (activity != Activity::note) {
       busy.compute.push_back(stretch.span);
       by_activity[activity].push_back(stretch.span);
@@ -143,16 +166,16 @@ StepTimes& StepTimes::operator*=(double factor) {
 }
 
 std::vector<RankStepTimes> step_times(const CellSteps& cell) {
-  const ShortestDurations shortest(cell);
+  const TransferTimes transfers(cell);
   std::vector<RankStepTimes> out;
   out.reserve(cell.steps.size());
   for (const RankStep& step : cell.steps)
-    out.push_back({step.rank, step.batch, step.iteration, times_of(cell, shortest, step)});
+    out.push_back({step.rank, step.batch, step.iteration, times_of(cell, transfers, step)});
   return out;
 }
 
 std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
-  const ShortestDurations shortest(cell);
+  const TransferTimes transfers(cell);
   struct Values {
     std::vector<double> ready_ns, begin_ns, end_ns, transfer_ns;
     bool wait_known = true;
@@ -172,8 +195,8 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
       values.ready_ns.push_back(since_begin(ready_ns(cell.plan, end_ns, stretch)));
       values.begin_ns.push_back(since_begin(stretch.span.begin));
       values.end_ns.push_back(since_begin(stretch.span.end));
-      values.transfer_ns.push_back(static_cast<double>(shortest.transfer_ns(step, stretch)));
-      values.wait_known = values.wait_known && shortest.knows(stretch, step.rank);
+      values.transfer_ns.push_back(static_cast<double>(transfers.transfer_ns(step, stretch)));
+      values.wait_known = values.wait_known && transfers.knows(stretch, step.rank);
     }
   }
   std::vector<BucketTimes> out;
@@ -195,6 +218,7 @@ base::Result<StepFigures> step_figures(const model::Schedule& schedule, int worl
   StepFigures figures;
   figures.buckets = bucket_times(cell);
   figures.steps = cell.steps.size() / cell.plan.ranks.size();
+  figures.unmatched_messages = cell.plan.unmatched_messages;
   std::map<int, StepTimes> batches; // sums
   std::map<int, std::size_t> counts;
   for (const RankStepTimes& one : step_times(cell)) {

@@ -13,7 +13,8 @@
 
 // From stretches to figures, by the formulas of METHOD.md ("Steps"). Marks have no common clock, so
 // what a stretch of communication waited for is told by durations: ranks that end together have
-// waited for whatever they took longer than the fastest of them.
+// waited for whatever they took longer than the fastest of them. So do the two sides of a message:
+// the one that came first has waited for the other.
 namespace ncclprobe::analysis::steps {
 
 // What a step's time went to, ns. compute + exposed wait + exposed transfer + idle = step, and
@@ -53,7 +54,7 @@ struct BucketTimes {
   double ready_ns = 0; // what it sends is there: the last of the stretches that it waits for ends
   double begin_ns = 0;
   double end_ns = 0;
-  double transfer_ns = 0;  // the fastest rank's duration: median over steps
+  double transfer_ns = 0;  // what is no waiting: median over steps and ranks
   bool wait_known = false; // else all of it counts as transfer
   bool operator==(const BucketTimes&) const = default;
 };
@@ -68,7 +69,8 @@ struct StepFigures {
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks; // by global rank: mean over steps
   std::vector<BucketTimes> buckets;
-  std::size_t steps = 0; // of each rank
+  std::size_t steps = 0;              // of each rank
+  std::size_t unmatched_messages = 0; // of a step: sends and receives without their other side
 };
 // Errors: those of read_steps; not_found without marks.
 base::Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size,

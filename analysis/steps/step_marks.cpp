@@ -3,6 +3,7 @@
 
 #include "analysis/steps/step_marks.h"
 
+#include "analysis/steps/exchanges.h"
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
@@ -254,6 +255,7 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
     if (stretch.activity == model::Activity::communication)
       stretch.meetings = meetings_of(schedule, stretch, world_size);
   }
+  find_exchanges(schedule, world_size, plan);
   return plan;
 }
 

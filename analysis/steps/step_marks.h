@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "model/record.h"
 
+#include <compare>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,21 @@
 namespace ncclprobe::analysis::steps {
 
 using timeline::Span;
+
+// A stretch of one rank.
+struct Seat {
+  int rank = 0;        // global
+  int declaration = 0; // in StepPlan::stretches
+  auto operator<=>(const Seat&) const = default;
+};
+
+// What a rank's sends and receives in a stretch meet: the stretches with their other sides.
+struct Exchange {
+  int rank = 0; // global
+  std::vector<Seat> partners;
+  // All partners exchange with each other too (two ranks always do): then they end together.
+  bool ends_together = false;
+};
 
 // What lies between a begin and an end marker of the timed region.
 struct StretchDecl {
@@ -25,9 +42,11 @@ struct StretchDecl {
   // Stretches of other streams (StepPlan::stretches) whose end this one waits for: of each event
   // that its stream waits for since its stretch before, the one that the event stands in or behind.
   std::vector<int> ready_after;
-  // Sets of global ranks whose stretches end together, as each needs data of all others. A rank in
-  // none of them (sends and receives, a broadcast) cannot tell what it waited for.
+  // Sets of global ranks whose stretches end together, as each needs data of all others.
   std::vector<std::vector<int>> meetings;
+  // By rank. A rank that is neither here nor in a meeting (a broadcast, messages of which one has
+  // no other side, or with several ranks one after the other) cannot tell what it waited for.
+  std::vector<Exchange> exchanges;
 };
 
 // What a step of the schedule is made of.
@@ -36,6 +55,7 @@ struct StepPlan {
   int last = 0;                       // of "step end"
   std::vector<int> ranks;             // global, that train
   std::vector<StretchDecl> stretches; // in the order of their begins
+  std::size_t unmatched_messages = 0; // sends and receives without their other side
 };
 // Errors: invalid_argument for markers that do not follow the convention (model/schedule.h,
 // MarkerEdge): no "step" or "step end", an end without its begin, stretches of one stream in each

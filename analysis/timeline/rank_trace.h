@@ -58,6 +58,16 @@ struct RankHead {
 // The first pass reads when collectives ran on all ranks, the second everything.
 enum class Pass { collectives, everything };
 
+// A send or a receive of the schedule, as one rank has it. Ranks are global.
+struct DeclaredTransfer {
+  int communicator = 0; // of the schedule
+  int from = 0, to = 0;
+  std::uint32_t number = 0; // of this communicator's messages that way in one step, from 0
+  std::uint64_t bytes = 0;
+  bool sends = false;
+};
+using DeclaredTransfers = std::vector<DeclaredTransfer>; // of one kernel
+
 struct TraceSource {
   std::vector<RankHead> ranks;    // ascending
   std::vector<std::string> texts; // by TextId::id
@@ -68,6 +78,10 @@ struct TraceSource {
   // How many ranks take part in a collective of the schedule; 0: unknown. Only asked where NCCL did
   // not tell; empty: all ranks take part in all.
   std::function<std::uint32_t(int cell, int operation_index)> participants;
+  // What the kernels of an operation of the schedule send and receive on a rank, in the order in
+  // which its stream runs them: one of a send, a receive or a group, perhaps several of a graph.
+  // Only asked where NCCL did not tell; empty: not known.
+  std::function<std::vector<DeclaredTransfers>(int cell, int operation_index, int rank)> transfers;
 };
 
 } // namespace ncclprobe::analysis::timeline

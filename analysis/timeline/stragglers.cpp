@@ -16,7 +16,6 @@ namespace ncclprobe::analysis::timeline {
 namespace {
 
 constexpr std::int64_t k_no_start = INT64_MIN;
-constexpr std::size_t k_most_blocks = 128;
 constexpr std::size_t k_fewest_blocks = 6; // a median's 95% interval needs as many
 constexpr std::size_t k_resamples = 1000;
 
@@ -44,43 +43,9 @@ Blocks blocks_of(const std::vector<Collective>& collectives, bool per_step) {
     step_of[order[i]] = steps - 1;
   }
   std::size_t count = std::min<std::size_t>(steps, k_most_blocks);
-  Blocks out{std::vector<std::uint32_t>(collectives.size()), std::vector<double>(count)};
-  auto block_of = [&](std::uint32_t step) {
-    return static_cast<std::uint32_t>(std::uint64_t{step} * count / steps);
-  };
-  for (std::uint32_t step = 0; step < steps; ++step)
-    ++out.steps[block_of(step)];
+  Blocks out{std::vector<std::uint32_t>(collectives.size()), steps_in_blocks(steps, count)};
   for (std::size_t i = 0; i < collectives.size(); ++i)
-    out.of_collective[i] = block_of(step_of[i]);
-  return out;
-}
-
-// Of sum / steps, when blocks are drawn with replacement.
-std::vector<std::optional<Interval>>
-bootstrap(const std::vector<std::vector<double>>& sums, // by rank and block
-          const std::vector<double>& steps) {
-  std::vector<std::optional<Interval>> out(sums.size());
-  if (steps.size() < k_fewest_blocks)
-    return out;
-  std::mt19937_64 random(1);
-  std::vector<std::vector<double>> means(sums.size());
-  std::vector<std::size_t> drawn(steps.size());
-  for (std::size_t i = 0; i < k_resamples; ++i) {
-    double all_steps = 0;
-    for (std::size_t& block : drawn) {
-      block = static_cast<std::size_t>(random() % steps.size());
-      all_steps += steps[block];
-    }
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-      double sum = 0;
-      for (std::size_t block : drawn)
-        sum += sums[rank][block];
-      means[rank].push_back(sum / all_steps);
-    }
-  }
-  double tail = (1 - k_confidence) / 2;
-  for (std::size_t rank = 0; rank < sums.size(); ++rank)
-    out[rank] = Interval{quantile(means[rank], tail), quantile(means[rank], 1 - tail)};
+    out.of_collective[i] = static_cast<std::uint32_t>(block_of_step(step_of[i], steps, count));
   return out;
 }
 
@@ -157,7 +122,7 @@ private:
       last.delay.error_ns += by.error_ns;
       sums[index_.at(one.last_rank)][blocks_.of_collective[i]] += by.value_ns;
     }
-    auto intervals = bootstrap(sums, blocks_.steps);
+    auto intervals = bootstrap_per_step(sums, blocks_.steps);
     for (std::size_t rank = 0; rank < ranks_.size() && out_.steps > 0; ++rank) {
       out_.ranks[rank].delay.value_ns /= static_cast<double>(out_.steps);
       out_.ranks[rank].delay.error_ns /= static_cast<double>(out_.steps);
@@ -216,6 +181,40 @@ private:
 };
 
 } // namespace
+
+std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks) {
+  std::vector<double> out(blocks);
+  for (std::size_t step = 0; step < steps; ++step)
+    ++out[block_of_step(step, steps, blocks)];
+  return out;
+}
+
+std::vector<std::optional<Interval>>
+bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps) {
+  std::vector<std::optional<Interval>> out(sums.size());
+  if (steps.size() < k_fewest_blocks)
+    return out;
+  std::mt19937_64 random(1);
+  std::vector<std::vector<double>> means(sums.size());
+  std::vector<std::size_t> drawn(steps.size());
+  for (std::size_t i = 0; i < k_resamples; ++i) {
+    double all_steps = 0;
+    for (std::size_t& block : drawn) {
+      block = static_cast<std::size_t>(random() % steps.size());
+      all_steps += steps[block];
+    }
+    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+      double sum = 0;
+      for (std::size_t block : drawn)
+        sum += sums[rank][block];
+      means[rank].push_back(sum / all_steps);
+    }
+  }
+  double tail = (1 - k_confidence) / 2;
+  for (std::size_t rank = 0; rank < sums.size(); ++rank)
+    out[rank] = Interval{quantile(means[rank], tail), quantile(means[rank], 1 - tail)};
+  return out;
+}
 
 StartSample::StartSample(std::size_t collectives, std::size_t ranks, std::size_t most)
     : ranks_(ranks) {

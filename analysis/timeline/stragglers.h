@@ -74,6 +74,17 @@ struct Stragglers {
   std::vector<Straggler> ranks;
 };
 
+// Consecutive steps stand together in blocks, of which there are as many as chance may draw from.
+inline constexpr std::size_t k_most_blocks = 128;
+constexpr std::size_t block_of_step(std::size_t step, std::size_t steps, std::size_t blocks) {
+  return step * blocks / steps;
+}
+std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks);
+// 95% intervals of sum / steps, when blocks are drawn with replacement; none of too few blocks.
+// `sums`: by rank and block.
+std::vector<std::optional<Interval>>
+bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps);
+
 Stragglers find_stragglers(const CollectiveTable& table, const StartSample& sample,
                            const std::vector<int>& ranks, const Clocks& clocks);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <thread>
 
 namespace ncclprobe::analysis::timeline {
@@ -18,14 +19,16 @@ struct Reading {
   Activities activities;
   Joined joined;
   std::vector<CollectivePart> parts;
+  MessageHalves halves;
 
-  Reading(RankTrace trace_, const Clocks::OfRank& clock, const TextTraits& traits,
+  Reading(RankTrace trace_, int rank, const Clocks::OfRank& clock, const TextTraits& traits,
           const TraceSource& source, Pass pass)
       : trace(std::move(trace_)), operations(trace.operations),
         nccl_times(timeline::nccl_times(trace, clock.gpu)),
         activities(activities_of(trace, operations, nccl_times, pass)),
         joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
-        parts(collective_parts(trace, activities, operations, traits, source)) {}
+        parts(collective_parts(trace, activities, operations, traits, source)),
+        halves(message_halves(trace, rank, activities, joined, operations, traits, source)) {}
   Reading(const Reading&) = delete; // operations refers to trace
 };
 
@@ -33,6 +36,8 @@ struct Reading {
 struct Starts {
   std::vector<CollectivePart> parts;
   Spans aligned;
+  std::vector<MessageHalf> halves;
+  Spans halves_aligned;
   double own_error_ns = 0;
 };
 
@@ -40,7 +45,12 @@ struct RankResult {
   RankTimeline rank;
   DurationsByKind durations;
   NcclChoices choices;
+  std::size_t steps = 0;
 };
+
+// How wrong it may be until when an activity waited, because other hosts' clocks are not known
+// better.
+using WaitErrors = std::vector<std::pair<std::uint32_t, double>>;
 
 class Analysis {
 public:
@@ -62,19 +72,28 @@ public:
                                           for (std::size_t k = 0; k < of_rank.parts.size(); ++k)
                                             table_.add(of_rank.parts[k], of_rank.aligned[k].begin,
                                                        of_rank.aligned[k].end, ranks_[i]);
+                                          for (std::size_t k = 0; k < of_rank.halves.size(); ++k)
+                                            messages_.add(of_rank.halves[k],
+                                                          of_rank.halves_aligned[k], ranks_[i]);
                                         }));
+    messages_.seal();
     sample_ = StartSample(table_.all().size(), ranks_.size());
     DurationsByKind durations;
+    std::size_t steps = 0;
+    std::vector<RankMessages> messages;
     NCCLPROBE_TRY(for_each_rank<RankResult>([&](std::size_t i) { return timeline_of(i); },
                                             [&](std::size_t, RankResult result) {
                                               out_.joins.add(result.rank.joins);
                                               out_.gaps.add(result.rank.gaps);
                                               add(durations, result.durations);
                                               add(out_.choices, result.choices);
+                                              steps = std::max(steps, result.steps);
+                                              messages.push_back(result.rank.messages);
                                               out_.ranks.push_back(std::move(result.rank));
                                             }));
     out_.slowdowns = slowdowns(durations);
     out_.stragglers = find_stragglers(table_, sample_, ranks_, out_.clocks);
+    out_.messages = sum_message_waits(ranks_, messages, steps, steps > 0);
     out_.texts = source_.texts;
     return std::move(out_);
   }
@@ -118,25 +137,28 @@ private:
     if (!clock.host)
       return Starts{};
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::collectives));
-    Reading reading(std::move(trace), clock, traits_, source_, Pass::collectives);
+    Reading reading(std::move(trace), ranks_[i], clock, traits_, source_, Pass::collectives);
     Starts starts;
     starts.parts = std::move(reading.parts);
     if (reading.activities.from_nccl && clock.gpu)
       starts.own_error_ns = clock.gpu->error_ns;
-    for (const CollectivePart& part : starts.parts) {
-      const Activity& activity = reading.activities.all[part.activity];
-      starts.aligned.push_back(
-          {clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns)),
-           clock.host->to_reference(static_cast<std::uint64_t>(activity.end_ns))});
-    }
+    for (const CollectivePart& part : starts.parts)
+      starts.aligned.push_back(aligned(*clock.host, reading.activities.all[part.activity]));
+    starts.halves = std::move(reading.halves.all);
+    for (const MessageHalf& half : starts.halves)
+      starts.halves_aligned.push_back(aligned(*clock.host, reading.activities.all[half.activity]));
     return starts;
   }
 
-  // Writes down until when each collective of this rank waited. Returns how wrong that may be, by
-  // activity, for those that waited for another host.
-  std::vector<std::pair<std::uint32_t, double>> mark_waits(Reading& reading, std::size_t i,
-                                                           RankTimeline& rank) {
-    std::vector<std::pair<std::uint32_t, double>> errors;
+  static Span aligned(const ClockModel& clock, const Activity& activity) {
+    return {clock.to_reference(static_cast<std::uint64_t>(activity.start_ns)),
+            clock.to_reference(static_cast<std::uint64_t>(activity.end_ns))};
+  }
+
+  // Writes down until when each collective of this rank waited. Returns how wrong that may be, for
+  // those that waited for another host.
+  WaitErrors mark_waits(Reading& reading, std::size_t i, RankTimeline& rank) {
+    WaitErrors errors;
     const auto& clock = clock_of(i);
     if (!clock.host)
       return errors;
@@ -160,9 +182,41 @@ private:
     return errors;
   }
 
+  // The same of its sends and receives; adds to the errors.
+  void mark_message_waits(Reading& reading, std::size_t i, RankTimeline& rank, WaitErrors& errors) {
+    const auto& clock = clock_of(i);
+    const std::vector<MessageHalf>& halves = reading.halves.all;
+    rank.messages.kernels_untold = reading.halves.kernels_untold;
+    rank.messages.without_kernel = reading.halves.without_kernel;
+    if (!clock.host) {
+      rank.messages.clock_unknown = halves.size();
+      return;
+    }
+    const std::size_t steps = reading.operations.steps().size();
+    const std::size_t blocks = std::max<std::size_t>(1, std::min(steps, k_most_blocks));
+    for (std::size_t first = 0, last = 0; first < halves.size(); first = last) {
+      while (last < halves.size() && halves[last].activity == halves[first].activity)
+        ++last;
+      Activity& activity = reading.activities.all[halves[first].activity];
+      const Span on_reference = aligned(*clock.host, activity);
+      const bool in_step = activity.step != k_no_step;
+      auto wait = wait_of_kernel(
+          messages_, out_.clocks, ranks_[i], std::span(halves).subspan(first, last - first),
+          {activity.start_ns, activity.end_ns, on_reference.begin, on_reference.end},
+          in_step ? reading.operations.steps()[activity.step] : StepKey{},
+          in_step ? block_of_step(activity.step, steps, blocks) : 0, blocks, rank.messages);
+      if (!wait)
+        continue;
+      activity.ready_ns = wait->ready_ns;
+      ++rank.matched;
+      if (wait->error_ns > 0)
+        errors.emplace_back(halves[first].activity, wait->error_ns);
+    }
+  }
+
   base::Result<RankResult> timeline_of(std::size_t i) {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
-    Reading reading(std::move(trace), clock_of(i), traits_, source_, Pass::everything);
+    Reading reading(std::move(trace), ranks_[i], clock_of(i), traits_, source_, Pass::everything);
     RankResult result;
     RankTimeline& rank = result.rank;
     rank.rank = ranks_[i];
@@ -178,7 +232,9 @@ private:
     for (const Activity& activity : reading.activities.all)
       rank.communications +=
           activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
-    auto errors = mark_waits(reading, i, rank);
+    WaitErrors errors = mark_waits(reading, i, rank);
+    mark_message_waits(reading, i, rank, errors);
+    result.steps = reading.operations.steps().size();
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
     BusySets busy = busy_sets(reading.activities);
@@ -211,6 +267,7 @@ private:
   TextTraits traits_;
   std::vector<int> ranks_;
   CollectiveTable table_;
+  MessageTable messages_;
   StartSample sample_{0, 0};
   Timeline out_;
 };

@@ -5,6 +5,7 @@
 #include "analysis/timeline/algorithms.h"
 #include "analysis/timeline/gaps.h"
 #include "analysis/timeline/ledger.h"
+#include "analysis/timeline/message_waits.h"
 #include "analysis/timeline/slowdown.h"
 #include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/stragglers.h"
@@ -39,6 +40,7 @@ struct RankTimeline {
   // Communication in steps, and of that, whose wait is known.
   std::uint64_t communications = 0;
   std::uint64_t matched = 0;
+  RankMessages messages;
   struct Step {
     StepKey key;
     std::int64_t start_ns = 0; // rank's clock
@@ -54,7 +56,8 @@ struct Timeline {
   Ledger ledger;
   JoinCounts joins;
   Gaps gaps;
-  Stragglers stragglers;
+  Stragglers stragglers; // of collectives
+  MessageWaits messages; // of sends and receives
   std::vector<Slowdown> slowdowns;
   NcclChoices choices;
 };

@@ -3,6 +3,11 @@
 
 #include "cli/trace_source.h"
 
+#include "analysis/schedule_messages.h"
+
+#include <map>
+#include <tuple>
+
 namespace ncclprobe::cli {
 
 using namespace analysis::timeline;
@@ -121,6 +126,31 @@ std::uint32_t participants_in(const model::TrialSpec& trial, std::size_t ranks, 
   return static_cast<std::uint32_t>(named == 0 ? ranks : named);
 }
 
+// By cell, operation and rank.
+using Transfers = std::map<std::tuple<int, int, int>, std::vector<DeclaredTransfers>>;
+
+Transfers transfers_in(const model::TrialSpec& trial) {
+  Transfers out;
+  for (std::size_t cell = 0; cell < trial.cells.size(); ++cell) {
+    const model::Schedule& schedule = trial.cells[cell].schedule;
+    const auto sides = analysis::message_sides(schedule, trial.ranks);
+    for (const auto& [launch, kernels] : analysis::messages_by_launch(schedule, sides)) {
+      auto& declared = out[{static_cast<int>(cell), launch.first, launch.second}];
+      for (const std::vector<analysis::MessageSide>& kernel : kernels) {
+        declared.emplace_back();
+        for (const analysis::MessageSide& side : kernel)
+          declared.back().push_back({.communicator = side.communicator,
+                                     .from = side.from,
+                                     .to = side.to,
+                                     .number = side.number,
+                                     .bytes = side.bytes,
+                                     .sends = side.sends});
+      }
+    }
+  }
+  return out;
+}
+
 } // namespace
 
 Result<TraceSource> trace_source(const store::TraceFile& file, const model::TrialSpec* trial) {
@@ -139,10 +169,15 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
   }
   source.texts = file.texts();
   source.load = [file](int rank, Pass pass) { return load(file, rank, pass); };
-  if (trial != nullptr)
+  if (trial != nullptr) {
     source.participants = [spec = *trial, ranks = source.ranks.size()](int cell, int index) {
       return participants_in(spec, ranks, cell, index);
     };
+    source.transfers = [transfers = transfers_in(*trial)](int cell, int index, int rank) {
+      auto found = transfers.find({cell, index, rank});
+      return found == transfers.end() ? std::vector<DeclaredTransfers>() : found->second;
+    };
+  }
   return source;
 }
 

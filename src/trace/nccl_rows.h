@@ -36,10 +36,12 @@ struct NcclOperationRow {
   static constexpr Table k_table = Table::nccl_operation;
   std::uint64_t enqueue_ns = 0;  // the host
   std::uint64_t enqueued_ns = 0; // NCCL had it enqueued
-  std::uint64_t sequence = 0;    // with communicator and function: the same on all ranks
-  std::uint64_t count = 0;       // elements
-  std::uint32_t id = 0;          // from 1, counted by this trace
-  std::uint32_t operation = 0;   // OperationRow::id; 0: unknown
+  // With communicator and function the same on all ranks; of a send or receive its number among
+  // those to or from its peer, the same on both sides.
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;     // elements
+  std::uint32_t id = 0;        // from 1, counted by this trace
+  std::uint32_t operation = 0; // OperationRow::id; 0: unknown
   TextId function, algorithm, protocol, data_type;
   std::int32_t peer = -1;
   std::int32_t root = -1;
@@ -54,7 +56,8 @@ constexpr auto columns(NcclOperationRow) {
       base::column("id", &R::id, "its number in this trace, from 1"),
       base::column("communicator", &R::communicator, "/communicator/id"),
       base::column("sequence", &R::sequence,
-                   "counted for each function of a communicator: equal on all ranks"),
+                   "counted for each function of a communicator, of sends and receives for each "
+                   "peer: equal on all ranks that take part"),
       base::column("kind", &R::kind, "0 collective, 1 send, 2 receive"),
       base::column("function", &R::function, "AllReduce, ..., row in /strings"),
       base::column("algorithm", &R::algorithm, "RING, ..., row in /strings; 0: none"),

@@ -42,6 +42,9 @@ struct Communicator {
   std::int32_t global_rank = 0;
   std::int32_t nodes = 0;
   Word<64> name;
+  // Of each peer the sends to it, then the receives from it: NCCL does not number them. Never
+  // freed, as NCCL may tell of a communicator at any time.
+  std::atomic<std::uint32_t>* messages = nullptr;
 };
 
 struct OpenProxyOperation {

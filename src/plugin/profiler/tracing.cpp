@@ -12,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -192,6 +193,8 @@ Communicator* open_communicator(std::uint64_t hash, const char* name, int nodes,
   communicator.nodes = nodes;
   communicator.name.set(name);
   communicator.global_rank = global_rank_of(index, hash, rank);
+  communicator.messages = new (std::nothrow)
+      std::atomic<std::uint32_t>[2 * static_cast<std::size_t>(std::max(0, size))]();
   state.events.push(CommunicatorMade{index_of(communicator)});
   return &communicator;
 }
@@ -248,6 +251,11 @@ void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
   OperationBegun begun = operation_begun(communicator, what);
   begun.peer = what.peer;
   bool sends = what.function != nullptr && what.function[0] == 'S'; // "Send", "Recv"
+  // Messages of two ranks keep their order, so that both sides of one have the same number, also
+  // where an event gets lost.
+  if (communicator.messages != nullptr && what.peer >= 0 && what.peer < communicator.size)
+    begun.sequence = communicator.messages[2 * what.peer + (sends ? 0 : 1)].fetch_add(
+        1, std::memory_order_relaxed);
   begun.kind = sends ? trace::NcclKind::send : trace::NcclKind::receive;
   state.events.push(begun);
   return make_handle(HandleKind::operation, begun.id);

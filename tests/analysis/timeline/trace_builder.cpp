@@ -78,8 +78,26 @@ void RankBuilder::nccl(std::uint64_t sequence, Times gpu_times, std::uint32_t op
   trace.nccl_channels.push_back(channel);
 }
 
+void RankBuilder::nccl_message(trace::NcclKind kind, int rank, int peer, std::uint64_t number,
+                               Times gpu_times, std::uint32_t operation) {
+  nccl(number, gpu_times, operation, kind == trace::NcclKind::send ? k_send : k_receive);
+  trace.communicators.front().rank = rank;
+  trace::NcclOperationRow& row = trace.nccl_operations.back();
+  row.kind = kind;
+  row.peer = peer;
+  row.count = 64;
+}
+
 std::vector<std::string> texts() {
-  return {"", "gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "AllReduce", "Broadcast", "RING"};
+  return {"",
+          "gemm",
+          "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+          "AllReduce",
+          "Broadcast",
+          "RING",
+          "ncclDevKernel_SendRecv",
+          "Send",
+          "Recv"};
 }
 
 TraceSource source_of(const std::vector<RankBuilder>& ranks) {

@@ -31,13 +31,17 @@ public:
   // One of NCCL's collectives, with one channel at these times of the GPU's clock.
   void nccl(std::uint64_t sequence, Times gpu_times, std::uint32_t operation = 0,
             std::uint32_t function = 3);
+  // One of NCCL's sends or receives of this rank, as its communicator of two to four ranks sees it.
+  void nccl_message(trace::NcclKind kind, int rank, int peer, std::uint64_t number, Times gpu_times,
+                    std::uint32_t operation = 0);
 
   RankTrace trace;
 };
 
-// Texts 1 to 5 of all traces here.
+// Texts 1 to 8 of all traces here.
 inline constexpr std::uint32_t k_gemm = 1, k_all_reduce_kernel = 2, k_all_reduce = 3,
-                               k_broadcast = 4, k_ring = 5;
+                               k_broadcast = 4, k_ring = 5, k_send_recv_kernel = 6, k_send = 7,
+                               k_receive = 8;
 std::vector<std::string> texts();
 
 // The ranks 0, 1, ... on one host.

@@ -219,6 +219,24 @@ TEST_CASE("sends and receives tell their peer") {
   CHECK(rows[1].id == rows[0].id + 1);
 }
 
+TEST_CASE("messages are numbered by peer and way, as the other side numbers them") {
+  Traced traced;
+  abi::DescriptorV5 descriptor{};
+  descriptor.type = abi::k_point_to_point;
+  for (auto [function, peer] :
+       {std::pair{"Send", 2}, {"Recv", 2}, {"Send", 0}, {"Send", 2}, {"Recv", 2}, {"Send", 99}}) {
+    descriptor.point_to_point = {function, nullptr, "ncclFloat32", 64, peer, 1};
+    Traced::end(traced.begin(descriptor));
+  }
+
+  auto rows = traced.rows<trace::NcclOperationRow>();
+  REQUIRE(rows.size() == 6);
+  std::vector<std::uint64_t> numbers;
+  for (const auto& row : rows)
+    numbers.push_back(row.sequence);
+  CHECK(numbers == std::vector<std::uint64_t>{0, 0, 0, 1, 1, 0});
+}
+
 TEST_CASE("steps of the proxy and the network find their collective") {
   Traced traced(Detail::steps);
   void* collective = traced.begin_collective(1);

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/message_section.h"
+
+#include "analysis/report/text_layout.h"
+#include "analysis/report/timeline_words.h"
+#include "base/text_table.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+
+using namespace timeline;
+
+std::string render_messages(const timeline::MessageWaits& found) {
+  const RankMessages& all = found.all;
+  std::uint64_t met = all.halves[static_cast<std::size_t>(Meeting::met)];
+  std::uint64_t halves = met + all.unmatched_halves();
+  if (halves + all.kernels_untold + all.without_kernel == 0)
+    return "";
+  std::string out = "Who waits for whom (sends and receives)\n";
+  std::string text = "No send or receive is known by its ranks.";
+  if (halves > 0)
+    text = fmt::format("{} of sends and receives met their other half.", share(met, halves));
+  if (all.sent_ahead > 0)
+    text += fmt::format(" {} had ended before their receive began, and waited for nobody.",
+                        count_of(all.sent_ahead, "send", "sends"));
+  if (all.clock_unknown > 0)
+    text += fmt::format(" {} are of ranks whose clock is not known.", grouped(all.clock_unknown));
+  if (all.kernels_untold > 0)
+    text += fmt::format(" Of {} nobody told what is sent or received in which.",
+                        count_of(all.kernels_untold, "kernel", "kernels"));
+  if (all.without_kernel > 0)
+    text += fmt::format(" {} that NCCL told of have no kernel.",
+                        count_of(all.without_kernel, "send or receive", "sends and receives"));
+  out += paragraph("  ", text, 2);
+  std::uint64_t named = 0;
+  for (const UnmatchedHalf& one : all.unmatched) {
+    out += paragraph("  -", describe(one) + ".", 4);
+    ++named;
+  }
+  if (std::uint64_t rest = all.unmatched_halves() - all.clock_unknown - named; rest > 0)
+    out += fmt::format("  - and {} more.\n", grouped(rest));
+  std::vector<const MessageWaits::OfRank*> shown;
+  for (const MessageWaits::OfRank& rank : found.ranks)
+    shown.push_back(&rank);
+  std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
+    return a->delay.value_ns > b->delay.value_ns;
+  });
+  if (shown.size() > k_most_rows)
+    shown.resize(k_most_rows);
+  if (shown.empty())
+    return out;
+  const char* unit = found.per_step ? "step" : "kernel";
+  base::TextTable table({{"rank"},
+                         {fmt::format("waits per {}", unit)},
+                         {"most for"},
+                         {"awaited"},
+                         {fmt::format("delay per {}", unit)},
+                         {"95%, us"}});
+  for (const MessageWaits::OfRank* rank : shown)
+    table.add_row(
+        {std::to_string(rank->rank), rank->kernels > 0 ? format_us(rank->wait) : "-",
+         rank->most_for < 0 ? "-" : std::to_string(rank->most_for), grouped(rank->times_awaited),
+         rank->delay.value_ns > 0 ? format_us(rank->delay) : "-", range_us(rank->delay_interval)});
+  out += table.render(2);
+  if (shown.size() < found.ranks.size())
+    out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
+                       found.ranks.size());
+  return out;
+}
+
+} // namespace ncclprobe::analysis

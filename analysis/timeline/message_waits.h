@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/messages.h"
+#include "analysis/timeline/stragglers.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+// Who waits for whom in sends and receives. A receive waits until its send has begun, a send until
+// its receive has; a kernel that does several waits for the last of the ranks it needs. Formulas:
+// METHOD.md, "The timeline".
+namespace ncclprobe::analysis::timeline {
+
+// A half that is not matched, for people.
+struct UnmatchedHalf {
+  Meeting meeting = Meeting::alone;
+  bool sends = false;
+  int rank = -1;
+  int peer = -1; // as MessageHalf::peer
+  std::uint64_t number = 0;
+  StepKey step;
+};
+inline constexpr std::size_t k_most_unmatched_named = 8;
+
+// Times of one rank's kernels on its own clock and on the common one.
+struct KernelTimes {
+  std::int64_t start_ns = 0, end_ns = 0; // rank's
+  std::int64_t aligned_start_ns = 0, aligned_end_ns = 0;
+};
+
+// Of one rank. Sums over the steps, if there are some.
+struct RankMessages {
+  std::array<std::uint64_t, k_meetings> halves{}; // by Meeting
+  std::uint64_t clock_unknown = 0;                // halves of a rank whose clock nobody compared
+  std::uint64_t kernels = 0;                      // with halves
+  std::uint64_t kernels_untold = 0;
+  std::uint64_t without_kernel = 0;
+  // Sends that had ended before their receive began, as small ones may: they waited for nobody.
+  std::uint64_t sent_ahead = 0;
+  std::vector<UnmatchedHalf> unmatched; // the first ones
+
+  // Waits by more than twice the clocks' error, by the rank that was waited for.
+  struct For {
+    std::uint64_t kernels = 0;
+    Aligned wait;
+    // What would be gained if it came with the last but one of those that the kernels needed.
+    Aligned delay;
+    std::vector<double> delay_by_block; // of blocks of steps
+  };
+  std::map<int, For> waited_for;
+  PhysicsCheck physics; // no receive ends before its send has begun
+
+  std::uint64_t unmatched_halves() const;
+  void add(const RankMessages& other); // but for waited_for
+};
+
+// What a kernel waited for.
+struct MessageWait {
+  std::int64_t ready_ns = 0; // rank's clock: all that it needs had begun
+  double error_ns = 0;       // because other hosts' clocks are not known better
+};
+// Nothing if a half of the kernel is not matched; then all is counted as transfer. `halves`: those
+// of the kernel. `block`: of the step, of `blocks`.
+std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clocks& clocks, int rank,
+                                          std::span<const MessageHalf> halves,
+                                          const KernelTimes& times, const StepKey& step,
+                                          std::size_t block, std::size_t blocks,
+                                          RankMessages& into);
+
+// Of all ranks, per step; per kernel that sends or receives where the trace has no steps.
+struct MessageWaits {
+  RankMessages all; // sums, but for waited_for
+  std::uint64_t steps = 0;
+  bool per_step = true;
+  struct OfRank {
+    int rank = 0;
+    std::uint64_t kernels = 0; // that waited
+    Aligned wait;
+    int most_for = -1; // the rank that most of it was for
+    std::uint64_t times_awaited = 0;
+    Aligned delay; // what the others' waits would be less if it came with the last but one
+    std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
+  };
+  std::vector<OfRank> ranks; // that take part, ascending
+};
+// `of_ranks`: by rank, as ranks are ordered.
+MessageWaits sum_message_waits(const std::vector<int>& ranks,
+                               const std::vector<RankMessages>& of_ranks, std::uint64_t steps,
+                               bool per_step);
+
+// "a receive from rank 0, number 3 of rank 1 in cell 0, batch 2, step 5, has no other half"
+std::string describe(const UnmatchedHalf& half);
+
+} // namespace ncclprobe::analysis::timeline

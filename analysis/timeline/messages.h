@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/collectives.h"
+#include "analysis/timeline/nccl_join.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// Sends, and the receives that meet them.
+namespace ncclprobe::analysis::timeline {
+
+// The same on both sides of a message, and never twice in a trace.
+struct MessageKey {
+  std::uint64_t where = 0; // communicator, sender and receiver; of a schedule cell and batch too
+  std::uint64_t which = 0; // its number that way
+  auto operator<=>(const MessageKey&) const = default;
+};
+
+// One rank's side of a message.
+struct MessageHalf {
+  MessageKey key;
+  bool sends = false;
+  std::uint64_t amount = 0;   // bytes, or elements of `type`
+  std::uint32_t type = 0;     // text; 0: bytes
+  std::uint32_t activity = 0; // index
+  // For people.
+  int peer = -1;
+  std::uint64_t number = 0; // that way, in the step or since the communicator was made
+};
+
+struct MessageHalves {
+  std::vector<MessageHalf> all; // by activity
+  // Kernels that send or receive, and nobody told to or from whom.
+  std::uint64_t kernels_untold = 0;
+  // Sends and receives that NCCL told of, and no kernel or channel showed.
+  std::uint64_t without_kernel = 0;
+};
+
+// Those of the steps, where there are some. NCCL tells, where its plugin was there, else the
+// schedule.
+MessageHalves message_halves(const RankTrace& trace, int rank, const Activities& activities,
+                             const Joined& joined, const OperationIndex& operations,
+                             const TextTraits& traits, const TraceSource& source);
+
+// What became of a half. met: its other half is there. alone: it is not. contradicted: it is of
+// another size. repeated: one of the two is there more than once.
+enum class Meeting : std::uint8_t { met, alone, contradicted, repeated };
+inline constexpr std::size_t k_meetings = 4;
+
+// Halves of all ranks; aligned times of the kernels that they are in.
+class MessageTable {
+public:
+  struct Half {
+    MessageKey key;
+    Span span;
+    std::uint64_t amount = 0;
+    std::uint32_t type = 0;
+    int rank = -1;
+    bool sends = false;
+  };
+  struct Other {
+    Meeting meeting = Meeting::alone;
+    const Half* half = nullptr; // if they met
+  };
+
+  void add(const MessageHalf& half, Span aligned, int rank);
+  void seal(); // after the last one, before the first question
+  Other other_half(const MessageHalf& half) const;
+  std::size_t size() const { return halves_.size(); }
+
+private:
+  std::vector<Half> halves_;
+};
+
+} // namespace ncclprobe::analysis::timeline
