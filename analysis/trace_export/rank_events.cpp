@@ -85,7 +85,8 @@ public:
     add_nccl();
   }
 
-  void draw(EventSink& sink) {
+  std::size_t draw(EventSink& sink) {
+    std::size_t drawn = 0;
     sink.process({process_, fmt::format("rank {} on {}", rows_.rank,
                                         rows_.host.empty() ? "unknown host" : rows_.host)});
     int next_id = 1;
@@ -100,6 +101,7 @@ public:
         for (Slice& slice : lane)
           slice.track = next_id;
         sink.slices(lane);
+        drawn += lane.size();
         ++next_id;
         ++number;
       }
@@ -115,6 +117,7 @@ public:
       }
       ++next_id;
     }
+    return drawn;
   }
 
 private:
@@ -390,9 +393,9 @@ std::uint64_t flow_of(const trace::OperationRow& row) {
   return std::max<std::uint64_t>(hash, 1);
 }
 
-void add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
-              EventSink& sink) {
-  RankPicture(rows, alignment, text_of).draw(sink);
+std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
+                     EventSink& sink) {
+  return RankPicture(rows, alignment, text_of).draw(sink);
 }
 
 } // namespace ncclprobe::analysis::trace_export

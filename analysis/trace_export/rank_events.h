@@ -37,8 +37,8 @@ struct RankRows {
 
 // How a rank's times become those of the picture.
 struct Alignment {
-  // ns since the first event of the trace, of the rank's own clock and of its GPU's globaltimer;
-  // nothing: that clock was never compared.
+  // ns since the moment that times count from, of the rank's own clock and of its GPU's
+  // globaltimer; nothing: that clock was never compared.
   std::function<std::optional<std::int64_t>(std::uint64_t)> of_host, of_gpu;
   std::int64_t from_ns = 0; // only what overlaps this window, in the picture's time
   std::int64_t until_ns = INT64_MAX;
@@ -47,9 +47,10 @@ struct Alignment {
 using TextOf = std::function<std::string_view(trace::TextId)>;
 
 // Gives the sink all of a rank: a process, lines for the host, each stream and channel, flows
-// between the ranks' parts of a collective, counters of the bytes in flight.
-void add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
-              EventSink& sink);
+// between the ranks' parts of a collective, counters of the bytes in flight. Returns the number of
+// slices.
+std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
+                     EventSink& sink);
 
 // Where a collective's parts on all ranks meet: equal for the same one, never 0. By communicator,
 // function and sequence number if NCCL told, else by cell, batch, iteration and operation.

@@ -11,6 +11,8 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/chosen_trace.h"
+#include "cli/trace_source.h"
+#include "cli/trace_window.h"
 
 #include <cerrno>
 #include <cmath>
@@ -92,6 +94,8 @@ public:
     }
     selection.clocks_ = analysis::timeline::fit_clocks(heads);
     selection.find_first(err);
+    if (options.window)
+      NCCLPROBE_TRY(selection.find_window());
     return selection;
   }
 
@@ -110,7 +114,12 @@ public:
         return std::nullopt;
       return host(static_cast<std::uint64_t>(of_rank.gpu->to_reference(ns)));
     };
-    return {host, gpu, options_.from_ns, options_.until_ns};
+    return {host, gpu, from_ns_, until_ns_};
+  }
+  // The error of having written nothing.
+  base::Error nothing() const {
+    return options_.window ? empty_window(*options_.window, extent_)
+                           : base::Error{Errc::not_found, "the trace holds no events", ""};
   }
 
   // The window on the rank's own clock, with room for what clocks drift in between.
@@ -121,11 +130,11 @@ public:
       return {};
     std::int64_t own_begin = static_cast<std::int64_t>(any) - *alignment_of(rank).of_host(any);
     store::TraceWindow window;
-    if (options_.from_ns > 0)
-      window.from_ns = static_cast<std::uint64_t>(
-          std::max<std::int64_t>(0, own_begin + options_.from_ns - k_room_ns));
-    if (options_.until_ns < INT64_MAX)
-      window.until_ns = static_cast<std::uint64_t>(own_begin + options_.until_ns + k_room_ns);
+    if (from_ns_ > 0)
+      window.from_ns =
+          static_cast<std::uint64_t>(std::max<std::int64_t>(0, own_begin + from_ns_ - k_room_ns));
+    if (until_ns_ < INT64_MAX)
+      window.until_ns = static_cast<std::uint64_t>(own_begin + until_ns_ + k_room_ns);
     return window;
   }
 
@@ -160,11 +169,26 @@ private:
     first_ns_ = first == INT64_MAX ? 0 : first;
   }
 
+  // Times then count from the timed part's begin, or from the window's if that is before.
+  Result<void> find_window() {
+    NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(trace_, nullptr));
+    NCCLPROBE_TRY_ASSIGN(extent_, extent_of(source, clocks_));
+    extent_.first_ns = std::min(extent_.first_ns, first_ns_);
+    NCCLPROBE_TRY_ASSIGN(const auto window, resolve(*options_.window, extent_));
+    first_ns_ = std::max(extent_.first_ns, std::min(extent_.timed_ns, window.begin));
+    from_ns_ = std::max<std::int64_t>(0, window.begin - first_ns_);
+    until_ns_ = window.end == INT64_MAX ? INT64_MAX : window.end - first_ns_;
+    return {};
+  }
+
   const store::TraceFile& trace_;
   const ExportOptions& options_;
   std::vector<int> ranks_;
   analysis::timeline::Clocks clocks_;
-  std::int64_t first_ns_ = 0; // on the clock of the first rank's host
+  std::int64_t first_ns_ = 0; // what times count from, on the clock of the first rank's host
+  TraceExtent extent_;        // with a window
+  std::int64_t from_ns_ = 0;  // since first_ns_
+  std::int64_t until_ns_ = INT64_MAX;
 };
 
 Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
@@ -205,21 +229,24 @@ Result<void> write_events(const store::TraceFile& trace, const Selection& select
   analysis::trace_export::TextOf text_of = [&](trace::TextId id) -> std::string_view {
     return trace.text(id);
   };
+  std::size_t slices = 0;
   for (int rank : selection.ranks()) {
     NCCLPROBE_TRY_ASSIGN(RankRows rows, read_rank(trace, rank, selection.window_of(rank)));
     if (!selection.is_aligned(rank))
       rows.host += " (clock not compared)";
-    add_rank(rows, selection.alignment_of(rank), text_of, sink);
+    slices += add_rank(rows, selection.alignment_of(rank), text_of, sink);
     NCCLPROBE_TRY(file.write(sink.take()));
   }
+  if (slices == 0)
+    return base::fail(selection.nothing());
   NCCLPROBE_TRY(file.write(sink.finish()));
   return file.publish();
 }
 
-// A table without rows gets no file.
+// A table without rows gets no file. Adds the rows that have a time.
 template <typename Row>
 Result<void> write_table(const store::TraceFile& trace, const Selection& selection,
-                         const fs::path& folder) {
+                         const fs::path& folder, std::size_t& timed_rows) {
   auto has_rows = [&](int rank) { return trace.row_count(rank, Row::k_table) > 0; };
   if (std::ranges::none_of(selection.ranks(), has_rows))
     return {};
@@ -237,6 +264,7 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
         return start >= alignment.until_ns ||
                (end <= alignment.from_ns && start < alignment.from_ns);
       });
+      timed_rows += rows.size();
     }
     std::string text;
     analysis::trace_export::append_csv(text, rank, rows,
@@ -253,14 +281,16 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   if (trouble)
     return base::fail(Errc::io, "cannot create {}: {}", folder.string(), trouble.message());
   Result<void> result;
+  std::size_t timed_rows = 0;
   std::apply(
       [&](auto... row) {
-        ((result =
-              result ? write_table<decltype(row)>(trace, selection, folder) : std::move(result)),
+        ((result = result ? write_table<decltype(row)>(trace, selection, folder, timed_rows)
+                          : std::move(result)),
          ...);
       },
       trace::AllRows{});
-  return result;
+  NCCLPROBE_TRY(std::move(result));
+  return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
 }
 
 int complain(std::ostream& err, const base::Error& error) {

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
-#include "base/units.h"
 
 #include <CLI/CLI.hpp>
 
@@ -19,41 +18,19 @@ constexpr int k_most_ranks = 1'000'000;
 constexpr const char* k_footer = R"(
 Examples:
   ncclprobe export run.h5 --perfetto out.pftrace                 open it at ui.perfetto.dev
-  ncclprobe export run.h5 --chrome out.json --window 1.2s:1.4s   for chrome://tracing
+  ncclprobe export run.h5 --chrome out.json --window 0:5ms       for chrome://tracing
+  ncclprobe export run.h5 --perfetto out.pftrace --window step:3-5
   ncclprobe export run.h5 --csv tables/ --ranks 0,4-7 --trial 12
   ncclprobe export run.trace/trial-000012.h5 --perfetto out.pftrace
   ncclprobe export job/ --perfetto out.pftrace                   what the profiler plugin wrote in job/
 
 Ranks are processes, streams and NCCL's channels threads; the parts of a collective on all ranks are joined by
-flows; counters show the bytes in flight. Times count from the trace's first event, on the clock of the first
-rank's host.
+flows; counters show the bytes in flight. Times in the file are on the clock of the first rank's host and count
+from the trace's first event; with --window from the begin of the timed part, as the window's do. Steps are counted
+from 0 over all cells.
 
 Exit codes: 0 written, 2 bad arguments, or a file that is no readable trace, 7 the output could not be written.
 )";
-
-// "1.2s:1.4s", either side may be left out.
-base::Result<void> parse_window(const std::string& text, ExportOptions& options) {
-  std::size_t colon = text.find(':');
-  if (colon == std::string::npos)
-    return base::fail({base::Errc::invalid_argument, fmt::format("'{}' is no window", text),
-                       "write begin:end, such as 1.2s:1.4s, :500ms or 2s:"});
-  auto parse = [](const std::string& side, std::int64_t& into) -> base::Result<void> {
-    if (side.empty())
-      return {};
-    if (side.find_first_not_of("0.") == side.find_first_of("smuh") && side.front() == '0') {
-      into = 0; // no length, but a moment
-      return {};
-    }
-    NCCLPROBE_TRY_ASSIGN(into, base::parse_duration_ns(side));
-    return {};
-  };
-  NCCLPROBE_TRY(parse(text.substr(0, colon), options.from_ns));
-  NCCLPROBE_TRY(parse(text.substr(colon + 1), options.until_ns));
-  if (options.from_ns >= options.until_ns)
-    return base::fail({base::Errc::invalid_argument, fmt::format("the window '{}' is empty", text),
-                       "its begin must come before its end"});
-  return {};
-}
 
 // "0,4-7"
 base::Result<void> parse_ranks(const std::string& text, std::set<int>& ranks) {
@@ -106,9 +83,14 @@ std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::s
       ->type_name("DIR");
   app.add_option_function<std::string>(
          "--window",
-         [&](const std::string& text) { check(parse_window(text, options), "--window"); },
-         "Only what overlaps this, from the trace's first event")
-      ->type_name("BEGIN:END");
+         [&](const std::string& text) {
+           auto window = parse_window(text);
+           if (!window)
+             throw CLI::ValidationError("--window", window.error().text());
+           options.window = std::move(*window);
+         },
+         k_window_help)
+      ->type_name("WINDOW");
   app.add_option_function<std::string>(
          "--ranks",
          [&](const std::string& text) { check(parse_ranks(text, options.ranks), "--ranks"); },

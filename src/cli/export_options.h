@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include "cli/trace_window.h"
+
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
@@ -17,9 +18,8 @@ struct ExportOptions {
   std::filesystem::path path;                         // run file, trace file, or folder of spools
   std::filesystem::path perfetto, chrome, csv_folder; // empty: not wanted
   std::optional<int> trial;
-  std::set<int> ranks;      // empty: all
-  std::int64_t from_ns = 0; // from the trace's first event
-  std::int64_t until_ns = INT64_MAX;
+  std::set<int> ranks; // empty: all
+  std::optional<WindowRequest> window;
 };
 
 // Options, or the exit code to leave with at once: help was printed on `out`, or what is wrong with

@@ -22,6 +22,7 @@ Examples:
   ncclprobe report run.h5
   ncclprobe report run.h5 --format csv --output run.csv
   ncclprobe report run.h5 --timeline                 what the traced trial's devices did
+  ncclprobe report run.h5 --timeline --window step:3-5   of these steps alone
   ncclprobe report job/                              a job captured by libncclprobe-profiler.so
   ncclprobe report run.h5 --format json | jq '.results[] | {setting, size_bytes, busbw_gb_per_s}'
 
@@ -41,6 +42,7 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   std::string run_file;
   std::string format = "table";
   std::string output;
+  std::string window;
   CLI::App app{
       "Prints the report of a run file. Needs no GPU, no MPI and not the machine of the run."};
   app.name("ncclprobe report");
@@ -58,6 +60,8 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   app.add_option("--trial", options.trial, "Which traced trial (default: the first)")
       ->type_name("N");
   app.add_flag("--steps", options.steps, "With --timeline --format json: each step by itself");
+  app.add_option("--window", window, fmt::format("With --timeline: {}", k_window_help))
+      ->type_name("WINDOW");
   app.add_option("-f,--format", format,
                  "table (for people), json (one object), csv (a row for each cell); default: table")
       ->type_name("FORMAT")
@@ -80,9 +84,17 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
            "writes the tables of a trace\n";
     return base::k_exit_usage;
   }
-  if (!options.timeline && (options.trial || options.steps)) {
-    err << "ncclprobe report: --trial and --steps are of the timeline: add --timeline\n";
+  if (!options.timeline && (options.trial || options.steps || !window.empty())) {
+    err << "ncclprobe report: --trial, --steps and --window are of the timeline: add --timeline\n";
     return base::k_exit_usage;
+  }
+  if (!window.empty()) {
+    auto parsed = parse_window(window);
+    if (!parsed) {
+      err << "ncclprobe report: --window: " << parsed.error().text() << "\n";
+      return base::k_exit_usage;
+    }
+    options.window = std::move(*parsed);
   }
   return options;
 }
@@ -91,9 +103,9 @@ namespace {
 
 base::Result<std::string> text_of(const ReportOptions& options, std::ostream& err) {
   if (options.timeline)
-    return timeline_text(
-        {options.run_file, options.trial, options.format == analysis::Format::json, options.steps},
-        err);
+    return timeline_text({options.run_file, options.trial, options.format == analysis::Format::json,
+                          options.steps, options.window},
+                         err);
 
   NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));
   return analysis::render_report(run, options.format);

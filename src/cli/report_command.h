@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/report/report.h"
+#include "cli/trace_window.h"
 
 #include <filesystem>
 #include <iosfwd>
@@ -22,6 +23,7 @@ struct ReportOptions {
   bool timeline = false;
   std::optional<int> trial;
   bool steps = false;
+  std::optional<WindowRequest> window;
 };
 
 // Options, or the exit code to leave with at once: help or version was printed on `out`, or what is

@@ -49,12 +49,17 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
                       "left out",
                       rank, bytes));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
+  if (request.window) {
+    std::string told;
+    NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
+    heading.notes.push_back(std::move(told));
+  }
   // More than a few would wait for memory, and hold more of it.
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   NCCLPROBE_TRY_ASSIGN(
       const auto timeline,
       analysis::timeline::analyse(source, {.threads = threads, .keep_steps = request.steps}));
-  if (trial)
+  if (trial && !request.window) // marks are of all steps
     add_agreement(*trial, timeline, heading);
   return request.json ? analysis::render_timeline_json(timeline, heading)
                       : analysis::render_timeline(timeline, heading);

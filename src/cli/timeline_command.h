@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/trace_window.h"
 
 #include <filesystem>
 #include <iosfwd>
@@ -17,6 +18,7 @@ struct TimelineRequest {
   std::optional<int> trial;   // of a run; else its first traced one
   bool json = false;
   bool steps = false; // each step by itself, in JSON
+  std::optional<WindowRequest> window;
 };
 
 // The analysed timeline as text. What is missing, but no error, is told on `err`.

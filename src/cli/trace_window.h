@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/activities.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// A part of a trace as users ask for it: "0:5ms", "2s:", ":500ms" count from the begin of its timed
+// part; "step:3" and "step:3-5" are whole steps.
+struct WindowRequest {
+  std::string text;
+  std::optional<std::int64_t> from_ns, until_ns;
+  struct Steps {
+    std::size_t first = 0, last = 0; // from 0, in the order in which they began
+  };
+  std::optional<Steps> steps;
+};
+// Errors: invalid_argument, with how to write it.
+base::Result<WindowRequest> parse_window(const std::string& text);
+
+inline constexpr const char* k_window_help =
+    "Only this part: times from the begin of the timed part, such as 0:5ms, :500ms or 1.2s:, or "
+    "whole steps, such as step:3 or step:3-5 (from 0)";
+
+// Where a trace and its steps lie, on the clock of the first rank's host, ns.
+struct TraceExtent {
+  std::int64_t first_ns = 0; // any event
+  // The first operation or kernel of the timed part; where nobody told what is timed, the first of
+  // all.
+  std::int64_t timed_ns = 0;
+  std::int64_t last_ns = 0;
+  struct Step {
+    analysis::timeline::StepKey key;
+    analysis::timeline::Span span; // from the first rank's begin to the last one's end
+  };
+  std::vector<Step> steps; // in the order in which they began
+};
+// Of the ranks whose clocks are known. Reads them all. Errors: those of the source, not_found if
+// there is nothing in it.
+base::Result<TraceExtent> extent_of(const analysis::timeline::TraceSource& source,
+                                    const analysis::timeline::Clocks& clocks);
+
+// Errors: not_found for steps that are not there, and for a time before or behind the whole trace;
+// with what it has.
+base::Result<analysis::timeline::Span> resolve(const WindowRequest& window,
+                                               const TraceExtent& extent);
+// "the timed part lasts 12.3 ms (40 steps, 0 to 39) and begins 1.2 s after the first event"
+std::string describe(const TraceExtent& extent);
+// The error of a window in which nothing lies.
+base::Error empty_window(const WindowRequest& window, const TraceExtent& extent);
+
+// The source, less what is outside of the window: of a trace with steps only whole ones are left.
+// `told`: what that is. Errors: as resolve(); not_found if nothing is left.
+base::Result<analysis::timeline::TraceSource>
+restricted(analysis::timeline::TraceSource source, const WindowRequest& window, std::string& told);
+
+} // namespace ncclprobe::cli
