@@ -89,6 +89,8 @@ Json step_json(const StepResult& result, bool synthetic) {
     one.update(times_json(times));
     out["by_rank"].push_back(std::move(one));
   }
+  if (result.unmatched_messages() > 0)
+    out["unmatched_messages"] = result.unmatched_messages();
   out["buckets"] = Json::array();
   for (const steps::BucketTimes& bucket : result.buckets)
     out["buckets"].push_back({{"label", bucket.label},

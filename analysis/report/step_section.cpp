@@ -117,6 +117,14 @@ std::string render_step_notes(const Steps& rows) {
                      fmt::format("memory used on a device, by all: up to {:.2f} GiB",
                                  static_cast<double>(*memory_bytes) / (1 << 30)),
                      2);
+  for (const StepResult* row : rows)
+    if (std::size_t alone = row->unmatched_messages(); alone > 0)
+      out += paragraph("",
+                       fmt::format("{} ranks, {}: {} of a step without the other side, which count "
+                                   "as transfer",
+                                   row->step.ranks.size(), model::to_string(row->step.parts),
+                                   count_of(alone, "send or receive", "sends and receives")),
+                       2);
   if (!refusals.empty())
     out += paragraph("",
                      fmt::format("marks refused in {}; first: {}",

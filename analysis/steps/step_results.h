@@ -43,6 +43,9 @@ struct StepResult {
   std::map<int, StepTimes> ranks;   // by global rank: mean over processes
   std::vector<BucketTimes> buckets; // medians over processes
   const StepProcess* process_of(int trial) const;
+  std::size_t unmatched_messages() const { // a matter of the schedule: the same in all processes
+    return processes.empty() ? 0 : processes.front().figures.unmatched_messages;
+  }
 };
 
 // Of those of `results` (setting_results of the same run) that are steps, in their order. Points

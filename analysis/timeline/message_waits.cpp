@@ -143,16 +143,18 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
 }
 
 MessageWaits sum_message_waits(const std::vector<int>& ranks,
-                               const std::vector<RankMessages>& of_ranks, std::uint64_t steps,
-                               bool per_step) {
+                               const std::vector<RankMessages>& of_ranks, bool per_step) {
   MessageWaits out;
   out.per_step = per_step;
   std::map<int, MessageWaits::OfRank> found;
   std::map<int, std::vector<double>> sums; // of delays, by awaited rank and block
-  std::size_t blocks = 0;
+  std::vector<double> steps;               // in each block, of the rank that has most
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankMessages& one = of_ranks[i];
     out.all.add(one);
+    steps.resize(std::max(steps.size(), one.steps_by_block.size()));
+    for (std::size_t k = 0; k < one.steps_by_block.size(); ++k)
+      steps[k] = std::max(steps[k], one.steps_by_block[k]);
     if (one.kernels > 0)
       found[ranks[i]].rank = ranks[i];
     double most_ns = 0;
@@ -169,13 +171,14 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
       awaited.times_awaited += waited.kernels;
       add(awaited.delay, waited.delay);
       auto& sum = sums[other];
-      blocks = std::max(blocks, waited.delay_by_block.size());
       sum.resize(std::max(sum.size(), waited.delay_by_block.size()));
       for (std::size_t k = 0; k < waited.delay_by_block.size(); ++k)
         sum[k] += waited.delay_by_block[k];
     }
   }
-  out.steps = per_step ? steps : out.all.kernels;
+  out.steps = per_step
+                  ? static_cast<std::uint64_t>(std::accumulate(steps.begin(), steps.end(), 0.0))
+                  : out.all.kernels;
   if (out.steps == 0)
     return out;
   std::vector<std::vector<double>> by_rank;
@@ -183,11 +186,11 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
     divide(one.wait, static_cast<double>(out.steps));
     divide(one.delay, static_cast<double>(out.steps));
     by_rank.push_back(sums[rank]);
-    by_rank.back().resize(blocks);
+    by_rank.back().resize(steps.size());
   }
   std::vector<std::optional<Interval>> intervals(by_rank.size());
-  if (per_step && blocks > 0)
-    intervals = bootstrap_per_step(by_rank, steps_in_blocks(steps, blocks));
+  if (per_step)
+    intervals = bootstrap_per_step(by_rank, steps);
   std::size_t next = 0;
   for (auto& [rank, one] : found) {
     if (one.times_awaited > 0)

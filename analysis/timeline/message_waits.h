@@ -55,10 +55,11 @@ struct RankMessages {
     std::vector<double> delay_by_block; // of blocks of steps
   };
   std::map<int, For> waited_for;
-  PhysicsCheck physics; // no receive ends before its send has begun
+  std::vector<double> steps_by_block; // steps with sends or receives, of each block
+  PhysicsCheck physics;               // no receive ends before its send has begun
 
   std::uint64_t unmatched_halves() const;
-  void add(const RankMessages& other); // but for waited_for
+  void add(const RankMessages& other); // but for waited_for and steps_by_block
 };
 
 // What a kernel waited for.
@@ -74,9 +75,9 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
                                           std::size_t block, std::size_t blocks,
                                           RankMessages& into);
 
-// Of all ranks, per step; per kernel that sends or receives where the trace has no steps.
+// Of all ranks, per step that sends or receives; per kernel that does where the trace has no steps.
 struct MessageWaits {
-  RankMessages all; // sums, but for waited_for
+  RankMessages all; // sums
   std::uint64_t steps = 0;
   bool per_step = true;
   struct OfRank {
@@ -92,8 +93,7 @@ struct MessageWaits {
 };
 // `of_ranks`: by rank, as ranks are ordered.
 MessageWaits sum_message_waits(const std::vector<int>& ranks,
-                               const std::vector<RankMessages>& of_ranks, std::uint64_t steps,
-                               bool per_step);
+                               const std::vector<RankMessages>& of_ranks, bool per_step);
 
 // "a receive from rank 0, number 3 of rank 1 in cell 0, batch 2, step 5, has no other half"
 std::string describe(const UnmatchedHalf& half);

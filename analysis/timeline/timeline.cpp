@@ -45,7 +45,7 @@ struct RankResult {
   RankTimeline rank;
   DurationsByKind durations;
   NcclChoices choices;
-  std::size_t steps = 0;
+  bool has_steps = false;
 };
 
 // How wrong it may be until when an activity waited, because other hosts' clocks are not known
@@ -79,7 +79,7 @@ public:
     messages_.seal();
     sample_ = StartSample(table_.all().size(), ranks_.size());
     DurationsByKind durations;
-    std::size_t steps = 0;
+    bool has_steps = false;
     std::vector<RankMessages> messages;
     NCCLPROBE_TRY(for_each_rank<RankResult>([&](std::size_t i) { return timeline_of(i); },
                                             [&](std::size_t, RankResult result) {
@@ -87,13 +87,13 @@ public:
                                               out_.gaps.add(result.rank.gaps);
                                               add(durations, result.durations);
                                               add(out_.choices, result.choices);
-                                              steps = std::max(steps, result.steps);
+                                              has_steps = has_steps || result.has_steps;
                                               messages.push_back(result.rank.messages);
                                               out_.ranks.push_back(std::move(result.rank));
                                             }));
     out_.slowdowns = slowdowns(durations);
     out_.stragglers = find_stragglers(table_, sample_, ranks_, out_.clocks);
-    out_.messages = sum_message_waits(ranks_, messages, steps, steps > 0);
+    out_.messages = sum_message_waits(ranks_, messages, has_steps);
     out_.texts = source_.texts;
     return std::move(out_);
   }
@@ -194,17 +194,24 @@ private:
     }
     const std::size_t steps = reading.operations.steps().size();
     const std::size_t blocks = std::max<std::size_t>(1, std::min(steps, k_most_blocks));
+    std::vector<bool> seen(steps);
+    rank.messages.steps_by_block.resize(blocks);
     for (std::size_t first = 0, last = 0; first < halves.size(); first = last) {
       while (last < halves.size() && halves[last].activity == halves[first].activity)
         ++last;
       Activity& activity = reading.activities.all[halves[first].activity];
       const Span on_reference = aligned(*clock.host, activity);
       const bool in_step = activity.step != k_no_step;
+      const std::size_t block = in_step ? block_of_step(activity.step, steps, blocks) : 0;
+      if (in_step && !seen[activity.step]) {
+        seen[activity.step] = true;
+        ++rank.messages.steps_by_block[block];
+      }
       auto wait = wait_of_kernel(
           messages_, out_.clocks, ranks_[i], std::span(halves).subspan(first, last - first),
           {activity.start_ns, activity.end_ns, on_reference.begin, on_reference.end},
-          in_step ? reading.operations.steps()[activity.step] : StepKey{},
-          in_step ? block_of_step(activity.step, steps, blocks) : 0, blocks, rank.messages);
+          in_step ? reading.operations.steps()[activity.step] : StepKey{}, block, blocks,
+          rank.messages);
       if (!wait)
         continue;
       activity.ready_ns = wait->ready_ns;
@@ -234,7 +241,7 @@ private:
           activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
     WaitErrors errors = mark_waits(reading, i, rank);
     mark_message_waits(reading, i, rank, errors);
-    result.steps = reading.operations.steps().size();
+    result.has_steps = !reading.operations.steps().empty();
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
     BusySets busy = busy_sets(reading.activities);

@@ -3,8 +3,11 @@
 
 #include "analysis/steps/step_figures.h"
 #include "support/catch.h"
+#include "workload/models/catalogue.h"
+#include "workload/pipeline_step.h"
 
 #include <map>
+#include <numeric>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::steps;
@@ -220,4 +223,31 @@ TEST_CASE("What has no other side, or several one after the other, waited for an
     CHECK(plan->stretches[0].exchanges.empty());
     CHECK(plan->stretches[0].meetings.empty());
   }
+}
+
+TEST_CASE("In the pipelines that ncclprobe makes every transfer has one partner") {
+  for (auto order : {workload::PipelineOrder::one_f_one_b, workload::PipelineOrder::gpipe})
+    for (int ranks : {2, 4}) {
+      workload::StepRequest request;
+      request.pattern = workload::StepPattern::pipeline;
+      request.model = workload::make_model("gpt2-124m").value();
+      request.batch = 16;
+      request.order = order;
+      std::vector<int> all(static_cast<std::size_t>(ranks));
+      std::iota(all.begin(), all.end(), 0);
+      auto schedule = workload::make_pipeline_step(request, {ranks, all, workload::StepParts::all});
+      REQUIRE(schedule.has_value());
+
+      auto plan = plan_of(*schedule, ranks);
+
+      REQUIRE(plan.has_value());
+      CHECK(plan->unmatched_messages == 0);
+      for (const StretchDecl& stretch : plan->stretches) {
+        if (stretch.activity != Activity::communication)
+          continue;
+        REQUIRE(stretch.exchanges.size() == 1);
+        CHECK(stretch.exchanges[0].partners.size() == 1);
+        CHECK(stretch.exchanges[0].ends_together);
+      }
+    }
 }

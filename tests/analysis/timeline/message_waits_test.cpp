@@ -222,6 +222,21 @@ TEST_CASE("The bubbles of a pipeline are waiting, not transfer: every figure by 
   CHECK(out.stragglers.skew.collectives == 0);
 }
 
+TEST_CASE("Steps without messages do not thin out what is waited for in those with some") {
+  std::vector<RankBuilder> ranks = pipeline(20);
+  for (std::uint32_t i = 0; i < 20; ++i)
+    for (RankBuilder& rank : ranks)
+      rank.compute({100'000 + 100 * i, 100'050 + 100 * i},
+                   rank.operation({1, 0, i}, 0, OperationKind::compute));
+  TraceSource source = source_of(ranks);
+  source.transfers = pipeline_transfers;
+  Timeline out = analysed(source);
+  CHECK(out.ranks[0].all.steps == 40);
+  CHECK(out.messages.steps == 20);
+  CHECK(out.messages.ranks[0].wait.value_ns == 400);
+  CHECK(out.messages.ranks[1].delay_interval->high == 400);
+}
+
 TEST_CASE("Messages without their other side count as transfer, and are named") {
   TraceSource source = pipeline_source(3);
   source.transfers = [](int cell, int index, int rank) {
