@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace ncclprobe::analysis::trace_export {
 namespace {
 
@@ -39,8 +41,8 @@ public:
                     {"dur", microseconds(slice.end_ns - slice.start_ns)},
                     {"name", std::string(slice.name)},
                     {"cat", slice.category}};
-      if (slice.flow != 0) {
-        event["bind_id"] = fmt::format("0x{:x}", slice.flow);
+      if (!slice.flows.empty()) { // of several it takes one: the same on both sides of an exchange
+        event["bind_id"] = fmt::format("0x{:x}", *std::ranges::min_element(slice.flows));
         event["flow_in"] = true;
         event["flow_out"] = true;
       }

@@ -39,7 +39,7 @@ struct Slice {
   std::int64_t end_ns = 0;
   std::string_view name;
   const char* category = "";
-  std::uint64_t flow = 0; // equal on all slices that belong together; 0: none
+  std::vector<std::uint64_t> flows; // of each one is in all slices that belong together; none is 0
   std::vector<Argument> arguments;
 };
 

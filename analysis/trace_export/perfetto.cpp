@@ -143,8 +143,8 @@ private:
     event.add_uint64(event::k_track_uuid, uuid_of(slice.process, slice.track));
     event.add_uint64(event::k_category_iids, intern(categories_, slice.category));
     event.add_uint64(event::k_name_iid, intern(event_names_, slice.name));
-    if (slice.flow != 0)
-      event.add_fixed64(event::k_flow_ids, slice.flow);
+    for (std::uint64_t flow : slice.flows)
+      event.add_fixed64(event::k_flow_ids, flow);
     for (const Argument& argument : slice.arguments) {
       pbf_writer annotation(event, event::k_debug_annotations);
       annotation.add_uint64(annotation::k_name_iid, intern(argument_names_, argument.name));

@@ -35,8 +35,7 @@ std::string_view name_of(const std::array<std::string_view, N>& names, std::size
   return value < N ? names[value] : "unknown";
 }
 
-constexpr std::array<std::string_view, 6> k_spans{"cell",   "warm-up", "batch",
-                                                  "launch", "check",   "meeting"};
+constexpr std::array<std::string_view, 5> k_spans{"cell", "warm-up", "batch", "check", "meeting"};
 constexpr std::array<std::string_view, 11> k_operations{"collective", "send",  "receive", "copy",
                                                         "compute",    "event", "marker",  "graph",
                                                         "chase",      "group", "other"};
@@ -271,14 +270,24 @@ private:
     if (nccl != nccl_of_operation_.end() && nccl->second.size() == kernels.size()) {
       const trace::NcclOperationRow& row = *nccl->second[place];
       describe(slice, row);
-      count("bytes in flight: collectives", slice, bytes_of(row));
-      slice.flow = flow_of(row);
+      count(counter_of(row), slice, bytes_of(row));
+      slice.flows = flows_of(row);
       joined_.insert(row.id);
+      return;
+    }
+    if (nccl != nccl_of_operation_.end() && kernels.size() == 1) { // a group is one kernel
+      slice.arguments.push_back({"NCCL's operations", std::uint64_t{nccl->second.size()}});
+      for (const trace::NcclOperationRow* row : nccl->second) {
+        count(counter_of(*row), slice, bytes_of(*row));
+        for (std::uint64_t flow : flows_of(*row))
+          slice.flows.push_back(flow);
+        joined_.insert(row->id);
+      }
       return;
     }
     auto found = operations_.find(kernel.operation);
     if (place == 0 && found != operations_.end() && found->second->batch >= 0)
-      slice.flow = trace_export::flow_of(*found->second);
+      slice.flows = {trace_export::flow_of(*found->second)};
   }
 
   void describe(Slice& slice, const trace::NcclOperationRow& row) {
@@ -291,18 +300,34 @@ private:
     slice.arguments.push_back({"count", row.count});
     slice.arguments.push_back({"channels", std::uint64_t{row.channels}});
     slice.arguments.push_back({"sequence", row.sequence});
+    if (row.kind != trace::NcclKind::collective)
+      slice.arguments.push_back({"peer", std::int64_t{row.peer}});
+  }
+
+  static const char* counter_of(const trace::NcclOperationRow& row) {
+    return row.kind == trace::NcclKind::collective ? "bytes in flight: collectives"
+                                                   : "bytes in flight: sends and receives";
   }
 
   std::uint64_t bytes_of(const trace::NcclOperationRow& row) const {
     return row.count * bytes_of_type(text_of_(row.data_type));
   }
 
-  // 0 for sends and receives, and where the communicator is not known.
-  std::uint64_t flow_of(const trace::NcclOperationRow& row) const {
+  // None where the communicator is not known.
+  std::vector<std::uint64_t> flows_of(const trace::NcclOperationRow& row) const {
     auto communicator = communicators_.find(row.communicator);
-    if (row.kind != trace::NcclKind::collective || communicator == communicators_.end())
-      return 0;
-    return trace_export::flow_of(communicator->second->hash, text_of_(row.function), row.sequence);
+    if (communicator == communicators_.end())
+      return {};
+    const auto& [hash, own] = std::pair(communicator->second->hash, communicator->second->rank);
+    switch (row.kind) {
+    case trace::NcclKind::send:
+      return {flow_of_message(hash, own, row.peer, row.sequence)};
+    case trace::NcclKind::receive:
+      return {flow_of_message(hash, row.peer, own, row.sequence)};
+    case trace::NcclKind::collective:
+      break;
+    }
+    return {trace_export::flow_of(hash, text_of_(row.function), row.sequence)};
   }
 
   void add_nccl() {
@@ -314,7 +339,7 @@ private:
         continue;
       describe(*slice, row);
       if (!joined_.contains(row.id)) // no kernel shows it
-        slice->flow = flow_of(row);
+        slice->flows = flows_of(row);
     }
     for (const trace::NcclChannelRow& row : rows_.nccl_channels) {
       bool on_device = row.start_gt != 0 && row.stop_gt != 0 && alignment_.of_gpu(row.start_gt);
@@ -390,6 +415,13 @@ std::uint64_t flow_of(const trace::OperationRow& row) {
   for (std::int64_t value : {std::int64_t{row.cell}, std::int64_t{row.batch},
                              std::int64_t{row.iteration}, std::int64_t{row.index}})
     hash = mixed(hash, static_cast<std::uint64_t>(value));
+  return std::max<std::uint64_t>(hash, 1);
+}
+
+std::uint64_t flow_of_message(std::uint64_t communicator, int from, int to, std::uint64_t number) {
+  std::uint64_t hash = mixed(mixed(k_hash_begin, communicator), number);
+  for (int rank : {from, to})
+    hash = mixed(hash, static_cast<std::uint64_t>(static_cast<std::int64_t>(rank)));
   return std::max<std::uint64_t>(hash, 1);
 }
 

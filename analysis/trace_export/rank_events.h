@@ -47,8 +47,8 @@ struct Alignment {
 using TextOf = std::function<std::string_view(trace::TextId)>;
 
 // Gives the sink all of a rank: a process, lines for the host, each stream and channel, flows
-// between the ranks' parts of a collective, counters of the bytes in flight. Returns the number of
-// slices.
+// between the ranks' parts of a collective and both sides of a message, counters of the bytes in
+// flight. Returns the number of slices.
 std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
                      EventSink& sink);
 
@@ -57,5 +57,7 @@ std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const Tex
 std::uint64_t flow_of(std::uint64_t communicator, std::string_view function,
                       std::uint64_t sequence);
 std::uint64_t flow_of(const trace::OperationRow& operation);
+// Where both sides of a message meet; ranks are the communicator's.
+std::uint64_t flow_of_message(std::uint64_t communicator, int from, int to, std::uint64_t number);
 
 } // namespace ncclprobe::analysis::trace_export

@@ -105,7 +105,7 @@ Slice slice(std::int64_t start, std::int64_t end, const char* name, std::uint64_
           .end_ns = end,
           .name = name,
           .category = "c",
-          .flow = flow};
+          .flows = flow == 0 ? std::vector<std::uint64_t>() : std::vector{flow}};
 }
 
 } // namespace

@@ -25,8 +25,7 @@ public:
     for (const Slice& one : of_track) {
       lines.push_back(fmt::format("{} {}-{} {} {}", one.track, one.start_ns, one.end_ns,
                                   one.category, one.name));
-      if (one.flow != 0)
-        flows.push_back(one.flow);
+      flows.insert(flows.end(), one.flows.begin(), one.flows.end());
     }
   }
   void sample(const CounterSample& sample) override {
@@ -114,6 +113,35 @@ TEST_CASE("a collective's flow is NCCL's key where there is one, else the operat
   REQUIRE(by_operation.flows == std::vector{flow_of(without.operations[0])});
   REQUIRE(by_nccl.lines.back() == "3 30 = 0"); // bytes in flight, and before:
   REQUIRE(by_nccl.lines.at(by_nccl.lines.size() - 2) == "3 20 = 400");
+}
+
+TEST_CASE("a group's kernel is joined with the other sides of its messages") {
+  auto message = [](trace::NcclKind kind, std::uint32_t id, int peer, std::uint64_t number) {
+    return trace::NcclOperationRow{.enqueue_ns = 1'000,
+                                   .enqueued_ns = 1'010,
+                                   .sequence = number,
+                                   .count = 100,
+                                   .id = id,
+                                   .operation = 8,
+                                   .data_type = {4},
+                                   .peer = peer,
+                                   .kind = kind};
+  };
+  RankRows rows{.rank = 0};
+  rows.communicators = {{.hash = 99, .rank = 2, .id = 0}};
+  rows.nccl_operations = {message(trace::NcclKind::send, 1, 3, 5),
+                          message(trace::NcclKind::receive, 2, 1, 6)};
+  rows.kernels = {{.start_ns = 1'020,
+                   .duration_ns = 10,
+                   .name = {2},
+                   .operation = 8,
+                   .flags = trace::k_communication}};
+
+  Told told = told_of(rows);
+
+  REQUIRE(told.flows == std::vector{flow_of_message(99, 2, 3, 5), flow_of_message(99, 1, 2, 6)});
+  REQUIRE_FALSE(told.flows[0] == told.flows[1]);
+  REQUIRE(told.lines.at(told.lines.size() - 2) == "3 20 = 800"); // bytes in flight
 }
 
 TEST_CASE("without kernels, as in a job that was not started by us, NCCL's own events are joined") {
