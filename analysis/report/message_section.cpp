@@ -29,7 +29,8 @@ std::string render_messages(const timeline::MessageWaits& found) {
   if (all.clock_unknown > 0)
     text += fmt::format(" {} are of ranks whose clock is not known.", grouped(all.clock_unknown));
   if (all.kernels_untold > 0)
-    text += fmt::format(" Of {} nobody told what is sent or received in which.",
+    text += fmt::format(" Of {} nobody told what is sent or received in which (a run file "
+                        "does, its trace alone does not).",
                         count_of(all.kernels_untold, "kernel", "kernels"));
   if (all.without_kernel > 0)
     text += fmt::format(" {} that NCCL told of have no kernel.",
