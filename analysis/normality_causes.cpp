@@ -83,7 +83,10 @@ std::vector<std::string> why_no_speed_up(const NodeLinks& links) {
   else
     reasons = {interconnect, path, heat};
   reasons.push_back("the batch was split instead of kept per GPU, so each GPU computes too little");
-  reasons.push_back("the input pipeline, the host's cores or a lock feed only one GPU");
+  reasons.push_back(
+      "the input pipeline, the host's cores or a lock feed only one GPU (what copies of "
+      "input cost: ncclprobe run --workload ddp --model NAME --input-copy "
+      "pinned:SIZE,pageable:SIZE)");
   reasons.push_back("gradients are sent after the backward pass instead of during it (bucket size, "
                     "find_unused_parameters)");
   return reasons;

@@ -74,6 +74,38 @@ base::Result<GpuInQuestion> gpu_in_question(const std::string& text) {
   return gpu;
 }
 
+Suitability suitability(const knowledge::ComputeCapability& gpu) {
+  const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu);
+  if (features == nullptr)
+    return {Suited::unknown, {"what it brings is not in the tables"}};
+  Suitability out{Suited::full, {}};
+  if (features->tensor_types.empty())
+    out = {Suited::outdated, {"no tensor cores"}};
+  else if (!features->bf16_ops.value_or(false))
+    out = {Suited::limited,
+           {"tensor cores without BF16 and TF32: mixed precision is FP16 with loss scaling"}};
+  else if (features->fp4.value_or(false))
+    out.reasons = {"BF16, TF32, FP8 and FP4"};
+  else if (features->fp8.value_or(false))
+    out.reasons = {"BF16, TF32 and FP8"};
+  else
+    out.reasons = {"BF16 and TF32, no FP8"};
+  const knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu);
+  if (horizon.first_wheel == nullptr) {
+    out.grade = Suited::outdated;
+    out.reasons.push_back("no PyTorch wheel of the tables has code for it");
+  } else if (!horizon.newest_without.empty()) {
+    if (out.grade == Suited::full && horizon.last_cuda) // not one that is too new for old builds
+      out.grade = Suited::limited;
+    out.reasons.push_back(fmt::format("the newest PyTorch release has no code for it in {}",
+                                      fmt::join(horizon.newest_without, ", ")));
+  }
+  if (horizon.last_cuda)
+    out.reasons.push_back(
+        fmt::format("CUDA {} is the last that compiles for it", horizon.last_cuda->text()));
+  return out;
+}
+
 std::vector<ChainVerdict> judge_chains(const GpuInQuestion& gpu,
                                        const SoftwareInQuestion& software) {
   std::vector<ChainVerdict> verdicts;

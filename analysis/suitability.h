@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/enum_names.h"
 #include "base/error.h"
 #include "knowledge/compatibility.h"
 #include "knowledge/gpu_models.h"
@@ -46,6 +47,21 @@ struct ChainVerdict {
 };
 std::vector<ChainVerdict> judge_chains(const GpuInQuestion& gpu,
                                        const SoftwareInQuestion& software);
+
+// How far what training uses today is there, in one word, and why: by capability, and by whether
+// the newest PyTorch release of the tables has code for it in all its builds. It says nothing of
+// speed.
+enum class Suited { full, limited, outdated, unknown };
+constexpr auto enum_names(Suited) {
+  using enum Suited;
+  return std::to_array<std::pair<Suited, std::string_view>>(
+      {{full, "full"}, {limited, "limited"}, {outdated, "outdated"}, {unknown, "unknown"}});
+}
+struct Suitability {
+  Suited grade = Suited::unknown;
+  std::vector<std::string> reasons;
+};
+Suitability suitability(const knowledge::ComputeCapability& gpu);
 
 // Prices by GPU name as the user gave them: no price is built in.
 using Prices = std::map<std::string, double>;

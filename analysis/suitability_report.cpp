@@ -218,6 +218,8 @@ nlohmann::json gpu_json(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
   nlohmann::json json{{"name", printable(gpu.name)},
                       {"count", gpu.count},
                       {"compute_capability", gpu.capability.text()},
+                      {"suited", base::to_string(suitability(gpu.capability).grade)},
+                      {"suited_because", suitability(gpu.capability).reasons},
                       {"architecture", horizon.architecture},
                       {"first_cuda", version(horizon.first_cuda)},
                       {"last_cuda", nullptr},
@@ -263,6 +265,10 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                 : names.size() == 1 ? fmt::format("{} ({})", title, names.front())
                                     : fmt::format("{}, which can be {}", title, join(names, ", ")),
                 k_hang);
+  const Suitability suited = suitability(gpu.capability);
+  out += paragraph("Suited",
+                   fmt::format("{}: {}", base::to_string(suited.grade), join(suited.reasons, "; ")),
+                   k_hang);
   out += paragraph("Capability", capability_text(gpu), k_hang);
   out += paragraph("", unlocks_text(gpu), k_hang);
   std::string seen = gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "";

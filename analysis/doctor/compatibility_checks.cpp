@@ -27,6 +27,20 @@ bool loads_compat_package(const model::Survey& survey) {
                      });
 }
 
+// "; the newest it runs: CUDA 12.2, with fewer features 12.9"
+std::string newest_text(const VersionNumber& driver) {
+  const knowledge::NewestRuntimes newest = knowledge::newest_runtimes(driver);
+  if (!newest.full && !newest.minor_compat)
+    return "";
+  std::vector<std::string> parts;
+  if (newest.full)
+    parts.push_back("CUDA " + newest.full->text());
+  if (newest.minor_compat)
+    parts.push_back(fmt::format("{}with fewer features {}", newest.full ? "" : "CUDA ",
+                                newest.minor_compat->text()));
+  return fmt::format("; the newest it runs: {}", fmt::join(parts, ", "));
+}
+
 // `runtime`: whose it is, for people.
 void judge_runtime(const model::Survey& survey, const char* id, const VersionNumber& driver,
                    const VersionNumber& cuda, const std::string& runtime, const std::string& where,
@@ -41,7 +55,8 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
       fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
                   text_of(fit.least))};
   using enum knowledge::DriverVerdict;
-  std::string what = fmt::format("driver against {}: {}", runtime, to_string(fit.verdict));
+  std::string what =
+      fmt::format("driver against {}: {}{}", runtime, to_string(fit.verdict), newest_text(driver));
   switch (fit.verdict) {
   case full:
     into.add(survey, {id, Severity::ok, what, seen, "", "", {}, {}});

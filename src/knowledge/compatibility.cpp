@@ -70,6 +70,20 @@ DriverFit judge_driver(const VersionNumber& driver, const VersionNumber& cuda_ru
   return fit;
 }
 
+NewestRuntimes newest_runtimes(const VersionNumber& driver) {
+  NewestRuntimes newest;
+  for (const Toolkit& toolkit : cuda_toolkits()) {
+    DriverVerdict verdict = judge_driver(driver, toolkit.version).verdict;
+    if (verdict == DriverVerdict::full) {
+      newest.full = toolkit.version;
+      newest.minor_compat.reset();
+    } else if (verdict == DriverVerdict::minor_compat) {
+      newest.minor_compat = toolkit.version;
+    }
+  }
+  return newest;
+}
+
 bool cubin_runs_on(const CodeTarget& cubin, const ComputeCapability& gpu) {
   switch (cubin.reach) {
   case Reach::exact:

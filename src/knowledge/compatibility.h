@@ -37,6 +37,13 @@ enum class LoadedDriver { system, compat_package };
 DriverFit judge_driver(const VersionNumber& driver, const VersionNumber& cuda_runtime,
                        LoadedDriver loaded = LoadedDriver::system);
 
+// The newest CUDA runtimes of the tables that a driver runs with all their features, and at all.
+struct NewestRuntimes {
+  std::optional<VersionNumber> full;
+  std::optional<VersionNumber> minor_compat; // only if newer
+};
+NewestRuntimes newest_runtimes(const VersionNumber& driver);
+
 enum class CodeVerdict {
   native,     // machine code for exactly this GPU
   same_major, // machine code for a smaller minor of its major

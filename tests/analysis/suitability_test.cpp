@@ -45,6 +45,22 @@ TEST_CASE("an unknown model is refused with near names") {
   CHECK_FALSE(gpu_in_question("7.7"));
 }
 
+TEST_CASE("each generation has a grade, with reasons") {
+  auto grade = [](const char* gpu) { return suitability(asked(gpu).capability).grade; };
+  for (const char* gpu : {"B200", "RTX 5090", "H100", "RTX 4090", "A100", "RTX 3090"}) {
+    INFO(gpu);
+    CHECK(grade(gpu) == Suited::full);
+  }
+  CHECK(grade("T4") == Suited::limited);
+  CHECK(grade("V100") == Suited::limited);
+  CHECK(grade("GTX 1080") == Suited::outdated);
+  CHECK_THAT(explained("B200"), ContainsSubstring("Suited full: BF16, TF32, FP8 and FP4"));
+  CHECK_THAT(explained("RTX 4090"), ContainsSubstring("Suited full: BF16, TF32 and FP8"));
+  CHECK_THAT(explained("V100"), ContainsSubstring("Suited limited: tensor cores without BF16") &&
+                                    ContainsSubstring("has no code for it in") &&
+                                    ContainsSubstring("12.9 is the last that compiles for it"));
+}
+
 TEST_CASE("the five dimensions of a T4 are there, and the right CUDA") {
   std::string text = explained("T4");
 

@@ -112,6 +112,16 @@ TEST_CASE("every driver of the vectors is judged as worked out by hand") {
   }
 }
 
+TEST_CASE("a driver has a newest runtime, and a newer one with fewer features") {
+  NewestRuntimes newest = newest_runtimes(version("535.129.03"));
+  CHECK(newest.full == version("12.2"));
+  CHECK(newest.minor_compat == version("12.9"));
+  newest = newest_runtimes(version("470.129.06"));
+  CHECK(newest.full == version("11.4"));
+  CHECK(newest.minor_compat == version("11.8"));
+  CHECK_FALSE(newest_runtimes(version("340.1")).minor_compat.has_value());
+}
+
 TEST_CASE("a driver that is too old says which one would do") {
   DriverFit fit = judge_driver(version("515.48.07"), version("12.1"));
 
