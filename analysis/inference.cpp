@@ -65,6 +65,21 @@ Estimate estimate_of(const std::vector<double>& values, double confidence, doubl
           .processes = values.size()};
 }
 
+// Is the ratio of that logarithm 1?
+RatioTest test_of(double log_ratio, double variance, double degrees_of_freedom, double confidence) {
+  RatioTest test{.ratio = std::exp(log_ratio),
+                 .interval = {},
+                 .p = 1,
+                 .degrees_of_freedom = degrees_of_freedom,
+                 .log_standard_error = std::sqrt(variance)};
+  boost::math::students_t distribution(degrees_of_freedom);
+  double t = std::abs(log_ratio) / test.log_standard_error;
+  test.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
+  double half = student_quantile(degrees_of_freedom, confidence) * test.log_standard_error;
+  test.interval = {std::exp(log_ratio - half), std::exp(log_ratio + half)};
+  return test;
+}
+
 } // namespace
 
 double student_quantile(double degrees_of_freedom, double confidence) {
@@ -89,20 +104,18 @@ std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
   auto b = moments_of_logs(under);
   if (!a || !b)
     return std::nullopt;
-  double difference = a->mean - b->mean;
   double variance = a->variance_of_mean + b->variance_of_mean;
-  RatioTest test;
-  test.ratio = std::exp(difference);
-  test.log_standard_error = std::sqrt(variance);
-  test.degrees_of_freedom = variance * variance /
-                            (a->variance_of_mean * a->variance_of_mean / (a->count - 1) +
-                             b->variance_of_mean * b->variance_of_mean / (b->count - 1));
-  boost::math::students_t distribution(test.degrees_of_freedom);
-  double t = std::abs(difference) / test.log_standard_error;
-  test.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
-  double half = student_quantile(test.degrees_of_freedom, confidence) * test.log_standard_error;
-  test.interval = {std::exp(difference - half), std::exp(difference + half)};
-  return test;
+  double degrees_of_freedom = variance * variance /
+                              (a->variance_of_mean * a->variance_of_mean / (a->count - 1) +
+                               b->variance_of_mean * b->variance_of_mean / (b->count - 1));
+  return test_of(a->mean - b->mean, variance, degrees_of_freedom, confidence);
+}
+
+std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence) {
+  auto moments = moments_of_logs(ratios);
+  if (!moments)
+    return std::nullopt;
+  return test_of(moments->mean, moments->variance_of_mean, moments->count - 1, confidence);
 }
 
 double detectable_ratio(const RatioTest& test, double alpha) {

@@ -43,6 +43,10 @@ Estimate ratio_estimate(const std::vector<double>& ratios, double confidence);
 // Half the width of an interval of that confidence, in standard errors.
 double student_quantile(double degrees_of_freedom, double confidence);
 
+// Of ratios of two times of each process: does their geometric mean differ from 1? Student's t-test
+// on the logarithms; otherwise as welch_ratio.
+std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence);
+
 // The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
 double detectable_ratio(const RatioTest& test, double alpha);
 

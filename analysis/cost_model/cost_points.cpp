@@ -56,7 +56,7 @@ void add_steps(const model::Run& run, const std::vector<SettingResult>& results,
                std::vector<Point>& points) {
   for (const steps::StepResult& step : steps::step_results(run, results)) {
     if (!step.is_default || step.step.parts != workload::StepParts::communication ||
-        step.data == DataState::wrong || step.buckets.empty())
+        step.data == DataState::wrong || step.buckets.empty() || !step.step.input_copy().empty())
       continue;
     for (const model::TrialRecord& trial : run.trials) {
       auto cell =

@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/step_section.h"
+#include "analysis/steps/input_copies.h"
 #include "analysis/steps/overlap.h"
 #include "analysis/steps/scaling.h"
 
@@ -51,6 +52,8 @@ Json times_json(const StepTimes& times) {
           {"hidden_ms", ms(times.hidden_ns)},
           {"exposed_wait_ms", ms(times.exposed_wait_ns)},
           {"exposed_transfer_ms", ms(times.exposed_transfer_ns)},
+          {"exposed_copy_ms", ms(times.exposed_copy_ns)},
+          {"copy_ms", ms(times.copy_ns)},
           {"idle_ms", ms(times.idle_ns)}};
 }
 
@@ -102,6 +105,45 @@ Json step_json(const StepResult& result, bool synthetic) {
   return out;
 }
 
+Json account_json(const steps::LossAccount& account) {
+  Json terms = Json::object();
+  for (const auto& [loss, name] : enum_names(steps::Loss{}))
+    terms[std::string(name)] = account.of(loss);
+  terms["sum"] = account.sum();
+  return terms;
+}
+
+Json input_copies_json(const std::vector<StepResult>& all, bool synthetic) {
+  Json out = Json::array();
+  const steps::CopyComparisons comparisons = steps::copy_comparisons(all);
+  for (const steps::CopyComparison& comparison : comparisons.all) {
+    Json one = identity_json(*comparison.after, synthetic);
+    one["copy"] = comparison.after->step.input_copy();
+    std::string_view before = comparison.before->step.input_copy();
+    one["against"] = before.empty() ? "none" : before;
+    for (const auto& [name, gb_per_s] :
+         {std::pair{"alone_gb_per_s", comparison.alone_gb_per_s},
+          std::pair{"in_step_gb_per_s", comparison.in_step_gb_per_s}})
+      one[name] = gb_per_s ? rounded(*gb_per_s) : Json(nullptr);
+    one["effects"] = Json::array();
+    for (const steps::CopyEffect& effect : comparison.effects)
+      one["effects"].push_back(
+          {{"what", model::to_string(effect.what)},
+           {"before_ms", ms(effect.before_ns)},
+           {"after_ms", ms(effect.after_ns)},
+           {"ratio", rounded(effect.ratio)},
+           {"interval",
+            interval_json(effect.test ? std::optional(effect.test->interval) : std::nullopt)},
+           {"adjusted_p", effect.adjusted_p ? rounded(*effect.adjusted_p) : Json(nullptr)},
+           {"verdict", model::to_string(effect.verdict)},
+           {"why_not_decided", effect.why_not_decided}});
+    one["noise_ratio"] = comparisons.floor ? rounded(*comparisons.floor) : Json(nullptr);
+    one["account"] = comparison.account ? account_json(*comparison.account) : Json(nullptr);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 Json point_json(const steps::ScalingPoint& point) {
   const steps::LossAccount& account = point.account;
   Json terms = Json::object();
@@ -127,7 +169,10 @@ Json steps_json(const model::Run& run, const std::vector<SettingResult>& results
   if (all.empty())
     return nullptr;
   const bool synthetic = is_synthetic(run);
-  Json out{{"steps", Json::array()}, {"overlap", Json::array()}, {"scaling", Json::array()}};
+  Json out{{"steps", Json::array()},
+           {"overlap", Json::array()},
+           {"scaling", Json::array()},
+           {"input_copies", input_copies_json(all, synthetic)}};
   for (const StepResult& result : all)
     out["steps"].push_back(step_json(result, synthetic));
   for (const ChannelsOfStep& one : channels_of_steps(run, all))

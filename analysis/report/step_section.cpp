@@ -5,7 +5,9 @@
 
 #include "analysis/proof.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/input_copy_section.h"
 #include "analysis/report/result_tables.h"
+#include "analysis/report/step_text.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/steps/overlap.h"
 #include "analysis/steps/scaling.h"
@@ -25,20 +27,6 @@ using Steps = std::vector<const StepResult*>;
 using workload::StepParts;
 
 constexpr std::size_t k_most_buckets = 24; // of which the timeline shows all
-
-// Five digits or fewer: the columns have to fit.
-std::string ms_text(double ns) {
-  const double ms = ns / 1e6;
-  return ms < 0.001 && ms > 0 ? "<.001"
-         : ms < 1             ? fmt::format("{:.3f}", ms)
-         : ms < 100           ? fmt::format("{:.2f}", ms)
-                              : fmt::format("{:.1f}", ms);
-}
-
-std::string percent_text(double share) {
-  std::string text = fmt::format("{:.1f}", 100 * share);
-  return text == "-0.0" ? "0.0" : text;
-}
 
 std::string interval_text(const StepResult& one) {
   if (!one.interval_ns)
@@ -63,28 +51,41 @@ std::string estimate_text(const std::optional<Estimate>& estimate, double unit, 
   return text;
 }
 
-std::string ranks_text(const StepResult& one) {
-  return std::to_string(one.step.ranks.size());
+std::string parts_text(StepParts parts) {
+  switch (parts) {
+  case StepParts::compute:
+    return "comp.";
+  case StepParts::communication:
+    return "comm.";
+  default:
+    return std::string(model::to_string(parts));
+  }
 }
 
-std::string parts_text(StepParts parts) {
-  return parts == StepParts::all ? "all" : parts == StepParts::compute ? "comp." : "comm.";
+// Where no input is copied, its column is left out.
+bool copies_input(const Steps& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const StepResult* row) { return !row->step.input_copy().empty(); });
 }
 
 std::string render_parts(const Steps& rows) {
-  TextTable table({{"ranks"},
-                   {"parts", TextTable::Align::left},
-                   {"step ms"},
-                   {"+-%"},
-                   {"forward"},
-                   {"backward"},
-                   {"optim"},
-                   {"prep"},
-                   {"comm"},
-                   {"hidden"},
-                   {"wait"},
-                   {"transfer"},
-                   {"idle"}});
+  const bool copies = copies_input(rows); // one column more, so shorter titles
+  std::vector<TextTable::Column> columns{{"ranks"},
+                                         {"parts", TextTable::Align::left},
+                                         {"step ms"},
+                                         {"+-%"},
+                                         {copies ? "forw." : "forward"},
+                                         {copies ? "back." : "backward"},
+                                         {"optim"},
+                                         {"prep"},
+                                         {"comm"},
+                                         {copies ? "hid." : "hidden"},
+                                         {"wait"},
+                                         {copies ? "trans." : "transfer"},
+                                         {"idle"}};
+  if (copies)
+    columns.insert(columns.end() - 1, {"copy"});
+  TextTable table(columns);
   for (const StepResult* row : rows) {
     const steps::StepTimes& times = row->times;
     std::vector<std::string> cells{ranks_text(*row), parts_text(row->step.parts),
@@ -93,6 +94,8 @@ std::string render_parts(const Steps& rows) {
                       times.communication_ns, times.hidden_ns, times.exposed_wait_ns,
                       times.exposed_transfer_ns, times.idle_ns})
       cells.push_back(ms_text(ns));
+    if (copies)
+      cells.insert(cells.end() - 1, ms_text(times.exposed_copy_ns));
     table.add_row(std::move(cells));
   }
   return table.render(2);
@@ -179,27 +182,17 @@ std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
 }
 
 std::string render_scaling(const steps::Scaling& scaling) {
-  TextTable table({{"ranks"},
-                   {"step ms"},
-                   {"efficiency %"},
-                   {"lost"},
-                   {"wait"},
-                   {"transfer"},
-                   {"slowed"},
-                   {"stragg."},
-                   {"prep"},
-                   {"idle"},
-                   {"other"},
-                   {"sum"}});
+  const bool copies = copies_input({scaling.points.front().result});
+  std::vector<TextTable::Column> columns{{"ranks"}, {"step ms"}, {"efficiency %"}, {"lost"}};
+  append_loss_columns(columns, copies);
+  TextTable table(columns);
   std::string notes;
   for (const steps::ScalingPoint& point : scaling.points) {
     std::vector<std::string> cells{
         std::to_string(point.ranks), ms_text(point.step_ns),
         &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, 1),
         percent_text(1 - point.efficiency.value)};
-    for (double term : point.account.terms)
-      cells.push_back(percent_text(term));
-    cells.push_back(percent_text(point.account.sum()));
+    append_loss_cells(cells, point.account, copies);
     table.add_row(std::move(cells));
     if (&point == &scaling.points.front())
       continue;
@@ -384,6 +377,8 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
     out += paragraph("  ", text + synthetic_mark(run), 2);
     std::erase_if(left, [&](const StepResult* one) { return same_kind(first, *one); });
   }
+  for (const std::string& one : input_copy_sentences(all))
+    out += paragraph("  ", one + synthetic_mark(run), 2);
   return out;
 }
 
@@ -405,6 +400,7 @@ std::string render_steps(const model::Run& run, const std::vector<SettingResult>
   }
   if (out.empty())
     return "";
+  out += render_input_copies(run, all);
   constexpr int k_hang = 17;
   out += "\nHow to read steps (ms, mean over ranks; events on the devices' streams)\n";
   out += paragraph("  comm, hidden",

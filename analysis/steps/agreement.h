@@ -28,8 +28,8 @@ struct Agreement {
 // between two pieces of work on a stream (1 to 2 us).
 inline constexpr double k_mark_ns = 2000;
 
-// Step, computation, communication and exposed communication. Nothing if the trace has no step of
-// that cell, or the marks cannot be read.
+// Step, computation, communication, exposed communication and, if there is one, exposed input copy.
+// Nothing if the trace has no step of that cell, or the marks cannot be read.
 std::vector<Agreement> agreement(const model::Schedule& schedule, int world_size,
                                  const std::vector<model::Mark>& marks,
                                  const timeline::Timeline& trace, int cell);

@@ -31,31 +31,6 @@ double ideal_of(const StepResult& base, const StepResult& at) {
   return of_rank(at.step) / of_rank(base.step);
 }
 
-// Sums of shares over processes, times one step time.
-class MeanSide {
-public:
-  void add(const StepFigures& figures) {
-    StepTimes shares = figures.times;
-    shares *= 1 / figures.times.step_ns;
-    shares_ += shares;
-    stragglers_ += figures.stragglers_ns / figures.times.step_ns;
-    steps_ns_.push_back(figures.times.step_ns);
-  }
-  bool empty() const { return steps_ns_.empty(); }
-  AccountSide side() const {
-    const double step_ns = geometric_mean(steps_ns_);
-    const double factor = step_ns / static_cast<double>(steps_ns_.size());
-    AccountSide out{shares_, stragglers_ * factor};
-    out.times *= factor;
-    return out;
-  }
-
-private:
-  StepTimes shares_;
-  double stragglers_ = 0;
-  std::vector<double> steps_ns_;
-};
-
 std::vector<std::string> remarks_on(const StepResult& base, const StepResult& at) {
   std::vector<std::string> remarks;
   for (const StepResult* one : {&base, &at})
@@ -91,7 +66,7 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
       });
   std::vector<double> efficiencies;
   std::array<std::vector<double>, k_losses> terms;
-  MeanSide of_base, of_at, of_alone;
+  std::vector<const StepFigures*> of_base, of_at, of_alone;
   for (const StepProcess& process : at.processes) {
     const StepProcess* there = base.process_of(process.trial);
     if (!there)
@@ -101,10 +76,10 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
     if (all_have_alone) {
       const StepFigures& figures = alone->process_of(process.trial)->figures;
       without = figures.times;
-      of_alone.add(figures);
+      of_alone.push_back(&figures);
     }
-    of_base.add(a);
-    of_at.add(b);
+    of_base.push_back(&a);
+    of_at.push_back(&b);
     efficiencies.push_back(ideal * a.times.step_ns / b.times.step_ns);
     LossAccount account =
         loss_account({a.times, a.stragglers_ns}, {b.times, b.stragglers_ns}, ideal, without);
@@ -115,8 +90,8 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
     return std::nullopt;
   point.efficiency = ratio_estimate(efficiencies, k_confidence);
   point.account =
-      loss_account(of_base.side(), of_at.side(), ideal,
-                   of_alone.empty() ? std::nullopt : std::optional(of_alone.side().times));
+      loss_account(mean_side(of_base), mean_side(of_at), ideal,
+                   of_alone.empty() ? std::nullopt : std::optional(mean_side(of_alone).times));
   for (std::size_t i = 0; i < k_losses; ++i)
     point.intervals[i] = mean_estimate(terms[i], k_confidence).interval;
   point.remarks = remarks_on(base, at);
@@ -139,6 +114,22 @@ ScalingKind kind_of(const std::vector<ScalingPoint>& points) {
 
 } // namespace
 
+AccountSide mean_side(const std::vector<const StepFigures*>& processes) {
+  AccountSide side;
+  std::vector<double> steps_ns;
+  for (const StepFigures* figures : processes) {
+    StepTimes shares = figures->times;
+    shares *= 1 / figures->times.step_ns;
+    side.times += shares;
+    side.stragglers_ns += figures->stragglers_ns / figures->times.step_ns;
+    steps_ns.push_back(figures->times.step_ns);
+  }
+  const double factor = geometric_mean(steps_ns) / static_cast<double>(steps_ns.size());
+  side.times *= factor;
+  side.stragglers_ns *= factor;
+  return side;
+}
+
 LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
                          const std::optional<StepTimes>& alone) {
   // What a part takes of the step beyond its share of the ideal step.
@@ -153,6 +144,7 @@ LossAccount loss_account(const AccountSide& base, const AccountSide& at, double 
   term(Loss::stragglers) = beyond(at.stragglers_ns, base.stragglers_ns);
   term(Loss::exposed_transfer) =
       beyond(at.times.exposed_transfer_ns, base.times.exposed_transfer_ns);
+  term(Loss::exposed_copy) = beyond(at.times.exposed_copy_ns, base.times.exposed_copy_ns);
   term(Loss::idle) = beyond(at.times.idle_ns, base.times.idle_ns);
   term(Loss::preparation) = beyond(at.times.prepare_ns, base.times.prepare_ns);
   account.slowdown_known = alone.has_value();
@@ -197,16 +189,23 @@ std::string verdict_sentence(const ScalingPoint& point) {
   const double lost = 1 - point.efficiency.value;
   if (percent(lost) == "0.0" || lost < 0)
     return text + "; nothing is lost";
-  std::vector<std::pair<double, std::string_view>> terms;
+  return text + fmt::format("; {}", loss_sentence(point.account, "communication"));
+}
+
+std::string loss_sentence(const LossAccount& account, std::string_view slowed_by) {
+  const double lost = account.sum();
+  std::vector<std::pair<double, std::string>> terms;
   for (const auto& [loss, name] : enum_names(Loss{}))
-    if (double share = point.account.of(loss); share > lost / 10)
-      terms.push_back({share, name});
+    if (double share = account.of(loss); share > lost / 10)
+      terms.push_back({share, loss == Loss::slowed_compute
+                                  ? fmt::format("compute slowed by {}", slowed_by)
+                                  : std::string(name)});
   std::stable_sort(terms.begin(), terms.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> parts;
   for (const auto& [share, name] : terms)
-    parts.push_back(fmt::format("{}{} {}", percent(share), parts.empty() ? " is" : "", name));
-  return text + fmt::format("; of the {}% lost, {}", percent(lost), fmt::join(parts, ", "));
+    parts.push_back(fmt::format("{:.1f}{} {}", 100 * share, parts.empty() ? " is" : "", name));
+  return fmt::format("of the {:.1f}% lost, {}", 100 * lost, fmt::join(parts, ", "));
 }
 
 } // namespace ncclprobe::analysis::steps

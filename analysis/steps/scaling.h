@@ -19,18 +19,20 @@ namespace ncclprobe::analysis::steps {
 enum class Loss {
   exposed_wait,     // for other ranks, of which none is the one that is always waited for
   exposed_transfer, // data moves and nothing is computed
+  exposed_copy,     // input is copied from the host and nothing else happens
   slowed_compute,   // computing takes longer than without communication
   stragglers,       // the rest of the exposed wait: for ranks that are waited for again and again
   preparation,      // computing that only communication asks for, such as filling buckets
   idle,             // nothing runs on the device
   other,            // computing that changed by itself
 };
-inline constexpr std::size_t k_losses = 7;
+inline constexpr std::size_t k_losses = 8;
 constexpr auto enum_names(Loss) {
   using enum Loss;
   return std::to_array<std::pair<Loss, std::string_view>>(
       {{exposed_wait, "exposed wait"},
        {exposed_transfer, "exposed transfer"},
+       {exposed_copy, "exposed input copy"},
        {slowed_compute, "compute slowed by communication"},
        {stragglers, "stragglers"},
        {preparation, "preparation for communication"},
@@ -54,6 +56,9 @@ struct AccountSide {
   StepTimes times;
   double stragglers_ns = 0;
 };
+// Of several processes: mean shares of the geometric mean of the step times.
+AccountSide mean_side(const std::vector<const StepFigures*>& processes);
+
 // `ideal`: the step time of `at` if nothing were lost / the base's step time: 1 where every rank
 // has as much to do as one of the base has. Then efficiency = ideal x base / at, in step times, and
 // the account's terms add up to 1 - efficiency. `alone`: `at` without communication, if measured.
@@ -88,5 +93,7 @@ std::vector<Scaling> scalings(const std::vector<StepResult>& results);
 // "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is exposed transfer, ...": the largest
 // terms, those above a tenth of what is lost.
 std::string verdict_sentence(const ScalingPoint& point);
+// "of the 8.8% lost, 5.1 is exposed transfer, ...", likewise; of an account that loses something.
+std::string loss_sentence(const LossAccount& account, std::string_view slowed_by);
 
 } // namespace ncclprobe::analysis::steps

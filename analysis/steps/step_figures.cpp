@@ -19,7 +19,8 @@ constexpr std::array k_parts{&StepTimes::step_ns,          &StepTimes::forward_n
                              &StepTimes::prepare_ns,       &StepTimes::compute_ns,
                              &StepTimes::communication_ns, &StepTimes::hidden_ns,
                              &StepTimes::exposed_wait_ns,  &StepTimes::exposed_transfer_ns,
-                             &StepTimes::idle_ns,          &StepTimes::transfer_ns};
+                             &StepTimes::exposed_copy_ns,  &StepTimes::idle_ns,
+                             &StepTimes::transfer_ns,      &StepTimes::copy_ns};
 
 // Of each stretch's duration, what is no waiting.
 class TransferTimes {
@@ -97,6 +98,7 @@ double* part_of(StepTimes& times, Activity activity) {
     return &times.prepare_ns;
   case Activity::note:
   case Activity::communication:
+  case Activity::host_copy:
     break;
   }
   return nullptr;
@@ -111,12 +113,14 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
       busy.communication.push_back(stretch.span);
       busy.transfer.push_back(
           {stretch.span.end - transfers.transfer_ns(step, stretch), stretch.span.end});
+    } else if (activity == Activity::host_copy) {
+      busy.memory.push_back(stretch.span);
     } else if (activity != Activity::note) {
       busy.compute.push_back(stretch.span);
       by_activity[activity].push_back(stretch.span);
     }
   }
-  for (Spans* set : {&busy.compute, &busy.communication, &busy.transfer})
+  for (Spans* set : {&busy.compute, &busy.communication, &busy.transfer, &busy.memory})
     *set = timeline::unite(std::move(*set));
   const Spans window{step.window};
   const timeline::StepParts parts = timeline::parts_of(busy, window).front();
@@ -127,8 +131,10 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
                   .hidden_ns = ns(parts.hidden_ns),
                   .exposed_wait_ns = ns(parts.exposed_wait_ns),
                   .exposed_transfer_ns = ns(parts.exposed_transfer_ns),
+                  .exposed_copy_ns = ns(parts.memory_ns),
                   .idle_ns = ns(parts.idle_ns),
-                  .transfer_ns = ns(timeline::shared_length(busy.transfer, window))};
+                  .transfer_ns = ns(timeline::shared_length(busy.transfer, window)),
+                  .copy_ns = ns(timeline::shared_length(busy.memory, window))};
   // What runs in two activities at once counts for the first, so that they add up.
   Spans counted;
   for (auto& [activity, spans] : by_activity) {

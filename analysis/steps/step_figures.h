@@ -17,8 +17,8 @@
 // the one that came first has waited for the other.
 namespace ncclprobe::analysis::steps {
 
-// What a step's time went to, ns. compute + exposed wait + exposed transfer + idle = step, and
-// forward + backward + optimizer + prepare = compute.
+// What a step's time went to, ns. compute + exposed wait + exposed transfer + exposed copy + idle =
+// step, and forward + backward + optimizer + prepare = compute.
 struct StepTimes {
   double step_ns = 0;
   double forward_ns = 0;
@@ -30,8 +30,10 @@ struct StepTimes {
   double hidden_ns = 0;        // |C and K|
   double exposed_wait_ns = 0;  // C without K, waiting for other ranks
   double exposed_transfer_ns = 0;
+  double exposed_copy_ns = 0; // input is copied from the host, without C and K
   double idle_ns = 0;
   double transfer_ns = 0; // of C, the time in which anything is transferred, hidden or not
+  double copy_ns = 0;     // the time in which input is copied, hidden or not
 
   double exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
   StepTimes& operator+=(const StepTimes& other);

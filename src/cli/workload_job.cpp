@@ -79,6 +79,12 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   vary(said.prefetch, [](auto& one, int value) { one.prefetch = value; });
   vary(said.tensor, [](auto& one, int value) { one.tensor = value; });
   vary(said.micro_batches, [](auto& one, int value) { one.micro_batches = value; });
+  std::vector<workload::InputCopy> copies{{}}; // what they cost is told against none
+  for (const workload::InputCopy& copy : said.input_copies.value_or(copies))
+    if (copy.bytes > 0)
+      copies.push_back(copy);
+  vary(std::optional(copies),
+       [](auto& one, const workload::InputCopy& copy) { one.input_copy = copy; });
   return all;
 }
 

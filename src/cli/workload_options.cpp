@@ -160,6 +160,28 @@ std::string write_buckets(const WorkloadOptions& options) {
   return fmt::format("{}", fmt::join(words, ","));
 }
 
+Result<void> read_input_copies(WorkloadOptions& into, const std::string& text) {
+  std::vector<workload::InputCopy> copies;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    NCCLPROBE_TRY_ASSIGN(const workload::InputCopy copy,
+                         workload::parse_input_copy(text.substr(at, comma - at)));
+    if (std::find(copies.begin(), copies.end(), copy) == copies.end())
+      copies.push_back(copy);
+    at = comma + 1;
+  }
+  into.input_copies = std::move(copies);
+  return {};
+}
+
+std::string write_input_copies(const WorkloadOptions& options) {
+  std::vector<std::string> words;
+  for (const workload::InputCopy& copy :
+       options.input_copies.value_or(std::vector<workload::InputCopy>{}))
+    words.push_back(input_copy_text(copy));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
 std::vector<WorkloadOption> make_options() {
   using W = WorkloadOptions;
   return {
@@ -215,6 +237,11 @@ std::vector<WorkloadOption> make_options() {
              &W::sequence_parallel),
       numbers("micro-batches", "pipeline: parts of a batch (default: twice as many as stages)", 1,
               &W::micro_batches),
+      {"input-copy", "KIND:SIZE,...",
+       "Copy so much input a rank and step from memory of the host beside it, pinned:SIZE or "
+       "pageable:SIZE, and tell what it and communication slow each other down by; the step "
+       "without a copy is measured too",
+       read_input_copies, write_input_copies},
       one_name("pipeline-order", "NAME", "pipeline: 1f1b (default), gpipe", &W::order,
                "order of a pipeline"),
   };

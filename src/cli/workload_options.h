@@ -44,6 +44,7 @@ struct WorkloadOptions {
   std::optional<bool> sequence_parallel;
   std::optional<std::vector<int>> micro_batches;
   std::optional<workload::PipelineOrder> order;
+  std::optional<std::vector<workload::InputCopy>> input_copies;
   bool operator==(const WorkloadOptions&) const = default;
 };
 

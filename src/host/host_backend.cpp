@@ -142,6 +142,13 @@ public:
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override {
     return std::make_unique<HostBuffer>(bytes);
   }
+  std::unique_ptr<backend::Buffer> allocate_on_host(std::uint64_t bytes,
+                                                    model::Memory memory) override {
+    if (memory == model::Memory::pinned_host)
+      base::raise(Errc::unsupported, "not applicable: CPU ranks have no device that reads memory "
+                                     "by itself, so there is nothing to pin it for");
+    return std::make_unique<HostBuffer>(bytes);
+  }
   std::unique_ptr<backend::Stream> open_stream(int priority) override {
     std::uint16_t traced_as = tracer_ ? tracer_->add_stream(index_, "", priority) : 0;
     return std::make_unique<HostStream>(streams_++, tracer_, traced_as);

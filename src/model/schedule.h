@@ -252,8 +252,9 @@ struct WaitEventOp {
 };
 
 // What a stretch of a step is spent on. note: nothing, it is a name at a point of the timeline.
-// prepare: work that only communication asks for, such as filling buckets.
-enum class Activity { note, forward, backward, optimizer, prepare, communication };
+// prepare: work that only communication asks for, such as filling buckets. host_copy: input comes
+// from memory of the host.
+enum class Activity { note, forward, backward, optimizer, prepare, communication, host_copy };
 constexpr auto enum_names(Activity) {
   using enum Activity;
   return std::to_array<std::pair<Activity, std::string_view>>({{note, "note"},
@@ -261,7 +262,8 @@ constexpr auto enum_names(Activity) {
                                                                {backward, "backward"},
                                                                {optimizer, "optimizer"},
                                                                {prepare, "prepare"},
-                                                               {communication, "communication"}});
+                                                               {communication, "communication"},
+                                                               {host_copy, "host_copy"}});
 }
 
 // begin and end: of a stretch; both have its label, activity and stream, and stretches of one

@@ -109,9 +109,19 @@ void StepBuilder::push(Operation operation) {
 void StepBuilder::begin_step() {
   schedule_.timed.first = static_cast<int>(schedule_.operations.size());
   push(MarkerOp{compute, "step"});
+  if (!copies())
+    return;
+  copy_stream_ = add_stream("input copy", 0);
+  step_begun_ = record(compute);
+  if (request_.input_copy.from == Memory::pinned_host)
+    copy_input();
 }
 
 void StepBuilder::end_step() {
+  if (copies() && request_.input_copy.from == Memory::pageable_host)
+    copy_input();
+  if (copies())
+    wait(compute, input_copied_);
   for (int stream = 0; stream < static_cast<int>(open_.size()); ++stream)
     leave(stream);
   push(MarkerOp{compute, "step end"});
@@ -159,6 +169,42 @@ int StepBuilder::record(int stream) {
 void StepBuilder::wait(int stream, int event) {
   leave(stream);
   push(WaitEventOp{stream, event});
+}
+
+// From and into buffers that add_input() declares.
+void StepBuilder::copy_input() {
+  wait(copy_stream_, step_begun_);
+  enter(copy_stream_, Activity::host_copy, "input copy");
+  for (int rank : scope_.ranks) {
+    CopyOp copy;
+    copy.stream = copy_stream_;
+    copy.from_rank = copy.to_rank = rank;
+    copy.bytes = request_.input_copy.bytes;
+    push(Operation{copy, {}});
+  }
+  leave(copy_stream_);
+  input_copied_ = record(copy_stream_);
+}
+
+// Behind all other buffers, so that those are the same ones with and without a copy.
+void StepBuilder::add_input() {
+  const InputCopy& input = request_.input_copy;
+  const Slice on_host{add_buffer("input on the host", input.bytes, input.from)};
+  const Slice on_device{add_buffer("input", input.bytes)};
+  for (Operation& operation : schedule_.operations)
+    if (auto* copy = std::get_if<CopyOp>(&operation.what)) {
+      copy->from = on_host;
+      copy->to = on_device;
+    }
+  const std::uint64_t count = input.bytes / size_bytes(DataType::f32);
+  schedule_.fills.push_back({k_all_ranks, on_host, count, DataType::f32, ReduceOp::sum,
+                             Collective::send_recv, 0, training_});
+  for (int rank : scope_.ranks) {
+    DataCheck one{Collective::broadcast, k_all_ranks,   on_device, count,
+                  DataType::f32,         ReduceOp::sum, rank};
+    one.ranks = {rank};
+    schedule_.checks.push_back(std::move(one));
+  }
 }
 
 void StepBuilder::calibrate(const StepModel& whole, std::uint64_t samples) {
@@ -295,6 +341,8 @@ Schedule StepBuilder::finish() {
   schedule_.buffers[static_cast<std::size_t>(results_)].bytes = result_bytes_;
   if (factor_bytes_ > 0)
     fill_working({factors_}, factor_bytes_ / element_bytes(), type_);
+  if (copies())
+    add_input();
   for (BufferDecl& buffer : schedule_.buffers)
     for (int rank = 0; rank < scope_.world; ++rank)
       if (!names_rank(training_, rank))

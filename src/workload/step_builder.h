@@ -67,7 +67,8 @@ public:
   void act_as(std::vector<int> ranks);
 
   void begin_step();
-  void end_step(); // the compute stream waits for nothing here: do it before
+  // The compute stream waits for nothing here but the input copy: do it before.
+  void end_step();
 
   void enter(int stream, model::Activity activity, const std::string& label);
   void leave(int stream);
@@ -123,6 +124,9 @@ private:
   void multiply(model::Slice a, model::Slice b, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                 std::uint64_t batch, model::GemmLayout layout);
   void spin(double ns);
+  void copy_input();
+  void add_input(); // the memory of the copies
+  bool copies() const { return request_.input_copy.bytes > 0; }
   model::Slice scratch(std::uint64_t offset_bytes, std::uint64_t bytes);
 
   const StepRequest& request_;
@@ -133,6 +137,9 @@ private:
   std::vector<int> acting_;
   std::vector<Open> open_; // by stream
   int events_ = 0;
+  int copy_stream_ = -1; // where input is copied
+  int step_begun_ = 0;   // events
+  int input_copied_ = 0;
   int factors_ = 0; // buffers
   int results_ = 0;
   std::uint64_t factor_bytes_ = 0;

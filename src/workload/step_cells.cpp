@@ -44,11 +44,14 @@ Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const
 }
 
 std::vector<StepParts> parts_for(const StepRequest& request, int ranks) {
-  if (ranks == 1)
-    return {StepParts::all};
-  if (request.compute.kind == StepCompute::Kind::none)
-    return {StepParts::all, StepParts::communication};
-  return {StepParts::all, StepParts::compute, StepParts::communication};
+  std::vector<StepParts> parts{StepParts::all};
+  if (ranks > 1 && request.compute.kind != StepCompute::Kind::none)
+    parts.push_back(StepParts::compute);
+  if (ranks > 1)
+    parts.push_back(StepParts::communication);
+  if (request.input_copy.bytes > 0)
+    parts.push_back(StepParts::copy);
+  return parts;
 }
 
 Result<void> check_ranks(const std::vector<int>& ranks, int world) {
@@ -64,6 +67,10 @@ Result<void> check_ranks(const std::vector<int>& ranks, int world) {
 } // namespace
 
 Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
+  if (request.launch == Launch::graph && request.input_copy.bytes > 0 &&
+      request.input_copy.from == Memory::pageable_host)
+    return fail(Errc::unsupported, "graphs copy from pinned memory: pageable memory is staged by "
+                                   "the thread that asks for the copy");
   switch (request.pattern) {
   case StepPattern::ddp:
   case StepPattern::tp:

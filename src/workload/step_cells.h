@@ -24,7 +24,8 @@ struct StepCells {
 };
 
 // For each set of ranks three cells: the whole step, its compute alone, its communication alone. A
-// single rank has the first only, and a step without compute no second. Left out: what a pattern
+// single rank has the first only, and a step without compute no second. With an input copy, which
+// is in all of them, one more: the copy alone. Left out: what a pattern
 // cannot do on so many ranks, and what does not fit into the memory. Errors: invalid_argument for a
 // rank outside the world or named twice.
 base::Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,

@@ -29,6 +29,13 @@ bool read_number(std::string_view text, T& into) {
 
 } // namespace
 
+std::string_view StepLabel::input_copy() const {
+  for (const std::string& one : options)
+    if (auto copy = value_of(one, "copy="))
+      return *copy;
+  return {};
+}
+
 model::CellLabel make_cell_label(const StepLabel& label, std::uint64_t bytes,
                                  model::DataType type) {
   model::CellLabel cell;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What a cell that measures a step of training is, and how that is said in a CellLabel: the
@@ -14,12 +15,13 @@
 // "gpt2-124m ranks=0-3 batch=8 sequence=1024 parts=all bucket=25MiB view".
 namespace ncclprobe::workload {
 
-// compute, communication: the same schedule with the other of the two left out.
-enum class StepParts { all, compute, communication };
+// compute, communication: the same schedule with the other of the two left out. copy: without both,
+// so that only the input is copied. An input copy (StepRequest) is in all four.
+enum class StepParts { all, compute, communication, copy };
 constexpr auto enum_names(StepParts) {
   using enum StepParts;
   return std::to_array<std::pair<StepParts, std::string_view>>(
-      {{all, "all"}, {compute, "compute"}, {communication, "communication"}});
+      {{all, "all"}, {compute, "compute"}, {communication, "communication"}, {copy, "copy"}});
 }
 
 struct StepLabel {
@@ -30,6 +32,8 @@ struct StepLabel {
   std::uint64_t batch = 1;          // samples of one rank in one step
   std::uint64_t sequence = 0;       // tokens of a sample; 0: the model has none
   std::vector<std::string> options; // what else sets it apart, a word each: "bucket=25MiB", "view"
+  // "pinned:64MiB" of the option "copy=pinned:64MiB"; empty: no input is copied.
+  std::string_view input_copy() const;
   bool operator==(const StepLabel&) const = default;
 };
 

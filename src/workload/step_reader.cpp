@@ -75,7 +75,9 @@ Result<void> read_word(std::string_view word, StepRequest& into) {
     into.launch = Launch::graph;
   else if (name == "registered")
     into.memory = model::Memory::registered;
-  else
+  else if (name == "copy") {
+    NCCLPROBE_TRY_ASSIGN(into.input_copy, parse_input_copy(std::string(value)));
+  } else
     return fail(Errc::unsupported, "what '{}' does to a step is not known here", word);
   return {};
 }

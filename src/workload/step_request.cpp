@@ -12,6 +12,10 @@
 namespace ncclprobe::workload {
 namespace {
 
+constexpr std::string_view k_pinned = "pinned";
+constexpr std::string_view k_pageable = "pageable";
+constexpr std::uint64_t k_copied_element_bytes = 4; // it is checked as f32
+
 // "25MiB", "1536B"
 std::string bytes_word(std::uint64_t bytes) {
   std::string text = base::format_bytes(bytes);
@@ -37,6 +41,30 @@ model::DataType data_type(StepType type) {
   default:
     return model::DataType::f32;
   }
+}
+
+std::string input_copy_text(const InputCopy& copy) {
+  if (copy.bytes == 0)
+    return "none";
+  return fmt::format("{}:{}", copy.from == model::Memory::pinned_host ? k_pinned : k_pageable,
+                     bytes_word(copy.bytes));
+}
+
+base::Result<InputCopy> parse_input_copy(const std::string& text) {
+  if (text == "none")
+    return InputCopy{};
+  std::size_t colon = text.find(':');
+  std::string from = text.substr(0, colon);
+  if (colon == std::string::npos || (from != k_pinned && from != k_pageable))
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  fmt::format("'{}' is no input copy", text),
+                                  "none, pinned:SIZE or pageable:SIZE, such as pinned:64M"});
+  NCCLPROBE_TRY_ASSIGN(const auto sizes, base::parse_sizes(text.substr(colon + 1)));
+  if (sizes.size() != 1 || sizes[0] == 0 || sizes[0] % k_copied_element_bytes != 0)
+    return base::fail(base::Errc::invalid_argument, "'{}': a copy is one multiple of {} bytes",
+                      text, k_copied_element_bytes);
+  return InputCopy{sizes[0],
+                   from == k_pinned ? model::Memory::pinned_host : model::Memory::pageable_host};
 }
 
 std::vector<std::string> option_words(const StepRequest& request) {
@@ -74,6 +102,7 @@ std::vector<std::string> option_words(const StepRequest& request) {
   add(request.priority != 0, fmt::format("priority={}", request.priority));
   add(request.launch == Launch::graph, "graph");
   add(request.memory == model::Memory::registered, "registered");
+  add(request.input_copy.bytes > 0, "copy=" + input_copy_text(request.input_copy));
   return words;
 }
 

@@ -69,6 +69,23 @@ struct StepCompute {
   bool operator==(const StepCompute&) const = default;
 };
 
+// So many bytes on each rank that trains, from its host's memory to its device, in every step: the
+// input of the next one, as loaders fetch it ahead. It starts when the step starts, on a stream of
+// its own, and the next step does not start before it is there.
+//
+// Copying from pageable memory holds up the thread that asks for it (cudaMemcpyAsync returns when
+// the driver has staged the data). As the thread issues the step as well, it asks for that last,
+// when the rest of the step is on its way; for a copy from pinned memory it asks first.
+struct InputCopy {
+  std::uint64_t bytes = 0;                         // 0: no copy
+  model::Memory from = model::Memory::pinned_host; // or pageable_host
+  bool operator==(const InputCopy&) const = default;
+};
+// "pinned:64MiB", "none".
+std::string input_copy_text(const InputCopy& copy);
+// Errors: invalid_argument.
+base::Result<InputCopy> parse_input_copy(const std::string& text);
+
 struct StepRequest {
   StepPattern pattern = StepPattern::ddp;
   ModelSpec model;
@@ -81,6 +98,7 @@ struct StepRequest {
   int priority = 0;   // of communication streams, as in CUDA
   Launch launch = Launch::direct;              // graph: the step is captured once and replayed
   model::Memory memory = model::Memory::plain; // of what is communicated
+  InputCopy input_copy;
 
   // ddp
   std::optional<std::uint64_t> bucket_bytes; // bucket_cap_mb; nothing: PyTorch's default
@@ -105,8 +123,10 @@ struct StepScope {
   StepParts parts = StepParts::all;
 
   int size() const { return static_cast<int>(ranks.size()); }
-  bool computes() const { return parts != StepParts::communication; }
-  bool communicates() const { return parts != StepParts::compute && size() > 1; }
+  bool computes() const { return parts == StepParts::all || parts == StepParts::compute; }
+  bool communicates() const {
+    return (parts == StepParts::all || parts == StepParts::communication) && size() > 1;
+  }
 };
 
 // What sets a step apart, as words of its label: "bucket=25MiB", "view".

@@ -78,6 +78,19 @@ TEST_CASE("speed-ups that articles claim are the ratios that a verdict shows") {
   }
 }
 
+TEST_CASE("ratios of the same processes are tested against one") {
+  // t = 2 / sqrt(1/3) with two degrees of freedom: p = 1 - t / sqrt(2 + t^2).
+  auto test = paired_ratio(exponentials({1, 2, 3}), 0.95);
+
+  REQUIRE(test.has_value());
+  CHECK(test->ratio == Approx(std::exp(2)));
+  CHECK(test->degrees_of_freedom == 2);
+  CHECK(test->p == Approx(1 - std::sqrt(12.0 / 14)));
+  CHECK(test->interval.low == Approx(std::exp(2 - 4.302653 * std::sqrt(1.0 / 3))));
+  CHECK_FALSE(paired_ratio({1.5}, 0.95).has_value());
+  CHECK_FALSE(paired_ratio({1.5, 0}, 0.95).has_value());
+}
+
 TEST_CASE("one value, or one that is not above zero, cannot be tested") {
   CHECK_FALSE(welch_ratio({1}, {1, 2}, 0.95).has_value());
   CHECK_FALSE(welch_ratio({1, 2}, {}, 0.95).has_value());

@@ -42,6 +42,29 @@ std::vector<std::vector<backend::Stream*>> streams_of(World& world, int count) {
 
 } // namespace
 
+TEST_CASE("data comes to the device from whatever memory of the host there is") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+  auto& device = world.device(0);
+  model::Pattern pattern{1, 200, 1};
+  for (model::Memory memory : {model::Memory::pinned_host, model::Memory::pageable_host}) {
+    std::unique_ptr<backend::Buffer> source;
+    if (!supported([&] { source = device.allocate_on_host(4096, memory); }))
+      continue;
+    auto target = device.allocate(4096);
+    source->fill(0, DataType::u8, pattern, 0, 4096);
+    target->poison();
+
+    world.stream(0).copy({{*source, 0}, {*target, 0}, 4096});
+    world.wait();
+
+    INFO(to_string(memory));
+    if (world.backend().moves_data())
+      CHECK(target->compare(0, DataType::u8, pattern, {false, ReduceOp::sum, 1, 0, 0, 4096, 4096})
+                .wrong == 0);
+  }
+}
+
 TEST_CASE("a captured collective does nothing at first, and its work at each replay") {
   NCCLPROBE_CONTRACT(subject, 2);
   World world(subject, 2);

@@ -192,6 +192,45 @@ TEST_CASE("back to back launches take as long as their sum") {
   CHECK(backend->now_ns() == 20 * each);
 }
 
+TEST_CASE("copies from the host and communication slow each other down as far as they meet") {
+  Options options;
+  options.environment["NCCLPROBE_SYNTHETIC_NOISE_PPM"] = "0";
+  options.environment["NCCLPROBE_SYNTHETIC_COPY_PPM"] = "500000"; // half as long again
+  auto backend = make_synthetic_backend(options);
+  auto device = backend->open_device(0);
+  auto copying = device->open_stream(0);
+  auto communicating = device->open_stream(0);
+  auto host = device->allocate_on_host(0, model::Memory::pinned_host);
+  auto buffer = device->allocate(0);
+  support::LocalRendezvous rendezvous;
+  Member member{0, 0, device.get()};
+  auto world = backend->connect("world", {0, 1}, std::span(&member, 1), rendezvous);
+  auto time = [&](auto first, auto second) {
+    std::int64_t start_ns = backend->now_ns();
+    first();
+    second();
+    communicating->idle();
+    std::int64_t communication_ns = backend->now_ns() - start_ns;
+    copying->idle();
+    return std::pair(communication_ns, backend->now_ns() - start_ns);
+  };
+  auto copy = [&] { copying->copy({{*host, 0}, {*buffer, 0}, 100'000}); };
+  auto communicate = [&] {
+    world.front()->send({*buffer, 0}, 3'000'000, DataType::u8, 1, *communicating);
+  };
+  constexpr std::int64_t copy_ns = 2000 + 5000 + 8000, communication_ns = 2000 + 5000 + 30'000;
+
+  // The whole copy, then the rest of the message undisturbed.
+  CHECK(time(copy, communicate).first == communication_ns + copy_ns / 3);
+  CHECK(time(communicate, copy) ==
+        std::pair<std::int64_t, std::int64_t>(communication_ns, communication_ns));
+  copying->copy({{*host, 0}, {*buffer, 0}, 100'000});
+  communicate();
+  std::int64_t start_ns = backend->now_ns();
+  copying->idle();
+  CHECK(backend->now_ns() - start_ns == copy_ns); // what came first
+}
+
 TEST_CASE("a group of a send and a receive takes as long as one of them") {
   Options options;
   options.environment["NCCLPROBE_SYNTHETIC_NOISE_PPM"] = "0";

@@ -157,6 +157,8 @@ TEST_CASE("a plan file means what the command line says of a step") {
                                     "8",
                                     "--pipeline-order",
                                     "gpipe",
+                                    "--input-copy",
+                                    "none,pinned:64M,pageable:1536K",
                                     "--sequence",
                                     "128",
                                     "--scaling",
@@ -222,6 +224,23 @@ TEST_CASE("every combination of what was said is measured, on sub-sets of the ra
   options.workload.rank_counts.reset();
   options.workload.model = "no-such-model";
   CHECK(make_measurement(options, four_ranks()).error().code == base::Errc::invalid_argument);
+}
+
+TEST_CASE("input copies are measured against none, whether that was said or not") {
+  for (const char* text : {"pinned:64M,pageable:64M", "none,pinned:64M,pageable:64M"}) {
+    RunOptions options =
+        run_options({"--workload", "ddp", "--model", "linear:64x2", "--input-copy", text});
+    auto measurement = make_measurement(options, four_ranks());
+
+    REQUIRE(measurement.has_value());
+    std::vector<std::string> copies;
+    for (const StepRequest& step : measurement->steps)
+      copies.push_back(input_copy_text(step.input_copy));
+    CHECK(copies == std::vector<std::string>{"none", "pinned:64MiB", "pageable:64MiB"});
+  }
+  CHECK(refused({"--workload", "ddp", "--model", "linear:64x2", "--input-copy", "64M"}));
+  CHECK_THAT(fault({"--input-copy", "pinned:64M"}),
+             ContainsSubstring("--input-copy is for steps of training"));
 }
 
 TEST_CASE("steps have defaults of their own, and no sweep unless one is asked for") {

@@ -50,6 +50,82 @@ TEST_CASE("each set of ranks is measured whole, and as compute and communication
   CHECK(cells->left_out.empty());
 }
 
+TEST_CASE("with an input copy the copy is measured alone as well, and its data is checked") {
+  StepMeasurement all = measurement();
+  all.rank_sets = {{0}, {0, 1}};
+  all.steps.front().input_copy = {.bytes = 4096, .from = Memory::pageable_host};
+  auto cells = make_step_cells(all, 4, step_timing("host"));
+
+  REQUIRE(cells.has_value());
+  std::vector<StepParts> parts;
+  for (const Cell& cell : cells->cells) {
+    StepLabel label = read_step_label(cell.label).value();
+    CHECK(label.input_copy() == "pageable:4KiB");
+    if (label.ranks.size() == 2)
+      parts.push_back(label.parts);
+    CHECK(tests::marker_fault(cell.schedule, 4).empty());
+    CHECK(tests::timed<CopyOp>(cell.schedule).size() == label.ranks.size());
+    const BufferDecl& on_host = cell.schedule.buffers[cell.schedule.buffers.size() - 2];
+    CHECK(on_host.memory == Memory::pageable_host);
+    CHECK(on_host.bytes.at(0) == 4096);
+    CHECK(on_host.bytes.at(3) == 0); // it looks on
+    CHECK(cell.schedule.checks.back().count == 1024);
+    CHECK(cell.schedule.checks.back().ranks == std::vector<int>{label.ranks.back()});
+  }
+  CHECK(parts == std::vector<StepParts>{StepParts::all, StepParts::compute,
+                                        StepParts::communication, StepParts::copy});
+  const Cell& alone = cells->cells.back();
+  CHECK(tests::timed<CollectiveOp>(alone.schedule).empty());
+  CHECK(tests::timed<GemmOp>(alone.schedule).empty());
+}
+
+TEST_CASE("a copy from pageable memory is asked for last, one from pinned memory first") {
+  auto place_of_copy = [](Memory from) {
+    StepRequest request;
+    request.model = tests::small_model();
+    request.input_copy = {.bytes = 4096, .from = from};
+    Schedule schedule = tests::ddp_schedule(request, 2);
+    std::vector<int> copies, products, waits;
+    for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
+      const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+      if (std::holds_alternative<CopyOp>(what))
+        copies.push_back(i);
+      else if (std::holds_alternative<GemmOp>(what))
+        products.push_back(i);
+      else if (const auto* wait = std::get_if<WaitEventOp>(&what); wait && wait->stream == 0)
+        waits.push_back(i);
+    }
+    CHECK(copies.size() == 2);
+    CHECK(waits.back() > copies.back()); // the next step needs what was copied
+    return std::pair(copies.back() < products.front(), copies.front() > products.back());
+  };
+
+  CHECK(place_of_copy(Memory::pinned_host) == std::pair(true, false));
+  CHECK(place_of_copy(Memory::pageable_host) == std::pair(false, true));
+}
+
+TEST_CASE("a graph does not copy from pageable memory") {
+  StepMeasurement all = measurement();
+  all.steps.front().launch = Launch::graph;
+  all.steps.front().input_copy = {.bytes = 4096, .from = Memory::pageable_host};
+  auto cells = make_step_cells(all, 4, step_timing("nvidia"));
+
+  REQUIRE(cells.has_value());
+  CHECK(cells->cells.empty());
+  CHECK_THAT(cells->left_out.front(), ContainsSubstring("pinned memory"));
+}
+
+TEST_CASE("input copies are written as they are read") {
+  for (const char* text : {"none", "pinned:64MiB", "pageable:1536KiB"})
+    CHECK(input_copy_text(parse_input_copy(text).value()) == text);
+  CHECK(parse_input_copy("pinned:64M")->bytes == std::uint64_t{64} << 20);
+  for (const char* text :
+       {"", "64M", "pinned", "pinned:", "pinned:0", "pinned:5B", "locked:64M", "pinned:1M-4M"}) {
+    INFO(text);
+    CHECK(parse_input_copy(text).error().code == base::Errc::invalid_argument);
+  }
+}
+
 TEST_CASE("under strong scaling the ranks share the batch, where it can be shared") {
   StepMeasurement all = measurement();
   all.steps.front().scaling = Scaling::strong;

@@ -26,6 +26,7 @@ TEST_CASE("A step's request is read back from the label of its cell") {
     one.reshard = pattern != StepPattern::fsdp;
     one.scaling = Scaling::strong;
     one.memory = model::Memory::registered;
+    one.input_copy = {1 << 20, model::Memory::pageable_host};
     if (pattern == StepPattern::ddp)
       one.compression = Compression::bf16;
     if (pattern == StepPattern::pipeline) {

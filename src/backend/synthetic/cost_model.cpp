@@ -5,6 +5,7 @@
 
 #include "model/parse_enum.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace ncclprobe::backend {
@@ -59,6 +60,8 @@ SyntheticSettings SyntheticSettings::parse(const std::map<std::string, std::stri
       settings.bytes_per_us = parse_rate(name, text);
     else if (name == "NCCLPROBE_SYNTHETIC_NOISE_PPM")
       settings.noise_ppm = whole_number(name, text, k_million / 2);
+    else if (name == "NCCLPROBE_SYNTHETIC_COPY_PPM")
+      settings.copy_ppm = whole_number(name, text, 100 * k_million);
     else if (name == "NCCLPROBE_SYNTHETIC_FAIL")
       settings.failure = base::value_or_throw(model::parse_enum<Failure>(text, name));
   }
@@ -118,6 +121,23 @@ std::int64_t synthetic_copy_ns(const SyntheticSettings& settings, std::uint64_t 
     break;
   }
   return k_synthetic_launch_ns + settings.alpha_ns + transfer_ns(1, 1);
+}
+
+std::int64_t synthetic_slowed_ns(const SyntheticSettings& settings, std::int64_t start_ns,
+                                 std::int64_t cost_ns, const BusySpans& others) {
+  const std::int64_t slowed = k_million + settings.copy_ppm;
+  std::int64_t now_ns = start_ns, left_ns = cost_ns;
+  for (const auto& [begin_ns, end_ns] : others) {
+    std::int64_t alone_ns = std::clamp<std::int64_t>(begin_ns - now_ns, 0, left_ns);
+    now_ns += alone_ns;
+    left_ns -= alone_ns;
+    if (left_ns == 0 || end_ns <= now_ns)
+      continue;
+    std::int64_t done_ns = std::min(left_ns, (end_ns - now_ns) * k_million / slowed);
+    now_ns = done_ns == left_ns ? now_ns + done_ns * slowed / k_million : end_ns;
+    left_ns -= done_ns;
+  }
+  return now_ns + left_ns - start_ns;
 }
 
 std::int64_t synthetic_chase_ns(const SyntheticSettings& settings, std::uint64_t hops,

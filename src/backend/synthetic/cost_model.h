@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ncclprobe::backend {
 
@@ -14,10 +16,15 @@ namespace ncclprobe::backend {
 // sweep has something to find:
 //
 //   NCCLPROBE_SYNTHETIC_ALPHA_NS   5000   latency of one step of a ring, in ns
-//   NCCLPROBE_SYNTHETIC_GB_PER_S   100    bandwidth of one link (1 GB/s = 1 byte per ns); decimals
-//   allowed NCCLPROBE_SYNTHETIC_NOISE_PPM  10000  half width of the noise on each call, in parts
-//   per million NCCLPROBE_SYNTHETIC_FAIL       -      start: connect() throws; unsupported, error:
-//   enqueueing
+//   NCCLPROBE_SYNTHETIC_GB_PER_S   100    bandwidth of one link (1 GB/s = 1 byte per ns); with
+//                                         decimals if need be
+//   NCCLPROBE_SYNTHETIC_NOISE_PPM  10000  half width of the noise on each call, in parts
+//                                         per million
+//   NCCLPROBE_SYNTHETIC_COPY_PPM   0      how much longer, in parts per million, collectives and
+//                                         copies between host and device take while one of the
+//                                         others runs on the device; what was enqueued first is
+//                                         not slowed down
+//   NCCLPROBE_SYNTHETIC_FAIL       -      start: connect() throws; unsupported, error: enqueueing
 //                                         throws; crash: the process aborts; hang: no stream gets
 //                                         idle
 struct SyntheticSettings {
@@ -26,6 +33,7 @@ struct SyntheticSettings {
   std::int64_t alpha_ns = 5000;
   std::int64_t bytes_per_us = 100'000;
   std::int64_t noise_ppm = 10'000;
+  std::int64_t copy_ppm = 0;
   Failure failure = Failure::none;
 
   // Throws base::Exception (invalid_argument) naming the variable.
@@ -65,6 +73,11 @@ enum class SyntheticRoad { local, link, host };
 // launch
 // + alpha + 8m / B.
 std::int64_t synthetic_copy_ns(const SyntheticSettings&, std::uint64_t bytes, SyntheticRoad);
+// What `cost_ns` of work take that begin at `start_ns`, if the work takes copy_ppm longer while
+// something else runs in one of these spans (begin, end), which are in order of time.
+using BusySpans = std::vector<std::pair<std::int64_t, std::int64_t>>;
+std::int64_t synthetic_slowed_ns(const SyntheticSettings&, std::int64_t start_ns,
+                                 std::int64_t cost_ns, const BusySpans& others);
 // Launch, and for each hop alpha / 5 on a link, a third of that locally, twice that to the host.
 std::int64_t synthetic_chase_ns(const SyntheticSettings&, std::uint64_t hops, SyntheticRoad);
 

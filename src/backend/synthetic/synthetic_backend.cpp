@@ -24,6 +24,10 @@ struct World {
   int group_depth = 0;
   TaskTracer* tracer = nullptr;
   std::map<class SyntheticStream*, std::int64_t> group; // stream -> cost of its longest transfer
+  struct Traffic {
+    BusySpans communication, host_copies;
+  };
+  std::map<int, Traffic> traffic; // by device: what may still run
 };
 
 struct SyntheticEvent : Event {
@@ -59,7 +63,8 @@ private:
 class SyntheticStream : public Stream {
 public:
   SyntheticStream(World& world, int device, int priority)
-      : world_(world), compute_calls_((static_cast<std::uint64_t>(device) + 1) << 40),
+      : world_(world), device_(device),
+        compute_calls_((static_cast<std::uint64_t>(device) + 1) << 40),
         traced_as_(world.tracer ? world.tracer->add_stream(device, "", priority) : 0) {}
   ~SyntheticStream() override { world_.group.erase(this); }
 
@@ -73,6 +78,11 @@ public:
                        flags);
   }
 
+  void add_communication(std::int64_t cost_ns, std::string_view name) {
+    World::Traffic& traffic = world_.traffic[device_];
+    add_traffic(cost_ns, name, trace::k_communication, traffic.communication, traffic.host_copies);
+  }
+
   void record(Event& event) override {
     static_cast<SyntheticEvent&>(event).at_ns = std::max(busy_until_ns_, world_.now_ns);
   }
@@ -84,8 +94,13 @@ public:
   }
   void prepare(const CopyCall&) override {}
   void copy(const CopyCall& call) override {
-    add(synthetic_copy_ns(world_.settings, call.bytes, road(call.from, call.to, call.means)),
-        "copy");
+    SyntheticRoad taken = road(call.from, call.to, call.means);
+    std::int64_t cost_ns = synthetic_copy_ns(world_.settings, call.bytes, taken);
+    World::Traffic& traffic = world_.traffic[device_];
+    if (taken == SyntheticRoad::host)
+      add_traffic(cost_ns, "copy", 0, traffic.host_copies, traffic.communication);
+    else
+      add(cost_ns, "copy");
   }
   void prepare(const ChaseCall&) override {}
   void chase(const ChaseCall& call) override {
@@ -124,11 +139,24 @@ private:
     return source.device() == target.device() ? SyntheticRoad::local : SyntheticRoad::link;
   }
 
+  // One of two kinds of traffic that slow each other down.
+  void add_traffic(std::int64_t cost_ns, std::string_view name, std::uint8_t flags, BusySpans& own,
+                   BusySpans& others) {
+    for (BusySpans* spans : {&own, &others})
+      std::erase_if(*spans, [&](const auto& span) { return span.second <= world_.now_ns; });
+    std::sort(others.begin(), others.end());
+    std::int64_t start_ns = std::max(busy_until_ns_, world_.now_ns);
+    add(synthetic_slowed_ns(world_.settings, start_ns, cost_ns, others), name, flags);
+    if (world_.settings.copy_ppm > 0)
+      own.emplace_back(start_ns, busy_until_ns_);
+  }
+
   void compute(std::int64_t cost_ns, std::string_view name) {
     add(with_noise(cost_ns, world_.settings, world_.options, compute_calls_++), name);
   }
 
   World& world_;
+  int device_;
   std::uint64_t compute_calls_; // apart from the communicators', and from other devices'
   std::uint16_t traced_as_;
   std::int64_t busy_until_ns_ = 0;
@@ -151,9 +179,8 @@ public:
       base::raise(Errc::unsupported, "all_to_all cannot work in place");
     std::int64_t cost =
         synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
-    static_cast<SyntheticStream&>(stream).add(
-        with_noise(cost, world_.settings, world_.options, calls_++), to_string(call.collective),
-        trace::k_communication);
+    static_cast<SyntheticStream&>(stream).add_communication(
+        with_noise(cost, world_.settings, world_.options, calls_++), to_string(call.collective));
   }
   void send(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
     transfer(count, type, stream, 2 * transfers_sent_++);
@@ -173,7 +200,7 @@ private:
     cost = with_noise(cost, world_.settings, world_.options, call);
     auto& on = static_cast<SyntheticStream&>(stream);
     if (world_.group_depth == 0)
-      return on.add(cost, "send_recv", trace::k_communication);
+      return on.add_communication(cost, "send_recv");
     std::int64_t& longest = world_.group[&on];
     longest = std::max(longest, cost);
   }
@@ -226,7 +253,7 @@ private:
 class SyntheticBackend : public Backend {
 public:
   explicit SyntheticBackend(const Options& options)
-      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, nullptr, {}} {}
+      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, nullptr, {}, {}} {}
 
   std::string_view name() const override { return "synthetic"; }
   bool moves_data() const override { return false; }
@@ -254,7 +281,7 @@ public:
     if (--world_.group_depth > 0)
       return;
     for (auto& [stream, cost_ns] : world_.group)
-      stream->add(cost_ns, "send_recv", trace::k_communication);
+      stream->add_communication(cost_ns, "send_recv");
     world_.group.clear();
   }
 

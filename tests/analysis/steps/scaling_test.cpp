@@ -126,9 +126,11 @@ TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
   auto any_side = [&] {
     AccountSide side{
         {.exposed_wait_ns = any(50), .exposed_transfer_ns = any(90), .idle_ns = any(30)}};
+    side.times.exposed_copy_ns = any(40);
     side.times.prepare_ns = any(20);
     side.times.compute_ns = side.times.prepare_ns + any(500) + 1;
-    side.times.step_ns = side.times.compute_ns + side.times.exposed_ns() + side.times.idle_ns;
+    side.times.step_ns = side.times.compute_ns + side.times.exposed_ns() +
+                         side.times.exposed_copy_ns + side.times.idle_ns;
     side.stragglers_ns = any(side.times.exposed_wait_ns);
     return side;
   };

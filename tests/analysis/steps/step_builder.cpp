@@ -14,12 +14,12 @@ using model::Activity;
 using model::MarkerEdge;
 using workload::StepParts;
 
-enum Stream { k_compute, k_communication };
+enum Stream { k_compute, k_communication, k_copy };
 
 class ScheduleBuilder {
 public:
   explicit ScheduleBuilder(const std::vector<int>& ranks) : ranks_(ranks) {
-    schedule_.streams = {{"compute"}, {"communication"}};
+    schedule_.streams = {{"compute"}, {"communication"}, {"input copy"}};
     schedule_.communicators = {{"training", ranks}};
   }
   void point(const char* label) { add(model::MarkerOp{k_compute, label}); }
@@ -52,19 +52,23 @@ private:
 
 } // namespace
 
-model::Schedule step_schedule(const std::vector<int>& ranks, StepParts parts) {
+model::Schedule step_schedule(const std::vector<int>& ranks, StepParts parts, InputCopied copied) {
   ScheduleBuilder step(ranks);
   auto compute = [&](const char* label, Activity activity) {
-    if (parts != StepParts::communication)
+    if (parts == StepParts::all || parts == StepParts::compute)
       step.stretch(k_compute, label, activity);
   };
   auto communicate = [&](const char* label) {
-    if (parts == StepParts::compute)
+    if (parts != StepParts::all && parts != StepParts::communication)
       return;
     step.event(k_compute, k_communication);
     step.stretch(k_communication, label, Activity::communication);
   };
   step.point("step");
+  if (copied == InputCopied::yes) {
+    step.event(k_compute, k_copy);
+    step.stretch(k_copy, "input copy", Activity::host_copy);
+  }
   compute("forward", Activity::forward);
   compute("backward 1", Activity::backward);
   communicate("bucket 0");
@@ -72,6 +76,8 @@ model::Schedule step_schedule(const std::vector<int>& ranks, StepParts parts) {
   communicate("bucket 1");
   step.event(k_communication, k_compute);
   compute("optimizer", Activity::optimizer);
+  if (copied == InputCopied::yes)
+    step.event(k_copy, k_compute);
   step.point("step end");
   return step.take();
 }
@@ -81,12 +87,14 @@ void add_step(std::vector<model::Mark>& marks, const model::Schedule& schedule, 
   const std::map<std::string, std::int64_t> lengths_ns{
       {"forward", lengths.forward},       {"backward 1", lengths.backward_1},
       {"backward 2", lengths.backward_2}, {"bucket 0", lengths.bucket_0},
-      {"bucket 1", lengths.bucket_1},     {"optimizer", lengths.optimizer}};
+      {"bucket 1", lengths.bucket_1},     {"optimizer", lengths.optimizer},
+      {"input copy", lengths.copy}};
   std::int64_t begin_ns = 0;
   for (const model::Mark& mark : marks)
     if (mark.rank == rank && mark.batch == batch)
       begin_ns = std::max(begin_ns, mark.at_ns);
-  std::map<int, std::int64_t> now_ns{{k_compute, begin_ns}, {k_communication, begin_ns}};
+  std::map<int, std::int64_t> now_ns{
+      {k_compute, begin_ns}, {k_communication, begin_ns}, {k_copy, begin_ns}};
   std::map<int, std::int64_t> events_ns;
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const auto& what = schedule.operations[i].what;
@@ -109,7 +117,9 @@ void add_step_cell(model::TrialRecord& trial, const StepCellArguments& arguments
   constexpr int k_steps = 2;
   model::Cell cell;
   cell.label = make_cell_label(arguments.label, arguments.bytes, model::DataType::f32);
-  cell.schedule = step_schedule(arguments.label.ranks, arguments.label.parts);
+  cell.schedule =
+      step_schedule(arguments.label.ranks, arguments.label.parts,
+                    arguments.label.input_copy().empty() ? InputCopied::no : InputCopied::yes);
   cell.timing.mode = model::TimingMode::steps;
   model::CellRecord record;
   record.check.kind = model::CheckResult::Kind::checked;

@@ -11,9 +11,12 @@
 namespace ncclprobe::analysis_test {
 
 // Data parallel, two buckets: forward; backward 1, bucket 0; backward 2, bucket 1; optimizer.
-// Without communication (StepParts::compute) or without computing as the parts say.
+// Without communication (StepParts::compute) or without computing as the parts say. With an input
+// copy that begins with the step and that its end waits for, if there is one.
+enum class InputCopied { no, yes };
 model::Schedule step_schedule(const std::vector<int>& ranks,
-                              workload::StepParts parts = workload::StepParts::all);
+                              workload::StepParts parts = workload::StepParts::all,
+                              InputCopied copied = InputCopied::no);
 
 // One step of one rank, ns. Stretches of the compute stream follow each other, the optimizer waits
 // for the buckets; a bucket begins when its gradients are there and the one before it is over.
@@ -25,13 +28,14 @@ struct StepLengths {
   std::int64_t bucket_1 = 60;
   std::int64_t optimizer = 50;
   std::int64_t idle = 10; // before "step end"
+  std::int64_t copy = 0;
 };
 // Appends the marks of such a step: on the rank's clock it begins where the batch's last mark is.
 void add_step(std::vector<model::Mark>& marks, const model::Schedule& schedule, int rank, int batch,
               int iteration, const StepLengths& lengths);
 
 // A cell of such steps with its marks and samples: `batches` of two steps each, the ranks with the
-// lengths given for them.
+// lengths given for them. Input is copied if the label has an option "copy=...".
 struct StepCellArguments {
   workload::StepLabel label;
   std::uint64_t bytes = 1 << 20;

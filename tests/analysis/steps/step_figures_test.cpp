@@ -47,6 +47,22 @@ TEST_CASE("A step's time is split into its parts") {
   CHECK(figures->steps == 1);
 }
 
+TEST_CASE("What is left of an input copy when all else is done is exposed, and the parts add up") {
+  auto schedule = step_schedule({1, 2}, workload::StepParts::all, InputCopied::yes);
+  StepLengths lengths{.copy = 500};
+
+  auto figures = step_figures(schedule, 4, marks_of(schedule, {{lengths, lengths}}));
+
+  REQUIRE(figures.has_value());
+  const StepTimes& times = figures->times;
+  CHECK(times.step_ns == 510);
+  CHECK(times.copy_ns == 500);
+  CHECK(times.exposed_copy_ns == 90); // the optimizer ends at 410
+  CHECK(times.exposed_transfer_ns == 60);
+  CHECK(times.compute_ns + times.exposed_ns() + times.exposed_copy_ns + times.idle_ns ==
+        times.step_ns);
+}
+
 TEST_CASE("What a rank takes longer in a bucket than the fastest it has waited") {
   auto schedule = step_schedule({1, 2});
   // Rank 2 computes 40 ns longer: rank 1 waits for it in bucket 1.

@@ -96,6 +96,23 @@ class Workload(ProgramTest):
                 self.assertTrue(any("parts=all" in variant for variant in checked), checked)
                 self.assertTrue(any("parts=communication" in variant for variant in checked), checked)
 
+    def test_input_is_copied_beside_the_step_and_what_arrives_is_checked(self):
+        rows = self.steps("--workload", "ddp", "--ranks", "2", "--input-copy", "pageable:64K")
+
+        parts = {row["variant"].split("parts=")[1].split(" ")[0]: row for row in rows if "copy=" in row["variant"]}
+        self.assertEqual(set(parts), {"all", "compute", "communication", "copy"})
+        self.assertEqual(len(rows), (4 + 3) + (2 + 1))  # two ranks and one, each without a copy too
+        self.assertEqual({row["data"] for row in parts.values()}, {"checked"})
+        self.assertGreaterEqual(int(parts["copy"]["checked_elements"]), 16384)
+
+    def test_memory_of_cpu_ranks_is_not_pinned_and_the_report_says_so(self):
+        self.measure("--backend", "host", "--model", str(self.model), *QUICK, "--workload", "ddp", "--ranks", "2",
+                     "--input-copy", "pinned:64K", code=3)
+
+        rows = [row for row in self.report() if "copy=" in row["variant"]]
+        self.assertEqual({row["outcome"] for row in rows}, {"skipped"})
+        self.assertTrue(all("not applicable" in row["reason"] for row in rows), rows)
+
     def test_tokens_travel_to_their_experts_and_back(self):
         self.model.write_text(EXPERTS)
         rows = self.steps("--workload", "moe", "--ranks", "1,2", "--batch", "2")

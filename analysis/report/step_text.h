@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/steps/scaling.h"
+#include "base/text_table.h"
+
+#include <string>
+#include <vector>
+
+// How the sections on steps write their figures.
+namespace ncclprobe::analysis {
+
+std::string ms_text(double ns); // five digits or fewer: the columns have to fit
+std::string percent_text(double share);
+std::string ranks_text(const steps::StepResult& one);
+
+// Of a table of loss accounts: the terms in points of 100, and their sum. Without the exposed
+// input copy where there can be none.
+void append_loss_columns(std::vector<base::TextTable::Column>& columns, bool with_copy);
+void append_loss_cells(std::vector<std::string>& cells, const steps::LossAccount& account,
+                       bool with_copy);
+
+} // namespace ncclprobe::analysis

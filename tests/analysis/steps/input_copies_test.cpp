@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/run_builder.h"
+#include "analysis/steps/input_copies.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::steps;
+using namespace ncclprobe::analysis_test;
+using workload::StepParts;
+
+namespace {
+
+StepCellArguments cell(StepParts parts, const std::string& copy, const StepLengths& lengths) {
+  StepCellArguments made{.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
+                         .lengths = {lengths, lengths}};
+  made.label.options = {"bucket=25MiB"};
+  if (!copy.empty())
+    made.label.options.push_back("copy=" + copy);
+  return made;
+}
+
+void add_parts(model::TrialRecord& trial, const std::string& copy, const StepLengths& lengths,
+               std::int64_t beside_communication, std::int64_t alone) {
+  StepLengths of = lengths;
+  add_step_cell(trial, cell(StepParts::all, copy, of));
+  of.copy = beside_communication;
+  add_step_cell(trial, cell(StepParts::compute, copy, of));
+  add_step_cell(trial, cell(StepParts::communication, copy, of));
+  of.copy = alone;
+  if (!copy.empty())
+    add_step_cell(trial, cell(StepParts::copy, copy, of));
+}
+
+// Without a copy the step takes 410 ns. The copy slows buckets down by a quarter and computing by a
+// tenth; it takes longer than the step by 5 ns from pinned memory and by 64 ns from pageable.
+model::TrialRecord trial(int id) {
+  const std::int64_t scatter = id % 3; // so that nothing is exact
+  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+  add_parts(trial, "", {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
+  StepLengths slowed{110, 110, 110, 100, 75, 55, scatter, 465};
+  add_parts(trial, "pinned:1KiB", slowed, 400, 200);
+  slowed.copy = 524;
+  add_parts(trial, "pageable:1KiB", slowed, 450, 250);
+  return trial;
+}
+
+const CopyEffect& effect(const CopyComparison& comparison, Slowed what) {
+  auto found = std::find_if(comparison.effects.begin(), comparison.effects.end(),
+                            [&](const CopyEffect& one) { return one.what == what; });
+  REQUIRE(found != comparison.effects.end());
+  return *found;
+}
+
+} // namespace
+
+TEST_CASE("What an input copy costs is told against the step without one, and adds up") {
+  model::Run run = make_gpu_run(2);
+  for (int id = 0; id < 6; ++id)
+    run.trials.push_back(trial(id));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  CopyComparisons found = copy_comparisons(results);
+
+  REQUIRE(found.all.size() == 3);
+  const CopyComparison& pinned = found.all[0];
+  CHECK(pinned.after->step.input_copy() == "pinned:1KiB");
+  CHECK(pinned.before->step.input_copy().empty());
+  CHECK(effect(pinned, Slowed::communication).ratio == Approx(175.0 / 140));
+  CHECK(effect(pinned, Slowed::computing).ratio == Approx(1.1));
+  CHECK(effect(pinned, Slowed::copy).ratio == Approx(2));
+  CHECK(effect(pinned, Slowed::copy_in_step).ratio == Approx(465.0 / 200));
+  CHECK(effect(pinned, Slowed::step).ratio == Approx(466.0 / 411).epsilon(1e-3));
+  for (const CopyEffect& one : pinned.effects)
+    CHECK(one.verdict == Verdict::worse);
+  CHECK(found.tested == 5 + 5 + 3);
+  REQUIRE(pinned.account.has_value());
+  const double step_ns = 466;
+  CHECK(pinned.account->of(Loss::exposed_copy) == Approx(5 / step_ns).epsilon(0.01));
+  CHECK(pinned.account->of(Loss::exposed_transfer) == Approx(15 / step_ns).epsilon(0.01));
+  CHECK(pinned.account->of(Loss::slowed_compute) == Approx(35 / step_ns).epsilon(0.01));
+  CHECK(pinned.account->of(Loss::other) == 0);
+  CHECK(pinned.account->sum() == Approx(1 - 1 / effect(pinned, Slowed::step).ratio).epsilon(1e-12));
+  CHECK(*pinned.alone_gb_per_s == Approx(1024.0 / 200));
+  CHECK(*pinned.in_step_gb_per_s == Approx(1024.0 / 465));
+}
+
+TEST_CASE("Pageable memory is set against pinned, side by side") {
+  model::Run run = make_gpu_run(2);
+  for (int id = 0; id < 6; ++id)
+    run.trials.push_back(trial(id));
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  CopyComparisons found = copy_comparisons(results);
+
+  const CopyComparison& sides = found.all[2];
+  CHECK(sides.after->step.input_copy() == "pageable:1KiB");
+  CHECK(sides.before->step.input_copy() == "pinned:1KiB");
+  CHECK(effect(sides, Slowed::copy_in_step).ratio == Approx(524.0 / 465));
+  CHECK(effect(sides, Slowed::step).verdict == Verdict::worse);
+  CHECK(effect(sides, Slowed::communication).verdict == Verdict::no_difference);
+}
+
+TEST_CASE("Too few processes decide nothing about copies") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0), trial(1)};
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  CopyComparisons found = copy_comparisons(results);
+
+  REQUIRE(found.all.size() == 3);
+  CHECK(found.tested == 0);
+  for (const CopyEffect& one : found.all[0].effects) {
+    CHECK(one.verdict == Verdict::not_decided);
+    CHECK(one.why_not_decided == "2 processes measured both, 5 are needed");
+  }
+}
+
+TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
+  model::Run run = make_gpu_run(2);
+  for (int id = 0; id < 8; ++id) {
+    run.trials.push_back(make_trial({.id = id, .replicate = id}));
+    const std::int64_t more = id % 2 == 0 ? 21 : 20;
+    add_parts(run.trials.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(run.trials.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
+              id % 2 == 0 ? 100 : 110);
+  }
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  CopyComparisons found = copy_comparisons(results);
+
+  REQUIRE(found.all.size() == 1);
+  CHECK(*found.floor == Approx(1.1));
+  CHECK(*effect(found.all[0], Slowed::step).adjusted_p < 0.01);
+  CHECK(effect(found.all[0], Slowed::step).verdict == Verdict::no_difference); // 5% of 10%
+}
+
+TEST_CASE("Without the step without a copy there is nothing to tell") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  add_parts(run.trials[0], "pinned:1KiB", {.copy = 10}, 10, 10);
+  auto pooled = setting_results(run);
+
+  CHECK(copy_comparisons(step_results(run, pooled)).all.empty());
+}
