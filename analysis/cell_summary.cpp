@@ -6,6 +6,7 @@
 #include "analysis/bandwidth.h"
 #include "analysis/conditions.h"
 #include "analysis/loaded_libraries.h"
+#include "analysis/worker_cpus.h"
 
 #include <algorithm>
 #include <set>
@@ -286,8 +287,10 @@ std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose
       group.result.label = label;
       group.result.timing_mode = cell.timing.mode;
       group.result.ranks = ranks;
-      if (group.result.library_problem.empty())
-        group.result.library_problem = library_problem(trial);
+      if (group.result.not_as_asked.empty())
+        group.result.not_as_asked = library_problem(trial);
+      if (group.result.not_as_asked.empty())
+        group.result.not_as_asked = cpu_problem(trial);
       add_cell(group, trial, trial.cells[c]);
     }
   }

@@ -111,7 +111,7 @@ struct SettingResult {
   std::uint64_t checked_launches = 0;     // of all processes
   std::vector<std::string> check_methods; // which launches; no duplicates
   std::vector<std::string> data_notes;    // why unchecked, or what was wrong first; no duplicates
-  std::string library_problem; // its times are not those of the libraries that were asked for
+  std::string not_as_asked; // why its times are not those of the libraries or CPUs asked for
 };
 
 // Median time of each process, and whether all of them took any.

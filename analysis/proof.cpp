@@ -202,6 +202,23 @@ void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
   }
 }
 
+// So do the CPUs in what the workers told.
+void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
+  if (trial.spec.cpu_affinity.empty())
+    return;
+  for (const model::WorkerRecord& worker : trial.workers) {
+    VariableProof one{
+        {model::k_cpu_affinity, trial.spec.cpu_affinity}, Effect::not_known, "", {}, {}};
+    if (!worker.cpus_asked.empty() && !worker.cpus.empty())
+      one.effect = worker.cpus == worker.cpus_asked ? Effect::took_effect : Effect::overridden;
+    one.reason = !worker.cpus.empty()  ? "it ran on CPUs " + worker.cpus
+                 : trial.outcome.ok() ? "its worker did not tell where it ran"
+                                      : trial.outcome.reason;
+    for (int rank : worker.ranks)
+      add_verdict(proof.variables, one, rank);
+  }
+}
+
 SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   SettingProof proof;
   proof.setting = trial.spec.label();
@@ -214,6 +231,7 @@ SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   for (int c = 0; c < static_cast<int>(trial.spec.cells.size()); ++c)
     proof.cells.push_back(prove_cell(trial, c, logs));
   prove_libraries(proof, trial);
+  prove_cpus(proof, trial);
   for (int rank = 0; rank < trial.spec.ranks; ++rank) {
     auto log = logs.find(rank);
     for (const model::Setting& setting : trial.spec.process.at(rank)) {

@@ -50,11 +50,11 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
                      static_cast<int>(of_class.size())};
 }
 
-// Of either side; empty if both loaded what they were asked to.
-std::string library_problem(const Comparison& one) {
-  if (!one.setting->library_problem.empty())
-    return one.setting->library_problem;
-  const std::string& of_default = one.baseline->library_problem;
+// Of either side; empty if both loaded what they were asked to, on the CPUs that they were to have.
+std::string not_as_asked(const Comparison& one) {
+  if (!one.setting->not_as_asked.empty())
+    return one.setting->not_as_asked;
+  const std::string& of_default = one.baseline->not_as_asked;
   return of_default.empty() ? "" : "of the default, " + of_default;
 }
 
@@ -65,7 +65,7 @@ std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloo
                        result.processes.size() == 1 ? "process" : "processes", whose,
                        k_least_processes);
   };
-  if (std::string problem = library_problem(one); !problem.empty())
+  if (std::string problem = not_as_asked(one); !problem.empty())
     return problem;
   if (one.setting->processes.size() < k_least_processes)
     return too_few(*one.setting, "the setting");
@@ -150,7 +150,7 @@ std::vector<SettingVerdict> setting_verdicts(const std::vector<SettingResult>& r
     SettingVerdict& sum = by_name[result.setting];
     sum.setting = result.setting;
     if (comparison && sum.withheld.empty())
-      sum.withheld = library_problem(*comparison);
+      sum.withheld = not_as_asked(*comparison);
     if (comparison && comparison->verdict == Verdict::better)
       sum.best_ratio = std::max(sum.best_ratio, comparison->speed_ratio);
     if (!comparison)

@@ -3,6 +3,8 @@
 
 #include "launch/affinity.h"
 
+#include "base/number_list.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +16,7 @@
 namespace ncclprobe::launch {
 namespace {
 
-constexpr std::size_t k_sets = k_most_cpus / CPU_SETSIZE;
+constexpr std::size_t k_sets = base::k_most_in_list / CPU_SETSIZE;
 constexpr std::size_t k_bytes = k_sets * sizeof(cpu_set_t);
 
 using Sets = std::vector<cpu_set_t>;
@@ -58,17 +60,6 @@ Sets before_binding() {
 }
 
 } // namespace
-
-std::vector<int> affinity_of(pid_t pid) {
-  std::vector<cpu_set_t> sets(k_sets);
-  std::vector<int> cpus;
-  if (::sched_getaffinity(pid, k_bytes, sets.data()) != 0)
-    return cpus;
-  for (int cpu = 0; cpu < k_most_cpus; ++cpu)
-    if (CPU_ISSET_S(cpu, k_bytes, sets.data()))
-      cpus.push_back(cpu);
-  return cpus;
-}
 
 AffinityScope::AffinityScope(Affinity affinity, const std::vector<int>& preferred) {
   if (affinity == Affinity::inherited && preferred.empty())

@@ -3,13 +3,9 @@
 #pragma once
 
 #include <sched.h>
-#include <sys/types.h>
 #include <vector>
 
 namespace ncclprobe::launch {
-
-// The most that Linux is built for.
-inline constexpr int k_most_cpus = 8192;
 
 // Which CPUs a child may use. mpirun binds its ranks (with two ranks, each to one core), and a
 // child inherits that.
@@ -17,9 +13,6 @@ enum class Affinity {
   inherited,
   before_binding, // what mpirun itself may use, and the container or batch system allows
 };
-
-// CPUs that a process (0: the calling thread) may run on; empty if it is gone.
-std::vector<int> affinity_of(pid_t pid);
 
 // Gives the calling thread that affinity for the life of this object: what it spawns keeps it. Of
 // these CPUs only those in `preferred`, unless that would leave none.

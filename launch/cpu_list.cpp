@@ -4,7 +4,8 @@
 #include "launch/cpu_list.h"
 
 #include "base/number_list.h"
-#include "launch/affinity.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -37,8 +38,10 @@ std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::pat
   return base::parse_number_list(first_line(device / "local_cpulist"));
 }
 
-std::string allowed_cpus(pid_t pid) {
-  return base::format_number_list(affinity_of(pid));
+std::vector<int> core_of(int cpu, const std::filesystem::path& sysfs) {
+  auto siblings = base::parse_number_list(first_line(
+      sysfs / fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu)));
+  return siblings.empty() ? std::vector<int>{cpu} : siblings;
 }
 
 } // namespace ncclprobe::launch

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace ncclprobe::launch {
@@ -13,7 +12,7 @@ namespace ncclprobe::launch {
 // CUDA and NVML write it, "00000000:1B:00.0".
 std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::path& sysfs = "/sys");
 
-// What a living process may run on, as a list; empty if it is gone.
-std::string allowed_cpus(pid_t pid);
+// The CPUs that share a core with this one, itself among them; it alone if that is not known.
+std::vector<int> core_of(int cpu, const std::filesystem::path& sysfs = "/sys");
 
 } // namespace ncclprobe::launch

@@ -5,7 +5,9 @@
 
 #include "trace/spool_path.h"
 
-#include "launch/cpu_list.h"
+#include "base/allowed_cpus.h"
+#include "base/number_list.h"
+#include "base/version.h"
 #include "launch/environment.h"
 #include "launch/verdict.h"
 
@@ -28,6 +30,12 @@ bool is_meeting_of_all(const std::string& exchange_key) {
   return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
 }
 
+// Null: ours.
+const model::Setting* asked_program(const model::TrialSpec& spec) {
+  auto found = std::ranges::find(spec.libraries, model::k_worker_program, &model::Setting::name);
+  return found == spec.libraries.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
@@ -47,22 +55,47 @@ void LocalTrial::spawn() {
   for (Worker& worker : workers_) {
     for (const RankSeat& seat : worker.seats)
       watches_.try_emplace(seat.rank, seat.rank, spec_);
-    const WorkerProgram& program = options_.program;
-    std::vector<int> cpus;
-    for (const RankSeat& seat : worker.seats)
-      if (auto found = options_.cpus_of_rank.find(seat.rank); found != options_.cpus_of_rank.end())
-        cpus.insert(cpus.end(), found->second.begin(), found->second.end());
-    auto handle = WorkerHandle::launch({program.path, program.arguments, environment_of(worker),
-                                        program.affinity, std::move(cpus)});
-    if (!handle) {
-      for (RankWatch* watch : watches_of(worker))
-        watch->on_exit();
-      tell_trouble(worker, Trouble::Kind::failed, handle.error().text(), ranks_of(worker));
-      continue;
-    }
-    worker.handle.emplace(std::move(*handle));
-    worker.cpus = allowed_cpus(worker.handle->pid());
+    spawn(worker);
   }
+}
+
+void LocalTrial::spawn(Worker& worker) {
+  auto give_up = [&](Trouble::Kind kind, const base::Error& error) {
+    for (RankWatch* watch : watches_of(worker))
+      watch->on_exit();
+    tell_trouble(worker, kind, error.text(), ranks_of(worker));
+  };
+  auto command = command_of(worker);
+  if (!command)
+    return give_up(Trouble::Kind::skipped, command.error());
+  if (!spec_.cpu_affinity.empty())
+    worker.cpus_asked = base::format_number_list(command->preferred_cpus);
+  auto handle = WorkerHandle::launch(*command);
+  if (!handle)
+    return give_up(Trouble::Kind::failed, handle.error());
+  worker.handle.emplace(std::move(*handle));
+  worker.cpus = base::format_number_list(base::allowed_cpus(worker.handle->pid()));
+}
+
+base::Result<Command> LocalTrial::command_of(const Worker& worker) const {
+  const WorkerProgram& program = options_.program;
+  Command command{program.path, program.arguments, environment_of(worker), program.affinity, {}};
+  if (const model::Setting* asked = asked_program(spec_))
+    command.program = asked->value;
+  if (!spec_.cpu_affinity.empty()) {
+    auto chosen = choose_cpus(spec_.cpu_affinity, options_.host_cpus, ranks_of(worker));
+    if (!chosen)
+      return base::with_context(chosen.error(),
+                                fmt::format("{}={}", model::k_cpu_affinity, spec_.cpu_affinity));
+    command.affinity = chosen->affinity;
+    command.preferred_cpus = std::move(chosen->cpus);
+    return command;
+  }
+  for (const RankSeat& seat : worker.seats)
+    if (auto found = options_.cpus_of_rank.find(seat.rank); found != options_.cpus_of_rank.end())
+      command.preferred_cpus.insert(command.preferred_cpus.end(), found->second.begin(),
+                                    found->second.end());
+  return command;
 }
 
 std::vector<std::string> LocalTrial::environment_of(const Worker& worker) const {
@@ -217,7 +250,14 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
       if (auto wrong = deliver(*watch))
         return break_protocol(worker, *wrong);
   };
-  if (std::holds_alternative<wire::Hello>(message.body)) {
+  if (auto* hello = std::get_if<wire::Hello>(&message.body)) {
+    // Another build than ours may be under test, but what a trial is must mean the same to both.
+    if (hello->version != base::version() && asked_program(spec_) != nullptr)
+      return tell_trouble(worker, Trouble::Kind::failed,
+                          fmt::format("{} is of ncclprobe {}, and this is {}: only workers of the "
+                                      "same version can be compared",
+                                      asked_program(spec_)->value, hello->version, base::version()),
+                          ranks_of(worker));
     wire::Start start{spec_, {}, host_of_rank_, {}};
     for (const RankSeat& seat : worker.seats)
       start.seats.push_back({seat.rank, seat.device});
@@ -243,6 +283,8 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
     to_all([&](RankWatch& watch) { return watch.on_evidence(std::move(evidence->evidence)); });
   } else if (auto* loaded = std::get_if<wire::Loaded>(&message.body)) {
     worker.libraries = std::move(loaded->libraries);
+    if (!loaded->cpus.empty())
+      worker.cpus = std::move(loaded->cpus);
   } else if (auto* failure = std::get_if<wire::Failure>(&message.body)) {
     worker.said_why = true;
     bool skipped = failure->outcome.kind == model::OutcomeKind::skipped;

@@ -67,6 +67,7 @@ private:
     std::vector<RankSeat> seats;
     std::optional<WorkerHandle> handle; // none: it could not be started
     std::string cpus;                   // it may run on
+    std::string cpus_asked;             // by the trial; empty: it asks for none, or was refused
     std::vector<model::Library> libraries;
     bool said_why = false; // sent Failure: its exit is no news
     bool troubled = false; // its trouble has been told
@@ -83,6 +84,7 @@ private:
   };
 
   void spawn();
+  void spawn(Worker& worker);
   void hear(Worker& worker, WorkerEvent event);
   void hear_message(Worker& worker, wire::Message message);
   void hear_exit(Worker& worker, const ExitStatus& status);
@@ -97,6 +99,7 @@ private:
   void hear_position(Worker& worker, wire::Position position);
   void end_asking();
   void report_if_over();
+  base::Result<Command> command_of(const Worker& worker) const;
   std::vector<std::string> environment_of(const Worker& worker) const;
   std::vector<model::Setting> nccl_settings(const Worker& worker) const;
   std::vector<int> ranks_of(const Worker& worker) const;

@@ -125,6 +125,7 @@ void LocalTrial::report_if_over() {
     }
     one.lost = worker.handle->lost();
     record.cpus = worker.cpus;
+    record.cpus_asked = worker.cpus_asked;
     record.libraries = worker.libraries;
     record.position = worker.position;
     record.stack = worker.stack;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launch/affinity.h"
 #include "launch/clock_envelope.h"
+#include "launch/cpu_policy.h"
 #include "launch/fleet.h"
 #include "launch/layout.h"
 #include "model/inventory.h"
@@ -37,8 +37,10 @@ struct TrialProgress {
 
 struct SupervisorOptions {
   WorkerProgram program;
-  // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed.
+  // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed. For
+  // trials that do not ask for any (TrialSpec::cpu_affinity).
   std::map<int, std::vector<int>> cpus_of_rank;
+  HostCpus host_cpus;       // for trials that ask for CPUs themselves
   int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
   // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
   // that a dead trial takes at the most.

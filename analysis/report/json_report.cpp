@@ -4,6 +4,7 @@
 #include "analysis/report/json_report.h"
 
 #include "analysis/conditions.h"
+#include "analysis/report/cpu_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
@@ -320,6 +321,8 @@ std::string render_json_report(const model::Run& run) {
       out["problems"].push_back(std::move(problem));
   if (Json libraries = libraries_json(run); !libraries.empty())
     out["libraries"] = std::move(libraries);
+  if (Json cpus = cpus_json(run); !cpus.empty())
+    out["cpus"] = std::move(cpus);
   if (Json proof = proof_json(run); !proof.empty())
     out["proof"] = std::move(proof);
   if (Json nccl = nccl_predictions_json(run, results, verdicts); !nccl.empty())

@@ -3,6 +3,7 @@
 
 #include "analysis/report/report.h"
 
+#include "analysis/report/cpu_section.h"
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
@@ -45,6 +46,8 @@ std::string render_table_report(const model::Run& run) {
   out += render_steps(run, results, verdicts);
   if (std::string libraries = render_libraries(run); !libraries.empty())
     out += "\n" + libraries;
+  if (std::string cpus = render_cpus(run); !cpus.empty())
+    out += "\n" + cpus;
   if (std::string normality = render_normality(run, results); !normality.empty())
     out += "\n" + normality;
   if (std::string proof = render_proof(run); !proof.empty())

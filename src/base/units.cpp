@@ -41,7 +41,8 @@ std::optional<std::uint64_t> binary_unit(std::string_view unit) {
 
 Error size_error(std::string_view text) {
   return {Errc::invalid_argument, fmt::format("'{}' is not a size", text),
-          "write a whole number with an optional K, M, G or T, such as 64K"};
+          "write a whole number of bytes, or with K, M, G or T, such as 64K, 64KB or 64KiB, which "
+          "are all 65536"};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

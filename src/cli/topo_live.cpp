@@ -3,6 +3,7 @@
 
 #include "cli/topo_live.h"
 
+#include "base/allowed_cpus.h"
 #include "base/number_list.h"
 #include "cli/nccl_dump.h"
 #include "launch/cpu_list.h"
@@ -127,7 +128,7 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
       std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + live.fleet->rank();
 
   Part own;
-  own.cpus = launch::allowed_cpus(::getpid());
+  own.cpus = base::format_number_list(base::allowed_cpus());
   if (live.first_here) {
     live.own = inventory(live, options, own.remarks);
     if (asks_nccl(options))

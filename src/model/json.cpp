@@ -160,14 +160,15 @@ CODEC(EXPORTED, Cell, label, settings, schedule, timing, deadline_ns)
 GROWN_CODEC(EXPORTED, TrialSpec,
             (id, name, replicate, backend, ranks, seed, process, libraries, cells,
              startup_deadline_ns, teardown_deadline_ns),
-            (purpose, instruments, trace, trace_folder, trace_run_id, tested_libraries))
+            (purpose, instruments, trace, trace_folder, trace_run_id, tested_libraries,
+             cpu_affinity))
 CODEC(EXPORTED, Outcome, kind, reason, ranks)
 CODEC(EXPORTED, Choice, cell, function, type, count, algorithm, protocol, channels, peer)
 CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
 GROWN_CODEC(EXPORTED, WorkerRecord,
             (ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit, output_tail),
-            (libraries))
+            (libraries, cpus_asked))
 GROWN_CODEC(EXPORTED, Gpu,
             (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
              multiprocessors, nvlinks, compute_mode),
@@ -181,7 +182,7 @@ CODEC(static, RankVariable, ranks, name, value)
 GROWN_CODEC(EXPORTED, RunHeader,
             (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
              backend_reason, synthetic, hosts, ranks, environment, pinned, planned_trials),
-            (plan, forced, environment_of_ranks))
+            (plan, forced, environment_of_ranks, files))
 
 void to_json(json& out, const CheckResult& value) {
   out = {{"checked", value.kind == CheckResult::Kind::checked},

@@ -94,7 +94,9 @@ struct WorkerRecord {
   std::string output_tail; // last lines of its stdout and stderr; kept for trials that are not ok
   std::string position;    // within that phase: "launch 12 of 20 of batch 3"; trials not ok
   std::string stack;       // of its main thread, innermost first, a frame a line; trials not ok
-  std::string cpus;        // it was allowed to run on, "0-15,32-47"
+  // It was allowed to run on, "0-15,32-47": as it told itself once connected, else as it was begun.
+  std::string cpus;
+  std::string cpus_asked; // what TrialSpec::cpu_affinity meant for it; empty: nothing, or refused
   // What it communicated and computed with, as it had them loaded: paths with links resolved, and
   // as problem what is not as TrialSpec::libraries asked for. Empty if it did not come to tell.
   std::vector<Library> libraries;

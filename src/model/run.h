@@ -45,7 +45,8 @@ struct RunHeader {
       environment;             // variables of the launching environment that bear on the result
   std::vector<Setting> pinned; // those of them that a sweep had asked for, and were left alone
   int planned_trials = 0;
-  std::string plan; // the plan file that means all options: what --resume goes on with
+  std::string plan;           // the plan file that means all options: what --resume goes on with
+  std::vector<Setting> files; // that trials load or start, and what tells their contents apart
   std::vector<std::string> forced; // differences that --force let pass when the run was resumed
   std::vector<RankVariable>
       environment_of_ranks; // where it is not what `environment`, rank 0's, says

@@ -25,6 +25,8 @@ std::vector<Setting> ProcessSettings::at(int rank) const {
 
 std::vector<Setting> TrialSpec::under_test() const {
   std::vector<Setting> all = tested_libraries;
+  if (!cpu_affinity.empty())
+    all.push_back({k_cpu_affinity, cpu_affinity});
   all.insert(all.end(), process.common.begin(), process.common.end());
   return all;
 }
@@ -48,6 +50,8 @@ std::string resume_key(const TrialSpec& trial, const Cell& cell) {
     identity["purpose"] = to_string(trial.purpose);
   if (trial.trace != TraceLevel::off)
     identity["trace"] = to_string(trial.trace);
+  if (!trial.cpu_affinity.empty())
+    identity[k_cpu_affinity] = trial.cpu_affinity;
   std::uint64_t hash = 0xcbf29ce484222325;
   // replace: a value that is no UTF-8 must not cost the trial its record
   const std::string text = identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -19,6 +19,11 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
+// Name of TrialSpec::cpu_affinity among settings.
+inline constexpr const char* k_cpu_affinity = "cpu_affinity";
+// The worker program among the libraries that are asked for and told.
+inline constexpr const char* k_worker_program = "worker";
+
 // "NCCL_PROTO=LL NCCL_ALGO=Ring", or "default" when there are none.
 std::string label_of(const std::vector<Setting>& settings);
 
@@ -133,14 +138,17 @@ struct TrialSpec {
   TraceLevel trace = TraceLevel::off;
   // Where its workers leave their spools, and of which run; no part of what is measured.
   std::string trace_folder, trace_run_id;
-  std::vector<Setting> instruments;      // environment too, but to look on: not what is under test
-  std::vector<Setting> libraries;        // "nccl" -> path: which shared library to load
+  std::vector<Setting> instruments; // environment too, but to look on: not what is under test
+  // "nccl" -> path: which shared library to load; "worker" -> path: which program to start
+  std::vector<Setting> libraries;
   std::vector<Setting> tested_libraries; // those of them that are under test
+  // Under test: which CPUs its workers get (launch/cpu_policy.h); empty: what all trials get.
+  std::string cpu_affinity;
   std::vector<Cell> cells;
   std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell
   std::int64_t teardown_deadline_ns = 30'000'000'000;
 
-  // Libraries, then the environment that all ranks have in common.
+  // Libraries, the choice of CPUs, then the environment that all ranks have in common.
   std::vector<Setting> under_test() const;
   // The name, or one made of what is under test.
   std::string label() const;

@@ -222,7 +222,7 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
     tables.workers.push_back({trial_row, text(list_text(worker.ranks)), text(worker.host),
                               worker.pid, text(worker.last_phase), worker.last_cell,
                               text(worker.exit), text(worker.output_tail), text(worker.position),
-                              text(worker.stack), text(worker.cpus)});
+                              text(worker.stack), text(worker.cpus), text(worker.cpus_asked)});
   }
   for (std::size_t i = 0; i < spec.cells.size(); ++i)
     add_cell(tables, spec, spec.cells[i], trial.cells[i], i);
@@ -259,6 +259,7 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
                                          .position = text(row.position),
                                          .stack = text(row.stack),
                                          .cpus = text(row.cpus),
+                                         .cpus_asked = text(row.cpus_asked),
                                          .libraries = {}});
   }
   for (const WorkerLibraryRow& row : tables.worker_libraries) {

@@ -253,7 +253,7 @@ struct WorkerRow {
   Text last_phase;
   std::int32_t last_cell = -1;
   Text exit, output_tail;
-  Text position, stack, cpus;
+  Text position, stack, cpus, cpus_asked;
 };
 constexpr auto columns(WorkerRow) {
   using R = WorkerRow;
@@ -269,7 +269,9 @@ constexpr auto columns(WorkerRow) {
       column("stack", &R::stack,
              "of its main thread, innermost first, a frame a line, for trials not ok (since 1.1)",
              1),
-      column("cpus", &R::cpus, "CPUs it was allowed to run on, such as 0-15,32-47 (since 1.1)", 1));
+      column("cpus", &R::cpus, "CPUs it was allowed to run on, such as 0-15,32-47 (since 1.1)", 1),
+      column("cpus_asked", &R::cpus_asked,
+             "CPUs it was to have, of trials that ask for some (since 1.3)", 3));
 }
 
 // /worker_libraries: what each worker had loaded, in the order of /workers (since 1.2)

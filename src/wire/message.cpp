@@ -96,7 +96,7 @@ std::string pack(const Evidence& evidence) {
   return dump(evidence.evidence);
 }
 std::string pack(const Loaded& loaded) {
-  return dump(loaded.libraries);
+  return dump({{"libraries", loaded.libraries}, {"cpus", loaded.cpus}});
 }
 std::string pack(const Where&) {
   return {};
@@ -179,7 +179,9 @@ void unpack(std::string_view bytes, Evidence& evidence) {
 }
 
 void unpack(std::string_view bytes, Loaded& loaded) {
-  json::parse(bytes).get_to(loaded.libraries);
+  json in = json::parse(bytes);
+  in.at("libraries").get_to(loaded.libraries);
+  in.at("cpus").get_to(loaded.cpus);
 }
 
 void unpack(std::string_view bytes, Where&) {
@@ -248,8 +250,9 @@ base::Result<std::optional<Message>> Decoder::next() {
     return base::fail(base::Errc::protocol, "the bytes on the channel are no ncclprobe frame");
   if (header.version != k_protocol_version)
     return base::fail(base::Errc::protocol,
-                      "the other side speaks protocol version {}, this one {}", header.version,
-                      k_protocol_version);
+                      "the other side speaks protocol version {}, this one {}: the programs are of "
+                      "different versions of ncclprobe",
+                      header.version, k_protocol_version);
   if (header.type >= k_types)
     return base::fail(base::Errc::protocol, "there is no message type {}", header.type);
   if (header.payload_bytes > k_longest_payload)

@@ -19,7 +19,7 @@
 // columns for samples.
 namespace ncclprobe::wire {
 
-inline constexpr std::uint16_t k_protocol_version = 1;
+inline constexpr std::uint16_t k_protocol_version = 2;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may keep everybody waiting.
@@ -105,9 +105,10 @@ struct Position {
 };
 
 // Worker -> supervisor, once connected, and before Done if more were loaded since: what this
-// process has loaded (model::WorkerRecord).
+// process has loaded, and where it may run (model::WorkerRecord).
 struct Loaded {
   std::vector<model::Library> libraries;
+  std::string cpus;
 };
 
 using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,

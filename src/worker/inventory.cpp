@@ -3,6 +3,7 @@
 
 #include "worker/inventory.h"
 
+#include "base/allowed_cpus.h"
 #include "base/atomic_file.h"
 #include "base/version.h"
 #include "host/host_backend.h"
@@ -11,7 +12,6 @@
 #include "topology/merge.h"
 #include "topology/sysfs_source.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -33,11 +33,6 @@ std::string field_of(const char* path, std::string_view name) {
   return "";
 }
 
-int allowed_cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-
 } // namespace
 
 model::Host take_inventory(const backend::Options& options, Gpus gpus) {
@@ -51,7 +46,7 @@ model::Host take_inventory(const backend::Options& options, Gpus gpus) {
   if (!host.boot_id.empty() && host.boot_id.back() == '\n')
     host.boot_id.pop_back();
   host.cpu_model = field_of("/proc/cpuinfo", "model name");
-  host.cpus_allowed = allowed_cpus();
+  host.cpus_allowed = static_cast<int>(base::allowed_cpus().size());
   host.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   host.worker_version = fmt::format("ncclprobe-worker {}, nvidia backend: {}",

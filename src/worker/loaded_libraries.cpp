@@ -3,7 +3,8 @@
 
 #include "worker/loaded_libraries.h"
 
-#include "base/error.h"
+#include "base/version.h"
+#include "nvidia/factory.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -30,6 +31,12 @@ void compare_with(const std::string& asked, model::Library& library) {
                                    wanted == asked ? "" : " (" + wanted + ")", library.path));
 }
 
+void compare_with(const std::vector<model::Setting>& asked, model::Library& library) {
+  for (const model::Setting& one : asked)
+    if (one.name == library.name)
+      compare_with(one.value, library);
+}
+
 void compare_with(const std::vector<model::MappedLibrary>& mapped, model::Library& library) {
   auto own = std::ranges::find(mapped, library.path, &model::MappedLibrary::path);
   if (own == mapped.end()) {
@@ -50,12 +57,19 @@ std::vector<model::Library> loaded_libraries(std::vector<model::Library> named,
                                              const std::vector<model::MappedLibrary>& mapped) {
   for (model::Library& library : named) {
     library.path = resolved(library.path);
-    for (const model::Setting& one : asked)
-      if (one.name == library.name)
-        compare_with(one.value, library);
+    compare_with(asked, library);
     compare_with(mapped, library);
   }
   return named;
+}
+
+model::Library this_program(const std::vector<model::Setting>& asked) {
+  model::Library program{
+      model::k_worker_program,
+      fmt::format("{}, nvidia backend: {}", base::version_and_build(), nvidia::build_description()),
+      resolved("/proc/self/exe"), ""};
+  compare_with(asked, program);
+  return program;
 }
 
 } // namespace ncclprobe::worker

@@ -16,4 +16,7 @@ std::vector<model::Library> loaded_libraries(std::vector<model::Library> named,
                                              const std::vector<model::Setting>& asked,
                                              const std::vector<model::MappedLibrary>& mapped);
 
+// This program itself as a library, against the one that was asked for, if any.
+model::Library this_program(const std::vector<model::Setting>& asked);
+
 } // namespace ncclprobe::worker

@@ -14,23 +14,12 @@
 #include "system/rdma.h"
 #include "system/shared_memory.h"
 
+#include "base/allowed_cpus.h"
 #include "base/clock.h"
 #include "nvidia/factory.h"
 
-#include <sched.h>
-
 namespace ncclprobe::worker {
 namespace {
-
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        cpus.push_back(cpu);
-  return cpus;
-}
 
 // Last, when everything that a trial loads is mapped.
 model::ProcessSurvey survey_process(const backend::Options& options) {
@@ -42,7 +31,7 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   found.limits = system::limits();
   found.confinement = system::confinement();
   found.confinement.numa_calls_allowed = system::numa_calls_allowed();
-  found.cpus_allowed = allowed_cpus();
+  found.cpus_allowed = base::allowed_cpus();
   return found;
 }
 

@@ -6,6 +6,8 @@
 #include "system/mapped_libraries.h"
 
 #include "backend/synthetic/synthetic_backend.h"
+#include "base/allowed_cpus.h"
+#include "base/number_list.h"
 #include "host/host_backend.h"
 #include "nvidia/factory.h"
 #include "worker/evidence.h"
@@ -83,8 +85,9 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   auto tell_libraries = [&] {
     auto loaded =
         loaded_libraries(library->backend->libraries(), spec.libraries, system::mapped_libraries());
+    loaded.push_back(this_program(spec.libraries));
     if (loaded != told)
-      link.send({-1, wire::Loaded{loaded}});
+      link.send({-1, wire::Loaded{loaded, base::format_number_list(base::allowed_cpus())}});
     told = std::move(loaded);
   };
   tell_libraries();

@@ -126,16 +126,38 @@ Result<void> check_axes(const std::vector<Axis>& axes) {
   return {};
 }
 
-// Every combination of the grid with every value of the axis, in that list of a combination.
-void multiply(std::vector<Combination>& grid, const Axis& axis,
-              std::vector<Setting> Combination::*list) {
+// Every combination of the grid with every one of the values.
+template <typename Put>
+void multiply(std::vector<Combination>& grid, const std::vector<std::string>& values, Put put) {
   std::vector<Combination> longer;
   for (const Combination& combination : grid)
-    for (const std::string& value : axis.values) {
+    for (const std::string& value : values) {
       longer.push_back(combination);
-      (longer.back().*list).push_back({axis.name, value});
+      put(longer.back(), value);
     }
   grid = std::move(longer);
+}
+
+// The same in that list of a combination.
+void multiply(std::vector<Combination>& grid, const Axis& axis,
+              std::vector<Setting> Combination::*list) {
+  multiply(grid, axis.values, [&](Combination& one, const std::string& value) {
+    (one.*list).push_back({axis.name, value});
+  });
+}
+
+// Workers are started on every backend, other libraries are loaded on GPUs alone.
+Result<void> check_compared(const PlanRequest& request) {
+  NCCLPROBE_TRY(check_axes(request.compared_libraries));
+  for (const Axis& axis : request.compared_libraries)
+    if (axis.name != k_worker_program && request.backend != "nvidia")
+      return fail(
+          base::Error{Errc::invalid_argument,
+                      fmt::format("the {} backend loads no {} whose files could be compared",
+                                  request.backend, axis.name),
+                      "compare on GPUs (--backend nvidia); Gloo's builds can be compared by "
+                      "--set LD_LIBRARY_PATH=/a/lib,/b/lib"});
+  return {};
 }
 
 // `libraries`, those of the combination in place of others of the same name.
@@ -154,16 +176,13 @@ std::vector<Setting> loaded_with(std::vector<Setting> libraries, const Combinati
 // default, without duplicates, without what is pinned.
 Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan& plan) {
   NCCLPROBE_TRY(check_axes(request.axes));
-  NCCLPROBE_TRY(check_axes(request.compared_libraries));
-  if (!request.compared_libraries.empty() && request.backend != "nvidia")
-    return fail(base::Error{Errc::invalid_argument,
-                            fmt::format("the {} backend loads no {} whose files could be compared",
-                                        request.backend, request.compared_libraries.front().name),
-                            "compare on GPUs (--backend nvidia); Gloo's builds can be compared by "
-                            "--set LD_LIBRARY_PATH=/a/lib,/b/lib"});
+  NCCLPROBE_TRY(check_compared(request));
   std::vector<Combination> grid{{}};
   for (const Axis& axis : request.compared_libraries)
     multiply(grid, axis, &Combination::libraries);
+  if (!request.cpu_affinities.empty())
+    multiply(grid, request.cpu_affinities,
+             [](Combination& one, const std::string& value) { one.cpu_affinity = value; });
   for (const Axis& axis : request.axes)
     if (is_pinned(request, axis.name))
       note_pinned(request, plan, axis.name);
@@ -173,14 +192,14 @@ Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan&
     auto pinned = std::find_if(combination.begin(), combination.end(),
                                [&](const Setting& one) { return is_pinned(request, one.name); });
     if (pinned == combination.end())
-      grid.push_back({combination, {}});
+      grid.push_back({combination, {}, ""});
     else
       note_pinned(request, plan, pinned->name);
   }
   std::vector<Combination> distinct;
   for (const Combination& combination : grid) {
     bool default_files =
-        combination.environment.empty() &&
+        combination.environment.empty() && combination.cpu_affinity.empty() &&
         loaded_with(request.libraries, combination) == request.libraries; // what all trials load
     if (!default_files && std::ranges::find(distinct, combination) == distinct.end())
       distinct.push_back(combination);
@@ -251,6 +270,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
     trial.process = {combination.environment, per_rank};
     trial.libraries = loaded_with(request.libraries, combination);
     trial.tested_libraries = combination.libraries;
+    trial.cpu_affinity = combination.cpu_affinity;
     trial.cells = cells_by_label.at(trial.name);
     trial.startup_deadline_ns = request.startup_deadline_ns;
     plan.trials.push_back(std::move(trial));
@@ -298,9 +318,11 @@ Result<Plan> make_plan(const PlanRequest& request) {
 }
 
 std::string Combination::label() const {
-  std::vector<Setting> all = libraries;
-  all.insert(all.end(), environment.begin(), environment.end());
-  return label_of(all);
+  TrialSpec trial;
+  trial.tested_libraries = libraries;
+  trial.cpu_affinity = cpu_affinity;
+  trial.process.common = environment;
+  return trial.label();
 }
 
 Result<Axis> parse_axis(std::string_view text) {

@@ -16,7 +16,7 @@ namespace ncclprobe::workload {
 
 // One dimension of a grid of settings.
 struct Axis {
-  std::string name; // environment variable, or a library that workers load by name
+  std::string name; // environment variable, or of a library that workers load by name
   std::vector<std::string> values;
 };
 
@@ -24,8 +24,9 @@ struct Axis {
 struct Combination {
   std::vector<model::Setting> environment;
   std::vector<model::Setting> libraries; // in place of those that all trials load
+  std::string cpu_affinity;              // as TrialSpec's
 
-  bool is_default() const { return environment.empty() && libraries.empty(); }
+  bool is_default() const { return *this == Combination{}; }
   std::string label() const; // "nccl=/b/libnccl.so.2 NCCL_PROTO=LL", "default"
   bool operator==(const Combination&) const = default;
 };
@@ -53,6 +54,7 @@ struct PlanRequest {
 
   std::vector<Axis> axes;                              // their product is measured,
   std::vector<Axis> compared_libraries;                // with that of these, names to files,
+  std::vector<std::string> cpu_affinities;             // and these (launch/cpu_policy.h),
   std::vector<std::vector<model::Setting>> settings;   // and these combinations as they stand
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
   std::vector<model::Setting> libraries; // that all trials load, unless they compare others

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/allowed_cpus.h"
 #include "launch/affinity.h"
 #include "launch/cpu_list.h"
 #include "support/catch.h"
@@ -44,14 +45,14 @@ TEST_CASE("a GPU without a known NUMA node has no CPUs of its own") {
 }
 
 TEST_CASE("preferred CPUs are taken within the allowed ones, and ignored if none of them is") {
-  std::vector<int> before = launch::affinity_of(0);
+  std::vector<int> before = base::allowed_cpus();
   {
     launch::AffinityScope scope(launch::Affinity::inherited, {before.back(), 8000});
-    CHECK(launch::allowed_cpus(::getpid()) == std::to_string(before.back()));
+    CHECK(base::allowed_cpus(::getpid()) == std::vector<int>{before.back()});
   }
   {
     launch::AffinityScope scope(launch::Affinity::inherited, {8000});
-    CHECK(launch::affinity_of(0) == before);
+    CHECK(base::allowed_cpus() == before);
   }
-  CHECK(launch::affinity_of(0) == before);
+  CHECK(base::allowed_cpus() == before);
 }

@@ -4,8 +4,9 @@
 #include "processes.h"
 #include "trial_lab.h"
 
+#include "base/allowed_cpus.h"
 #include "base/clock.h"
-#include "launch/cpu_list.h"
+#include "base/number_list.h"
 #include "launch/supervisor.h"
 #include "support/catch.h"
 
@@ -37,13 +38,52 @@ TEST_CASE("a good trial of four workers is recorded whole") {
     CHECK(worker.last_cell == 2);
     CHECK(worker.host == "node1");
     CHECK(worker.pid > 0);
-    CHECK(worker.cpus == launch::allowed_cpus(::getpid()));
+    CHECK(worker.cpus == base::format_number_list(base::allowed_cpus(::getpid())));
     CHECK(worker.libraries ==
           std::vector<model::Library>{{"talk", "1.0", "/talk.so", "as it says"}});
   }
   CHECK(run.record.startup_ns > 0);
   CHECK(run.record.total_ns >= run.record.startup_ns);
   CHECK(run.processes_left == 0);
+}
+
+TEST_CASE("a trial's own choice of CPUs is set, and told by the workers themselves") {
+  model::TrialSpec spec = make_spec(2, 1);
+  const std::vector<int> allowed = base::allowed_cpus();
+  spec.cpu_affinity = fmt::format("{}/{}", allowed.front(), allowed.back());
+
+  LocalRun run = run_locally("good", spec);
+
+  CHECK(run.record.outcome.ok());
+  REQUIRE(run.record.workers.size() == 2);
+  CHECK(run.record.workers[0].cpus == std::to_string(allowed.front()));
+  for (const model::WorkerRecord& worker : run.record.workers)
+    CHECK(worker.cpus_asked == worker.cpus);
+  CHECK(base::allowed_cpus() == allowed);
+}
+
+TEST_CASE("a trial on CPUs that the job may not use is skipped with the reason") {
+  model::TrialSpec spec = make_spec(2, 1);
+  spec.cpu_affinity = "8000";
+
+  LocalRun run = run_locally("good", spec);
+
+  CHECK(run.record.outcome.kind == OutcomeKind::skipped);
+  CHECK_THAT(run.record.outcome.reason,
+             ContainsSubstring("cpu_affinity=8000") && ContainsSubstring("which this job may use"));
+  REQUIRE(run.record.workers.size() == 2);
+  CHECK(run.record.workers[0].cpus_asked.empty());
+  CHECK(run.processes_left == 0);
+}
+
+TEST_CASE("a trial may start another worker program, of the same version only") {
+  model::TrialSpec spec = make_spec(2, 1);
+  spec.libraries = {{model::k_worker_program, NCCLPROBE_TEST_WORKERS "/good"}};
+
+  LocalRun run = run_locally("exit_early", spec);
+
+  CHECK(run.record.outcome.kind == OutcomeKind::failed); // it was started, and is version "test"
+  CHECK_THAT(run.record.outcome.reason, ContainsSubstring("/good is of ncclprobe test"));
 }
 
 TEST_CASE("a worker that drives several ranks is one process") {

@@ -169,13 +169,15 @@ TEST_CASE("what a type got later is written only when set, so that old keys stay
   std::string plain_key = resume_key(trial, trial.cells[0]);
   trial.purpose = Purpose::companion;
   trial.tested_libraries = {{"nccl", "/b/libnccl.so.2"}};
+  trial.cpu_affinity = "0-3";
   Cell& cell = trial.cells[0];
   cell.label.variant = "graph";
   cell.timing.mode = TimingMode::latency;
   cell.schedule.buffers[0].memory = Memory::registered;
   std::string grown = write_json(trial);
 
-  for (const char* later : {"purpose", "variant", "mode", "memory", "tested_libraries"}) {
+  for (const char* later :
+       {"purpose", "variant", "mode", "memory", "tested_libraries", "cpu_affinity"}) {
     CHECK(plain.find(later) == std::string::npos);
     CHECK(grown.find(later) != std::string::npos);
   }
@@ -183,6 +185,19 @@ TEST_CASE("what a type got later is written only when set, so that old keys stay
   CHECK(resume_key(trial, cell) != plain_key);
   auto without_a_first_field = parse_json<TrialSpec>(R"({"id": 3})");
   CHECK_FALSE(without_a_first_field.has_value());
+}
+
+TEST_CASE("a choice of CPUs is under test, and another measurement") {
+  TrialSpec trial = settings_sweep_trial();
+  TrialSpec on_cpus = trial;
+  on_cpus.cpu_affinity = "core";
+
+  CHECK(on_cpus.under_test().front() == Setting{"cpu_affinity", "core"});
+  CHECK(resume_key(on_cpus, trial.cells[0]) != resume_key(trial, trial.cells[0]));
+  TrialSpec bare;
+  bare.cpu_affinity = "core";
+  CHECK(bare.label() == "cpu_affinity=core");
+  CHECK_FALSE(bare.is_default());
 }
 
 TEST_CASE("broken JSON is an error that says what is wrong") {

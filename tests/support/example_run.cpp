@@ -127,6 +127,7 @@ WorkerRecord finished_worker(int rank) {
   worker.last_cell = 3;
   worker.exit = "exit 0";
   worker.cpus = "0-15,32-47";
+  worker.cpus_asked = "0-15,32-48";
   if (rank > 0) // the first did not tell
     worker.libraries = {{"nccl", "2.28.9", "/opt/nccl/libnccl.so.2.28.9", ""},
                         {"cublaslt", "13.1.0", "/opt/libcublasLt.so.13", "not mapped"}};

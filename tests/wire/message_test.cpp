@@ -58,7 +58,7 @@ std::vector<Message> one_of_each() {
       {-1, wire::Where{}},
       {1, wire::Position{"launch 12 of 20 of batch 3", "ncclAllReduce\nmain"}},
       {-1, wire::Survey{survey}},
-      {-1, wire::Loaded{{{"nccl", "2.28.9", "/b/libnccl.so.2.28.9", "not as asked"}}}},
+      {-1, wire::Loaded{{{"nccl", "2.28.9", "/b/libnccl.so.2.28.9", "not as asked"}}, "0-3"}},
   };
 }
 

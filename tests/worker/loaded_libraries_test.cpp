@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/version.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 #include "worker/loaded_libraries.h"
@@ -82,4 +83,17 @@ TEST_CASE("a bare name is searched for, so any file answers it") {
                                {mapped(folder.first)});
 
   CHECK(told[0].problem == "");
+}
+
+TEST_CASE("the program tells which one it is, and that it is not the one that was asked for") {
+  auto alone = worker::this_program({{"nccl", "/b/libnccl.so.2"}});
+  auto other = worker::this_program({{"worker", "/b/ncclprobe-worker"}});
+
+  CHECK(alone.name == "worker");
+  CHECK(alone.path == std::filesystem::canonical("/proc/self/exe").string());
+  CHECK_THAT(alone.version,
+             ContainsSubstring(base::version_and_build()) && ContainsSubstring("nvidia backend: "));
+  CHECK(alone.problem.empty());
+  CHECK_THAT(other.problem, ContainsSubstring("/b/ncclprobe-worker was asked for"));
+  CHECK(worker::this_program({{"worker", alone.path}}).problem.empty());
 }

@@ -3,6 +3,9 @@
 
 #include "talk.h"
 
+#include "base/allowed_cpus.h"
+#include "base/number_list.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <poll.h>
@@ -63,7 +66,8 @@ void Talk::init() {
   enter("ready");
   enter("communicator_init");
   meet("init", std::to_string(rank()));
-  send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}}});
+  send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}},
+                    base::format_number_list(base::allowed_cpus())});
   meet(wire::k_measure_key, "");
 }
 

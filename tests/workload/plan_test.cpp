@@ -225,6 +225,26 @@ TEST_CASE("libraries are compared only where a backend loads them, each name onc
   CHECK_THAT(make_plan(one).error().text(), ContainsSubstring("nccl is swept twice"));
 }
 
+TEST_CASE("CPUs and worker programs are settings on every backend, and multiply with the axes") {
+  workload::PlanRequest one = request();
+  one.backend = "host";
+  one.axes = {{"NCCLPROBE_GLOO_ALGORITHM", {"ring"}}};
+  one.cpu_affinities = {"none", "0-3,8", "none"};
+  one.compared_libraries = {{"worker", {"/b/ncclprobe-worker"}}};
+  auto plan = make_plan(one);
+
+  REQUIRE(plan.has_value());
+  const std::string name =
+      "worker=/b/ncclprobe-worker cpu_affinity=0-3,8 NCCLPROBE_GLOO_ALGORITHM=ring";
+  auto trial = std::ranges::find(plan->trials, name, &TrialSpec::name);
+  REQUIRE(trial != plan->trials.end());
+  CHECK(trial->cpu_affinity == "0-3,8");
+  CHECK(trial->libraries == std::vector<Setting>{{"worker", "/b/ncclprobe-worker"}});
+  CHECK(trial->process.common == std::vector<Setting>{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}});
+  CHECK(label_of(trial->under_test()) == name);
+  CHECK(trials_by_name(*plan).size() == 3); // the default, and two CPU choices
+}
+
 TEST_CASE("without settings the default alone is measured, as often as asked") {
   workload::PlanRequest alone = request();
   alone.axes.clear();
