@@ -250,6 +250,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
                    {"ranks"},
                    {"parts", TextTable::Align::left},
                    {"step ms"},
+                   {"exposed ms"},
                    {"speed"},
                    {fmt::format("{:.0f}% interval", 100 * k_confidence)},
                    {"verdict", TextTable::Align::left}});
@@ -259,6 +260,15 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
     return std::tuple(a->setting, a->step.ranks.size(), a->step.parts) <
            std::tuple(b->setting, b->step.ranks.size(), b->step.parts);
   });
+  auto exposed = [](const StepResult& row) {
+    return row.step.parts == StepParts::all && !row.processes.empty()
+               ? ms_text(row.times.exposed_ns())
+               : "-";
+  };
+  for (const StepResult* row : sorted)
+    if (row->is_default && row->step.parts == StepParts::all)
+      table.add_row({"default", ranks_text(*row), parts_text(row->step.parts),
+                     ms_text(row->pooled->time_ns), exposed(*row)});
   for (const StepResult* row : sorted) {
     const Comparison* one = verdicts.of(*row->pooled);
     const bool wrong = row->data == DataState::wrong;
@@ -268,7 +278,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
     auto name = wrap(printable(row->setting), 30);
     table.add_row(
         {name.front(), ranks_text(*row), parts_text(row->step.parts), ms_text(row->pooled->time_ns),
-         wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
+         exposed(*row), wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
          !wrong && one->test
              ? fmt::format("{:.3f}-{:.3f}", one->test->interval.low, one->test->interval.high)
              : "-",

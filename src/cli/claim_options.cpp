@@ -18,6 +18,9 @@ Examples:
   ncclprobe claim --sync -9% --step -7%                 what that means, and whether it can be
   ncclprobe claim --sync -9% --step -7% --exposed 20%   whether it fits a job of which so much is exposed
   ncclprobe claim --sync -9% --step -7% run.h5          the same, as the run measured it
+  ncclprobe claim run.h5 --setting nccl=/opt/nccl-2.29/lib/libnccl.so.2
+                                                        whether what that setting did to communication and to
+                                                        the step fit together (named as in the report)
 
 Communication that is hidden behind computation shortens no step: only its exposed share can.
 
@@ -51,15 +54,23 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
       "much lower, a step that is so much shorter."};
   app.name("ncclprobe claim");
   app.footer(k_footer);
-  app.add_option("--sync", sync, "Change of the time of gradient synchronisation, -9%")
-      ->required()
-      ->type_name("CHANGE");
-  app.add_option("--step", step, "Change of the step time, -7%")->required()->type_name("CHANGE");
+  auto* of_sync =
+      app.add_option("--sync", sync, "Change of the time of gradient synchronisation, -9%")
+          ->type_name("CHANGE");
+  auto* of_step =
+      app.add_option("--step", step, "Change of the step time, -7%")->type_name("CHANGE");
   auto* share = app.add_option("--exposed", exposed, "Exposed communication of a step, 20%")
                     ->type_name("SHARE");
-  app.add_option("run_file", run_file, "Run file with steps of training: its exposed share")
-      ->excludes(share)
-      ->type_name("RUN.h5");
+  auto* file =
+      app.add_option("run_file", run_file, "Run file with steps of training: its exposed share")
+          ->excludes(share)
+          ->type_name("RUN.h5");
+  app.add_option("--setting", options.setting,
+                 "A setting of the run, against its default: what changed is the claim")
+      ->excludes(of_sync)
+      ->excludes(of_step)
+      ->needs(file)
+      ->type_name("NAME");
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
   } catch (const CLI::ParseError& error) {
@@ -73,6 +84,16 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
       err << "ncclprobe claim: " << option << ": " << change.error().text() << "\n";
     return change.has_value();
   };
+  options.run_file = run_file;
+  if (!options.setting.empty())
+    return options;
+  if (sync.empty() || step.empty()) {
+    err << "ncclprobe claim: " << (sync.empty() ? "--sync" : "--step")
+        << " is missing: say what changed, such as --sync -9% --step -7%, or name a run file and "
+           "one "
+           "of its settings, such as run.h5 --setting NCCL_ALGO=Ring\n";
+    return base::k_exit_usage;
+  }
   if (!take("--sync", sync, options.claim.sync_change) ||
       !take("--step", step, options.claim.step_change))
     return base::k_exit_usage;
@@ -86,7 +107,6 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
     }
     options.claim.exposed_share = value;
   }
-  options.run_file = run_file;
   return options;
 }
 

@@ -16,6 +16,7 @@ namespace ncclprobe::cli {
 struct ClaimOptions {
   analysis::cost_model::Claim claim;
   std::filesystem::path run_file; // whose steps say how much is exposed; may be empty
+  std::string setting;            // of that run, whose measured changes are the claim; may be empty
 };
 
 // Options, or the exit code to leave with at once, as parse_report_arguments. `arguments` without
