@@ -25,6 +25,15 @@ CLI::Option* add_one_of(CLI::App& app, const char* name, std::optional<std::stri
   return app.add_option(name, into, help)->type_name("NAME")->check(CLI::IsMember(choices));
 }
 
+// "250ms", "2m"
+void add_duration(CLI::App& app, const char* names, std::optional<std::int64_t>& into_ns,
+                  const char* help) {
+  add_text(app, names, "TIME", help, [&into_ns](const std::string& text) -> Result<void> {
+    NCCLPROBE_TRY_ASSIGN(into_ns, base::parse_duration_ns(text));
+    return {};
+  });
+}
+
 } // namespace
 
 CLI::Option* add_text(CLI::App& app, const char* names, const char* value, const char* help,
@@ -47,12 +56,15 @@ CLI::Option* add_texts(CLI::App& app, const char* names, const char* value, cons
       ->allow_extra_args(false);
 }
 
-CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<std::int64_t>& into_ns,
-                          const char* help) {
-  return add_text(app, names, "TIME", help, [&into_ns](const std::string& text) -> Result<void> {
-    NCCLPROBE_TRY_ASSIGN(into_ns, base::parse_duration_ns(text));
-    return {};
-  });
+void add_form(CLI::App& app, const std::string& names, const char* value, const char* help,
+              const char* group, TakeText take) {
+  if (*value != '\0') {
+    add_text(app, names.c_str(), value, help, std::move(take))->group(group);
+    return;
+  }
+  app.add_flag_callback(
+         names, [names, take = std::move(take)] { accept(names, take("on")); }, help)
+      ->group(group);
 }
 
 CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& into) {
@@ -87,14 +99,15 @@ void add_seed(CLI::App& app, std::optional<std::uint64_t>& into, const char* hel
 }
 
 CLI::Option* add_library(CLI::App& app, std::vector<model::Setting>& into) {
-  return add_texts(app, "--library", "NAME=PATH",
-                   "Load this shared library: nccl, nvml, cupti, cublaslt",
-                   [&into](const std::string& text) -> Result<void> {
-                     NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
-                     NCCLPROBE_TRY(check_library_name(library.name));
-                     into.push_back(std::move(library));
-                     return {};
-                   });
+  return add_texts(
+      app, "--library", "NAME=PATH",
+      "Load this shared library: nccl, nvml, cupti, cublaslt; worker: start this ncclprobe-worker",
+      [&into](const std::string& text) -> Result<void> {
+        NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
+        NCCLPROBE_TRY(check_library_name(library.name));
+        into.push_back(std::move(library));
+        return {};
+      });
 }
 
 void add_cell_timeouts(CLI::App& app, std::optional<std::int64_t>& cell_ns,

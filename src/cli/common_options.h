@@ -30,9 +30,9 @@ CLI::Option* add_text(CLI::App& app, const char* names, const char* value, const
 CLI::Option* add_texts(CLI::App& app, const char* names, const char* value, const char* help,
                        TakeText take);
 
-// "250ms", "2m"
-CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<std::int64_t>& into_ns,
-                          const char* help);
+// The same in a group of the help; without `value` a flag, which takes "on".
+void add_form(CLI::App& app, const std::string& names, const char* value, const char* help,
+              const char* group, TakeText take);
 
 CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& into);
 CLI::Option* add_real_backend(CLI::App& app, std::optional<std::string>& into); // no synthetic one

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workload/plan.h"
+#include "cli/run_options.h"
 
 #include <string>
 #include <vector>
@@ -17,5 +17,9 @@ base::Result<void> add_compared_library(const std::string& text,
 // Errors: not_found for a file that is not on this host or cannot be read, so that a run does not
 // find out in its trials. Bare names are left to the loader.
 base::Result<void> check_library_files(const std::vector<workload::Axis>& libraries);
+
+// What tells the contents of the files apart that these options name, by path: so that a run goes
+// on with the same ones. Of the leader's host.
+std::vector<model::Setting> contents_of_files(const RunOptions& options);
 
 } // namespace ncclprobe::cli

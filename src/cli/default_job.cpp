@@ -114,8 +114,9 @@ void fill_defaults(RunOptions& options, const std::string& backend,
     options.axes.clear();
     options.settings.clear();
     options.compared_libraries.clear();
+    options.cpu_affinities.reset();
   } else if (options.axes.empty() && options.settings.empty() &&
-             options.compared_libraries.empty() && !of_steps) {
+             options.compared_libraries.empty() && !options.cpu_affinities && !of_steps) {
     options.settings = suitable_sweep(backend, hosts);
   }
 }

@@ -16,12 +16,12 @@ using base::fail;
 using base::Result;
 
 Result<void> check_library_name(const std::string& name) {
-  constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt"};
+  constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt", model::k_worker_program};
   if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())
     return {};
-  return fail(base::Error{Errc::invalid_argument,
-                          fmt::format("'{}' is not a library that is loaded by name", name),
-                          "known: nccl, nvml, cupti, cublaslt"});
+  return fail(base::Error{
+      Errc::invalid_argument, fmt::format("'{}' is not a library that is loaded by name", name),
+      "known: nccl, nvml, cupti, cublaslt, and worker for ncclprobe-worker itself"});
 }
 
 Result<double> parse_share(const std::string& text) {

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/error.h"
-#include "model/parse_enum.h"
+#include "cli/option_words.h"
 #include "model/trial.h"
 
-#include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,19 +33,9 @@ base::Result<model::Setting> parse_setting(const std::string& text);
 // "a,b" -> the enumerators of these names, repeated ones once. Errors: invalid_argument, saying
 // which `what` there are.
 template <typename T>
-base::Result<void> parse_names(const std::string& text, std::string_view what,
+base::Result<void> parse_names(const std::string& text, const char* what,
                                std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    NCCLPROBE_TRY_ASSIGN(const T value,
-                         model::parse_enum<T>(std::string_view(text).substr(at, comma - at), what));
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
+  NCCLPROBE_TRY_ASSIGN(into, list_of(name_words<T>(what)).read(text));
   return {};
 }
 
@@ -56,19 +43,7 @@ base::Result<void> parse_names(const std::string& text, std::string_view what,
 template <typename T>
 base::Result<void> parse_numbers(const std::string& text, T least, T most,
                                  std::optional<std::vector<T>>& into) {
-  std::vector<T> values;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    T value{};
-    auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
-    if (error != std::errc{} || end != text.data() + comma || value < least || value > most)
-      return base::fail(base::Errc::invalid_argument, "'{}' is not a whole number from {} to {}",
-                        text.substr(at, comma - at), least, most);
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-    at = comma + 1;
-  }
-  into = std::move(values);
+  NCCLPROBE_TRY_ASSIGN(into, list_of(number_words<T>(least, most)).read(text));
   return {};
 }
 

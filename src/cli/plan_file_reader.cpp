@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/atomic_file.h"
-#include "base/units.h"
 #include "cli/option_values.h"
 #include "cli/plan_file.h"
+#include "cli/run_option_forms.h"
 
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <functional>
+#include <map>
 
 namespace ncclprobe::cli {
 namespace {
@@ -31,16 +31,38 @@ public:
 
   Result<void> read(const toml::table& table) {
     for (const auto& [key, node] : table) {
-      auto handler = handlers().find(std::string(key.str()));
-      if (handler == handlers().end())
+      if (auto handler = handlers().find(std::string(key.str())); handler != handlers().end()) {
+        NCCLPROBE_TRY((this->*handler->second)(node));
+      } else if (const auto* form = run_form(key.str())) {
+        NCCLPROBE_TRY(read_form(*form, said_, options_, node));
+      } else {
         return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
-      NCCLPROBE_TRY(handler->second(*this, node));
+      }
     }
     return {};
   }
 
 private:
-  using Handler = std::function<Result<void>(Reader&, const toml::node&)>;
+  using Handler = Result<void> (Reader::*)(const toml::node&);
+
+  static const OptionForm<RunOptions>* run_form(std::string_view key) {
+    for (const RunFormGroup& group : run_option_forms())
+      for (const OptionForm<RunOptions>& form : group.forms)
+        if (form.is_key(key))
+          return &form;
+    return nullptr;
+  }
+
+  // What the command line said wins, but what is wrong is told all the same.
+  template <typename Options>
+  Result<void> read_form(const OptionForm<Options>& form, const Options& said, Options& into,
+                         const toml::node& node) const {
+    NCCLPROBE_TRY_ASSIGN(const std::string words, in_words(node));
+    Options unread;
+    if (auto read = form.read(form.write(said).empty() ? into : unread, words); !read)
+      return wrong(node, read.error());
+    return {};
+  }
 
   tl::unexpected<Error> wrong(const toml::node& node, const std::string& what) const {
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
@@ -56,48 +78,6 @@ private:
     return wrong(node, fmt::format("{} must be a string", what));
   }
 
-  template <typename T>
-  Result<void> number(const toml::node& node, std::optional<T>& into, std::int64_t least) const {
-    auto value = node.value_exact<std::int64_t>();
-    if (!value || *value < least)
-      return wrong(node, fmt::format("expected a whole number from {}", least));
-    if (!into)
-      into = static_cast<T>(*value);
-    return {};
-  }
-
-  // A number, or an array of them.
-  template <typename T>
-  Result<void> numbers(const toml::node& node, std::optional<std::vector<T>>& into,
-                       std::int64_t least) const {
-    std::vector<T> values;
-    auto add = [&](const toml::node& one) -> Result<void> {
-      std::optional<T> value;
-      NCCLPROBE_TRY(number(one, value, least));
-      values.push_back(*value);
-      return {};
-    };
-    if (const toml::array* array = node.as_array()) {
-      for (const toml::node& element : *array)
-        NCCLPROBE_TRY(add(element));
-    } else {
-      NCCLPROBE_TRY(add(node));
-    }
-    if (!into)
-      into = std::move(values);
-    return {};
-  }
-
-  Result<void> duration(const toml::node& node, std::optional<std::int64_t>& into) const {
-    NCCLPROBE_TRY_ASSIGN(const std::string value, text(node, "a duration"));
-    auto parsed = base::parse_duration_ns(value);
-    if (!parsed)
-      return wrong(node, parsed.error());
-    if (!into)
-      into = *parsed;
-    return {};
-  }
-
   Result<std::vector<std::string>> texts(const toml::node& node, const char* what) const {
     std::vector<std::string> values;
     const toml::array* array = node.as_array();
@@ -108,33 +88,6 @@ private:
       values.push_back(std::move(value));
     }
     return values;
-  }
-
-  template <typename T>
-  Result<void> names(const toml::node& node, const char* what,
-                     std::optional<std::vector<T>>& into) const {
-    NCCLPROBE_TRY_ASSIGN(const auto words, texts(node, what));
-    std::vector<T> values;
-    for (const std::string& word : words) {
-      auto value = model::parse_enum<T>(word, what);
-      if (!value)
-        return wrong(node, value.error());
-      values.push_back(*value);
-    }
-    if (!into)
-      into = std::move(values);
-    return {};
-  }
-
-  template <typename T>
-  Result<void> name(const toml::node& node, const char* what, std::optional<T>& into) const {
-    NCCLPROBE_TRY_ASSIGN(const std::string word, text(node, what));
-    auto value = model::parse_enum<T>(word, what);
-    if (!value)
-      return wrong(node, value.error());
-    if (!into)
-      into = *value;
-    return {};
   }
 
   Result<std::vector<model::Setting>> settings(const toml::node* node,
@@ -210,175 +163,17 @@ private:
 
   static const std::map<std::string, Handler>& handlers() {
     static const std::map<std::string, Handler> table{
-        {"backend",
-         [](Reader& self, const toml::node& node) {
-           return self.plain_text(node, self.options_.backend);
-         }},
-        {"output",
-         [](Reader& self, const toml::node& node) {
-           return self.plain_text(node, self.options_.output);
-         }},
-        {"prepare", [](Reader& self, const toml::node& node) { return self.prepare(node); }},
-        {"sizes", [](Reader& self, const toml::node& node) { return self.size_list(node); }},
-        {"collectives",
-         [](Reader& self, const toml::node& node) {
-           return self.names(node, "collective", self.options_.collectives);
-         }},
-        {"types",
-         [](Reader& self, const toml::node& node) {
-           return self.names(node, "data type", self.options_.types);
-         }},
-        {"ops",
-         [](Reader& self, const toml::node& node) {
-           return self.names(node, "reduction", self.options_.ops);
-         }},
-        {"placement",
-         [](Reader& self, const toml::node& node) {
-           return self.names(node, "placement", self.options_.placements);
-         }},
-        {"ranks", [](Reader& self,
-                     const toml::node& node) { return self.number(node, self.options_.ranks, 1); }},
-        {"devices_per_worker",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.seats_per_worker, 1);
-         }},
-        {"trace",
-         [](Reader& self, const toml::node& node) {
-           return self.name(node, "choice for trace", self.options_.trace);
-         }},
-        {"proof",
-         [](Reader& self, const toml::node& node) {
-           return self.name(node, "choice for proof", self.options_.proof);
-         }},
-        {"counts",
-         [](Reader& self, const toml::node& node) {
-           return self.numbers(node, self.options_.counts, 0);
-         }},
-        {"roots",
-         [](Reader& self, const toml::node& node) {
-           return self.numbers(node, self.options_.roots, 0);
-         }},
-        {"root", [](Reader& self,
-                    const toml::node& node) { return self.numbers(node, self.options_.roots, 0); }},
-        {"offset",
-         [](Reader& self, const toml::node& node) {
-           return self.numbers(node, self.options_.offsets, 0);
-         }},
-        {"split",
-         [](Reader& self, const toml::node& node) {
-           return self.numbers(node, self.options_.splits, 1);
-         }},
-        {"streams",
-         [](Reader& self, const toml::node& node) {
-           return self.numbers(node, self.options_.streams, 1);
-         }},
-        {"graph",
-         [](Reader& self, const toml::node& node) { return self.flag(node, self.options_.graph); }},
-        {"register",
-         [](Reader& self, const toml::node& node) {
-           return self.flag(node, self.options_.registered);
-         }},
-        {"warmups",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.warmups, 0);
-         }},
-        {"iterations",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.iterations, 1);
-         }},
-        {"batches",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.batches, 1);
-         }},
-        {"mode", [](Reader& self, const toml::node& node) { return self.timing_mode(node); }},
-        {"interval", [](Reader& self, const toml::node& node) { return self.interval(node); }},
-        {"max_batches",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.max_batches, 1);
-         }},
-        {"repeat",
-         [](Reader& self, const toml::node& node) {
-           return self.number(node, self.options_.repeats, 1);
-         }},
-        {"seed", [](Reader& self,
-                    const toml::node& node) { return self.number(node, self.options_.seed, 0); }},
-        {"budget",
-         [](Reader& self, const toml::node& node) {
-           return self.duration(node, self.options_.budget_ns);
-         }},
-        {"cell_timeout",
-         [](Reader& self, const toml::node& node) {
-           return self.duration(node, self.options_.cell_deadline_ns);
-         }},
-        {"startup_timeout",
-         [](Reader& self, const toml::node& node) {
-           return self.duration(node, self.options_.startup_deadline_ns);
-         }},
-        {"no_sweep",
-         [](Reader& self, const toml::node& node) {
-           return self.flag(node, self.options_.no_sweep);
-         }},
-        {"override",
-         [](Reader& self, const toml::node& node) { return self.override_names(node); }},
-        {"axis", [](Reader& self, const toml::node& node) { return self.axes(node); }},
-        {"setting", [](Reader& self, const toml::node& node) { return self.combinations(node); }},
-        {"rank_set", [](Reader& self, const toml::node& node) { return self.rank_settings(node); }},
-        {"workload", [](Reader& self, const toml::node& node) { return self.workload(node); }},
-        {"libraries", [](Reader& self, const toml::node& node) { return self.libraries(node); }},
-        {"compare_libraries",
-         [](Reader& self, const toml::node& node) { return self.compared_libraries(node); }},
+        {"override", &Reader::override_names},
+        {"axis", &Reader::axes},
+        {"setting", &Reader::combinations},
+        {"rank_set", &Reader::rank_settings},
+        {"workload", &Reader::workload},
+        {"libraries", &Reader::libraries},
+        {"compare_libraries", &Reader::compared_libraries},
     };
     return table;
   }
 
-  Result<void> plain_text(const toml::node& node, std::optional<std::string>& into) const {
-    NCCLPROBE_TRY_ASSIGN(auto value, text(node, "the value"));
-    if (!into)
-      into = std::move(value);
-    return {};
-  }
-  Result<void> timing_mode(const toml::node& node) const {
-    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "mode"));
-    auto parsed = model::parse_enum<model::TimingMode>(value, "timing mode");
-    if (!parsed)
-      return wrong(node, parsed.error());
-    if (!options_.mode)
-      options_.mode = *parsed;
-    return {};
-  }
-  Result<void> interval(const toml::node& node) const {
-    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "interval"));
-    auto parsed = parse_share(value);
-    if (!parsed)
-      return wrong(node, parsed.error());
-    if (!options_.target_interval)
-      options_.target_interval = *parsed;
-    return {};
-  }
-  Result<void> prepare(const toml::node& node) const {
-    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "prepare"));
-    if (value != "auto" && value != "on" && value != "off")
-      return wrong(node, "prepare is auto, on or off");
-    if (!options_.prepare)
-      options_.prepare = value;
-    return {};
-  }
-  Result<void> size_list(const toml::node& node) const {
-    NCCLPROBE_TRY_ASSIGN(const auto value, text(node, "sizes"));
-    auto parsed = base::parse_sizes(value);
-    if (!parsed)
-      return wrong(node, parsed.error());
-    if (!options_.sizes)
-      options_.sizes = std::move(*parsed);
-    return {};
-  }
-  Result<void> flag(const toml::node& node, bool& into) const {
-    auto value = node.value_exact<bool>();
-    if (!value)
-      return wrong(node, "expected true or false");
-    into = into || *value;
-    return {};
-  }
   Result<void> override_names(const toml::node& node) {
     NCCLPROBE_TRY_ASSIGN(auto names, texts(node, "override"));
     options_.overrides.insert(options_.overrides.end(), names.begin(), names.end());
@@ -390,14 +185,18 @@ private:
       return *value;
     if (auto value = node.value_exact<std::int64_t>())
       return std::to_string(*value);
+    if (auto value = node.value_exact<double>())
+      return fmt::format("{}", *value);
     if (auto value = node.value_exact<bool>())
       return std::string(*value ? "on" : "off");
     const toml::array* array = node.as_array();
     if (array == nullptr || array->empty())
-      return wrong(node, "expected a string, a whole number, true, false, or an array of these");
+      return wrong(node, "expected a string, a number, true, false, or an array of these");
     std::string list;
     for (const toml::node& element : *array) {
-      NCCLPROBE_TRY_ASSIGN(const std::string one, in_words(element));
+      NCCLPROBE_TRY_ASSIGN(std::string one, in_words(element));
+      if (one.find(',') != std::string::npos)
+        one = "[" + one + "]"; // one value, as --set and --cpu-affinity have it
       list += (list.empty() ? "" : ",") + one;
     }
     return list;
@@ -407,14 +206,11 @@ private:
     if (table == nullptr)
       return wrong(node, "write [workload]");
     for (const auto& [key, value] : *table) {
-      auto option = std::ranges::find(workload_options(), key.str(), &WorkloadOption::key);
-      if (option == workload_options().end())
+      auto form = std::ranges::find_if(
+          workload_options(), [&](const WorkloadOption& one) { return one.is_key(key.str()); });
+      if (form == workload_options().end())
         return wrong(value, fmt::format("'{}' is not a key of [workload]", key.str()));
-      NCCLPROBE_TRY_ASSIGN(const std::string words, in_words(value));
-      WorkloadOptions unread;
-      bool said = !option->write(said_.workload).empty();
-      if (auto read = option->read(said ? unread : options_.workload, words); !read)
-        return wrong(value, read.error());
+      NCCLPROBE_TRY(read_form(*form, said_.workload, options_.workload, value));
     }
     return {};
   }

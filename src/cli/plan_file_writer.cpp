@@ -1,23 +1,16 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "base/units.h"
 #include "cli/plan_file.h"
+#include "cli/run_option_forms.h"
 
 #include <toml++/toml.h>
 
+#include <charconv>
 #include <sstream>
 
 namespace ncclprobe::cli {
 namespace {
-
-template <typename T>
-toml::array names_of(const std::vector<T>& values) {
-  toml::array array;
-  for (T value : values)
-    array.push_back(std::string(model::to_string(value)));
-  return array;
-}
 
 toml::table table_of(const std::vector<model::Setting>& settings) {
   toml::table table;
@@ -27,80 +20,47 @@ toml::table table_of(const std::vector<model::Setting>& settings) {
   return table;
 }
 
-std::string duration_text(std::int64_t ns) {
-  return fmt::format("{}us", static_cast<double>(ns) / 1000);
+void append(toml::array& array, const std::string& word) {
+  std::int64_t value = 0;
+  std::from_chars(word.data(), word.data() + word.size(), value);
+  if (std::to_string(value) == word)
+    array.push_back(value);
+  else
+    array.push_back(word);
+}
+
+// In TOML's own types where that is what people would write: numbers, lists, true and false.
+template <typename Options>
+void put_forms(toml::table& table, const std::vector<OptionForm<Options>>& forms,
+               const Options& options) {
+  for (const OptionForm<Options>& form : forms) {
+    const std::string text = form.write(options);
+    const std::string_view value = form.value;
+    if (text.empty())
+      continue;
+    toml::array words;
+    if (value.ends_with(",...")) { // brackets as in the values of an axis
+      const workload::Axis axis = workload::parse_axis("x=" + text).value();
+      for (const std::string& word : axis.values)
+        append(words, word);
+    } else {
+      append(words, text);
+    }
+    if (value.empty() || value == "on|off")
+      table.insert(form.key(), text == "on");
+    else if (words.size() == 1)
+      table.insert(form.key(), words.front());
+    else
+      table.insert(form.key(), words);
+  }
 }
 
 } // namespace
 
 std::string write_plan_file(const RunOptions& options) {
   toml::table table;
-  auto put = [&](const char* key, const auto& value) {
-    if (value)
-      table.insert(key, static_cast<std::int64_t>(*value));
-  };
-  auto put_numbers = [&](const char* key, const auto& values) {
-    if (!values || values->empty())
-      return;
-    toml::array array;
-    for (auto value : *values)
-      array.push_back(static_cast<std::int64_t>(value));
-    table.insert(key, array);
-  };
-  auto put_duration = [&](const char* key, const std::optional<std::int64_t>& value) {
-    if (value)
-      table.insert(key, duration_text(*value));
-  };
-  if (options.backend)
-    table.insert("backend", *options.backend);
-  if (options.prepare)
-    table.insert("prepare", *options.prepare);
-  if (options.output)
-    table.insert("output", *options.output);
-  if (options.collectives)
-    table.insert("collectives", names_of(*options.collectives));
-  if (options.types)
-    table.insert("types", names_of(*options.types));
-  if (options.ops)
-    table.insert("ops", names_of(*options.ops));
-  if (options.placements)
-    table.insert("placement", names_of(*options.placements));
-  if (options.sizes && !options.sizes->empty()) {
-    std::string list;
-    for (std::uint64_t size : *options.sizes)
-      list += (list.empty() ? "" : ",") + base::format_bytes(size);
-    table.insert("sizes", list);
-  }
-  if (options.proof)
-    table.insert("proof", std::string(model::to_string(*options.proof)));
-  if (options.trace)
-    table.insert("trace", std::string(model::to_string(*options.trace)));
-  put("ranks", options.ranks);
-  put("devices_per_worker", options.seats_per_worker);
-  put_numbers("counts", options.counts);
-  put_numbers("roots", options.roots);
-  put_numbers("offset", options.offsets);
-  put_numbers("split", options.splits);
-  put_numbers("streams", options.streams);
-  put("warmups", options.warmups);
-  put("iterations", options.iterations);
-  put("batches", options.batches);
-  if (options.mode)
-    table.insert("mode", std::string(model::to_string(*options.mode)));
-  if (options.target_interval)
-    table.insert("interval", fmt::format("{:.10g}%", 100 * *options.target_interval));
-  put("max_batches", options.max_batches);
-  put("repeat", options.repeats);
-  put("seed", options.seed);
-  put_duration("budget", options.budget_ns);
-  put_duration("cell_timeout", options.cell_deadline_ns);
-  put_duration("startup_timeout", options.startup_deadline_ns);
-  if (options.graph)
-    table.insert("graph", true);
-  if (options.registered)
-    table.insert("register", true);
-  if (options.no_sweep)
-    table.insert("no_sweep", true);
+  for (const RunFormGroup& group : run_option_forms())
+    put_forms(table, group.forms, options);
   toml::array overrides, axes, settings, rank_sets;
   for (const std::string& name : options.overrides)
     overrides.push_back(name);
@@ -124,9 +84,7 @@ std::string write_plan_file(const RunOptions& options) {
   if (!rank_sets.empty())
     table.insert("rank_set", rank_sets);
   toml::table workload;
-  for (const WorkloadOption& one : workload_options())
-    if (std::string value = one.write(options.workload); !value.empty())
-      workload.insert(one.key(), value);
+  put_forms(workload, workload_options(), options.workload);
   if (!workload.empty())
     table.insert("workload", workload);
   if (!options.libraries.empty()) {

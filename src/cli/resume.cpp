@@ -40,6 +40,8 @@ Facts facts_of(const model::RunHeader& header) {
     facts[fmt::format("rank {}", place.rank)] =
         fmt::format("device {} of {}", place.device,
                     header.hosts.at(static_cast<std::size_t>(place.host)).hostname);
+  for (const model::Setting& file : header.files)
+    facts["contents of " + file.name] = file.value;
   for (const model::Setting& variable : header.environment)
     facts[variable.name + " in the environment"] = "'" + variable.value + "'";
   for (const model::RankVariable& variable : header.environment_of_ranks)

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command_end.h"
+#include "cli/compared_libraries.h"
 #include "cli/default_job.h"
 #include "cli/preflight.h"
 #include "cli/preparation.h"
@@ -69,6 +70,7 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.environment = session.reports.front().environment;
   header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
   header.pinned = plan.pinned;
+  header.files = contents_of_files(options);
   header.planned_trials = static_cast<int>(plan.trials.size());
   if (job.can_be_resumed)
     header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
@@ -293,6 +295,7 @@ int run_job(const World& world, Session& session, const Job& job) {
   launch::SupervisorOptions how;
   how.program = session.worker;
   how.cpus_of_rank = session.cpus_of_rank;
+  how.host_cpus = session.host_cpus;
   how.seats_per_worker = *job.options.seats_per_worker;
   how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock) {
     return store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec,

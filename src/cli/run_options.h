@@ -58,6 +58,7 @@ struct RunOptions {
   std::map<int, std::vector<model::Setting>> per_rank;
   std::vector<model::Setting> libraries;
   std::vector<workload::Axis> compared_libraries; // each file is a setting, as a variable's value
+  std::optional<std::vector<std::string>> cpu_affinities; // each a setting (launch/cpu_policy.h)
   std::vector<std::string> overrides;
   WorkloadOptions workload; // in place of collectives
   bool no_sweep = false;    // the default settings alone

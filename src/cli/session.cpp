@@ -21,10 +21,39 @@ namespace {
 
 using base::Result;
 
+// With all that the job may use.
+launch::Affinity unbound(const World& world) {
+  return world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch")
+             ? launch::Affinity::before_binding
+             : launch::Affinity::inherited;
+}
+
 launch::Affinity affinity_of_workers(const World& world) {
-  bool bound = world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch");
-  return bound && !bound_by_user(world) ? launch::Affinity::before_binding
-                                        : launch::Affinity::inherited;
+  return bound_by_user(world) ? launch::Affinity::inherited : unbound(world);
+}
+
+std::vector<int> cpus_near(const launch::RankSeat& seat, const model::Host& host) {
+  return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
+}
+
+// On the CPU backend no device says what is near: the ranks of a host go round its NUMA nodes.
+launch::HostCpus host_cpus(const World& world, const Session& session) {
+  launch::HostCpus found{unbound(world), {}};
+  const auto& seats = session.layout.seats;
+  auto own = std::ranges::find(seats, session.fleet->rank(), &launch::RankSeat::supervisor);
+  if (own == seats.end())
+    return found;
+  const model::Host& host = session.hosts.at(static_cast<std::size_t>(own->host));
+  for (const launch::RankSeat& seat : seats) {
+    if (seat.host != own->host)
+      continue;
+    std::vector<int>& near = found.near[seat.rank];
+    if (session.backend.name == "nvidia")
+      near = cpus_near(seat, host);
+    else if (const auto& nodes = host.topology.numa; !nodes.empty())
+      near = nodes[(found.near.size() - 1) % nodes.size()].cpus.value.value_or(std::vector<int>{});
+  }
+  return found;
 }
 
 void add_inventory(const launch::WorkerProgram& worker, const RunOptions& options,
@@ -34,8 +63,11 @@ void add_inventory(const launch::WorkerProgram& worker, const RunOptions& option
   if (backend == "host" || backend == "synthetic")
     program.arguments.push_back("--no-gpus");
   for (const model::Setting& library : options.libraries)
-    program.arguments.insert(program.arguments.end(),
-                             {"--library", library.name + "=" + library.value});
+    if (library.name == model::k_worker_program)
+      program.path = library.value;
+    else
+      program.arguments.insert(program.arguments.end(),
+                               {"--library", library.name + "=" + library.value});
   auto host = launch::take_inventory(program, k_inventory_patience);
   if (host)
     report.inventory = std::move(*host);
@@ -131,6 +163,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
                                            ranks, session.seating));
   if (session.backend.name == "nvidia" && !bound_by_user(world))
     session.cpus_of_rank = cpus_near_gpus(session.layout, session.hosts, session.fleet->rank());
+  session.host_cpus = host_cpus(world, session);
   return {};
 }
 
@@ -165,10 +198,8 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
                                                int supervisor) {
   std::map<int, std::vector<int>> cpus_of_rank;
   for (const launch::RankSeat& seat : layout.seats) {
-    const model::Host& host = hosts.at(static_cast<std::size_t>(seat.host));
     if (seat.supervisor == supervisor)
-      cpus_of_rank[seat.rank] =
-          launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
+      cpus_of_rank[seat.rank] = cpus_near(seat, hosts.at(static_cast<std::size_t>(seat.host)));
   }
   return cpus_of_rank;
 }
@@ -279,6 +310,7 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
   request.per_rank = options.per_rank;
   request.libraries = options.libraries;
   request.compared_libraries = options.compared_libraries;
+  request.cpu_affinities = options.cpu_affinities.value_or(std::vector<std::string>{});
   request.repeats = *options.repeats;
   request.seed = *options.seed;
   request.environment = world.environment_by_name;

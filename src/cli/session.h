@@ -55,6 +55,7 @@ struct Session {
   launch::Layout layout;
   launch::WorkerProgram worker;
   std::map<int, std::vector<int>> cpus_of_rank; // near its GPU, of this supervisor's ranks
+  launch::HostCpus host_cpus;                   // of this supervisor's host
 };
 
 // Joins the fleet (MPI only if a launcher started us), reads the plan into `options`, takes

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/error.h"
+#include "cli/option_form.h"
 #include "topology/rank_sets.h"
 #include "workload/step_request.h"
 
@@ -48,18 +48,7 @@ struct WorkloadOptions {
   bool operator==(const WorkloadOptions&) const = default;
 };
 
-// One option, for the command line (--bucket-view) and the table [workload] of plan files
-// (bucket_view) alike.
-struct WorkloadOption {
-  const char* name;  // "bucket-view"
-  const char* value; // what the help shows of its argument; "": a flag, "on" if it is said
-  const char* help;  // nullptr: has a place of its own on the command line
-  // Errors: invalid_argument.
-  std::function<base::Result<void>(WorkloadOptions&, const std::string&)> read;
-  std::function<std::string(const WorkloadOptions&)> write; // read() reads it; empty: not said
-
-  std::string key() const; // of plan files
-};
+using WorkloadOption = OptionForm<WorkloadOptions>;
 const std::vector<WorkloadOption>& workload_options();
 const WorkloadOption& workload_option(std::string_view name); // that there is
 

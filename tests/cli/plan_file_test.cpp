@@ -3,6 +3,7 @@
 
 #include "base/atomic_file.h"
 #include "cli/plan_file.h"
+#include "cli/run_option_forms.h"
 #include "support/catch.h"
 
 #include <unistd.h>
@@ -71,6 +72,10 @@ budget = "100ms"
 cell_timeout = "3s"
 startup_timeout = "1m"
 output = "there.h5"
+proof = "on"
+trace = "api"
+no_sweep = true
+cpu_affinity = ["none", "0-3,8", "0/1"]
 override = ["NCCL_PROTO"]
 [[axis]]
 name = "NCCL_PROTO"
@@ -115,6 +120,10 @@ TEST_CASE("a plan file says anything the command line can") {
   CHECK(options.max_batches == 30);
   CHECK(options.budget_ns == 100'000'000);
   CHECK(options.startup_deadline_ns == 60'000'000'000);
+  CHECK(options.proof == workload::Proof::on);
+  CHECK(options.trace == model::TraceLevel::api);
+  CHECK(options.no_sweep);
+  CHECK(options.cpu_affinities == std::vector<std::string>{"none", "0-3,8", "0/1"});
   REQUIRE(options.axes.size() == 2);
   CHECK(options.axes[0].name == "NCCL_PROTO"); // order of the file, not of the alphabet
   CHECK(options.axes[1].values == std::vector<std::string>{"Ring,Tree"});
@@ -177,6 +186,37 @@ TEST_CASE("a written plan file reads back as the same options") {
   CHECK(second.streams == first.streams);
   CHECK(second.graph);
   CHECK(second.registered);
+  CHECK(second.cpu_affinities == first.cpu_affinities);
+  for (const RunFormGroup& group : run_option_forms()) // none is forgotten here
+    for (const auto& form : group.forms) {
+      CAPTURE(form.name);
+      CHECK_FALSE(form.write(first).empty());
+      CHECK(form.write(second) == form.write(first));
+    }
+}
+
+TEST_CASE("a plan file is written as people would write it") {
+  RunOptions options = read(k_full_plan);
+  const std::string text = write_plan_file(options);
+
+  CHECK_THAT(text, ContainsSubstring("collectives = [ 'all_reduce', 'send_recv' ]") &&
+                       ContainsSubstring("counts = [ 0, 1, 1023 ]") &&
+                       ContainsSubstring("iterations = 7\n") && ContainsSubstring("graph = true") &&
+                       ContainsSubstring("cpu_affinity = [ 'none', '0-3,8', '0/1' ]") &&
+                       ContainsSubstring("prepare = 'on'"));
+}
+
+TEST_CASE("a list may be written as the command line has it") {
+  RunOptions options = read("collectives = 'all_reduce,broadcast'\ncpu_affinity = 'core,[0,2]'\n"
+                            "sizes = ['1K', '4M']\ninterval = 0.01\n");
+
+  CHECK(options.collectives ==
+        std::vector{model::Collective::all_reduce, model::Collective::broadcast});
+  CHECK(options.cpu_affinities == std::vector<std::string>{"core", "0,2"});
+  CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4 << 20});
+  CHECK(options.target_interval == 0.01);
+  CHECK_THAT(refusal("cpu_affinity = 'near'\n"),
+             ContainsSubstring(":1:") && ContainsSubstring("numa, none, launcher, core"));
 }
 
 TEST_CASE("a single root may be written as a number, and counts need no sizes") {
@@ -190,10 +230,10 @@ TEST_CASE("a single root may be written as a number, and counts need no sizes") 
 
 TEST_CASE("mistakes name file, line and what is wrong") {
   CHECK_THAT(refusal("\n\niterations = \"many\"\n"),
-             ContainsSubstring(".toml:3: expected a whole number from 1"));
+             ContainsSubstring(".toml:3: 'many' is not a whole number from 1"));
   CHECK_THAT(refusal("counts = [1, -1]\n"),
-             ContainsSubstring(":1: expected a whole number from 0"));
-  CHECK_THAT(refusal("split = [0]\n"), ContainsSubstring("expected a whole number from 1"));
+             ContainsSubstring(":1: '-1' is not a whole number from 0"));
+  CHECK_THAT(refusal("split = [0]\n"), ContainsSubstring("'0' is not a whole number from 1"));
   CHECK_THAT(refusal("sizes = \"64Q\"\n"), ContainsSubstring(":1:") && ContainsSubstring("64Q"));
   CHECK_THAT(refusal("iteration = 3\n"), ContainsSubstring("'iteration' is not a key"));
   CHECK_THAT(refusal("ranks = \n"), ContainsSubstring(":1:"));
