@@ -211,7 +211,7 @@ void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
         {model::k_cpu_affinity, trial.spec.cpu_affinity}, Effect::not_known, "", {}, {}};
     if (!worker.cpus_asked.empty() && !worker.cpus.empty())
       one.effect = worker.cpus == worker.cpus_asked ? Effect::took_effect : Effect::overridden;
-    one.reason = !worker.cpus.empty()  ? "it ran on CPUs " + worker.cpus
+    one.reason = !worker.cpus.empty() ? "it ran on CPUs " + worker.cpus
                  : trial.outcome.ok() ? "its worker did not tell where it ran"
                                       : trial.outcome.reason;
     for (int rank : worker.ranks)

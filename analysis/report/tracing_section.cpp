@@ -31,18 +31,31 @@ std::string render_tracing_cost(const model::Run& run) {
   if (costs.empty())
     return "";
   using Align = base::TextTable::Align;
-  base::TextTable table({{"workload", Align::left},
+  base::TextTable table({{"setting, workload", Align::left},
                          {"size"},
                          {"traced us"},
                          {"processes"},
-                         {"tracing cost [95%]", Align::left},
-                         {"settings", Align::left}});
-  for (const TracingCost& cost : costs) {
-    const SettingResult& traced = cost.traced;
-    table.add_row({describe(traced), base::format_bytes(traced.label.bytes),
-                   format_number(traced.time_ns / 1000),
-                   fmt::format("{} + {}", traced.processes.size(), cost.untraced_processes),
-                   cost_text(cost), printable(traced.setting)});
+                         {"tracing cost [95%]", Align::left}});
+  std::vector<std::string> settings; // in order of appearance
+  for (const TracingCost& cost : costs)
+    if (std::ranges::find(settings, cost.traced.setting) == settings.end())
+      settings.push_back(cost.traced.setting);
+  constexpr int k_name_columns = 38;
+  for (const std::string& setting : settings) {
+    for (const std::string& line : wrap(printable(setting), k_name_columns))
+      table.add_row({line});
+    for (const TracingCost& cost : costs) {
+      const SettingResult& traced = cost.traced;
+      if (traced.setting != setting)
+        continue;
+      auto name = wrap(describe(traced), k_name_columns - 2);
+      table.add_row({"  " + name.front(), base::format_bytes(traced.label.bytes),
+                     format_number(traced.time_ns / 1000),
+                     fmt::format("{} + {}", traced.processes.size(), cost.untraced_processes),
+                     cost_text(cost)});
+      for (std::size_t i = 1; i < name.size(); ++i)
+        table.add_row({"    " + name[i]});
+    }
   }
   std::string out =
       "What tracing cost (traced processes against untraced ones of the same blocks)\n";

@@ -66,14 +66,14 @@ std::pair<bool, std::string> exposed_in_words(const StepResult& from, const Step
   const double exposed_ns = to.times.exposed_ns() - from.times.exposed_ns();
   const bool fits = std::abs(step_ns - exposed_ns) <=
                     std::max(0.1 * std::abs(step_ns), 0.01 * from.times.step_ns);
-  return {fits, fmt::format("Exposed communication went from {} to {}, {:.0f}% of the step's change: "
-                            "{}.",
-                            base::format_duration(from.times.exposed_ns()),
-                            base::format_duration(to.times.exposed_ns()),
-                            100 * exposed_ns / step_ns,
-                            fits ? "the two fit"
-                                 : "the two do not fit, so something else changed too, such as "
-                                   "computing beside communication (the report's \"Side by side\")")};
+  return {fits,
+          fmt::format("Exposed communication went from {} to {}, {:.0f}% of the step's change: "
+                      "{}.",
+                      base::format_duration(from.times.exposed_ns()),
+                      base::format_duration(to.times.exposed_ns()), 100 * exposed_ns / step_ns,
+                      fits ? "the two fit"
+                           : "the two do not fit, so something else changed too, such as "
+                             "computing beside communication (the report's \"Side by side\")")};
 }
 
 // What the setting did to communication by itself and to the step is the claim.
@@ -85,13 +85,14 @@ int check_setting(const std::vector<StepResult>& results,
   const auto* sync = step_of(results, step, step.setting, StepParts::communication);
   const auto* sync_after = step_of(results, step, setting, StepParts::communication);
   if (!after || after->processes.empty() || !sync || !sync_after)
-    return complain(err, k_command,
-                    {base::Errc::not_found,
-                     fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
-                                 "whole and its communication alone",
-                                 setting, step.step.ranks.size()),
-                     settings_of(results)},
-                    base::k_exit_usage);
+    return complain(
+        err, k_command,
+        {base::Errc::not_found,
+         fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
+                     "whole and its communication alone",
+                     setting, step.step.ranks.size()),
+         settings_of(results)},
+        base::k_exit_usage);
   const auto verdicts = analysis::judge(pooled);
   const auto* compared = verdicts.of(*after->pooled);
   const auto verdict = compared ? compared->verdict : analysis::Verdict::not_decided;

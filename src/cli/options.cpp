@@ -38,6 +38,39 @@ bool is_word_of_ours(const std::string& word) {
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
+// With the most letters in common from the start; empty if these are fewer than half of the word's.
+std::string nearest_option(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  std::size_t most = std::max<std::size_t>(word.size() / 2, 4); // two of them are dashes
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) {
+      const std::string full = "--" + name;
+      auto common = static_cast<std::size_t>(
+          std::mismatch(full.begin(), full.end(), word.begin(), word.end()).first - full.begin());
+      if (common > most || (common == most && nearest.empty())) {
+        most = common;
+        nearest = full;
+      }
+    }
+  return nearest;
+}
+
+// CLI11 lists all words that are left over, the last one first.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<std::string> rest = app->remaining(true);
+  if (error.get_name() != "ExtrasError" || rest.empty())
+    return CLI::FailureMessage::simple(app, error);
+  auto option = std::ranges::find_if(rest, [](const auto& word) { return word.starts_with('-'); });
+  const std::string& word = option == rest.end() ? rest.front() : *option;
+  const auto commands = app->get_subcommands();
+  const CLI::App& command = commands.empty() ? *app : *commands.front();
+  const std::string nearest = nearest_option(command, word.substr(0, word.find('=')));
+  return fmt::format("'{}' is nothing that `ncclprobe {}` takes{}\nRun with --help for more "
+                     "information.\n",
+                     word, command.get_name(),
+                     nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
+}
+
 } // namespace
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
@@ -58,6 +91,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
                "ncclprobe"};
   app.footer(k_footer);
   app.require_subcommand(1);
+  app.failure_message(failure_text);
   RunOptions options;
   bool dry_run = false;
   CLI::App* run = app.add_subcommand("run", "Measure, store and report");

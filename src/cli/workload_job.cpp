@@ -123,7 +123,7 @@ Result<void> check_workload(const RunOptions& options) {
   if (const char* name = of_collectives(options))
     return fail(Error{Errc::invalid_argument,
                       fmt::format("{} is for collectives, not for steps of training", name),
-                      "leave it out (the data type of a step is --type)"});
+                      options.types ? "the data type of a step is --type" : "leave it out"});
   if (options.mode && options.mode != model::TimingMode::steps)
     return fail(Errc::invalid_argument, "steps of training are timed in --mode steps alone");
   if (!said.model)
