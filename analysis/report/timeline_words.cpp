@@ -10,10 +10,14 @@
 namespace ncclprobe::analysis {
 
 std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
+  const std::string digits = std::to_string(number);
+  std::string out;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    if (at > 0 && (digits.size() - at) % 3 == 0)
+      out += ',';
+    out += digits[at];
+  }
+  return out;
 }
 
 std::string us(double ns) {
