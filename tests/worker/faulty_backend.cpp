@@ -86,7 +86,7 @@ private:
   void damage(Place place, std::uint64_t bytes, model::DataType type, backend::Stream& stream) {
     auto& on = static_cast<host::HostStream&>(stream);
     std::shared_ptr<std::byte> data =
-        static_cast<host::HostBuffer&>(place.buffer).share(place.offset, bytes);
+        static_cast<host::HostBuffer&>(place.buffer).hold(place.offset, bytes);
     std::uint64_t element = model::size_bytes(type);
     std::uint64_t middle = bytes / element / 2 * element;
     std::function<void()> work;
