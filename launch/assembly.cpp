@@ -37,7 +37,8 @@ Result<SupervisorReport> decode_report(const std::string& text) {
     json.at("boot_id").get_to(report.boot_id);
     json.at("version").get_to(report.version);
     json.at("arguments").get_to(report.arguments);
-    report.environment = json.at("environment").get<std::vector<model::Setting>>();
+    // Other builds may not tell it: their version is complained of later, and better.
+    report.environment = json.value("environment", std::vector<model::Setting>{});
     json.at("plan").get_to(report.plan);
     if (json.contains("inventory"))
       report.inventory = json.at("inventory").get<model::Host>();

@@ -100,6 +100,7 @@ Result<void> check_cpu_policy(std::string_view policy) {
 
 Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,
                               const std::vector<int>& ranks) {
+  NCCLPROBE_TRY(check_cpu_policy(policy));
   CpuChoice choice;
   if (policy == "launcher") {
     choice.cpus = base::allowed_cpus();

@@ -72,6 +72,13 @@ void FileFetch::take(int from, const FilePiece& piece) {
                 taken.error().text());
 }
 
+void FileFetch::give_up() {
+  std::error_code ignored;
+  for (const auto& [from, file] : awaited_)
+    std::filesystem::remove(unfinished(file), ignored);
+  awaited_.clear();
+}
+
 FilePiece FileSource::read(const SendPiece& wanted) {
   FilePiece piece{wanted.file, wanted.offset, "", false, ""};
   base::Fd file(::open(wanted.file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -100,9 +107,16 @@ void FileSource::drop(const DropFile& whole) {
       known->second != Identity{about.st_dev, about.st_ino})
     return;
   read_.erase(known);
+  std::error_code ignored;
+  std::filesystem::remove(whole.file, ignored);
+  folders_.insert(std::filesystem::path(whole.file).parent_path().string());
+}
+
+void FileSource::remove_empty_folders() {
   std::error_code not_empty;
-  std::filesystem::remove(whole.file, not_empty);
-  std::filesystem::remove(std::filesystem::path(whole.file).parent_path(), not_empty);
+  for (const std::string& folder : folders_)
+    std::filesystem::remove(folder, not_empty);
+  folders_.clear();
 }
 
 } // namespace ncclprobe::launch

@@ -26,6 +26,8 @@ public:
   // What cannot be had, or written, is logged and stays where it is.
   void take(int from, const FilePiece& piece);
   bool waits() const { return !awaited_.empty(); }
+  // What has not come stays where it is, and nothing half is left here.
+  void give_up();
 
 private:
   Tell tell_;
@@ -36,13 +38,16 @@ private:
 class FileSource {
 public:
   FilePiece read(const SendPiece& wanted);
-  // The leader has it all: it is removed, and so is its folder if that leaves nothing in it. Not if
-  // it is another file than was read: then both see one disk after all.
+  // The leader has it all: it is removed. Not if it is another file than was read: then both see
+  // one disk after all.
   void drop(const DropFile& whole);
+  // Those that files were removed from, once nobody will put any there.
+  void remove_empty_folders();
 
 private:
   using Identity = std::pair<unsigned long, unsigned long>; // device and inode
   std::map<std::string, Identity> read_;
+  std::set<std::string> folders_;
 };
 
 } // namespace ncclprobe::launch

@@ -58,6 +58,7 @@ public:
   // contributions to an exchange.
   bool ending() const;
   bool waits_for_exchange() const; // of others
+  bool traced() const { return spec_.trace != model::TraceLevel::off; }
   // The leader was told of trouble long ago, and nobody says that the trial is to end.
   bool forgotten() const { return !stopping_ && forgotten_at_.expired(); }
   bool measuring() const; // all ranks are in cells

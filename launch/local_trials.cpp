@@ -133,6 +133,9 @@ void LocalTrials::drop_what_is_over() {
     if (std::string lost = one->over() ? one->lost_workers() : ""; !lost.empty())
       tell_leader_(k_whole_run, // nobody waits for its report
                    Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
+  if (std::ranges::any_of(
+          trials_, [](const Numbered& one) { return one.trial->over() && one.trial->traced(); }))
+    leader_stores_until_ = base::Deadline::after(k_storing_patience);
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->over(); });
 }
@@ -171,7 +174,8 @@ bool LocalTrials::waits_for_exchange() const {
 }
 
 bool LocalTrials::forgotten() const {
-  return std::any_of(trials_.begin(), trials_.end(),
+  return leader_stores_until_.expired() &&
+         std::any_of(trials_.begin(), trials_.end(),
                      [](const Numbered& one) { return one.trial->forgotten(); });
 }
 

@@ -5,9 +5,13 @@
 #include "launch/local_trial.h"
 #include "launch/shared_memory_sweep.h"
 
+#include <chrono>
 #include <memory>
 
 namespace ncclprobe::launch {
+
+// What a leader waits for the others to store their part of a trace; the run goes on without.
+inline constexpr std::chrono::seconds k_storing_patience{300};
 
 // All that one supervisor has running: the trial that was ordered last, those before it that are
 // still being torn down, and the next one, prepared. Decides when what is next may begin, so that
@@ -64,6 +68,8 @@ private:
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
   bool closed_ = false;
+  // It hears nothing meanwhile.
+  base::Deadline leader_stores_until_ = base::Deadline::after(std::chrono::seconds(0));
   SharedMemorySweep shared_memory_;
 };
 

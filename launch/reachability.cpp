@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -62,7 +63,8 @@ const sockaddr* pointer_to(const Endpoint& endpoint) {
 // any size: where large ones are lost on the way, hands can be shaken and nothing else.
 Result<void> send_some(int socket, std::chrono::milliseconds patience) {
   const std::string data(k_sent_bytes, 'x');
-  if (::send(socket, data.data(), data.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(data.size()))
+  ssize_t taken = ::send(socket, data.data(), data.size(), MSG_NOSIGNAL); // maybe not all of it
+  if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
     return fail(Errc::unavailable, "connected, but cannot send: {}", std::strerror(errno));
   for (base::Deadline end = base::Deadline::after(patience); !end.expired(); ::poll(nullptr, 0, 1))
     if (int left = 0; ::ioctl(socket, SIOCOUTQ, &left) != 0 || left == 0)
@@ -70,7 +72,7 @@ Result<void> send_some(int socket, std::chrono::milliseconds patience) {
   return fail(Errc::timed_out,
               "connected, but of {} bytes not all arrived within {} ms: large packets are lost on "
               "the way (MTU), or the link is overloaded",
-              k_sent_bytes, patience.count());
+              std::max<ssize_t>(taken, 0), patience.count());
 }
 
 } // namespace

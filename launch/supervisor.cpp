@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 constexpr int k_leader = 0;
 // What a follower that was asked to stop gives the leader to release it.
 constexpr auto k_leader_patience = 5s;
-// For the others to store their part of a trace; the run goes on without.
-constexpr auto k_storing_patience = 300s;
+// What the leader gives those that are left, when others are lost, to end what was begun ahead.
+constexpr auto k_lost_patience = 5s;
 
 } // namespace
 
@@ -58,6 +58,7 @@ struct Supervisor::Impl {
   void abandon_ahead();
   void note_losses(const LeaderTrial& ended);
   void act_on_stop_request();
+  void end_run(Haste haste);
   int patience_ms() const;
   void read_clock();
   std::vector<std::string> keep_trace(const std::string& spec);
@@ -138,9 +139,12 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec) {
   while ((static_cast<int>(traces_stored.size()) < fleet.size() || fetch.waits()) &&
          !no_more_trials && !until.expired())
     turn();
-  if (fetch.waits())
+  // An interruption leaves things undone too, which is no error.
+  bool failed = until.expired() || others_lost;
+  if (failed && fetch.waits())
     spdlog::error("files of the trace of trial {} have not come from all hosts", spec.id);
-  if (static_cast<int>(traces_stored.size()) < fleet.size())
+  fetch.give_up();
+  if (failed && static_cast<int>(traces_stored.size()) < fleet.size())
     spdlog::error("{} of {} supervisors have not stored their part of the trace of trial {}",
                   fleet.size() - static_cast<int>(traces_stored.size()), fleet.size(), spec.id);
 }
@@ -199,10 +203,14 @@ bool Supervisor::Impl::take_letters() {
 }
 
 void Supervisor::Impl::act_on_stop_request() {
-  if (!stop_requested || std::exchange(stop_acted_on, true))
-    return;
+  if (stop_requested && !stop_acted_on)
+    end_run(Haste::fast); // at once: the launcher gives under a second
+}
+
+void Supervisor::Impl::end_run(Haste haste) {
+  stop_acted_on = true;
   tell(k_leader, k_whole_run, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
-  local.stop_all(Haste::fast); // at once: the launcher gives under a second
+  local.stop_all(haste);
 }
 
 // The workers' descriptors wake the loop; only letters have to be looked for. How often: as rarely
@@ -280,8 +288,11 @@ void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
 void Supervisor::Impl::abandon_ahead() {
   for (auto& [number, one] : leading)
     one.on_trouble({Trouble::Kind::interrupted, "not wanted any more", {}, "", -1, 0});
-  while (std::any_of(leading.begin(), leading.end(),
-                     [](const auto& entry) { return !entry.second.over(); }))
+  // Who is lost was waited for once.
+  base::Deadline until =
+      others_lost ? base::Deadline::after(k_lost_patience) : base::Deadline::never();
+  while (!until.expired() && std::any_of(leading.begin(), leading.end(),
+                                         [](const auto& entry) { return !entry.second.over(); }))
     turn();
   for (const auto& [number, one] : leading)
     note_losses(one);
@@ -365,6 +376,7 @@ void Supervisor::release() {
     impl.tell(supervisor, 0, Release{});
   while (!impl.released || !impl.local.idle())
     impl.turn();
+  impl.fetch.give_up(); // of a trace that an interruption cut short
   impl.local.clean_up();
 }
 
@@ -376,12 +388,13 @@ void Supervisor::follow() {
   while (!impl.local.idle() || !(impl.released || released_by.expired())) {
     impl.turn();
     if (impl.local.forgotten() && !std::exchange(impl.others_lost, true)) {
-      impl.local.stop_all(Haste::normal);
       impl.stop_requested = true;
+      impl.end_run(Haste::normal); // there is time
     }
     if (impl.stop_requested && !std::exchange(stopping, true))
       released_by = base::Deadline::after(k_leader_patience);
   }
+  impl.files_here.remove_empty_folders();
   impl.local.clean_up();
 }
 

@@ -37,6 +37,10 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
     return;
   spec.trace_folder = std::filesystem::absolute(store::parts_folder(run_file));
   spec.trace_run_id = run_id;
+  // What is here is not fetched from the other hosts: of an attempt before, nothing may be.
+  std::error_code none;
+  for (int rank = 0; rank < spec.ranks; ++rank)
+    std::filesystem::remove(store::trace_part_path(run_file, spec.id, rank), none);
 }
 
 std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,

@@ -76,8 +76,11 @@ class Server:
     def start(self, caller):
         text, descriptors, _, _ = socket.recv_fds(caller, 1 << 20, 3)
         while text and not text.endswith(b"\n"):
-            text += caller.recv(1 << 20)
-        if not text or len(descriptors) != 3:
+            more = caller.recv(1 << 20)
+            if not more:
+                break
+            text += more
+        if not text.endswith(b"\n") or len(descriptors) != 3:
             return caller.close()
         call = json.loads(text)
         pid = os.fork()

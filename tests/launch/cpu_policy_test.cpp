@@ -35,6 +35,7 @@ TEST_CASE("a choice of CPUs is a word or a list") {
     auto checked = launch::check_cpu_policy(policy);
     REQUIRE_FALSE(checked.has_value());
     CHECK_THAT(checked.error().text(), ContainsSubstring("numa, none, launcher, core"));
+    CHECK_FALSE(choose_cpus(policy, {}, {0}).has_value()); // whoever did not check it
   }
 }
 

@@ -41,7 +41,7 @@ struct TwoDisks {
 
 } // namespace
 
-TEST_CASE("a file on another disk comes here whole, and is gone there with its empty folder") {
+TEST_CASE("a file on another disk comes here whole and goes there, its empty folder at last") {
   TwoDisks disks;
   std::string content(9 << 20, 'a');
   content[5 << 20] = 'b';
@@ -52,6 +52,8 @@ TEST_CASE("a file on another disk comes here whole, and is gone there with its e
   CHECK(disks.pieces == 3);
   CHECK_FALSE(disks.fetch.waits());
   CHECK(base::read_file(disks.here).value() == content);
+  CHECK(fs::is_empty(disks.there.parent_path())); // the next trial may be about to use it
+  disks.source.remove_empty_folders();
   CHECK_FALSE(fs::exists(disks.there.parent_path()));
 }
 
@@ -83,6 +85,21 @@ TEST_CASE("what cannot be read there is given up on, and nothing half is left he
 
   CHECK_FALSE(disks.fetch.waits());
   CHECK(fs::is_empty(disks.here.parent_path()));
+}
+
+TEST_CASE("what does not come in time is given up on, and what comes late is not taken") {
+  support::ScratchFolder folder;
+  std::string file = (folder / "part.h5").string();
+  FileFetch fetch([](int, const LetterBody&) {});
+  fetch.begin(1, {file});
+  fetch.take(1, {file, 0, "half", false, ""});
+  CHECK_FALSE(fs::is_empty(folder.path()));
+
+  fetch.give_up();
+
+  CHECK_FALSE(fetch.waits());
+  fetch.take(1, {file, 4, "more", true, ""});
+  CHECK(fs::is_empty(folder.path()));
 }
 
 TEST_CASE("a file that is another one by now is not removed: it may be the leader's copy") {
