@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <unistd.h>
 
 namespace ncclprobe::cli {
@@ -80,12 +81,12 @@ std::vector<std::string> libraries_in(const std::string& folders) {
   for (std::size_t at = 0; at <= folders.size();) {
     std::size_t end = std::min(folders.find(':', at), folders.size());
     std::error_code none;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(folders.substr(at, end - at), none))
+    for (std::filesystem::directory_iterator entry(folders.substr(at, end - at), none), last;
+         !none && entry != last; entry.increment(none))
       if (std::ranges::any_of(k_names, [&](std::string_view name) {
-            return entry.path().filename().string().starts_with(name);
+            return entry->path().filename().string().starts_with(name);
           }))
-        found.push_back(entry.path().string());
+        found.push_back(entry->path().string());
     at = end + 1;
   }
   std::ranges::sort(found);
@@ -96,21 +97,36 @@ std::vector<std::string> libraries_in(const std::string& folders) {
 
 std::vector<model::Setting> contents_of_files(const RunOptions& options) {
   std::vector<model::Setting> files;
+  std::map<std::string, std::string> contents; // links to hundreds of MB are many
+  auto contents_at = [&](const std::string& path) {
+    std::error_code missing;
+    const std::string file = std::filesystem::canonical(path, missing).string();
+    auto [known, fresh] = contents.try_emplace(missing ? path : file);
+    if (fresh)
+      known->second = contents_of(path);
+    return known->second;
+  };
   auto add = [&](const std::string& path) {
     bool known = std::ranges::find(files, path, &model::Setting::name) != files.end();
     if (!known && path.find('/') != std::string::npos)
-      files.push_back({path, contents_of(path)});
+      files.push_back({path, contents_at(path)});
   };
   for (const model::Setting& library : options.libraries)
     add(library.value);
   for (const workload::Axis& library : options.compared_libraries)
     for (const std::string& path : library.values)
       add(path);
+  auto add_all_in = [&](const std::string& folders) {
+    for (const std::string& path : libraries_in(folders))
+      add(path);
+  };
   for (const workload::Axis& axis : options.axes)
     if (axis.name == analysis::k_loader_path)
-      for (const std::string& folders : axis.values)
-        for (const std::string& path : libraries_in(folders))
-          add(path);
+      std::ranges::for_each(axis.values, add_all_in);
+  for (const auto& combination : options.settings)
+    for (const model::Setting& setting : combination)
+      if (setting.name == analysis::k_loader_path)
+        add_all_in(setting.value);
   return files;
 }
 

@@ -18,12 +18,9 @@ using base::Result;
 constexpr std::chrono::seconds k_survey_patience{60};
 
 model::Survey survey_here(const World& world, const DoctorOptions& options, const Ward& ward) {
-  launch::WorkerProgram program = ward.worker;
+  launch::WorkerProgram program = with_libraries(ward.worker, options.libraries);
   if (options.backend == "host")
     program.arguments.push_back("--no-gpus");
-  for (const model::Setting& library : options.libraries)
-    program.arguments.insert(program.arguments.end(),
-                             {"--library", library.name + "=" + library.value});
   model::SurveyScope scope = ward.first_here ? model::SurveyScope::host : model::SurveyScope::rank;
   Result<model::Survey> survey = launch::take_survey(program, scope, k_survey_patience);
   std::string problem;

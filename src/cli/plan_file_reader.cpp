@@ -163,13 +163,10 @@ private:
 
   static const std::map<std::string, Handler>& handlers() {
     static const std::map<std::string, Handler> table{
-        {"override", &Reader::override_names},
-        {"axis", &Reader::axes},
-        {"setting", &Reader::combinations},
-        {"rank_set", &Reader::rank_settings},
-        {"workload", &Reader::workload},
-        {"libraries", &Reader::libraries},
-        {"compare_libraries", &Reader::compared_libraries},
+        {"override", &Reader::override_names}, {"axis", &Reader::axes},
+        {"setting", &Reader::combinations},    {"rank_set", &Reader::rank_settings},
+        {"workload", &Reader::workload},       {"placement", &Reader::placement},
+        {"libraries", &Reader::libraries},     {"compare_libraries", &Reader::compared_libraries},
     };
     return table;
   }
@@ -213,6 +210,13 @@ private:
       NCCLPROBE_TRY(read_form(*form, said_.workload, options_.workload, value));
     }
     return {};
+  }
+  // One key for two options: each gives way only to what was said of itself.
+  Result<void> placement(const toml::node& node) {
+    NCCLPROBE_TRY_ASSIGN(const std::string words, in_words(node));
+    if (model::parse_enum<topology::RankChoice>(words, "placement"))
+      return read_form(workload_option("placement"), said_.workload, options_.workload, node);
+    return read_form(*run_form("placement"), said_, options_, node);
   }
   Result<void> libraries(const toml::node& node) {
     NCCLPROBE_TRY_ASSIGN(auto list, settings(&node, node));

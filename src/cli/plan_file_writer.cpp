@@ -48,7 +48,7 @@ void put_forms(toml::table& table, const std::vector<OptionForm<Options>>& forms
     }
     if (value.empty() || value == "on|off")
       table.insert(form.key(), text == "on");
-    else if (words.size() == 1)
+    else if (words.size() == 1 && !text.starts_with('[')) // or it would read as several values
       table.insert(form.key(), words.front());
     else
       table.insert(form.key(), words);

@@ -206,7 +206,7 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
                           return {};
                         })
                    ->excludes(forward);
-  declare_workload_options(app, said, {"compute", "optimizer", "comm-priority"});
+  declare_workload_options(app, said, {"compute", "optimizer", "comm-priority", "input-copy"});
   rate->needs(app.get_option("--batch"));
   app.add_option("-f,--format", format, "table (for people) or json; default: table")
       ->type_name("FORMAT")

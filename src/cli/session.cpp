@@ -36,6 +36,15 @@ std::vector<int> cpus_near(const launch::RankSeat& seat, const model::Host& host
   return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
 }
 
+// Some nodes are memory alone.
+std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
+  std::vector<std::vector<int>> nodes;
+  for (const auto& node : host.topology.numa)
+    if (node.cpus.value && !node.cpus.value->empty())
+      nodes.push_back(*node.cpus.value);
+  return nodes;
+}
+
 // On the CPU backend no device says what is near: the ranks of a host go round its NUMA nodes.
 launch::HostCpus host_cpus(const World& world, const Session& session) {
   launch::HostCpus found{unbound(world), {}};
@@ -44,30 +53,25 @@ launch::HostCpus host_cpus(const World& world, const Session& session) {
   if (own == seats.end())
     return found;
   const model::Host& host = session.hosts.at(static_cast<std::size_t>(own->host));
+  const std::vector<std::vector<int>> nodes = cpus_of_nodes(host);
   for (const launch::RankSeat& seat : seats) {
     if (seat.host != own->host)
       continue;
     std::vector<int>& near = found.near[seat.rank];
     if (session.backend.name == "nvidia")
       near = cpus_near(seat, host);
-    else if (const auto& nodes = host.topology.numa; !nodes.empty())
-      near = nodes[(found.near.size() - 1) % nodes.size()].cpus.value.value_or(std::vector<int>{});
+    else if (!nodes.empty())
+      near = nodes[(found.near.size() - 1) % nodes.size()];
   }
   return found;
 }
 
 void add_inventory(const launch::WorkerProgram& worker, const RunOptions& options,
                    launch::SupervisorReport& report) {
-  launch::WorkerProgram program = worker;
+  launch::WorkerProgram program = with_libraries(worker, options.libraries);
   std::string backend = options.backend.value_or("auto");
   if (backend == "host" || backend == "synthetic")
     program.arguments.push_back("--no-gpus");
-  for (const model::Setting& library : options.libraries)
-    if (library.name == model::k_worker_program)
-      program.path = library.value;
-    else
-      program.arguments.insert(program.arguments.end(),
-                               {"--library", library.name + "=" + library.value});
   auto host = launch::take_inventory(program, k_inventory_patience);
   if (host)
     report.inventory = std::move(*host);
@@ -191,6 +195,17 @@ launch::SupervisorReport report_of_this_host(const World& world) {
 launch::WorkerProgram worker_program(const World& world) {
   return {
       world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
+}
+
+launch::WorkerProgram with_libraries(launch::WorkerProgram program,
+                                     const std::vector<model::Setting>& libraries) {
+  for (const model::Setting& library : libraries)
+    if (library.name == model::k_worker_program)
+      program.path = library.value;
+    else
+      program.arguments.insert(program.arguments.end(),
+                               {"--library", library.name + "=" + library.value});
+  return program;
 }
 
 std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,

@@ -34,6 +34,9 @@ inline constexpr std::chrono::seconds k_inventory_patience{120};
 base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
 launch::SupervisorReport report_of_this_host(const World& world);
 launch::WorkerProgram worker_program(const World& world);
+// `program` told to load these, or another program in its place (`worker`).
+launch::WorkerProgram with_libraries(launch::WorkerProgram program,
+                                     const std::vector<model::Setting>& libraries);
 // `mpirun -np 2` binds each rank to one core unless told otherwise. A worker has several busy
 // threads: only a binding that the user asked for is handed on.
 bool bound_by_user(const World& world);

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/chosen_trace.h"
 #include "cli/trace_source.h"
+#include "workload/step_label.h"
 
 #include <fmt/ranges.h>
 
@@ -38,6 +39,16 @@ void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Ti
       heading.notes.push_back(
           fmt::format("cell {}: {}", c, analysis::steps::agreement_text(quantities)));
   }
+}
+
+// Cells of steps differ in their parts and ranks: these come first, as tables cut names short.
+std::string name_of(const model::CellLabel& label) {
+  std::string name =
+      fmt::format("{} {}", analysis::describe(label), base::format_bytes(label.bytes));
+  if (auto step = workload::read_step_label(label))
+    return fmt::format("{}, {} rank{}, {}", model::to_string(step->parts), step->ranks.size(),
+                       step->ranks.size() == 1 ? "" : "s", name);
+  return name;
 }
 
 Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
@@ -99,9 +110,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
     heading.notes.push_back(
         fmt::format("traced as well, see --trial: {}", fmt::join(chosen.other_trials, ", ")));
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
-    heading.cells[static_cast<int>(i)] =
-        fmt::format("{} {}", analysis::describe(spec->cells[i].label),
-                    base::format_bytes(spec->cells[i].label.bytes));
+    heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
   return heading;
 }
 

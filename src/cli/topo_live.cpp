@@ -63,10 +63,7 @@ Result<std::vector<launch::SupervisorReport>> introduce(const World& world, Live
 // A broken driver must not hide the rest of the machine.
 model::Host inventory(const LiveSight& live, const TopoOptions& options,
                       std::vector<std::string>& remarks) {
-  launch::WorkerProgram program = live.worker;
-  for (const model::Setting& library : options.libraries)
-    program.arguments.insert(program.arguments.end(),
-                             {"--library", library.name + "=" + library.value});
+  launch::WorkerProgram program = with_libraries(live.worker, options.libraries);
   auto host = launch::take_inventory(program, k_inventory_patience);
   if (!host) {
     remarks.push_back("looked without the GPU libraries: " + host.error().text());

@@ -115,11 +115,13 @@ class Cutter {
 public:
   Cutter(const ClockModel& clock, Span window) : clock_(clock), window_(window) {}
 
-  void cut(RankTrace& trace) const {
+  // How many rows are left.
+  std::size_t cut(RankTrace& trace) const {
     cut(trace.kernels);
     cut(trace.copies);
     std::erase_if(trace.nccl_operations,
                   [&](const auto& row) { return !is_inside(row.enqueue_ns); });
+    return trace.kernels.size() + trace.copies.size() + trace.nccl_operations.size();
   }
 
 private:
@@ -238,12 +240,31 @@ Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent) {
   return span;
 }
 
+namespace {
+
+Result<bool> is_anything_left(const TraceSource& source, const Clocks& clocks, Span span) {
+  for (const RankHead& head : source.ranks) {
+    const auto& clock = clocks.ranks.at(head.rank).host;
+    if (!clock)
+      continue;
+    NCCLPROBE_TRY_ASSIGN(RankTrace trace, source.load(head.rank, Pass::everything));
+    if (Cutter(*clock, span).cut(trace) > 0)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
 Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, std::string& told) {
   const Clocks clocks = fit_clocks(source.ranks);
   NCCLPROBE_TRY_ASSIGN(const TraceExtent extent, extent_of(source, clocks));
   NCCLPROBE_TRY_ASSIGN(const Span span, resolve(window, extent));
   auto load = source.load;
   if (extent.steps.empty()) {
+    NCCLPROBE_TRY_ASSIGN(const bool any, is_anything_left(source, clocks, span));
+    if (!any)
+      return fail(empty_window(window, extent));
     told = fmt::format("window {}: what began in it; losses are of the whole trace", window.text);
     source.load = [load, span, clocks](int rank, Pass pass) -> Result<RankTrace> {
       NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));

@@ -108,7 +108,8 @@ std::vector<WorkloadOption> make_options() {
       form("micro-batches", "N,...", &W::micro_batches, numbers<int>(1),
            "pipeline: parts of a batch (default: twice as many as stages)"),
       form("input-copy", "KIND:SIZE,...", &W::input_copies,
-           list_of(Words<workload::InputCopy>{workload::parse_input_copy, workload::input_copy_text}),
+           list_of(
+               Words<workload::InputCopy>{workload::parse_input_copy, workload::input_copy_text}),
            "Copy so much input a rank and step from memory of the host beside it, pinned:SIZE or "
            "pageable:SIZE, and tell what it and communication slow each other down by; the step "
            "without a copy is measured too"),

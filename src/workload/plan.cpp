@@ -362,7 +362,9 @@ std::uint64_t peak_bytes(const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     std::uint64_t sum = 0;
     for (const BufferDecl& buffer : cell.schedule.buffers)
-      sum += buffer.bytes.common;
+      if (buffer.memory != model::Memory::pinned_host &&
+          buffer.memory != model::Memory::pageable_host)
+        sum += buffer.bytes.common;
     peak = std::max(peak, sum);
   }
   return peak;

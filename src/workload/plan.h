@@ -16,7 +16,7 @@ namespace ncclprobe::workload {
 
 // One dimension of a grid of settings.
 struct Axis {
-  std::string name; // environment variable, or of a library that workers load by name
+  std::string name; // an environment variable, a library that is loaded by path, or `worker`
   std::vector<std::string> values;
 };
 

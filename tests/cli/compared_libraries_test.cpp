@@ -78,6 +78,9 @@ TEST_CASE("what tells files apart is their contents") {
   CHECK(before[1].value.starts_with("5 bytes, "));
   CHECK(before[2].name == other);
   CHECK(cli::contents_of_files(options) == before);
+  options.settings = {{{"LD_LIBRARY_PATH", options.axes[0].values[0]}}};
+  options.axes.clear();
+  CHECK(cli::contents_of_files(options) == before);
   write(file, "fir5t");
   CHECK(cli::contents_of_files(options)[1].value != before[1].value);
 }

@@ -146,6 +146,15 @@ TEST_CASE("the command line wins over the plan file") {
   CHECK(options.sizes == std::vector<std::uint64_t>{1024});
 }
 
+TEST_CASE("the command line wins for both kinds of placement") {
+  PlanFile file("placement = 'nearest'\n");
+  RunOptions options;
+  options.workload.placement = topology::RankChoice::spread;
+  REQUIRE(apply_plan_file(file.path(), options).has_value());
+  CHECK(options.workload.placement == topology::RankChoice::spread);
+  CHECK(read("placement = 'nearest'\n").workload.placement == topology::RankChoice::nearest);
+}
+
 TEST_CASE("the command line wins over axes, rank settings and libraries of the same name") {
   PlanFile file(k_full_plan);
   RunOptions options;
@@ -217,6 +226,14 @@ TEST_CASE("a list may be written as the command line has it") {
   CHECK(options.target_interval == 0.01);
   CHECK_THAT(refusal("cpu_affinity = 'near'\n"),
              ContainsSubstring(":1:") && ContainsSubstring("numa, none, launcher, core"));
+}
+
+TEST_CASE("a single list of CPUs stays one value when it is written") {
+  RunOptions first;
+  first.cpu_affinities = {"0-3,8"};
+  CHECK(read(write_plan_file(first)).cpu_affinities == first.cpu_affinities);
+  first.cpu_affinities = {"core"};
+  CHECK_THAT(write_plan_file(first), ContainsSubstring("cpu_affinity = 'core'"));
 }
 
 TEST_CASE("a single root may be written as a number, and counts need no sizes") {

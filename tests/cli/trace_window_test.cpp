@@ -117,4 +117,7 @@ TEST_CASE("Without steps a report's window leaves what began in it") {
   std::string told;
   auto source = base::value_or_throw(restricted(source_of({captured}), window("2ms:5ms"), told));
   CHECK(base::value_or_throw(analyse(source)).ranks[0].kernels == 3);
+  auto between = restricted(source_of({captured}), window("0.2ms:0.8ms"), told);
+  REQUIRE_FALSE(between);
+  CHECK(between.error().message == "the window 0.2ms:0.8ms holds nothing");
 }

@@ -231,6 +231,9 @@ TEST_CASE("a step has the memory of weights, gradients, buckets and moments") {
   request.type = StepType::bf16;
   request.optimizer = false;
   CHECK(bytes(request) / parameters == Approx(2 + 2).epsilon(0.001));
+  double without_input = bytes(request);
+  request.input_copy = {std::uint64_t{1} << 20, Memory::pageable_host};
+  CHECK(bytes(request) - without_input == Approx(1 << 20)); // the host's side is no device memory
 }
 
 TEST_CASE("what is in half precision already is not compressed") {
