@@ -102,7 +102,9 @@ std::vector<SettingLibraries> setting_libraries(const model::Run& run) {
       for (const model::Library& library : worker.libraries) {
         told = true;
         add(place->loaded, library, worker.ranks);
-        if (chooses(trial.spec.process.common, k_loader_path))
+        // The loader's path picks libraries, not the program itself.
+        if (library.name != model::k_worker_program &&
+            chooses(trial.spec.process.common, k_loader_path))
           add_once(tested[index], library.name);
       }
   }

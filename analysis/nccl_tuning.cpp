@@ -110,8 +110,7 @@ TunedTime tuned_time(const TunedWay& way, std::uint64_t bytes, int nodes) {
   TunedTime out{way.latency_us + static_cast<double>(bytes) / (1000 * way.gb_per_s), true};
   if (way.function == "AllReduce")
     out.is_whole = way.algorithm == "RING" ? way.protocol != "SIMPLE" || nodes <= 1
-                                           : way.algorithm.find("TREE") == std::string::npos ||
-                                                 bytes >= k_corrected_bytes;
+                                           : way.algorithm != "TREE" || bytes >= k_corrected_bytes;
   return out;
 }
 

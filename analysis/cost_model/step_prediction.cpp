@@ -240,7 +240,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   if (base.ranks > 0)
     if (auto own = replayed(base, transfers, where)) {
       more_ns = base.measured.step_ns - own->step_ns;
-      more_exposed_ns = base.measured.exposed_transfer_ns - own->exposed_ns();
+      more_exposed_ns = base.measured.exposed_ns() - own->exposed_ns();
     }
   const double least_ns = times.computing_ns;
   out.step_ns = std::max(times.step_ns + more_ns, least_ns);

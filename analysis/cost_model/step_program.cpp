@@ -104,7 +104,8 @@ private:
     return schedule_.operations[static_cast<std::size_t>(i)];
   }
 
-  // Those of the step's marker. All are alike if each does everything and names no other.
+  // Those of the step's marker. All are alike if each does everything and names no other; what is
+  // of every rank is of those in the communicator, or of the one that drives it.
   void choose_ranks() {
     std::vector<int> ranks;
     bool alike = true;
@@ -117,7 +118,7 @@ private:
             ranks.push_back(rank);
         training_ = one.ranks;
       }
-      alike = alike && one.ranks == training_ && !names_a_rank(one);
+      alike = alike && (one.ranks.empty() || one.ranks == training_) && !names_a_rank(one);
     }
     out_.alike_ = alike;
     if (alike && !ranks.empty())
@@ -365,7 +366,7 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     case Action::Kind::work: {
       const double begin_ns = now_ns;
       now_ns += work_ns[index];
-      if (rank.step == k_steps - 1)
+      if (rank.step == k_steps - 1 && works_[index].activity != model::Activity::host_copy)
         rank.works_ns.emplace_back(begin_ns, now_ns);
       break;
     }

@@ -56,7 +56,8 @@ std::vector<std::string> lines_of(const std::vector<Meeting>& meetings) {
 void check_addresses(const std::vector<Meeting>& meetings, Findings& into) {
   std::map<std::string, std::vector<Meeting>> by_address;
   for (const Meeting& one : meetings)
-    by_address[one.address].push_back(one);
+    if (!one.address.empty())
+      by_address[one.address].push_back(one);
   for (const auto& [address, same] : by_address)
     if (same.size() > 1 && !address.starts_with("127."))
       into.add({"D18",

@@ -10,6 +10,7 @@
 #include "analysis/steps/input_copies.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -97,6 +98,24 @@ std::string render_accounts(const std::vector<const CopyComparison*>& comparison
          table.render(2);
 }
 
+// What the effects that are "same" could have hidden.
+std::string render_detectable(const std::vector<const CopyComparison*>& comparisons) {
+  double low = HUGE_VAL, high = 0;
+  for (const CopyComparison* one : comparisons)
+    for (const CopyEffect& effect : one->effects)
+      if (effect.verdict == Verdict::no_difference) {
+        low = std::min(low, *effect.detectable);
+        high = std::max(high, *effect.detectable);
+      }
+  if (high == 0)
+    return "";
+  std::string range = percent_above(low);
+  if (std::string last = percent_above(high); last != range)
+    range += " to " + last;
+  return paragraph(
+      "", "same: with the scatter of these processes a verdict needs " + range + ", by row.", 2);
+}
+
 std::string why_open(const std::vector<const CopyComparison*>& comparisons) {
   for (const CopyComparison* one : comparisons)
     for (const CopyEffect& effect : one->effects)
@@ -129,7 +148,7 @@ std::string render_input_copies(const model::Run& run,
                                      first.is_default ? "" : ", " + printable(first.setting),
                                      synthetic_mark(run)),
                          0);
-    out += render_effects(kind);
+    out += render_effects(kind) + render_detectable(kind);
     if (std::string why = why_open(kind); !why.empty())
       out += paragraph("", "open: " + why, 2);
     out += "\n" + render_accounts(kind);
@@ -141,7 +160,11 @@ std::string render_input_copies(const model::Run& run,
   out += paragraph("  ms, then",
                    "without the copy and with it; communication without computing beside it, "
                    "computing without communication. Of the copy: alone, and then beside "
-                   "communication or in the whole step.",
+                   "communication or in the whole step. Pageable vs pinned: with the copy from "
+                   "pinned memory, then from pageable. Medians over processes.",
+                   k_hang);
+  out += paragraph("  times",
+                   "geometric mean of each process's own ratio: it may contradict the two medians.",
                    k_hang);
   out += paragraph("  copy",
                    "of what is lost: the step has nothing to do but wait for the copy. trans.: "

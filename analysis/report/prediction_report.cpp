@@ -50,7 +50,7 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
   std::optional<base::Error> refused;
   for (const steps::StepResult& result : results) {
     if (!result.is_default || result.step.parts != workload::StepParts::all ||
-        result.step.model != model.name ||
+        result.step.model != model.name || !result.step.input_copy().empty() ||
         (request.sequence > 0 && result.step.sequence != request.sequence))
       continue;
     workload::ModelSpec spec = model;
@@ -191,6 +191,9 @@ std::string errors_text(model::Collective collective, const cost_model::RankErro
   if (errors.measured.size() < 2)
     return fmt::format("{} was measured on {} ranks only: how it grows with them is not known",
                        name, errors.measured.front());
+  if (errors.left_out.empty())
+    return fmt::format("{} on {} ranks: none could be left out", name,
+                       fmt::join(errors.measured, ", "));
   return fmt::format("{} on {} ranks, each number left out in turn: {:.1f}% (root mean square)",
                      name, fmt::join(errors.measured, ", "), 100 * errors.rms());
 }

@@ -135,6 +135,7 @@ Json input_copies_json(const std::vector<StepResult>& all, bool synthetic) {
            {"interval",
             interval_json(effect.test ? std::optional(effect.test->interval) : std::nullopt)},
            {"adjusted_p", effect.adjusted_p ? rounded(*effect.adjusted_p) : Json(nullptr)},
+           {"detectable_ratio", effect.detectable ? rounded(*effect.detectable) : Json(nullptr)},
            {"verdict", model::to_string(effect.verdict)},
            {"why_not_decided", effect.why_not_decided}});
     one["noise_ratio"] = comparisons.floor ? rounded(*comparisons.floor) : Json(nullptr);

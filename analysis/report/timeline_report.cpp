@@ -32,7 +32,8 @@ std::string text_of(const Timeline& timeline, std::uint32_t id) {
 
 std::string cell_name(const TimelineHeading& heading, int cell) {
   auto found = heading.cells.find(cell);
-  return found == heading.cells.end() ? fmt::format("cell {}", cell) : found->second;
+  return found == heading.cells.end() ? fmt::format("cell {}", cell)
+                                      : fmt::format("{}: {}", cell, found->second);
 }
 
 class Writer {

@@ -219,6 +219,9 @@ private:
     for (std::size_t i = 0; i < tested.size(); ++i) {
       CopyEffect& effect = *tested[i];
       effect.adjusted_p = adjusted[i];
+      effect.detectable =
+          std::max(*out_.floor,
+                   detectable_ratio(*effect.test, k_alpha / static_cast<double>(tested.size())));
       const bool differs = adjusted[i] < k_alpha && distance(effect.ratio) > *out_.floor;
       effect.verdict = !differs           ? Verdict::no_difference
                        : effect.ratio > 1 ? Verdict::worse

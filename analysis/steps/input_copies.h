@@ -34,9 +34,10 @@ struct CopyEffect {
   Slowed what = Slowed::step;
   double before_ns = 0; // medians over processes
   double after_ns = 0;
-  double ratio = 1;                       // after / before: geometric mean over processes
-  std::optional<RatioTest> test;          // two processes or more have one
-  std::optional<double> adjusted_p;       // Holm, over all effects of the run that were tested
+  double ratio = 1;                 // after / before: geometric mean over processes
+  std::optional<RatioTest> test;    // two processes or more have one
+  std::optional<double> adjusted_p; // Holm, over all effects of the run that were tested
+  std::optional<double> detectable; // least ratio that would have had a verdict; as adjusted_p
   Verdict verdict = Verdict::not_decided; // worse: takes longer
   std::string why_not_decided;
 };

@@ -32,7 +32,8 @@ std::optional<Estimate> ratio_of(const std::vector<double>& ratios) {
 std::vector<Overlap> overlaps(const std::vector<StepResult>& results) {
   std::vector<Overlap> out;
   for (const StepResult& all : results) {
-    if (all.step.parts != StepParts::all || all.data == DataState::wrong)
+    if (all.step.parts != StepParts::all || all.data == DataState::wrong ||
+        !all.step.input_copy().empty())
       continue;
     Overlap one{.all = &all,
                 .compute = with_parts(results, all, StepParts::compute),

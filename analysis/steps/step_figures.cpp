@@ -245,7 +245,10 @@ base::Result<StepFigures> step_figures(const model::Schedule& schedule, int worl
     all_wait_ns += sum.exposed_wait_ns;
     least_wait_ns = std::min(least_wait_ns, sum.exposed_wait_ns);
   }
-  if (all_wait_ns > 0)
+  const bool by_messages =
+      std::any_of(cell.plan.stretches.begin(), cell.plan.stretches.end(),
+                  [](const StretchDecl& one) { return !one.exchanges.empty(); });
+  if (all_wait_ns > 0 && !by_messages)
     figures.stragglers_ns =
         figures.times.exposed_wait_ns *
         (1 - least_wait_ns * static_cast<double>(figures.ranks.size()) / all_wait_ns);

@@ -67,7 +67,8 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell);
 struct StepFigures {
   StepTimes times;
   // Of exposed_wait_ns, what is not the same for all ranks: mean over ranks of each one's mean wait
-  // less the least of them.
+  // less the least of them. 0 where ranks exchange messages: bubbles of a pipeline differ by
+  // design.
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks; // by global rank: mean over steps
   std::vector<BucketTimes> buckets;

@@ -188,6 +188,13 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
     by_rank.push_back(sums[rank]);
     by_rank.back().resize(steps.size());
   }
+  for (std::size_t k = steps.size(); k-- > 0;)
+    if (steps[k] == 0) { // chance could draw these alone
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      steps.erase(steps.begin() + at);
+      for (std::vector<double>& sum : by_rank)
+        sum.erase(sum.begin() + at);
+    }
   std::vector<std::optional<Interval>> intervals(by_rank.size());
   if (per_step)
     intervals = bootstrap_per_step(by_rank, steps);

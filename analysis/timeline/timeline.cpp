@@ -48,9 +48,19 @@ struct RankResult {
   bool has_steps = false;
 };
 
-// How wrong it may be until when an activity waited, because other hosts' clocks are not known
-// better.
-using WaitErrors = std::vector<std::pair<std::uint32_t, double>>;
+struct Waits {
+  // How wrong it may be until when an activity waited, because other hosts' clocks are not known
+  // better.
+  std::vector<std::pair<std::uint32_t, double>> errors;
+  std::vector<bool> known; // by activity
+
+  // One kernel may hold collectives and messages: it waits for the last of all.
+  void note(Activity& activity, std::uint32_t index, std::int64_t ready_ns, RankTimeline& rank) {
+    activity.ready_ns = std::max(activity.ready_ns, ready_ns);
+    rank.matched += !known[index];
+    known[index] = true;
+  }
+};
 
 class Analysis {
 public:
@@ -88,7 +98,7 @@ public:
                                               add(durations, result.durations);
                                               add(out_.choices, result.choices);
                                               has_steps = has_steps || result.has_steps;
-                                              messages.push_back(result.rank.messages);
+                                              messages.push_back(std::move(result.rank.messages));
                                               out_.ranks.push_back(std::move(result.rank));
                                             }));
     out_.slowdowns = slowdowns(durations);
@@ -157,11 +167,11 @@ private:
 
   // Writes down until when each collective of this rank waited. Returns how wrong that may be, for
   // those that waited for another host.
-  WaitErrors mark_waits(Reading& reading, std::size_t i, RankTimeline& rank) {
-    WaitErrors errors;
+  Waits mark_waits(Reading& reading, std::size_t i, RankTimeline& rank) {
+    Waits waits{{}, std::vector<bool>(reading.activities.all.size())};
     const auto& clock = clock_of(i);
     if (!clock.host)
-      return errors;
+      return waits;
     std::size_t hint = 0;
     for (const CollectivePart& part : reading.parts) {
       const Collective* collective = table_.find(part.key, hint);
@@ -171,19 +181,20 @@ private:
       std::int64_t start_ns =
           clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns));
       sample_.note(table_.index_of(*collective), i, start_ns);
-      activity.ready_ns = std::min(
-          activity.start_ns + std::max<std::int64_t>(0, collective->last_start_ns - start_ns),
-          activity.end_ns);
-      ++rank.matched;
+      waits.note(activity, part.activity,
+                 std::min(activity.start_ns +
+                              std::max<std::int64_t>(0, collective->last_start_ns - start_ns),
+                          activity.end_ns),
+                 rank);
       double error = out_.clocks.pair_error_ns(ranks_[i], collective->last_rank);
       if (error > 0)
-        errors.emplace_back(part.activity, error);
+        waits.errors.emplace_back(part.activity, error);
     }
-    return errors;
+    return waits;
   }
 
   // The same of its sends and receives; adds to the errors.
-  void mark_message_waits(Reading& reading, std::size_t i, RankTimeline& rank, WaitErrors& errors) {
+  void mark_message_waits(Reading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     const std::vector<MessageHalf>& halves = reading.halves.all;
     rank.messages.kernels_untold = reading.halves.kernels_untold;
@@ -214,10 +225,9 @@ private:
           rank.messages);
       if (!wait)
         continue;
-      activity.ready_ns = wait->ready_ns;
-      ++rank.matched;
+      waits.note(activity, halves[first].activity, wait->ready_ns, rank);
       if (wait->error_ns > 0)
-        errors.emplace_back(halves[first].activity, wait->error_ns);
+        waits.errors.emplace_back(halves[first].activity, wait->error_ns);
     }
   }
 
@@ -239,8 +249,8 @@ private:
     for (const Activity& activity : reading.activities.all)
       rank.communications +=
           activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
-    WaitErrors errors = mark_waits(reading, i, rank);
-    mark_message_waits(reading, i, rank, errors);
+    Waits waits = mark_waits(reading, i, rank);
+    mark_message_waits(reading, i, rank, waits);
     result.has_steps = !reading.operations.steps().empty();
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
@@ -254,7 +264,7 @@ private:
       if (options_.keep_steps)
         rank.steps.push_back({steps.keys[k], steps.windows[k].begin, parts[k]});
     }
-    for (const auto& [activity, error_ns] : errors) {
+    for (const auto& [activity, error_ns] : waits.errors) {
       std::uint32_t step = reading.activities.all[activity].step;
       int cell = step == k_no_step ? -1 : reading.operations.steps()[step].cell;
       rank.cells[cell].wait_error_ns += error_ns;

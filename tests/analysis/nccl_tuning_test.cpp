@@ -71,6 +71,7 @@ TEST_CASE("NCCL expects latency and bytes by bandwidth") {
   // What it corrects by figures that it does not log.
   CHECK_FALSE(tuned_time({"AllReduce", "TREE", "LL", 15, 40}, 65536, 1).is_whole);
   CHECK(tuned_time({"AllReduce", "TREE", "LL", 15, 40}, std::uint64_t{1} << 30, 1).is_whole);
+  CHECK(tuned_time({"AllReduce", "NVLS_TREE", "SIMPLE", 15, 40}, 65536, 2).is_whole);
   CHECK_FALSE(tuned_time({"AllReduce", "RING", "SIMPLE", 15, 40}, 65536, 2).is_whole);
   CHECK(tuned_time({"AllGather", "RING", "SIMPLE", 15, 40}, 65536, 2).is_whole);
 }

@@ -176,6 +176,37 @@ TEST_CASE("Steps on very many ranks are replayed as one rank's") {
                     [](const Transfer& one) { return one.ranks == 128 && one.sharing == 4; }));
 }
 
+TEST_CASE("Some of the ranks that train are alike, as all are") {
+  for (auto pattern : {StepPattern::ddp, StepPattern::fsdp, StepPattern::tp}) {
+    const StepRequest request = request_for(pattern, "gpt2-124m:2");
+    auto schedule = workload::make_step(request, {.world = 4, .ranks = {1, 3}});
+    REQUIRE(schedule.has_value());
+    auto some = StepProgram::of(*schedule, {0, 0, 0, 0});
+    REQUIRE(some.has_value());
+    const StepProgram all = program_on(request, 2, 2);
+
+    CHECK(some->is_alike());
+    CHECK(some->transfers() == all.transfers());
+    REQUIRE(some->works().size() == all.works().size());
+    const std::vector<double> works(all.works().size(), 10);
+    CHECK(some->replay(same(*some, 100), works).step_ns ==
+          Approx(all.replay(same(all, 100), works).step_ns));
+  }
+}
+
+TEST_CASE("An input copy is no computing") {
+  StepRequest request = request_for(StepPattern::ddp);
+  request.input_copy = {.bytes = 1 << 20};
+  const StepProgram program = program_on(request, 2, 2);
+
+  auto times =
+      program.replay(same(program, 0),
+                     stretch_costs(program, {{Activity::forward, 10}, {Activity::host_copy, 90}}));
+
+  CHECK(times.step_ns == Approx(90));
+  CHECK(times.computing_ns == Approx(10));
+}
+
 TEST_CASE("What is no step is refused") {
   CHECK_FALSE(StepProgram::of({}, {0, 0}).has_value());
 }

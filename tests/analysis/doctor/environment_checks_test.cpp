@@ -140,9 +140,9 @@ TEST_CASE("limits that break NCCL are found, and only where they do") {
   one = healthy_case();
   one.surveys[0].process.limits[1].soft = 256;
   CHECK(worst(one, "D16") == Severity::warn);
-  CHECK(found(one, "D16").back().fix == "ulimit -n 65536");
+  CHECK(found(one, "D16").front().fix == "ulimit -n 65536");
   one.surveys[0].process.limits[1].hard = 256; // the shell cannot go beyond
-  CHECK_THAT(found(one, "D16").back().fix, ContainsSubstring("limits.d"));
+  CHECK_THAT(found(one, "D16").front().fix, ContainsSubstring("limits.d"));
   one = healthy_case();
   one.surveys[0].process.limits[2].soft.reset();
   CHECK_THAT(what(one, "D16"), ContainsSubstring("stack is not limited"));

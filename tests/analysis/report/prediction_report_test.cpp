@@ -6,6 +6,7 @@
 #include "analysis/run_builder.h"
 #include "support/catch.h"
 #include "workload/models/catalogue.h"
+#include "workload/step_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -109,6 +110,26 @@ TEST_CASE("Of several kinds of steps the meant one must be said") {
   CHECK_THAT(refused.error().text(), ContainsSubstring("2 kinds of steps"));
   REQUIRE(said.has_value());
   CHECK(said->base.request.pattern == workload::StepPattern::fsdp);
+}
+
+TEST_CASE("A step with an input copy beside it is no base of a prediction") {
+  model::Run run = run_with_sizes();
+  workload::StepRequest request;
+  request.model = *workload::make_model("linear:256x8");
+  request.batch = 64;
+  request.bucket_bytes = 600'000;
+  request.input_copy = {.bytes = 1 << 20};
+  const auto copied = known_run(request, {4}, {1}).trials[0];
+  for (std::size_t i = 0; i < copied.cells.size(); ++i) {
+    const auto label = workload::read_step_label(copied.spec.cells[i].label);
+    if (label->parts == workload::StepParts::all && !label->input_copy().empty())
+      add_cell(run.trials[0], copied.spec.cells[i], copied.cells[i]);
+  }
+
+  auto prediction = predict(run, {.ranks = {8}});
+
+  REQUIRE(prediction.has_value());
+  CHECK(prediction->base.request.input_copy.bytes == 0);
 }
 
 TEST_CASE("Collectives that a run lacks come from another") {

@@ -75,8 +75,11 @@ TEST_CASE("What an input copy costs is told against the step without one, and ad
   CHECK(effect(pinned, Slowed::copy).ratio == Approx(2));
   CHECK(effect(pinned, Slowed::copy_in_step).ratio == Approx(465.0 / 200));
   CHECK(effect(pinned, Slowed::step).ratio == Approx(466.0 / 411).epsilon(1e-3));
-  for (const CopyEffect& one : pinned.effects)
+  for (const CopyEffect& one : pinned.effects) {
     CHECK(one.verdict == Verdict::worse);
+    CHECK(one.detectable.value() >= *found.floor);
+    CHECK(one.detectable.value() < one.ratio);
+  }
   CHECK(found.tested == 5 + 5 + 3);
   REQUIRE(pinned.account.has_value());
   const double step_ns = 466;

@@ -76,3 +76,19 @@ TEST_CASE("Without one of the halves nothing is known of the overlap") {
   CHECK(results.size() == 2);
   CHECK(steps::overlaps(results).empty());
 }
+
+TEST_CASE("Nothing is told of the overlap where an input copy is beside it") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
+    StepCellArguments copied = cell(parts, {.copy = 20});
+    copied.label.options = {"copy=pinned:1KiB"};
+    add_step_cell(run.trials[0], copied);
+  }
+
+  auto pooled = setting_results(run);
+  auto results = steps::step_results(run, pooled);
+
+  CHECK(results.size() == 3);
+  CHECK(steps::overlaps(results).empty());
+}

@@ -237,6 +237,27 @@ TEST_CASE("Steps without messages do not thin out what is waited for in those wi
   CHECK(out.messages.ranks[1].delay_interval->high == 400);
 }
 
+TEST_CASE("Blocks of steps without messages are not among those that chance draws from") {
+  constexpr std::size_t k_blocks = 64, k_with_messages = 6;
+  auto interval_with = [](std::size_t with_messages) {
+    RankMessages first;
+    first.kernels = with_messages;
+    first.steps_by_block.resize(k_blocks);
+    RankMessages::For& second = first.waited_for[1];
+    second.kernels = with_messages;
+    second.delay_by_block.resize(k_blocks);
+    for (std::size_t k = 0; k < with_messages; ++k) {
+      first.steps_by_block[10 * k] = 2;
+      second.delay_by_block[10 * k] = 80;
+    }
+    return sum_message_waits({0, 1}, {first, {}}, true).ranks.at(1).delay_interval;
+  };
+  REQUIRE(interval_with(k_with_messages));
+  CHECK(interval_with(k_with_messages)->low == 40);
+  CHECK(interval_with(k_with_messages)->high == 40);
+  CHECK_FALSE(interval_with(k_with_messages - 1)); // too few
+}
+
 TEST_CASE("Messages without their other side count as transfer, and are named") {
   TraceSource source = pipeline_source(3);
   source.transfers = [](int cell, int index, int rank) {
