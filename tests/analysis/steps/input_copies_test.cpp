@@ -48,6 +48,33 @@ model::TrialRecord trial(int id) {
   return trial;
 }
 
+std::vector<model::TrialRecord> trials(int count) {
+  std::vector<model::TrialRecord> all;
+  for (int id = 0; id < count; ++id)
+    all.push_back(trial(id));
+  return all;
+}
+
+// Comparisons point into results, and these into the run.
+struct Compared {
+  explicit Compared(std::vector<model::TrialRecord> trials)
+      : run(run_of(std::move(trials))), pooled(setting_results(run)),
+        results(step_results(run, pooled)), found(copy_comparisons(results)) {}
+  Compared(const Compared&) = delete;
+  Compared& operator=(const Compared&) = delete;
+
+  static model::Run run_of(std::vector<model::TrialRecord> trials) {
+    model::Run run = make_gpu_run(2);
+    run.trials = std::move(trials);
+    return run;
+  }
+
+  model::Run run;
+  std::vector<SettingResult> pooled;
+  std::vector<StepResult> results;
+  CopyComparisons found;
+};
+
 const CopyEffect& effect(const CopyComparison& comparison, Slowed what) {
   auto found = std::find_if(comparison.effects.begin(), comparison.effects.end(),
                             [&](const CopyEffect& one) { return one.what == what; });
@@ -58,13 +85,8 @@ const CopyEffect& effect(const CopyComparison& comparison, Slowed what) {
 } // namespace
 
 TEST_CASE("What an input copy costs is told against the step without one, and adds up") {
-  model::Run run = make_gpu_run(2);
-  for (int id = 0; id < 6; ++id)
-    run.trials.push_back(trial(id));
-  auto pooled = setting_results(run);
-  auto results = step_results(run, pooled);
-
-  CopyComparisons found = copy_comparisons(results);
+  const Compared compared(trials(6));
+  const CopyComparisons& found = compared.found;
 
   REQUIRE(found.all.size() == 3);
   const CopyComparison& pinned = found.all[0];
@@ -93,13 +115,8 @@ TEST_CASE("What an input copy costs is told against the step without one, and ad
 }
 
 TEST_CASE("Pageable memory is set against pinned, side by side") {
-  model::Run run = make_gpu_run(2);
-  for (int id = 0; id < 6; ++id)
-    run.trials.push_back(trial(id));
-  auto pooled = setting_results(run);
-  auto results = step_results(run, pooled);
-
-  CopyComparisons found = copy_comparisons(results);
+  const Compared compared(trials(6));
+  const CopyComparisons& found = compared.found;
 
   const CopyComparison& sides = found.all[2];
   CHECK(sides.after->step.input_copy() == "pageable:1KiB");
@@ -110,12 +127,8 @@ TEST_CASE("Pageable memory is set against pinned, side by side") {
 }
 
 TEST_CASE("Too few processes decide nothing about copies") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {trial(0), trial(1)};
-  auto pooled = setting_results(run);
-  auto results = step_results(run, pooled);
-
-  CopyComparisons found = copy_comparisons(results);
+  const Compared compared(trials(2));
+  const CopyComparisons& found = compared.found;
 
   REQUIRE(found.all.size() == 3);
   CHECK(found.tested == 0);
@@ -126,18 +139,17 @@ TEST_CASE("Too few processes decide nothing about copies") {
 }
 
 TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
-  model::Run run = make_gpu_run(2);
+  std::vector<model::TrialRecord> noisy;
   for (int id = 0; id < 8; ++id) {
-    run.trials.push_back(make_trial({.id = id, .replicate = id}));
+    noisy.push_back(make_trial({.id = id, .replicate = id}));
     const std::int64_t more = id % 2 == 0 ? 21 : 20;
-    add_parts(run.trials.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(run.trials.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
+    add_parts(noisy.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(noisy.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
               id % 2 == 0 ? 100 : 110);
   }
-  auto pooled = setting_results(run);
-  auto results = step_results(run, pooled);
 
-  CopyComparisons found = copy_comparisons(results);
+  const Compared compared(std::move(noisy));
+  const CopyComparisons& found = compared.found;
 
   REQUIRE(found.all.size() == 1);
   CHECK(*found.floor == Approx(1.1));
@@ -146,10 +158,8 @@ TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
 }
 
 TEST_CASE("Without the step without a copy there is nothing to tell") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  add_parts(run.trials[0], "pinned:1KiB", {.copy = 10}, 10, 10);
-  auto pooled = setting_results(run);
+  std::vector<model::TrialRecord> alone{make_trial({})};
+  add_parts(alone[0], "pinned:1KiB", {.copy = 10}, 10, 10);
 
-  CHECK(copy_comparisons(step_results(run, pooled)).all.empty());
+  CHECK(Compared(std::move(alone)).found.all.empty());
 }
