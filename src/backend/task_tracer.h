@@ -18,8 +18,8 @@ class TaskTracer : public Tracer {
 public:
   explicit TaskTracer(TraceRequest request) : request_(std::move(request)) {}
 
-  void begin_operation(std::uint32_t id) override { operation_ = id; }
-  void end_operation() override { operation_ = 0; }
+  void begin_operation(std::uint32_t id, std::uint64_t) override { operation_ = id; }
+  void end_operation(std::uint64_t) override { operation_ = 0; }
   void flush() override;
   void finish() override;
 

@@ -23,10 +23,11 @@ struct TraceRequest {
 class Tracer {
 public:
   virtual ~Tracer() = default;
-  // What this thread asks the devices for in between belongs to this trace::OperationRow::id. Cost
-  // is on the path that is measured: nothing but a few instructions may be here.
-  virtual void begin_operation(std::uint32_t id) = 0;
-  virtual void end_operation() = 0;
+  // What this thread, always the same, asks the devices for in between belongs to this
+  // trace::OperationRow::id; the time is by the backend's clock. Cost is on the path that is
+  // measured: nothing but a few instructions may be here.
+  virtual void begin_operation(std::uint32_t id, std::uint64_t now_ns) = 0;
+  virtual void end_operation(std::uint64_t now_ns) = 0;
   // Between cells, all streams are idle: what is complete may be written now.
   virtual void flush() = 0;
   // All streams are idle and nothing more comes: everything is written, the ledger last.

@@ -39,8 +39,6 @@ ActivityLibrary::ActivityLibrary(const backend::Options& options) : library_(opt
   find(flush_all, "cuptiActivityFlushAll");
   find(next_record, "cuptiActivityGetNextRecord");
   find(dropped_records, "cuptiActivityGetNumDroppedRecords");
-  find(push_external_id, "cuptiActivityPushExternalCorrelationId");
-  find(pop_external_id, "cuptiActivityPopExternalCorrelationId");
   find(result_string, "cuptiGetResultString");
 }
 

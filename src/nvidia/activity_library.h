@@ -35,8 +35,6 @@ public:
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
-  decltype(&cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
-  decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
 
 private:

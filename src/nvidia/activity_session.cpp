@@ -116,7 +116,6 @@ void ActivitySession::configure(model::TraceLevel level) {
     enabled_.push_back(kind);
   };
   enable(CUPTI_ACTIVITY_KIND_STREAM);
-  enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
   // Never KIND_KERNEL: it lets no two kernels run at once.
   enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   enable(CUPTI_ACTIVITY_KIND_MEMCPY);

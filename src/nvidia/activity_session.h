@@ -22,11 +22,6 @@ public:
   const ActivityLibrary& library() const { return library_; }
   ActivityBuffers& buffers() const { return *buffers_; }
 
-  void push_operation(std::uint32_t id) const { (void)library_.push_external_id(k_operation, id); }
-  void pop_operation() const { (void)library_.pop_external_id(k_operation, nullptr); }
-  // Around calls that are captured: they launch nothing.
-  void push_capture() const { (void)library_.push_external_id(k_captured, 1); }
-  void pop_capture() const { (void)library_.pop_external_id(k_captured, nullptr); }
   // Buffers whose records are complete come back. `forced`: all of them; only when no kernel runs,
   // for records of running ones are lost by it.
   enum class Flush { complete, forced };

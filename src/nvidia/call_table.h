@@ -17,9 +17,8 @@ public:
     std::uint32_t correlation = 0; // 0: nobody's place
     std::uint32_t operation = 0;   // of the schedule; 0: none
     std::uint32_t kernels = 0;     // records of kernels that came of it
-    bool has_record = false;       // of the call itself, behind which no operation is told any more
+    bool has_record = false;       // of the call itself, which tells the operation
     bool has_copy = false;
-    bool is_captured = false; // into a graph: nothing comes of it
   };
 
   // `places` is a power of two.

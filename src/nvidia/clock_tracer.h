@@ -18,8 +18,8 @@ public:
   ClockTracer(backend::TraceRequest request, std::shared_ptr<GpuClocks> clocks, std::string missing)
       : request_(std::move(request)), clocks_(std::move(clocks)), missing_(std::move(missing)) {}
 
-  void begin_operation(std::uint32_t) override {}
-  void end_operation() override {}
+  void begin_operation(std::uint32_t, std::uint64_t) override {}
+  void end_operation(std::uint64_t) override {}
   void flush() override;
   void finish() override;
   std::string missing() const override { return missing_; }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "nvidia/activity_session.h"
 #include "nvidia/clock_tracer.h"
+#include "nvidia/operation_log.h"
 #include "nvidia/record_decoder.h"
 
 #include <csignal>
@@ -23,9 +24,10 @@ constexpr std::chrono::nanoseconds k_longest_end = 3s;
 // Reads what CUPTI filled in, on a thread of its own.
 class Reader {
 public:
-  Reader(const ActivitySession& session, const backend::TraceRequest& request)
+  Reader(const ActivitySession& session, const OperationLog& operations,
+         const backend::TraceRequest& request)
       : session_(session), decoder_(request.level, *request.spool, request.rank_of_device,
-                                    session.library().next_record),
+                                    operations, session.library().next_record),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   RecordDecoder::Counts counts() {
@@ -72,10 +74,10 @@ public:
   CuptiTracer(const backend::Options& options, const backend::TraceRequest& asked,
               std::shared_ptr<TraceLink> link)
       : ClockTracer(asked, std::shared_ptr<GpuClocks>(link, &link->clocks), ""),
-        session_(ActivityLibrary(options), asked.level), reader_(session_, asked),
+        session_(ActivityLibrary(options), asked.level), reader_(session_, operations_, asked),
         link_(std::move(link)) {
-    link_->capture_begins = [this] { session_.push_capture(); };
-    link_->capture_ends = [this] { session_.pop_capture(); };
+    link_->capture_begins = [this] { operations_.begin(OperationLog::k_captured, now_ns()); };
+    link_->capture_ends = [this] { operations_.end(now_ns()); };
     if (std::string difference = session_.library().difference(); !difference.empty())
       spdlog::info("{}", difference);
   }
@@ -85,8 +87,10 @@ public:
     link_->capture_ends = nullptr;
   }
 
-  void begin_operation(std::uint32_t id) override { session_.push_operation(id); }
-  void end_operation() override { session_.pop_operation(); }
+  void begin_operation(std::uint32_t id, std::uint64_t now_ns) override {
+    operations_.begin(id, now_ns);
+  }
+  void end_operation(std::uint64_t now_ns) override { operations_.end(now_ns); }
 
   void flush() override {
     ClockTracer::flush();
@@ -104,6 +108,8 @@ public:
   }
 
 private:
+  static std::uint64_t now_ns() { return static_cast<std::uint64_t>(base::monotonic_ns()); }
+
   // Records of kernels that have ended become complete a little later, and only then a flush that
   // is not forced brings them.
   void wait_for_kernels() {
@@ -119,11 +125,10 @@ private:
 
   void write_ledger() {
     RecordDecoder::Counts counts = reader_.counts();
-    auto now_ns = static_cast<std::uint64_t>(base::monotonic_ns());
     int rank = request().rank_of_device.empty() ? -1 : request().rank_of_device.begin()->second;
     auto write = [&](trace::LossKind kind, std::uint64_t count, bool always = false) {
       if (count > 0 || always)
-        request().spool->append(rank, trace::LossRow{count, now_ns, kind});
+        request().spool->append(rank, trace::LossRow{count, now_ns(), kind});
     };
     using enum trace::LossKind;
     write(dropped_by_library, dropped_);
@@ -138,8 +143,9 @@ private:
                   counts.driver_calls);
   }
 
+  OperationLog operations_;
   ActivitySession session_;
-  Reader reader_; // dies before the session
+  Reader reader_; // dies before both
   std::shared_ptr<TraceLink> link_;
   std::uint64_t dropped_ = 0;
 };

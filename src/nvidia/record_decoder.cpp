@@ -126,9 +126,11 @@ KernelName kernel_name(const char* told) {
 }
 
 RecordDecoder::RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
-                             std::map<int, int> rank_of_device, NextRecord next)
+                             std::map<int, int> rank_of_device, const OperationLog& operations,
+                             NextRecord next)
     : level_(level), spool_(spool), rank_of_device_(std::move(rank_of_device)),
-      first_rank_(rank_of_device_.empty() ? -1 : rank_of_device_.begin()->second), next_(next) {}
+      first_rank_(rank_of_device_.empty() ? -1 : rank_of_device_.begin()->second),
+      operations_(operations), next_(next) {}
 
 int RecordDecoder::rank_of(std::uint32_t device) const {
   auto found = rank_of_device_.find(static_cast<int>(device));
@@ -191,8 +193,6 @@ void RecordDecoder::record(const CUpti_Activity& record) {
   case CUPTI_ACTIVITY_KIND_RUNTIME:
   case CUPTI_ACTIVITY_KIND_DRIVER:
     return on(reinterpret_cast<const CUpti_ActivityAPI&>(record));
-  case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-    return on(reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record));
   case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
     return on(reinterpret_cast<const CUpti_ActivitySynchronization2&>(record));
   case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
@@ -224,7 +224,7 @@ void RecordDecoder::set_times(int rank, Row& row, std::uint64_t start_ns, std::u
 template <typename Row>
 bool RecordDecoder::join(Waiting<Row>& waiting) {
   const CallTable::Call* call = calls_.find(waiting.row.correlation);
-  if (call == nullptr || (call->operation == 0 && !call->has_record))
+  if (call == nullptr || !call->has_record)
     return false;
   waiting.row.operation = call->operation;
   return true;
@@ -357,9 +357,16 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
   // A call of the runtime and the one that it makes of the driver have the same number.
   CallTable::Call* call = calls_.at(record.correlationId);
   bool is_first = call == nullptr || !call->has_record;
-  if (call != nullptr)
-    call->has_record = true;
-  bool asks_device = is_first && record.returnValue == 0 && !(call && call->is_captured);
+  bool is_captured = false;
+  if (is_first) {
+    std::uint32_t operation = operations_.at(record.threadId, record.start);
+    is_captured = operation == OperationLog::k_captured;
+    if (call != nullptr) {
+      call->has_record = true;
+      call->operation = is_captured ? 0 : operation;
+    }
+  }
+  bool asks_device = is_first && record.returnValue == 0 && !is_captured;
   if (asks_device && purpose == CallPurpose::launch)
     ++counts_.launches;
   if (asks_device && purpose == CallPurpose::graph_launch)
@@ -374,14 +381,6 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
   row.domain = of_runtime ? 0 : 1;
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
-}
-
-void RecordDecoder::on(const CUpti_ActivityExternalCorrelation& record) {
-  CallTable::Call* call = calls_.at(record.correlationId);
-  if (call != nullptr && record.externalKind == k_operation)
-    call->operation = static_cast<std::uint32_t>(record.externalId);
-  if (call != nullptr && record.externalKind == k_captured)
-    call->is_captured = true;
 }
 
 void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {

@@ -7,6 +7,7 @@
 
 #include "model/trial.h"
 #include "nvidia/call_table.h"
+#include "nvidia/operation_log.h"
 #include "nvidia/traced_calls.h"
 
 #include <cupti.h>
@@ -40,8 +41,9 @@ public:
   // are.
   static constexpr std::size_t k_most_waiting = 1 << 16;
 
+  // `operations` outlives it.
   RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
-                std::map<int, int> rank_of_device, NextRecord next);
+                std::map<int, int> rank_of_device, const OperationLog& operations, NextRecord next);
 
   void decode(std::uint8_t* buffer, std::size_t valid_bytes);
   // Nothing more comes that could tell them of their calls.
@@ -86,7 +88,6 @@ private:
   void on_copy(const Record& record, trace::CopyKind kind, std::uint32_t source,
                std::uint32_t destination);
   void on(const CUpti_ActivityAPI& record);
-  void on(const CUpti_ActivityExternalCorrelation& record);
   void on(const CUpti_ActivitySynchronization2& record);
   void on(const CUpti_ActivityCudaEvent2& record);
   void on(const CUpti_ActivityOverhead3& record);
@@ -113,6 +114,7 @@ private:
   trace::SpoolWriter& spool_;
   std::map<int, int> rank_of_device_;
   int first_rank_; // whose the records are that name no device
+  const OperationLog& operations_;
   NextRecord next_;
   CallPurposes purposes_;
   CallTable calls_;

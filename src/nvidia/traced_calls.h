@@ -9,8 +9,8 @@
 #include <vector>
 
 // Which calls of the CUDA runtime and driver are traced. Records of kernels and copies name the
-// call that made them, and CUPTI tells the operation (an external id) only with the record of a
-// call: so those that launch or copy are needed at every level.
+// call that made them, and that one's time tells the operation (operation_log.h): so those that
+// launch or copy are needed at every level.
 namespace ncclprobe::nvidia {
 
 enum class CallPurpose : std::uint8_t { launch, graph_launch, copy, order };
@@ -22,10 +22,6 @@ struct TracedCall {
 
 std::span<const TracedCall> runtime_calls();
 std::span<const TracedCall> driver_calls();
-
-// What external ids mean to us: the operation of the schedule, and that the call is captured.
-inline constexpr auto k_operation = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-inline constexpr auto k_captured = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1;
 
 // Looks one up for each record of a call.
 class CallPurposes {

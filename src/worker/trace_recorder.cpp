@@ -101,13 +101,14 @@ void TraceRecorder::begin(const OperationNote& note) {
   row.start_ns = now_ns();
   operations_.push_back(row);
   plugin::set_operation(row.id);
-  tracer_->begin_operation(row.id);
+  tracer_->begin_operation(row.id, row.start_ns);
 }
 
 void TraceRecorder::end() {
-  tracer_->end_operation();
+  std::uint64_t end_ns = now_ns();
+  tracer_->end_operation(end_ns);
   plugin::set_operation(0);
-  operations_.back().duration_ns = trace::short_duration(now_ns() - operations_.back().start_ns);
+  operations_.back().duration_ns = trace::short_duration(end_ns - operations_.back().start_ns);
 }
 
 // What one process enqueues, it enqueues for all of its ranks.

@@ -21,10 +21,10 @@ TEST_CASE("tasks are written for the rank of their stream, with what they belong
     backend::TaskTracer tracer({model::TraceLevel::kernels, &spool, {{0, 4}, {1, 5}}});
     std::uint16_t first = tracer.add_stream(0, "communication", -1);
     std::uint16_t second = tracer.add_stream(1, "", 0);
-    tracer.begin_operation(7);
+    tracer.begin_operation(7, 90);
     tracer.count_launch();
     tracer.add(first, "all_reduce", tracer.operation(), 100, 130, k_communication);
-    tracer.end_operation();
+    tracer.end_operation(140);
     CHECK(tracer.operation() == 0);
     tracer.count_launch();
     tracer.add(second, "spin", tracer.operation(), 200, 200 + 5'000'000'000, 0);

@@ -51,6 +51,8 @@ public:
 
   contract::World& world() { return *world_; }
   backend::Tracer& tracer() { return *tracer_; }
+  void begin(std::uint32_t operation) { tracer_->begin_operation(operation, now_ns()); }
+  void end() { tracer_->end_operation(now_ns()); }
   void finish() {
     world_->wait();
     tracer_->finish();
@@ -79,6 +81,8 @@ public:
   }
 
 private:
+  static std::uint64_t now_ns() { return static_cast<std::uint64_t>(base::monotonic_ns()); }
+
   std::filesystem::path path_;
   trace::SpoolWriter spool_;
   std::optional<contract::World> world_;
@@ -116,9 +120,9 @@ TEST_CASE("traced kernels carry their operation, and their times lie where the h
   std::vector<std::pair<std::int64_t, std::int64_t>> waited;
   for (std::uint32_t id = 1; id <= 5; ++id) {
     std::int64_t begin_ns = base::monotonic_ns();
-    traced.tracer().begin_operation(id);
+    traced.begin(id);
     stream.spin(2'000'000);
-    traced.tracer().end_operation();
+    traced.end();
     support::wait_until_idle(stream);
     waited.emplace_back(begin_ns, base::monotonic_ns());
     traced.tracer().flush();
@@ -168,7 +172,7 @@ TEST_CASE("collectives' kernels belong to the communication library") {
   for (int rank = 0; rank < 2; ++rank)
     buffers.push_back(world.device(rank).allocate(k_count * sizeof(float)));
 
-  traced.tracer().begin_operation(9);
+  traced.begin(9);
   world.on_all_ranks([&](int rank) {
     backend::Buffer& buffer = *buffers[static_cast<std::size_t>(rank)];
     world.communicator(rank).enqueue({model::Collective::all_reduce,
@@ -180,7 +184,7 @@ TEST_CASE("collectives' kernels belong to the communication library") {
                                       0},
                                      world.stream(rank));
   });
-  traced.tracer().end_operation();
+  traced.end();
   traced.finish();
 
   for (int rank = 10; rank < 12; ++rank) {
@@ -203,9 +207,9 @@ TEST_CASE("a captured schedule's kernels are counted for each of its launches") 
   });
 
   for (std::uint32_t id = 1; id <= 4; ++id) {
-    traced.tracer().begin_operation(id);
+    traced.begin(id);
     graph->launch();
-    traced.tracer().end_operation();
+    traced.end();
   }
   traced.finish();
 
@@ -229,9 +233,9 @@ TEST_CASE("CUDA calls are traced where they are asked for") {
   auto to = world.device(0).allocate(1 << 20);
   auto event = world.device(0).create_event(backend::EventUse::order);
 
-  traced.tracer().begin_operation(1);
+  traced.begin(1);
   world.stream(0).copy({{*from, 0}, {*to, 0}, 1 << 20, model::CopyMeans::copy_engine});
-  traced.tracer().end_operation();
+  traced.end();
   world.stream(0).record(*event);
   world.stream(0, 1).wait(*event);
   traced.finish();
@@ -267,9 +271,9 @@ TEST_CASE("kernels back to back are all delivered, in memory that does not grow 
 
   std::int64_t begin_ns = base::monotonic_ns();
   for (std::uint64_t i = 0; i < kernels; ++i) {
-    traced.tracer().begin_operation(static_cast<std::uint32_t>(i + 1));
+    traced.begin(static_cast<std::uint32_t>(i + 1));
     stream.spin(1);
-    traced.tracer().end_operation();
+    traced.end();
   }
   traced.world().wait();
   double run_s = static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-9;

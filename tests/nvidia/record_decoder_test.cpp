@@ -85,24 +85,19 @@ CUpti_ActivityKernel10 kernel(std::uint32_t correlation, std::uint64_t start, st
   return record;
 }
 
+std::uint64_t started_ns(std::uint32_t correlation) {
+  return 1'000 * std::uint64_t{correlation};
+}
+
 CUpti_ActivityAPI call(std::uint32_t correlation,
                        std::uint32_t id = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
                        CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_DRIVER) {
   CUpti_ActivityAPI record{};
   record.kind = kind;
   record.cbid = id;
-  record.start = 1'000;
-  record.end = 3'500;
-  record.threadId = 77;
-  record.correlationId = correlation;
-  return record;
-}
-
-CUpti_ActivityExternalCorrelation operation(std::uint32_t correlation, std::uint64_t id) {
-  CUpti_ActivityExternalCorrelation record{};
-  record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-  record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-  record.externalId = id;
+  record.start = started_ns(correlation);
+  record.end = record.start + 500;
+  record.threadId = static_cast<std::uint32_t>(pthread_self());
   record.correlationId = correlation;
   return record;
 }
@@ -114,11 +109,17 @@ public:
               fmt::format("decoder-{}-{}.spool", getpid(), ++made_)) {
     std::filesystem::remove(path_);
     REQUIRE(spool_.open(path_));
-    decoder_.emplace(level, spool_, std::move(ranks), next_record);
+    decoder_.emplace(level, spool_, std::move(ranks), operations_, next_record);
   }
   ~Trace() { std::filesystem::remove(path_); }
 
   RecordDecoder& decoder() { return *decoder_; }
+  // That call was made for an operation. In the order of their numbers.
+  Trace& operation(std::uint32_t correlation, std::uint32_t id) {
+    operations_.begin(id, started_ns(correlation) - 100);
+    operations_.end(started_ns(correlation) + 600);
+    return *this;
+  }
   // All rows of a table, with their ranks.
   template <typename Row>
   std::vector<std::pair<int, Row>> ranked() {
@@ -134,6 +135,7 @@ private:
   static inline int made_ = 0;
   std::filesystem::path path_;
   trace::SpoolWriter spool_;
+  nvidia::OperationLog operations_;
   std::optional<RecordDecoder> decoder_;
 };
 
@@ -142,7 +144,8 @@ private:
 TEST_CASE("a kernel's record becomes one row of its rank, with all columns") {
   Trace trace;
 
-  (Buffer() << operation(9, 42) << call(9) << kernel(9, 10'000, 12'345)).into(trace.decoder());
+  trace.operation(9, 42);
+  (Buffer() << call(9) << kernel(9, 10'000, 12'345)).into(trace.decoder());
 
   auto kernels = trace.ranked<trace::KernelRow>();
   REQUIRE(kernels.size() == 1);
@@ -167,14 +170,15 @@ TEST_CASE("a kernel's record becomes one row of its rank, with all columns") {
   CHECK(trace.rows<trace::ApiRow>().empty()); // not at this level
 }
 
-TEST_CASE("the operation is found whether its record comes before or after, in whichever buffer") {
+TEST_CASE("the operation is found whether its call comes before or after, in whichever buffer") {
   Trace trace;
 
   (Buffer() << kernel(1, 10, 20) << kernel(2, 20, 30)).into(trace.decoder());
   CHECK(trace.rows<trace::KernelRow>().empty()); // they wait
-  (Buffer() << operation(2, 7) << call(2)).into(trace.decoder());
+  trace.operation(2, 7).operation(3, 8);
+  (Buffer() << call(2)).into(trace.decoder());
   CHECK(trace.rows<trace::KernelRow>().size() == 1);
-  (Buffer() << operation(3, 8) << call(3)).into(trace.decoder());
+  (Buffer() << call(3)).into(trace.decoder());
   (Buffer() << kernel(3, 30, 40)).into(trace.decoder());
   (Buffer() << call(4)).into(trace.decoder()); // outside of all operations: known to have none
   (Buffer() << kernel(4, 40, 50)).into(trace.decoder());
@@ -247,11 +251,9 @@ TEST_CASE("a launch that the runtime and the driver tell of is one launch") {
 
 TEST_CASE("a captured launch is none") {
   Trace trace;
-  CUpti_ActivityExternalCorrelation captured = operation(1, 1);
-  captured.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1;
+  trace.operation(1, nvidia::OperationLog::k_captured).operation(2, 5);
 
-  (Buffer() << captured << call(1) << operation(2, 5) << call(2) << kernel(2, 10, 20))
-      .into(trace.decoder());
+  (Buffer() << call(1) << call(2) << kernel(2, 10, 20)).into(trace.decoder());
 
   CHECK(trace.decoder().counts().launches == 1);
   CHECK(trace.decoder().counts().kernels == 1);
@@ -288,8 +290,8 @@ TEST_CASE("each launch of a graph counts for all of its kernels") {
 TEST_CASE("our own kernels are helpers, unless the schedule asked for them") {
   Trace trace;
 
-  (Buffer() << call(1) << kernel(1, 10, 20, k_spin) << operation(2, 6) << call(2)
-            << kernel(2, 20, 30, k_spin))
+  trace.operation(2, 6);
+  (Buffer() << call(1) << kernel(1, 10, 20, k_spin) << call(2) << kernel(2, 20, 30, k_spin))
       .into(trace.decoder());
 
   auto rows = trace.rows<trace::KernelRow>();
@@ -338,7 +340,8 @@ TEST_CASE("copies, copies between peers and sets go to one table") {
   set.bytes = 64;
   set.correlationId = 3;
 
-  (Buffer() << operation(1, 4) << call(1, CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync) << copy
+  trace.operation(1, 4);
+  (Buffer() << call(1, CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync) << copy
             << call(2, CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync) << peer
             << call(3, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async) << set)
       .into(trace.decoder());
@@ -389,11 +392,11 @@ TEST_CASE("calls, synchronizations and events are rows where they are asked for"
 
   auto calls = trace.rows<trace::ApiRow>();
   REQUIRE(calls.size() == 1);
-  CHECK(calls[0].start_ns == 1'000);
-  CHECK(calls[0].duration_ns == 2'500);
+  CHECK(calls[0].start_ns == 9'000);
+  CHECK(calls[0].duration_ns == 500);
   CHECK(calls[0].function == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
   CHECK(calls[0].domain == 1);
-  CHECK(calls[0].thread == 77);
+  CHECK(calls[0].thread == static_cast<std::uint32_t>(pthread_self()));
   auto waits = trace.rows<trace::SynchronizationRow>();
   REQUIRE(waits.size() == 2);
   CHECK(waits[0].kind == trace::SynchronizationKind::stream_wait_event);

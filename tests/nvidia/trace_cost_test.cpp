@@ -41,6 +41,7 @@ TEST_CASE("what tracing costs", "[.cost]") {
     }
     return made;
   };
+  auto now_ns = [] { return static_cast<std::uint64_t>(base::monotonic_ns()); };
   {
     contract::World world(subject, 2);
     std::uint32_t operation = 0;
@@ -53,7 +54,7 @@ TEST_CASE("what tracing costs", "[.cost]") {
       auto batch = [&] {
         for (int launch = 0; launch < k_launches; ++launch) {
           if (tracer)
-            tracer->begin_operation(++operation);
+            tracer->begin_operation(++operation, now_ns());
           world.on_all_ranks([&](int rank) {
             backend::Buffer& buffer = *buffers[static_cast<std::size_t>(rank)];
             world.communicator(rank).enqueue({model::Collective::all_reduce,
@@ -66,7 +67,7 @@ TEST_CASE("what tracing costs", "[.cost]") {
                                              world.stream(rank));
           });
           if (tracer)
-            tracer->end_operation();
+            tracer->end_operation(now_ns());
         }
         world.wait();
       };

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nvidia/operation_log.h"
+
+#include <algorithm>
+#include <pthread.h>
+
+namespace ncclprobe::nvidia {
+
+void OperationLog::begin(std::uint32_t operation, std::uint64_t now_ns) {
+  if (thread_.load(std::memory_order_relaxed) == 0)
+    thread_.store(static_cast<std::uint32_t>(pthread_self()), std::memory_order_relaxed);
+  open_.store(operation, std::memory_order_release);
+  open_start_ns_.store(now_ns, std::memory_order_release);
+}
+
+void OperationLog::end(std::uint64_t now_ns) {
+  std::uint64_t ended = ended_.load(std::memory_order_relaxed);
+  entries_[ended & (entries_.size() - 1)] = {open_start_ns_.load(std::memory_order_relaxed), now_ns,
+                                             open_.load(std::memory_order_relaxed)};
+  ended_.store(ended + 1, std::memory_order_release);
+  open_start_ns_.store(0, std::memory_order_release);
+}
+
+// An operation that is still open now, and was begun before that time, was open then.
+std::uint32_t OperationLog::open_at(std::uint64_t at_ns) const {
+  std::uint64_t start_ns = open_start_ns_.load(std::memory_order_acquire);
+  if (start_ns == 0 || start_ns > at_ns)
+    return 0;
+  std::uint32_t operation = open_.load(std::memory_order_acquire);
+  // Starts only grow: if it is the same, the number belongs to it.
+  return open_start_ns_.load(std::memory_order_acquire) == start_ns ? operation : 0;
+}
+
+std::uint32_t OperationLog::at(std::uint32_t thread, std::uint64_t at_ns) const {
+  if (thread != thread_.load(std::memory_order_relaxed))
+    return 0;
+  if (std::uint32_t open = open_at(at_ns))
+    return open;
+  // What has ended since is written before it is not open any more. The oldest places may be
+  // written to while this looks, so an eighth of them is left alone.
+  std::uint64_t last = ended_.load(std::memory_order_acquire);
+  std::uint64_t kept = entries_.size() - entries_.size() / 8;
+  std::uint64_t first = last - std::min(last, kept);
+  std::uint64_t count = last - first;
+  while (count > 0) { // the first that had not ended by then
+    std::uint64_t half = count / 2;
+    if (entries_[(first + half) & (entries_.size() - 1)].end_ns < at_ns) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  if (first == last)
+    return 0;
+  const Entry& entry = entries_[first & (entries_.size() - 1)];
+  return entry.start_ns <= at_ns ? entry.operation : 0;
+}
+
+} // namespace ncclprobe::nvidia
