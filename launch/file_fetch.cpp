@@ -72,11 +72,16 @@ void FileFetch::take(int from, const FilePiece& piece) {
                 taken.error().text());
 }
 
-void FileFetch::give_up() {
+std::set<std::pair<int, std::string>> FileFetch::give_up() {
   std::error_code ignored;
   for (const auto& [from, file] : awaited_)
     std::filesystem::remove(unfinished(file), ignored);
-  awaited_.clear();
+  return std::exchange(awaited_, {});
+}
+
+bool FileFetch::waits_for(int supervisor) const {
+  auto first = awaited_.lower_bound({supervisor, ""});
+  return first != awaited_.end() && first->first == supervisor;
 }
 
 FilePiece FileSource::read(const SendPiece& wanted) {

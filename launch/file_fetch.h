@@ -26,8 +26,9 @@ public:
   // What cannot be had, or written, is logged and stays where it is.
   void take(int from, const FilePiece& piece);
   bool waits() const { return !awaited_.empty(); }
-  // What has not come stays where it is, and nothing half is left here.
-  void give_up();
+  // What has not come, by supervisor: it stays where it is, and nothing half is left here.
+  std::set<std::pair<int, std::string>> give_up();
+  bool waits_for(int supervisor) const;
 
 private:
   Tell tell_;

@@ -13,6 +13,9 @@
 
 namespace ncclprobe::launch {
 
+// More than an inventory or the like may take, which one host makes while the others wait.
+inline constexpr std::chrono::seconds k_gather_patience{180};
+
 struct Mail {
   int from = 0;
   std::string bytes;
@@ -32,8 +35,11 @@ public:
   virtual void post(int to, std::string bytes) = 0;
   // The next mail that has arrived, if any; also moves pending sends on.
   virtual std::optional<Mail> poll() = 0;
-  // Between trials: everybody's bytes, by rank. Waits for all with small sleeps.
-  virtual std::vector<std::string> all_gather(std::string bytes) = 0;
+  // Between trials: everybody's bytes, by rank. Waits for all with small sleeps; what each has to
+  // do before it has its bytes must take less than `patience`. Errors: unavailable, the same for
+  // all that can be reached, with the ranks and hosts that did not answer; this one is alone then.
+  virtual base::Result<std::vector<std::string>>
+  all_gather(std::string bytes, std::chrono::nanoseconds patience = k_gather_patience) = 0;
   // This supervisor's clock against the leader's; all call it at about the same time. A tree, so
   // that it takes log2(size) steps. Nothing if another supervisor did not answer in time.
   virtual std::optional<ClockReading> compare_clocks() = 0;

@@ -26,7 +26,10 @@ public:
     return mail;
   }
 
-  std::vector<std::string> all_gather(std::string bytes) override { return {std::move(bytes)}; }
+  base::Result<std::vector<std::string>> all_gather(std::string bytes,
+                                                    std::chrono::nanoseconds) override {
+    return std::vector<std::string>{std::move(bytes)};
+  }
 
   std::optional<ClockReading> compare_clocks() override {
     return ClockReading{base::monotonic_ns(), 0, 0, 0};

@@ -4,19 +4,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launch/fleet.h"
+#include "launch/init_setting.h"
 #include "launch/mpi_segment.h"
+#include "launch/no_answer.h"
+#include "wire/packing.h"
 
 #include <climits>
 #include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <list>
-#include <string_view>
+#include <map>
+#include <optional>
+#include <set>
 #include <thread>
-#include <unistd.h>
 
 // The only file that knows MPI. Every call here returns at once; whoever waits tests, then sleeps.
 namespace ncclprobe::launch {
@@ -30,6 +33,11 @@ constexpr int k_clock_tag = 2;
 constexpr int k_clock_tags = 16'384;
 constexpr int k_pings = 100;
 constexpr auto k_clock_patience = 5s; // with a supervisor that is late
+constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
+// MPI_Init is over, so all are there: if they hear each other.
+constexpr auto k_roll_call_patience = 60s;
+// For the answers of a gather to arrive.
+constexpr auto k_answer_patience = 30s;
 // What an MPI library is asked before it is given up on.
 constexpr int k_tests_per_poll = 64;
 
@@ -66,22 +74,27 @@ private:
   std::int64_t since_ns_ = base::monotonic_ns();
 };
 
-void finish(MPI_Request& request) {
-  PatientSleep rest;
-  for (int done = 0; true; rest()) {
-    NCCLPROBE_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    if (done != 0)
-      return;
-  }
+bool done(MPI_Request& request) {
+  int done = 0;
+  NCCLPROBE_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+  return done != 0;
+}
+
+bool finish(MPI_Request& request, const base::Deadline& until = base::Deadline::never()) {
+  for (PatientSleep rest; !done(request); rest())
+    if (until.expired())
+      return false;
+  return true;
 }
 
 class MpiFleet : public Fleet {
 public:
   MpiFleet() {
-    NCCLPROBE_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &world_)); // nobody else's messages
     NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
     NCCLPROBE_MPI(MPI_Comm_rank(world_, &rank_));
     NCCLPROBE_MPI(MPI_Comm_size(world_, &size_));
+    call_the_roll();
+    leave_the_world();
     hide_segment();
   }
   ~MpiFleet() override;
@@ -91,7 +104,8 @@ public:
   std::string description() const override;
   void post(int to, std::string bytes) override;
   std::optional<Mail> poll() override;
-  std::vector<std::string> all_gather(std::string bytes) override;
+  base::Result<std::vector<std::string>> all_gather(std::string bytes,
+                                                    std::chrono::nanoseconds patience) override;
   std::optional<ClockReading> compare_clocks() override;
 
   void leave_alone() override { alone_ = true; }
@@ -110,9 +124,18 @@ private:
     Mail mail;
     MPI_Request request = MPI_REQUEST_NULL;
   };
+  void call_the_roll();
+  void leave_the_world();
   void hide_segment();
   void move_sends_on();
-  void begin_receive();
+  bool begin_receive(int from, int tag, Receiving& into);
+  void gather_parts(std::map<int, std::string>& parts, const base::Deadline& until);
+  bool give_to(const std::map<int, std::string>& parts, const std::string& answer,
+               std::set<int>& unreached);
+  base::Result<std::vector<std::string>> gather_here(std::string bytes,
+                                                     std::chrono::nanoseconds patience);
+  base::Result<std::vector<std::string>> hand_in(std::string bytes,
+                                                 std::chrono::nanoseconds patience);
   enum class Wait { spin, sleep };
   bool receive_times(int from, int tag, std::int64_t* times, int count, Wait wait,
                      const base::Deadline& until);
@@ -120,16 +143,44 @@ private:
   std::optional<ClockReading> ask_clock(int parent, int tag, const base::Deadline& until);
   void answer_clock(int child, int tag, const ClockReading& own, const base::Deadline& until);
 
-  MPI_Comm world_ = MPI_COMM_NULL;
+  MPI_Comm world_ = MPI_COMM_WORLD;
+  std::vector<std::string> hosts_; // by rank; none before the roll call
   int rank_ = 0;
   int size_ = 1;
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of mails
   std::deque<Mail> own_;
-  int comparisons_ = 0; // of clocks
-  bool alone_ = false;  // the others are not waited for
+  std::list<Receiving> given_up_; // MPI may still write there
+  std::list<Sending> unread_;     // and still read here
+  int comparisons_ = 0;           // of clocks
+  bool alone_ = false;            // the others are not waited for
   std::optional<MpiSegment> segment_;
 };
+
+// The first messages between hosts: MPI's own first ones would wait for ever.
+void MpiFleet::call_the_roll() {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  NCCLPROBE_MPI(MPI_Get_processor_name(name, &length));
+  auto names =
+      all_gather(std::string(name, static_cast<std::size_t>(length)), k_roll_call_patience);
+  if (!names)
+    throw base::Exception(names.error());
+  hosts_ = std::move(*names);
+}
+
+// To where nobody else's messages are.
+void MpiFleet::leave_the_world() {
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  NCCLPROBE_MPI(MPI_Comm_idup(MPI_COMM_WORLD, &own, &request));
+  if (!finish(request, base::Deadline::after(k_roll_call_patience)))
+    base::raise(base::Errc::unavailable,
+                "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI",
+                rank_, hosts_.at(static_cast<std::size_t>(rank_)));
+  world_ = own;
+  NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
+}
 
 void MpiFleet::hide_segment() {
   MPI_Comm host = MPI_COMM_NULL;
@@ -147,8 +198,8 @@ MpiFleet::~MpiFleet() {
   try {
     PatientSleep rest;
     // A supervisor that has already left does not read its last mail; it is not waited for.
-    for (base::Deadline end = base::Deadline::after(2s); !sending_.empty() && !end.expired();
-         rest())
+    for (base::Deadline end = base::Deadline::after(alone_ ? 500ms : 2000ms);
+         !sending_.empty() && !end.expired(); rest())
       move_sends_on();
     if (alone_)
       return;
@@ -185,27 +236,23 @@ void MpiFleet::post(int to, std::string bytes) {
 }
 
 void MpiFleet::move_sends_on() {
-  for (auto mail = sending_.begin(); mail != sending_.end();) {
-    int done = 0;
-    NCCLPROBE_MPI(MPI_Test(&mail->request, &done, MPI_STATUS_IGNORE));
-    mail = done != 0 ? sending_.erase(mail) : std::next(mail);
-  }
+  for (auto mail = sending_.begin(); mail != sending_.end();)
+    mail = done(mail->request) ? sending_.erase(mail) : std::next(mail);
 }
 
-void MpiFleet::begin_receive() {
+bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  NCCLPROBE_MPI(MPI_Improbe(MPI_ANY_SOURCE, k_mail_tag, world_, &found, &message, &status));
+  NCCLPROBE_MPI(MPI_Improbe(from, tag, world_, &found, &message, &status));
   if (found == 0)
-    return;
+    return false;
   int size = 0;
   NCCLPROBE_MPI(MPI_Get_count(&status, MPI_BYTE, &size));
-  receiving_.emplace();
-  receiving_->mail.from = status.MPI_SOURCE;
-  receiving_->mail.bytes.resize(static_cast<std::size_t>(size));
-  NCCLPROBE_MPI(
-      MPI_Imrecv(receiving_->mail.bytes.data(), size, MPI_BYTE, &message, &receiving_->request));
+  into.mail.from = status.MPI_SOURCE;
+  into.mail.bytes.resize(static_cast<std::size_t>(size));
+  NCCLPROBE_MPI(MPI_Imrecv(into.mail.bytes.data(), size, MPI_BYTE, &message, &into.request));
+  return true;
 }
 
 std::optional<Mail> MpiFleet::poll() {
@@ -216,13 +263,11 @@ std::optional<Mail> MpiFleet::poll() {
   }
   if (!sending_.empty())
     move_sends_on();
-  if (!receiving_)
-    begin_receive();
+  if (!receiving_ && !begin_receive(MPI_ANY_SOURCE, k_mail_tag, receiving_.emplace()))
+    receiving_.reset();
   // A large mail comes in pieces, each of which needs a call.
   for (int i = 0; receiving_ && i < k_tests_per_poll; ++i) {
-    int done = 0;
-    NCCLPROBE_MPI(MPI_Test(&receiving_->request, &done, MPI_STATUS_IGNORE));
-    if (done == 0)
+    if (!done(receiving_->request))
       continue;
     Mail mail = std::move(receiving_->mail);
     receiving_.reset();
@@ -231,27 +276,106 @@ std::optional<Mail> MpiFleet::poll() {
   return std::nullopt;
 }
 
-std::vector<std::string> MpiFleet::all_gather(std::string bytes) {
-  int own_size = int_size(bytes.size());
-  std::vector<int> sizes(static_cast<std::size_t>(size_));
-  MPI_Request request = MPI_REQUEST_NULL;
-  NCCLPROBE_MPI(MPI_Iallgather(&own_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, world_, &request));
-  finish(request);
-  std::vector<int> starts;
-  std::size_t total = 0;
-  for (int size : sizes) {
-    starts.push_back(int_size(total));
-    total += static_cast<std::size_t>(size);
+base::Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
+                                                            std::chrono::nanoseconds patience) {
+  auto all =
+      rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
+  alone_ = alone_ || !all;
+  return all;
+}
+
+void MpiFleet::gather_parts(std::map<int, std::string>& parts, const base::Deadline& until) {
+  std::list<Receiving> coming;
+  for (PatientSleep rest; static_cast<int>(parts.size()) < size_ && !until.expired(); rest()) {
+    while (begin_receive(MPI_ANY_SOURCE, k_gather_tag, coming.emplace_back())) {
+    }
+    coming.pop_back();
+    for (auto one = coming.begin(); one != coming.end();) {
+      bool whole = done(one->request);
+      if (whole)
+        parts[one->mail.from] = std::move(one->mail.bytes);
+      one = whole ? coming.erase(one) : std::next(one);
+    }
   }
-  std::string all(static_cast<std::size_t>(int_size(total)), '\0');
-  NCCLPROBE_MPI(MPI_Iallgatherv(bytes.data(), own_size, MPI_BYTE, all.data(), sizes.data(),
-                                starts.data(), MPI_BYTE, world_, &request));
-  finish(request);
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    result.push_back(
-        all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(sizes[i])));
-  return result;
+  given_up_.splice(given_up_.end(), coming);
+}
+
+// To all that handed something in.
+bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::string& answer,
+                       std::set<int>& unreached) {
+  const std::string& bytes = unread_.emplace_back(Sending{answer, MPI_REQUEST_NULL}).bytes;
+  std::map<int, MPI_Request> sends;
+  for (const auto& [rank, part] : parts)
+    if (rank != 0)
+      NCCLPROBE_MPI(MPI_Isend(bytes.data(), int_size(bytes.size()), MPI_BYTE, rank, k_gather_tag,
+                              world_, &sends[rank]));
+  base::Deadline until = base::Deadline::after(k_answer_patience);
+  for (PatientSleep rest; !sends.empty() && !until.expired(); rest())
+    for (auto one = sends.begin(); one != sends.end();)
+      one = done(one->second) ? sends.erase(one) : std::next(one);
+  for (const auto& [rank, request] : sends)
+    unreached.insert(rank);
+  if (sends.empty())
+    unread_.pop_back();
+  return sends.empty();
+}
+
+base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
+                                                             std::chrono::nanoseconds patience) {
+  std::map<int, std::string> parts;
+  parts[0] = std::move(bytes);
+  gather_parts(parts, base::Deadline::after(patience));
+  std::set<int> missing;
+  for (int rank = 0; rank < size_; ++rank)
+    if (!parts.contains(rank))
+      missing.insert(rank);
+  std::optional<base::Error> problem;
+  if (!missing.empty())
+    problem = no_answer(missing, hosts_, patience);
+  wire::Packer answer;
+  answer.text(problem ? problem->message : "");
+  answer.text(problem ? problem->hint : "");
+  answer.texts_by_rank(problem ? std::map<int, std::string>() : parts);
+  if (!give_to(parts, answer.take(), missing) && !problem)
+    problem = no_answer(missing, hosts_, k_answer_patience);
+  if (problem)
+    return base::fail(std::move(*problem));
+  std::vector<std::string> all;
+  for (auto& [rank, part] : parts)
+    all.push_back(std::move(part));
+  return all;
+}
+
+// Rank 0 may have begun to wait a whole patience later.
+base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
+                                                         std::chrono::nanoseconds patience) {
+  Sending& own = unread_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
+  NCCLPROBE_MPI(MPI_Isend(own.bytes.data(), int_size(own.bytes.size()), MPI_BYTE, 0, k_gather_tag,
+                          world_, &own.request));
+  const std::chrono::nanoseconds longest = 2 * patience + k_answer_patience;
+  base::Deadline until = base::Deadline::after(longest);
+  std::list<Receiving> answer(1);
+  bool matched = false;
+  bool whole = false;
+  for (PatientSleep rest; !whole; rest()) {
+    if (until.expired()) {
+      given_up_.splice(given_up_.end(), answer);
+      return base::fail(no_answer({0}, hosts_, longest));
+    }
+    (void)done(own.request); // moves it on
+    matched = matched || begin_receive(0, k_gather_tag, answer.front());
+    whole = matched && done(answer.front().request);
+  }
+  if (finish(own.request, until))
+    unread_.pop_back();
+  wire::Unpacker in(answer.front().mail.bytes);
+  base::Error problem{base::Errc::unavailable, in.text(), in.text()};
+  if (!problem.message.empty())
+    return base::fail(std::move(problem));
+  std::vector<std::string> all;
+  for (auto& [rank, part] : in.texts_by_rank())
+    all.push_back(std::move(part));
+  return all;
 }
 
 void MpiFleet::send_times(int to, int tag, const std::int64_t* times, int count) {
@@ -329,33 +453,6 @@ std::optional<ClockReading> MpiFleet::compare_clocks() {
     answer_clock(rank_ + bit, tag, *own, until);
   return own;
 }
-
-// A variable for the time of MPI_Init, unless the user has set it.
-class InitSetting {
-public:
-  InitSetting(const char* name, const char* value) : name_(name), ours_(!is_set(name)) {
-    if (ours_)
-      ::setenv(name, value, 0);
-  }
-  InitSetting(const InitSetting&) = delete;
-  ~InitSetting() {
-    if (ours_)
-      ::unsetenv(name_);
-  }
-
-private:
-  static bool is_set(std::string_view name) {
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-      std::string_view text = *entry;
-      if (text.substr(0, text.find('=')) == name)
-        return true;
-    }
-    return false;
-  }
-
-  const char* name_;
-  bool ours_;
-};
 
 } // namespace
 

@@ -16,8 +16,10 @@ using namespace std::chrono_literals;
 
 // A crash and the errors it causes elsewhere arrive in any order within this time.
 constexpr auto k_settle = 100ms;
-// What supervisors get, beyond the stop ladder, to report after a stop.
+// What supervisors that say that they are at work get, beyond the stop ladder, to report.
 constexpr auto k_report_slack = 15s;
+// Between two questions to who keeps others waiting.
+constexpr auto k_question_interval = 1s;
 constexpr auto k_backstop_slack = 30s;
 
 // Of two troubles in the settling time, the one that explains the other.
@@ -45,7 +47,7 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
                          const SupervisorOptions& options, Tell tell)
-    : spec_(spec), options_(options), tell_(std::move(tell)),
+    : spec_(spec), options_(options), tell_(std::move(tell)), signs_(supervisors),
       reports_(static_cast<std::size_t>(supervisors)) {
   for (const RankSeat& seat : layout.seats) {
     supervisor_of_rank_.push_back(seat.supervisor);
@@ -67,10 +69,17 @@ void LeaderTrial::start() {
 void LeaderTrial::on_exchange(wire::Exchange part) {
   if (stop_sent_)
     return;
-  auto [found, fresh] = exchanges_.try_emplace(part.key);
-  wire::Exchange& whole = found->second;
-  if (fresh)
-    whole = {part.key, part.members, {}};
+  auto found = exchanges_.find(part.key);
+  if (found == exchanges_.end()) {
+    std::int64_t allowed_ns =
+        part.key == wire::k_leave_key ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns;
+    found = exchanges_
+                .try_emplace(part.key,
+                             Meeting{{part.key, part.members, {}},
+                                     base::Deadline::after(std::chrono::nanoseconds(allowed_ns))})
+                .first;
+  }
+  wire::Exchange& whole = found->second.whole;
   if (whole.members != part.members) {
     std::vector<int> ranks;
     for (const auto& [rank, bytes] : part.contributions)
@@ -120,6 +129,7 @@ void LeaderTrial::send_stop(Haste haste) {
                           : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
   Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
   reports_due_ = base::Deadline::after(options_.where_wait + total_wait(ladder) + k_report_slack);
+  signs_.expect();
   // To those too that have reported: what they prepared is not to be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     tell_(supervisor, StopOrder{haste, ask});
@@ -161,9 +171,12 @@ void LeaderTrial::look_at_clock() {
     return;
   if (backstop_.expired() && !cause_)
     on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
+  signs_.look();
+  if (!cause_)
+    look_for_absent();
   if (cause_ && settled_.expired())
     send_stop(Haste::normal);
-  if (!reports_due_.expired())
+  if (!reports_due_.expired() && !all_cut_off())
     return;
   if (cause_->kind == Trouble::Kind::interrupted)
     cause_->kind = Trouble::Kind::failed;
@@ -172,10 +185,77 @@ void LeaderTrial::look_at_clock() {
   over_ = true;
 }
 
-std::string LeaderTrial::silent() const {
+std::set<int> LeaderTrial::absent_from(const Meeting& meeting) const {
+  std::set<int> absent;
+  for (int rank : meeting.whole.members)
+    if (!meeting.whole.contributions.contains(rank))
+      absent.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+  return absent;
+}
+
+// Ranks that wait in an exchange have no deadline of their own; those they wait for have, but if
+// their host is cut off nobody hears that it has passed. So they are asked, once it has.
+void LeaderTrial::look_for_absent() {
+  bool any_due = false;
+  for (const auto& [key, meeting] : exchanges_) {
+    if (!meeting.due.expired())
+      continue;
+    any_due = true;
+    if (!signs_.expecting()) {
+      signs_.expect();
+      next_question_ = base::Deadline::after(0s);
+    }
+    std::set<int> absent = absent_from(meeting);
+    if (next_question_.expired())
+      for (int supervisor : absent)
+        tell_(supervisor, AreYouThere{});
+    std::erase_if(
+        absent, [&](int supervisor) { return !signs_.silent(supervisor, options_.cut_off_after); });
+    if (!absent.empty())
+      return cut_off(meeting, absent);
+  }
+  if (!any_due)
+    signs_.stop_expecting();
+  else if (next_question_.expired())
+    next_question_ = base::Deadline::after(k_question_interval);
+}
+
+void LeaderTrial::cut_off(const Meeting& meeting, const std::set<int>& absent) {
+  cut_off_ = absent;
+  Trouble trouble{Trouble::Kind::failed, "", {}, "", -1, 0};
+  trouble.phase = meeting.whole.key == wire::k_leave_key ? "teardown" : "started";
+  std::set<int> others;
+  for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
+    if (absent.contains(supervisor_of_rank_[rank]))
+      trouble.ranks.push_back(static_cast<int>(rank));
+    else
+      others.insert(supervisor_of_rank_[rank]);
+  trouble.reason =
+      fmt::format("the other ranks wait, and {} no longer answer", name_all_but(others));
+  on_trouble(std::move(trouble));
+}
+
+bool LeaderTrial::all_cut_off() const {
+  if (!stop_sent_)
+    return false;
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor) && !cut_off_.contains(supervisor) &&
+        !signs_.silent(supervisor, options_.cut_off_after))
+      return false;
+  return true;
+}
+
+bool LeaderTrial::over_but_for(const std::set<int>& lost) const {
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor) && !lost.contains(supervisor))
+      return false;
+  return true;
+}
+
+std::string LeaderTrial::name_all_but(const std::set<int>& supervisors) const {
   std::map<std::string, std::vector<int>> ranks_by_host;
   for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
-    if (!reported_.contains(supervisor_of_rank_[rank]))
+    if (!supervisors.contains(supervisor_of_rank_[rank]))
       ranks_by_host[host_of_rank_[rank]].push_back(static_cast<int>(rank));
   std::string words;
   for (const auto& [host, ranks] : ranks_by_host)

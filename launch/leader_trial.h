@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "launch/layout.h"
 #include "launch/letter.h"
+#include "launch/signs_of_life.h"
 #include "launch/supervisor.h"
 
 #include <functional>
@@ -30,6 +31,7 @@ public:
   void on_progress(int from, ProgressNote note);
   void on_report(int from, TrialReport report);
   void on_finished(int from) { finished_.insert(from); }
+  void on_sign_of_life(int from) { signs_.heard(from); } // any letter is one
   void look_at_clock();
 
   const model::TrialSpec& spec() const { return spec_; }
@@ -43,7 +45,10 @@ public:
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
   // Who they are: "the supervisors of ranks 2-3 on beta".
-  std::string silent() const;
+  std::string silent() const { return name_all_but(reported_); }
+  // Nobody but them is still to report.
+  bool over_but_for(const std::set<int>& lost) const;
+  const std::set<int>& reported() const { return reported_; }
   // Of a trial that is over: the workers that did not die, in words; empty if there are none.
   std::string lost_workers() const;
   bool waits_for_exchange() const { return !exchanges_.empty(); }
@@ -52,8 +57,19 @@ public:
   model::TrialRecord take_record();
 
 private:
+  // An exchange, and until when all may take to join it, by their own deadlines.
+  struct Meeting {
+    wire::Exchange whole;
+    base::Deadline due;
+  };
+
   void send_stop(Haste haste);
   void show_progress();
+  void look_for_absent();
+  void cut_off(const Meeting& meeting, const std::set<int>& absent);
+  std::set<int> absent_from(const Meeting& meeting) const;
+  bool all_cut_off() const;
+  std::string name_all_but(const std::set<int>& supervisors) const;
 
   model::TrialSpec spec_;
   const SupervisorOptions& options_;
@@ -69,7 +85,10 @@ private:
   bool stop_sent_ = false;
   bool over_ = false;
   bool on_stage_ = false;
-  std::map<std::string, wire::Exchange> exchanges_;
+  std::map<std::string, Meeting> exchanges_;
+  SignsOfLife signs_;
+  std::set<int> cut_off_; // known to be, before the stop
+  base::Deadline next_question_ = base::Deadline::never();
   std::vector<TrialReport> reports_;
   std::set<int> reported_;
   std::set<int> finished_;

@@ -87,6 +87,10 @@ void unpack(Unpacker& in, TraceOver& over) {
 }
 void pack(Packer&, const Finished&) {}
 void unpack(Unpacker&, Finished&) {}
+void pack(Packer&, const AreYouThere&) {}
+void unpack(Unpacker&, AreYouThere&) {}
+void pack(Packer&, const StillHere&) {}
+void unpack(Unpacker&, StillHere&) {}
 
 void pack(Packer& out, const wire::Exchange& exchange) {
   out.text(exchange.key);

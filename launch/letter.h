@@ -34,6 +34,8 @@ struct Release {};
 struct ExchangeWhole {
   wire::Exchange exchange;
 };
+// Others have waited for you for as long as you may take: are you still there?
+struct AreYouThere {};
 
 // Before a traced trial: all compare their clocks now.
 struct CompareClocks {};
@@ -50,6 +52,9 @@ struct SendPiece {
 struct DropFile {
   std::string file;
 };
+
+// Either way: still at work on what the other waits for (signs_of_life.h).
+struct StillHere {};
 
 // All -> leader.
 struct ExchangePart {
@@ -75,7 +80,7 @@ struct FilePiece { // to SendPiece
 using LetterBody =
     std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
                  TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored, SendPiece,
-                 DropFile, FilePiece>;
+                 DropFile, FilePiece, AreYouThere, StillHere>;
 
 constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
 

@@ -9,6 +9,7 @@
 #include "base/number_list.h"
 #include "base/version.h"
 #include "launch/environment.h"
+#include "launch/signs_of_life.h"
 #include "launch/verdict.h"
 
 #include <algorithm>
@@ -23,8 +24,6 @@ constexpr std::size_t k_searched_bytes = 8 * 1024; // of output, for last words
 constexpr int k_lines_in_reason = 3;
 // Progress is for people, and a letter may land in somebody's measurement.
 constexpr auto k_progress_interval = 250ms;
-// A leader that hears of trouble ends the trial within seconds.
-constexpr auto k_leader_silence = 30s;
 
 bool is_meeting_of_all(const std::string& exchange_key) {
   return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
@@ -142,6 +141,7 @@ void LocalTrial::serve(const std::vector<pollfd>& polled) {
     if (heard_all || asking_until_->expired())
       end_asking();
   }
+  tell_of_life();
   report_if_over();
 }
 
@@ -396,7 +396,7 @@ void LocalTrial::tell_trouble(Worker& worker, Trouble::Kind kind, std::string re
     spoilt_ = fmt::format("rank(s) {}: {}", model::format_ranks(ranks), reason);
     return;
   }
-  forgotten_at_ = base::Deadline::after(k_leader_silence);
+  await_answer();
   const RankWatch& watch = watches_.at(ranks.front());
   tell_leader_(Trouble{kind, std::move(reason), std::move(ranks), watch.report().phase,
                        watch.current_cell(), 0});
@@ -426,8 +426,28 @@ void LocalTrial::look_at_deadlines() {
   }
   if (!timed_out_)
     return;
-  forgotten_at_ = base::Deadline::after(k_leader_silence);
+  await_answer();
   tell_leader_(std::move(trouble));
+}
+
+void LocalTrial::await_answer() {
+  answer_due_ = base::Deadline::after(options_.cut_off_after);
+  forgotten_at_ = base::Deadline::after(options_.leader_silence);
+}
+
+void LocalTrial::on_leaders_sign() {
+  if (forgotten_at_)
+    forgotten_at_ = base::Deadline::after(options_.leader_silence);
+}
+
+// From its failure on, until the leader has the report. Never while anything is measured.
+void LocalTrial::tell_of_life() {
+  bool at_work =
+      (stopping_ || timed_out_) && !reported_ && !discarded_ && standing_ == Standing::ordered;
+  if (!at_work || !next_sign_.expired())
+    return;
+  next_sign_ = base::Deadline::after(k_sign_interval);
+  tell_leader_(StillHere{});
 }
 
 bool LocalTrial::ending() const {

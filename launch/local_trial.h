@@ -58,9 +58,14 @@ public:
   // contributions to an exchange.
   bool ending() const;
   bool waits_for_exchange() const; // of others
-  bool traced() const { return spec_.trace != model::TraceLevel::off; }
-  // The leader was told of trouble long ago, and nobody says that the trial is to end.
-  bool forgotten() const { return !stopping_ && forgotten_at_.expired(); }
+  // The leader was told of trouble and has not answered: the workers need not go on meanwhile.
+  bool unanswered() const { return !stopping_ && answer_due_.expired(); }
+  StopOrder own_order() const { return {Haste::normal, timed_out_ ? Ask::yes : Ask::no}; }
+  // When a leader that has not answered counts as lost; none if it has, or was told of nothing.
+  std::optional<base::Deadline> forgotten_at() const { return forgotten_at_; }
+  bool stopped_unanswered() const { return forgotten_at_ && answer_due_.expired(); }
+  void on_answer() { forgotten_at_.reset(); }
+  void on_leaders_sign(); // it is busy with something else
   bool measuring() const; // all ranks are in cells
 
 private:
@@ -95,7 +100,9 @@ private:
   void break_protocol(Worker& worker, const std::string& what);
   void tell_trouble(Worker& worker, Trouble::Kind kind, std::string reason, std::vector<int> ranks);
   void look_at_deadlines();
+  void await_answer();
   void tell_progress();
+  void tell_of_life();
   void ask_where();
   void hear_position(Worker& worker, wire::Position position);
   void end_asking();
@@ -124,7 +131,9 @@ private:
   ProgressNote told_{-1, "", 0};
   base::Deadline next_progress_ = base::Deadline::after(std::chrono::nanoseconds(0));
   base::Deadline prepared_by_;
-  base::Deadline forgotten_at_ = base::Deadline::never();
+  base::Deadline next_sign_ = base::Deadline::after(std::chrono::nanoseconds(0));
+  base::Deadline answer_due_ = base::Deadline::never();
+  std::optional<base::Deadline> forgotten_at_;
   std::string spoilt_;
   bool was_prepared_ = false;
   bool measure_gate_open_ = false;

@@ -13,6 +13,9 @@ namespace {
 
 // Of a worker's output and stack.
 constexpr std::size_t k_kept_tail_bytes = 8 * 1024;
+// Looking at all workers, before they are stopped: what this leaves out is less than what a kernel
+// that is slow to answer may cost.
+constexpr std::chrono::milliseconds k_look_at_most{500};
 
 StopLadder ladder_of(const SupervisorOptions& options, Haste haste) {
   return haste == Haste::fast
@@ -42,13 +45,16 @@ void LocalTrial::hear_position(Worker& worker, wire::Position position) {
 // All have answered, or will not. What the kernel knows is looked at before anything is killed.
 void LocalTrial::end_asking() {
   asking_until_.reset();
+  base::Deadline looked_by = base::Deadline::after(k_look_at_most);
   for (Worker& worker : workers_) {
     if (!worker.handle || worker.handle->ended())
       continue;
-    ProcessState now = look_at_process(worker.handle->pid());
-    worker.state = now.state;
-    if (worker.stack.empty())
-      worker.stack = now.threads.substr(0, k_kept_tail_bytes);
+    if (!looked_by.expired()) {
+      ProcessState now = look_at_process(worker.handle->pid());
+      worker.state = now.state;
+      if (worker.stack.empty())
+        worker.stack = now.threads.substr(0, k_kept_tail_bytes);
+    }
     worker.handle->stop(ladder_of(options_, Haste::normal));
   }
 }

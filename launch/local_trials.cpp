@@ -69,15 +69,21 @@ void LocalTrials::deliver(int trial, const wire::Exchange& whole) {
 
 void LocalTrials::stop(int trial, const StopOrder& order) {
   discard_prepared(order.haste, "a trial was stopped");
+  forgotten_at_.reset();
   if (Numbered* found = find(trial)) {
-    for (pid_t worker : found->trial->pids())
-      shared_memory_.note(worker); // before the stop: an ending process has nothing mapped
-    return found->trial->stop(order);
+    found->trial->on_answer();
+    return stop(*found, order);
   }
   if (waiting_ && waiting_->number == trial) {
     waiting_.reset();
     refuse(trial, "");
   }
+}
+
+void LocalTrials::stop(Numbered& numbered, const StopOrder& order) {
+  for (pid_t worker : numbered.trial->pids())
+    shared_memory_.note(worker); // before the stop: an ending process has nothing mapped
+  numbered.trial->stop(order);
 }
 
 void LocalTrials::stop_all(Haste haste) {
@@ -113,8 +119,16 @@ void LocalTrials::watch(std::vector<pollfd>& into) {
 }
 
 void LocalTrials::serve(const std::vector<pollfd>& polled) {
-  for (Numbered& one : trials_)
+  for (Numbered& one : trials_) {
     one.trial->serve(polled);
+    if (one.trial->unanswered()) {
+      spdlog::warn("supervisor {}: trial {} has failed, and the leader does not answer: its "
+                   "workers are stopped",
+                   supervisor_, one.number);
+      discard_prepared(Haste::normal, "a trial failed");
+      stop(one, one.trial->own_order());
+    }
+  }
   if (next_ && next_->trial)
     next_->trial->serve(polled);
   for (auto& one : discarded_)
@@ -133,9 +147,9 @@ void LocalTrials::drop_what_is_over() {
     if (std::string lost = one->over() ? one->lost_workers() : ""; !lost.empty())
       tell_leader_(k_whole_run, // nobody waits for its report
                    Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
-  if (std::ranges::any_of(
-          trials_, [](const Numbered& one) { return one.trial->over() && one.trial->traced(); }))
-    leader_stores_until_ = base::Deadline::after(k_storing_patience);
+  for (const Numbered& one : trials_)
+    if (one.trial->over() && one.trial->stopped_unanswered())
+      forgotten_at_ = one.trial->forgotten_at();
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->over(); });
 }
@@ -174,9 +188,17 @@ bool LocalTrials::waits_for_exchange() const {
 }
 
 bool LocalTrials::forgotten() const {
-  return leader_stores_until_.expired() &&
-         std::any_of(trials_.begin(), trials_.end(),
-                     [](const Numbered& one) { return one.trial->forgotten(); });
+  auto is_over = [](const std::optional<base::Deadline>& at) { return at && at->expired(); };
+  return is_over(forgotten_at_) || std::ranges::any_of(trials_, [&](const Numbered& one) {
+           return is_over(one.trial->forgotten_at());
+         });
+}
+
+void LocalTrials::on_leaders_sign() {
+  for (Numbered& one : trials_)
+    one.trial->on_leaders_sign();
+  if (forgotten_at_)
+    forgotten_at_ = base::Deadline::after(options_.leader_silence);
 }
 
 bool LocalTrials::measuring() const {

@@ -10,9 +10,6 @@
 
 namespace ncclprobe::launch {
 
-// What a leader waits for the others to store their part of a trace; the run goes on without.
-inline constexpr std::chrono::seconds k_storing_patience{300};
-
 // All that one supervisor has running: the trial that was ordered last, those before it that are
 // still being torn down, and the next one, prepared. Decides when what is next may begin, so that
 // nothing else of ours touches a device while a trial measures:
@@ -45,6 +42,7 @@ public:
   bool waits_for_exchange() const;
   bool measuring() const;
   bool forgotten() const; // by the leader: see LocalTrial
+  void on_leaders_sign();
 
 private:
   struct Numbered {
@@ -53,6 +51,7 @@ private:
     std::unique_ptr<LocalTrial> trial; // none: not begun yet
   };
 
+  void stop(Numbered& numbered, const StopOrder& order);
   std::unique_ptr<LocalTrial> begin(const Numbered& numbered, LocalTrial::Standing standing);
   void refuse(int trial, std::string reason);
   void drop_what_is_over();
@@ -68,8 +67,8 @@ private:
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
   bool closed_ = false;
-  // It hears nothing meanwhile.
-  base::Deadline leader_stores_until_ = base::Deadline::after(std::chrono::seconds(0));
+  // The leader counts as lost then: it never ordered the end of a trial that we ended.
+  std::optional<base::Deadline> forgotten_at_;
   SharedMemorySweep shared_memory_;
 };
 

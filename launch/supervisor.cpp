@@ -3,18 +3,11 @@
 
 #include "launch/supervisor.h"
 
-#include "base/log.h"
-#include "launch/file_fetch.h"
-#include "launch/leader_trial.h"
-#include "launch/local_trials.h"
+#include "launch/supervisor_impl.h"
 #include "model/json.h"
 
 #include <algorithm>
-#include <atomic>
-#include <map>
 #include <poll.h>
-#include <set>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace ncclprobe::launch {
@@ -22,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int k_leader = 0;
 // What a follower that was asked to stop gives the leader to release it.
 constexpr auto k_leader_patience = 5s;
 // What the leader gives those that are left, when others are lost, to end what was begun ahead.
@@ -30,65 +22,12 @@ constexpr auto k_lost_patience = 5s;
 
 } // namespace
 
-struct Supervisor::Impl {
-  Impl(Fleet& fleet_in, Layout layout_in, SupervisorOptions options_in)
-      : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
-        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        local(layout, fleet.rank(), options,
-              [this](int number, LetterBody body) { tell(k_leader, number, std::move(body)); }),
-        fetch([this](int supervisor, LetterBody body) {
-          tell(supervisor, last_number, std::move(body));
-        }) {
-    adopt_orphans();
-  }
-
-  void tell(int supervisor, int number, LetterBody body) {
-    fleet.post(supervisor, encode(Letter{number, std::move(body)}));
-  }
-
-  // One turn of the event loop: letters, workers, clocks, then a wait for what comes next.
-  void turn();
-  bool take_letters();
-  void take(int from, Letter letter);
-  void take_as_leader(int from, Letter letter);
-  LeaderTrial* find(int number);
-  void begin(const model::TrialSpec& spec);
-  void announce(const model::TrialSpec& spec);
-  void begin_ahead(std::span<const model::TrialSpec> upcoming);
-  void abandon_ahead();
-  void note_losses(const LeaderTrial& ended);
-  void act_on_stop_request();
-  void end_run(Haste haste);
-  int patience_ms() const;
-  void read_clock();
-  std::vector<std::string> keep_trace(const std::string& spec);
-  void end_trace(const model::TrialSpec& spec);
-
-  Fleet& fleet;
-  Layout layout;
-  SupervisorOptions options;
-  base::Fd wake;
-  std::atomic<bool> stop_requested{false};
-  bool stop_acted_on = false;
-  bool released = false;
-  bool no_more_trials = false; // on the leader
-  bool others_lost = false;    // somebody who should have answered did not
-  bool interrupted_elsewhere = false;
-  std::string why_no_more;
-  LocalTrials local;
-  std::vector<ClockReading> clock; // against the leader's
-  FileSource files_here;
-
-  // The leader's.
-  FileFetch fetch;                    // of traces
-  std::set<int> traces_stored;        // by whom, of the latest traced trial
-  int last_number = 0;                // of the trial ordered last
-  std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
-  std::optional<model::TrialSpec> announced; // to be prepared for the next number
-  std::int64_t last_event_ns = base::monotonic_ns();
-};
-
 void Supervisor::Impl::take(int from, Letter letter) {
+  signs.heard(from);
+  for (auto& [number, one] : leading)
+    one.on_sign_of_life(from);
+  if (from == k_leader && fleet.rank() != k_leader)
+    local.on_leaders_sign();
   if (std::holds_alternative<Release>(letter.body)) {
     released = true;
     local.discard_prepared(Haste::normal, "the run is over");
@@ -108,45 +47,11 @@ void Supervisor::Impl::take(int from, Letter letter) {
     tell(k_leader, letter.trial, files_here.read(*wanted));
   } else if (auto* whole = std::get_if<DropFile>(&letter.body)) {
     files_here.drop(*whole);
+  } else if (std::holds_alternative<AreYouThere>(letter.body)) {
+    tell(from, letter.trial, StillHere{});
   } else {
     take_as_leader(from, std::move(letter));
   }
-}
-
-// All supervisors do this at the same time. Those of one host share a clock, which this shows.
-void Supervisor::Impl::read_clock() {
-  if (auto reading = fleet.compare_clocks())
-    clock.push_back(*reading);
-  else
-    spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
-}
-
-// The files that this supervisor made of its part of the trace.
-std::vector<std::string> Supervisor::Impl::keep_trace(const std::string& spec) {
-  auto parsed = model::parse_json<model::TrialSpec>(spec);
-  read_clock();
-  return parsed && options.on_trace ? options.on_trace(*parsed, clock) : std::vector<std::string>();
-}
-
-// Leader only: all store their part of the trace, what lies on other disks comes here, and nothing
-// else happens meanwhile.
-void Supervisor::Impl::end_trace(const model::TrialSpec& spec) {
-  traces_stored.clear();
-  TraceOver trace{model::write_json(spec)};
-  for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
-    tell(supervisor, last_number, trace);
-  base::Deadline until = base::Deadline::after(k_storing_patience);
-  while ((static_cast<int>(traces_stored.size()) < fleet.size() || fetch.waits()) &&
-         !no_more_trials && !until.expired())
-    turn();
-  // An interruption leaves things undone too, which is no error.
-  bool failed = until.expired() || others_lost;
-  if (failed && fetch.waits())
-    spdlog::error("files of the trace of trial {} have not come from all hosts", spec.id);
-  fetch.give_up();
-  if (failed && static_cast<int>(traces_stored.size()) < fleet.size())
-    spdlog::error("{} of {} supervisors have not stored their part of the trace of trial {}",
-                  fleet.size() - static_cast<int>(traces_stored.size()), fleet.size(), spec.id);
 }
 
 LeaderTrial* Supervisor::Impl::find(int number) {
@@ -164,11 +69,8 @@ void Supervisor::Impl::take_as_leader(int from, Letter letter) {
       one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
     return;
   }
-  if (auto* stored = std::get_if<TraceStored>(&letter.body)) {
-    traces_stored.insert(from);
-    fetch.begin(from, stored->files);
-    return;
-  }
+  if (auto* stored = std::get_if<TraceStored>(&letter.body))
+    return take_stored(from, letter.trial, *stored);
   if (auto* piece = std::get_if<FilePiece>(&letter.body))
     return fetch.take(from, *piece);
   LeaderTrial* one = find(letter.trial);
@@ -291,8 +193,10 @@ void Supervisor::Impl::abandon_ahead() {
   // Who is lost was waited for once.
   base::Deadline until =
       others_lost ? base::Deadline::after(k_lost_patience) : base::Deadline::never();
-  while (!until.expired() && std::any_of(leading.begin(), leading.end(),
-                                         [](const auto& entry) { return !entry.second.over(); }))
+  auto goes_on = [&](const auto& entry) {
+    return !entry.second.over() && !entry.second.over_but_for(lost);
+  };
+  while (!until.expired() && std::any_of(leading.begin(), leading.end(), goes_on))
     turn();
   for (const auto& [number, one] : leading)
     note_losses(one);
@@ -302,7 +206,12 @@ void Supervisor::Impl::abandon_ahead() {
 void Supervisor::Impl::note_losses(const LeaderTrial& ended) {
   std::string fatal =
       ended.fleet_broken() ? ended.silent() + " no longer answer" : ended.lost_workers();
-  others_lost = others_lost || ended.fleet_broken();
+  if (ended.fleet_broken()) {
+    others_lost = true;
+    for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
+      if (!ended.reported().contains(supervisor))
+        lost.insert(supervisor);
+  }
   if (fatal.empty())
     return;
   no_more_trials = true;
@@ -359,13 +268,14 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   impl.note_losses(present->second);
   bool troubled = present->second.troubled();
   model::TrialRecord record = present->second.take_record();
+  int number = present->first;
   impl.leading.erase(present);
   // It failed in its teardown: what was begun beside it is not to be trusted, and has measured
   // nothing yet.
   if (troubled)
     impl.abandon_ahead();
   if (traced)
-    impl.end_trace(spec);
+    impl.end_trace(spec, number);
   return record;
 }
 
@@ -376,7 +286,6 @@ void Supervisor::release() {
     impl.tell(supervisor, 0, Release{});
   while (!impl.released || !impl.local.idle())
     impl.turn();
-  impl.fetch.give_up(); // of a trace that an interruption cut short
   impl.local.clean_up();
 }
 
@@ -388,8 +297,9 @@ void Supervisor::follow() {
   while (!impl.local.idle() || !(impl.released || released_by.expired())) {
     impl.turn();
     if (impl.local.forgotten() && !std::exchange(impl.others_lost, true)) {
-      impl.stop_requested = true;
+      impl.stop_requested = stopping = true;
       impl.end_run(Haste::normal); // there is time
+      released_by = base::Deadline::after(0s);
     }
     if (impl.stop_requested && !std::exchange(stopping, true))
       released_by = base::Deadline::after(k_leader_patience);

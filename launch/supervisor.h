@@ -50,12 +50,22 @@ struct SupervisorOptions {
   // After SIGKILL: a worker that survives is reported as lost, with its device, and the run ends.
   // The driver may take its time to clean up after a dead process.
   std::chrono::milliseconds kill_wait{10'000};
+  // Waiting cannot tell silent from slow, so once a trial has failed whoever is still at work on
+  // its end says so. A supervisor that says nothing for so long is cut off, and the leader goes on
+  // without it; with what comes before and after, this is within those five seconds.
+  std::chrono::milliseconds cut_off_after{4000};
+  // A leader that hears of trouble orders the end of the trial at once, but between two trials it
+  // may be writing to a slow disk. So a supervisor that gets no answer stops its workers after the
+  // time above, as the trial has failed anyway, and leaves after this one.
+  std::chrono::milliseconds leader_silence{30'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
   // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
   // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,
-  // and of the traced trials before it. Returns the files it made, which come to the leader's host.
+  // and of the traced trials before it. Calls still_here() about once a second, so that the others
+  // wait. Returns the files it made, which come to the leader's host.
   std::function<std::vector<std::string>(const model::TrialSpec& spec,
-                                         std::span<const ClockReading> clock)>
+                                         std::span<const ClockReading> clock,
+                                         const std::function<void()>& still_here)>
       on_trace;
   // Leader only: have the next trial's workers started while the present ones start up.
   bool prepare = false;

@@ -53,7 +53,7 @@ base::Result<std::vector<Connection>> connect_ranks(Ward& ward, const std::strin
   std::string address = meeting_address(ward, several_hosts ? backend : "");
   auto listener = launch::Listener::open(address);
   nlohmann::json place = {address, listener ? listener->port() : 0};
-  std::vector<std::string> places = fleet.all_gather(place.dump());
+  NCCLPROBE_TRY_ASSIGN(const auto places, fleet.all_gather(place.dump()));
   nlohmann::json found = nlohmann::json::array();
   try {
     std::vector<std::future<Connection>> tries; // at once: each may take its whole patience
@@ -68,7 +68,8 @@ base::Result<std::vector<Connection>> connect_ranks(Ward& ward, const std::strin
     for (std::future<Connection>& one : tries)
       found.push_back(tell(one.get()));
     std::vector<Connection> all;
-    for (const std::string& text : fleet.all_gather(found.dump())) // all listen until here
+    NCCLPROBE_TRY_ASSIGN(const auto texts, fleet.all_gather(found.dump())); // all listen until here
+    for (const std::string& text : texts)
       for (const nlohmann::json& one : nlohmann::json::parse(text))
         all.push_back({one.at(0).get<int>(), one.at(1).get<int>(), one.at(2).get<std::string>(),
                        one.at(3).get<std::string>()});

@@ -184,9 +184,9 @@ void rehearse_copies(const World& world, const DoctorOptions& options, Ward& war
 }
 
 // Everybody must know whether it goes on.
-bool all_go_on(launch::Fleet& fleet, bool willing) {
-  std::vector<std::string> answers =
-      fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop");
+Result<bool> all_go_on(launch::Fleet& fleet, bool willing) {
+  NCCLPROBE_TRY_ASSIGN(const auto answers,
+                       fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop"));
   return std::all_of(answers.begin(), answers.end(),
                      [](const std::string& answer) { return answer == "go on"; });
 }
@@ -247,9 +247,15 @@ Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& wa
   bool ok =
       into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
   // Also after a failure: a pair that fails says where.
-  if (on_gpus && ranks > 1 && all_go_on(*ward.fleet, true))
-    rehearse_copies(world, options, ward, stage, into);
-  if (!options.deep || !all_go_on(*ward.fleet, ok))
+  if (on_gpus && ranks > 1) {
+    NCCLPROBE_TRY_ASSIGN(bool go_on, all_go_on(*ward.fleet, true));
+    if (go_on)
+      rehearse_copies(world, options, ward, stage, into);
+  }
+  if (!options.deep)
+    return {};
+  NCCLPROBE_TRY_ASSIGN(bool go_on, all_go_on(*ward.fleet, ok));
+  if (!go_on)
     return {};
   return rehearse_load(world, options, ward, stage, into);
 }

@@ -63,7 +63,8 @@ Result<void> same_arguments(const std::vector<launch::SupervisorReport>& reports
 
 Result<std::vector<model::Survey>> gather(launch::Fleet& fleet, const model::Survey& own) {
   std::vector<model::Survey> all;
-  for (const std::string& text : fleet.all_gather(model::write_json(own))) {
+  NCCLPROBE_TRY_ASSIGN(const auto texts, fleet.all_gather(model::write_json(own)));
+  for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(model::Survey one, model::parse_json<model::Survey>(text));
     all.push_back(std::move(one));
   }
@@ -73,7 +74,9 @@ Result<std::vector<model::Survey>> gather(launch::Fleet& fleet, const model::Sur
 Result<void> survey_all(const World& world, const DoctorOptions& options, Ward& ward) {
   NCCLPROBE_TRY_ASSIGN(ward.fleet, join_fleet(world));
   launch::Fleet& fleet = *ward.fleet;
-  for (const std::string& text : fleet.all_gather(encode_report(report_of_this_host(world)))) {
+  NCCLPROBE_TRY_ASSIGN(const auto texts,
+                       fleet.all_gather(encode_report(report_of_this_host(world))));
+  for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
     ward.reports.push_back(std::move(report));
   }

@@ -82,7 +82,8 @@ void add_inventory(const launch::WorkerProgram& worker, const RunOptions& option
 Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
                                                        const launch::SupervisorReport& own) {
   std::vector<launch::SupervisorReport> reports;
-  for (const std::string& text : fleet.all_gather(encode_report(own))) {
+  NCCLPROBE_TRY_ASSIGN(const auto texts, fleet.all_gather(encode_report(own)));
+  for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
     reports.push_back(std::move(report));
   }

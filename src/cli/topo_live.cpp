@@ -51,8 +51,9 @@ Result<Part> decode(const std::string& text) {
 
 Result<std::vector<launch::SupervisorReport>> introduce(const World& world, LiveSight& live) {
   std::vector<launch::SupervisorReport> reports;
-  for (const std::string& text :
-       live.fleet->all_gather(encode_report(report_of_this_host(world)))) {
+  NCCLPROBE_TRY_ASSIGN(const auto texts,
+                       live.fleet->all_gather(encode_report(report_of_this_host(world))));
+  for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
     reports.push_back(std::move(report));
   }
@@ -133,7 +134,8 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
     own.inventory = live.own;
   }
   std::vector<Part> parts;
-  for (const std::string& text : live.fleet->all_gather(encode(own))) {
+  NCCLPROBE_TRY_ASSIGN(const auto texts, live.fleet->all_gather(encode(own), k_look_patience));
+  for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(Part part, decode(text));
     parts.push_back(std::move(part));
   }

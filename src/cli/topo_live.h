@@ -8,6 +8,10 @@
 
 namespace ncclprobe::cli {
 
+// What a host may take for its part while the others wait: it looks twice if a driver fails, asks
+// NCCL, or runs the tools of others.
+inline constexpr std::chrono::seconds k_look_patience{600};
+
 // What a supervisor holds while it looks around.
 struct LiveSight {
   std::unique_ptr<launch::Fleet> fleet;

@@ -140,7 +140,10 @@ std::string without_names(const std::string& text) {
 }
 
 int record(const World& world, const TopoOptions& options, const Sight& sight, LiveSight& live) {
-  std::vector<std::string> first = live.fleet->all_gather(live.first_here ? "1" : "");
+  auto told = live.fleet->all_gather(live.first_here ? "1" : "", k_look_patience);
+  if (!told)
+    return live.fleet->rank() == 0 ? give_up(told.error()) : exit_code_of(told.error());
+  const std::vector<std::string>& first = *told;
   auto own = first.begin() + live.fleet->rank();
   auto number = static_cast<std::size_t>(std::count(first.begin(), own, "1"));
   std::string said;
@@ -150,7 +153,10 @@ int record(const World& world, const TopoOptions& options, const Sight& sight, L
   }
   bool failed = false;
   std::string text;
-  for (const std::string& one : live.fleet->all_gather(said)) {
+  auto all = live.fleet->all_gather(said, k_look_patience);
+  if (!all)
+    return live.fleet->rank() == 0 ? give_up(all.error()) : exit_code_of(all.error());
+  for (const std::string& one : *all) {
     if (one.empty())
       continue;
     failed = failed || one.front() == '-';

@@ -140,7 +140,8 @@ void write_all(int fd, const void* data, std::size_t size) {
 // --- in the parent ---
 
 // Reads exactly `size` bytes. False: the child closed its end or the deadline passed.
-bool read_all(int fd, void* data, std::size_t size, const base::Deadline& deadline) {
+bool read_all(int fd, void* data, std::size_t size, const base::Deadline& deadline,
+              const std::function<void()>& meanwhile = {}) {
   char* at = static_cast<char*>(data);
   while (size > 0) {
     pollfd wait{fd, POLLIN, 0};
@@ -150,6 +151,8 @@ bool read_all(int fd, void* data, std::size_t size, const base::Deadline& deadli
     if (ready <= 0) {
       if (deadline.expired())
         return false;
+      if (meanwhile)
+        meanwhile();
       continue;
     }
     ssize_t count = ::read(fd, at, size);
@@ -164,9 +167,10 @@ bool read_all(int fd, void* data, std::size_t size, const base::Deadline& deadli
 }
 
 // What the child says of one job; nullopt if it will say nothing.
-std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadline) {
+std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadline,
+                                           const std::function<void()>& meanwhile) {
   Verdict verdict;
-  if (!read_all(fd, &verdict, sizeof verdict, deadline))
+  if (!read_all(fd, &verdict, sizeof verdict, deadline, meanwhile))
     return std::nullopt;
   // A child that was damaged itself may say anything.
   if (verdict.message_bytes > k_most_bytes || verdict.hint_bytes > k_most_bytes ||
@@ -224,7 +228,7 @@ void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>
         limits.cpu_s > 0
             ? base::Deadline::after(std::chrono::seconds(limits.wall_factor * limits.cpu_s))
             : base::Deadline::never();
-    auto result = receive(read_end.get(), deadline);
+    auto result = receive(read_end.get(), deadline, jobs[results.size()].meanwhile);
     if (!result) {
       too_late = deadline.expired();
       break;

@@ -26,6 +26,7 @@ struct ChildJob {
   const char* verb = "read";  // what it does to the file, likewise
   ChildLimits limits;
   std::function<base::Result<std::string>()> run; // its result comes back as bytes
+  std::function<void()> meanwhile;                // called here, about once a second, until then
 };
 
 // Runs the jobs one after the other in one child, or in several if one dies. One result for each

@@ -63,11 +63,13 @@ Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::p
 } // namespace
 
 Result<TraceReport> convert_spools(const std::vector<fs::path>& spools, const fs::path& target,
-                                   const TraceIdentity& identity) {
+                                   const TraceIdentity& identity,
+                                   const std::function<void()>& meanwhile) {
   if (spools.empty())
     return base::fail(base::Errc::not_found, "there are no spools for {}", target.string());
   return make_trace_file(
-      target, [&](const fs::path& temporary) { return convert_here(spools, temporary, identity); });
+      target, [&](const fs::path& temporary) { return convert_here(spools, temporary, identity); },
+      meanwhile);
 }
 
 } // namespace ncclprobe::store

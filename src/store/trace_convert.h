@@ -22,10 +22,11 @@ struct TraceReport {
 
 // Writes all rows of the spools, of whatever ranks, as one trace file; replaces `target`. Spools
 // that cannot be read are named in the remarks. Errors: not_found, io, failed, protocol (none of
-// them can be read).
+// them can be read). `meanwhile` is called about once a second.
 base::Result<TraceReport> convert_spools(const std::vector<std::filesystem::path>& spools,
                                          const std::filesystem::path& target,
-                                         const TraceIdentity& identity);
+                                         const TraceIdentity& identity,
+                                         const std::function<void()>& meanwhile = {});
 
 // Writes all ranks of trace files of one trial as one; replaces `target`, which may be one of them.
 // Where two have the same rank, the earlier in the list counts. Damaged files are named in the

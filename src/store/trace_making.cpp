@@ -45,16 +45,20 @@ TraceReport report_of(const std::string& bytes) {
 
 } // namespace
 
-Result<TraceReport>
-make_trace_file(const fs::path& target,
-                const std::function<Result<TraceReport>(const fs::path&)>& make) {
+Result<TraceReport> make_trace_file(const fs::path& target,
+                                    const std::function<Result<TraceReport>(const fs::path&)>& make,
+                                    const std::function<void()>& meanwhile) {
   fs::path temporary = fs::path(target) += ".tmp";
-  ChildJob job{target, "write", {}, [&]() -> Result<std::string> {
+  ChildJob job{target,
+               "write",
+               {},
+               [&]() -> Result<std::string> {
                  auto report = make(temporary);
                  if (!report)
                    return base::fail(std::move(report.error()));
                  return bytes_of(*report);
-               }};
+               },
+               meanwhile};
   auto made = std::move(run_in_child({job}).front());
   std::error_code ignored; // the error that matters is the one before
   if (!made) {

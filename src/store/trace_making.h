@@ -12,6 +12,7 @@ namespace ncclprobe::store {
 // when it fails.
 base::Result<TraceReport>
 make_trace_file(const std::filesystem::path& target,
-                const std::function<base::Result<TraceReport>(const std::filesystem::path&)>& make);
+                const std::function<base::Result<TraceReport>(const std::filesystem::path&)>& make,
+                const std::function<void()>& meanwhile = {});
 
 } // namespace ncclprobe::store

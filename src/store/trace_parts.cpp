@@ -90,14 +90,14 @@ std::vector<StoredTrace> list_traces(const fs::path& run_file) {
 }
 
 Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdentity& identity,
-                                     int rank) {
+                                     int rank, const std::function<void()>& meanwhile) {
   fs::path part = trace_part_path(run_file, identity.trial, rank);
   fs::path spool = fs::path(part).replace_extension(".spool");
   std::vector<fs::path> spools{spool};
   std::error_code ignored; // is found again by the next fold, which then finds the part too
   if (fs::path clock = trace_clock_path(run_file, identity.trial, rank); fs::exists(clock, ignored))
     spools.push_back(clock);
-  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity));
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity, meanwhile));
   for (const fs::path& one : spools)
     fs::remove(one, ignored);
   return report;

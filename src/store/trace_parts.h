@@ -34,9 +34,10 @@ std::filesystem::path trace_clock_path(const std::filesystem::path& run_file, in
 
 // Converts the spool of a worker, and the clock readings if there are any, to a part, and removes
 // the spools. Errors: as convert_spools()'s;
-// then the spool is kept.
+// then the spool is kept. `meanwhile` is called about once a second.
 base::Result<TraceReport> store_trace_part(const std::filesystem::path& run_file,
-                                           const TraceIdentity& identity, int rank);
+                                           const TraceIdentity& identity, int rank,
+                                           const std::function<void()>& meanwhile = {});
 
 // Makes of all that lies in the parts folder one trace a trial: parts, and spools that nobody
 // converted because their supervisor was killed. A trace that is there already is completed by what

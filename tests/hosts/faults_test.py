@@ -3,6 +3,7 @@
 
 """What goes wrong between hosts: what the doctor says of it, and what a run makes of it."""
 
+import itertools
 import json
 import time
 
@@ -118,11 +119,15 @@ class AHostThatIsCutOff(HostsTest):
         time.sleep(1)
         cut = time.monotonic()
         self.hosts["beta"].cable(False)
-        self.wait_until(lambda: self.hosts["alpha"].run(["pidof", "ncclprobe"]).returncode != 0, 60, "the end of the run")
+        # The leader's own end; mpirun then takes another two seconds to end the rank beside it.
+        self.wait_until(lambda: len(self.hosts["alpha"].run(["pidof", "ncclprobe"]).stdout.split()) < 2,
+                        5 + 3 * SLACK_S, "the end of the run")
         print(f"a host is cut off: the run ended after {time.monotonic() - cut:.1f} s; the deadline is 5 s", flush=True)
+        self.wait_until(lambda: self.hosts["alpha"].run(["pidof", "ncclprobe"]).returncode != 0, what="the end of all on alpha")
         # There too nothing stays, though nobody can say so.
-        self.wait_until(lambda: self.hosts["beta"].run(["pidof", "ncclprobe", "ncclprobe-worker"]).returncode != 0, 60,
-                        "the end of all on beta")
+        self.wait_until(lambda: self.workers("beta") == 0, what="the end of the workers on beta")
+        print(f"and its workers have ended after {time.monotonic() - cut:.1f} s", flush=True)
+        self.wait_until(lambda: self.hosts["beta"].run(["pidof", "ncclprobe"]).returncode != 0, 60, "the end of all on beta")
         self.hosts["beta"].end()
         self.hosts["alpha"].shell("kill -9 $(pidof mpirun)")  # it waits on for its own daemon over there
         output, words = program.communicate(timeout=10)
@@ -130,6 +135,17 @@ class AHostThatIsCutOff(HostsTest):
         report = " ".join(output.split())
         self.assertIn("no report from the supervisors of ranks 2,3 on beta", report)
         self.assertIn("did not finish all_reduce 4M f32 within 5 s", report)
+
+
+class HostsThatDoNotHearEachOther(HostsTest):
+    def test_the_start_is_given_up_and_says_who_did_not_answer(self):
+        self.hosts["beta"].cable(False, network=1)
+        self.addCleanup(self.hosts["beta"].cable, True, network=1)
+        command = [word.replace("eth0", "eth1") if before == "btl_tcp_if_include" else word
+                   for before, word in itertools.pairwise(["", *self.command("run", *SMALL)])]
+        done = self.hosts["alpha"].run(command, 150)  # mpirun itself hears all of them, over eth0
+        self.assertIn("error: ranks 2,3 did not answer over MPI within 60 s", done.stderr)
+        self.assertEqual(done.returncode, 6, done.stderr)
 
 
 class AHostThatDies(HostsTest):

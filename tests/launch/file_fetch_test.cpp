@@ -95,7 +95,10 @@ TEST_CASE("what does not come in time is given up on, and what comes late is not
   fetch.take(1, {file, 0, "half", false, ""});
   CHECK_FALSE(fs::is_empty(folder.path()));
 
-  fetch.give_up();
+  CHECK(fetch.waits_for(1));
+  CHECK_FALSE(fetch.waits_for(0));
+
+  CHECK(fetch.give_up() == std::set<std::pair<int, std::string>>{{1, file}}); // where it stays
 
   CHECK_FALSE(fetch.waits());
   fetch.take(1, {file, 4, "more", true, ""});

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iostream>
 #include <sys/resource.h>
+#include <thread>
 
 using namespace ncclprobe;
 using model::OutcomeKind;
@@ -37,13 +38,25 @@ std::string content_of(int from, int number) {
 
 void gather(launch::Fleet& fleet) {
   for (int round = 0; round < 3; ++round) {
-    std::vector<std::string> all = fleet.all_gather(content_of(fleet.rank(), fleet.rank() * round));
+    std::vector<std::string> all =
+        *fleet.all_gather(content_of(fleet.rank(), fleet.rank() * round));
     expect(fleet, static_cast<int>(all.size()) == fleet.size(), "a part of everybody");
     for (int rank = 0; rank < fleet.size(); ++rank)
       expect(fleet, all[static_cast<std::size_t>(rank)] == content_of(rank, rank * round),
              "parts by rank");
   }
-  fleet.all_gather("");
+  expect(fleet, fleet.all_gather("").has_value(), "nothing of everybody");
+}
+
+// The last one hands nothing in: the others hear of it soon, all in the same words.
+void silent(launch::Fleet& fleet) {
+  if (fleet.rank() == fleet.size() - 1)
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  else if (auto all = fleet.all_gather("here", std::chrono::milliseconds(500)); all)
+    std::cerr << "not all were there" << std::endl;
+  else
+    std::cerr << fmt::format("supervisor {}: {}\n", fleet.rank(), all.error().text()) << std::flush;
+  fleet.leave_alone();
 }
 
 void mail(launch::Fleet& fleet) {
@@ -61,7 +74,7 @@ void mail(launch::Fleet& fleet) {
     ++number;
     --left;
   }
-  fleet.all_gather(""); // the last sends need somebody to move them on
+  (void)fleet.all_gather(""); // the last sends need somebody to move them on
 }
 
 // The leader runs `lead`, the others follow.
@@ -152,7 +165,7 @@ void clocks(launch::Fleet& fleet) {
                        reading->error_ns));
     expect(fleet, (fleet.rank() == 0) == (reading->error_ns == 0),
            "an error of all but the leader");
-    fleet.all_gather("");
+    (void)fleet.all_gather("");
   }
 }
 
@@ -162,8 +175,9 @@ void traced(launch::Fleet& fleet) {
   std::vector<int> heard;
   launch::SupervisorOptions options =
       test_launch::make_options("good", test_launch::own_environment());
-  options.on_trace = [&](const model::TrialSpec& spec,
-                         std::span<const launch::ClockReading> clock) {
+  options.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
+                         const std::function<void()>& still_here) {
+    still_here();
     heard.push_back(spec.id);
     expect(fleet, clock.size() == 2 * heard.size(), "two readings for each traced trial");
     expect(fleet, spec.trace_folder == "/nonexistent/parts", "the folder of the spools");
@@ -208,7 +222,7 @@ void rest(launch::Fleet& fleet) {
   });
   double share =
       (cpu_seconds() - before) / (static_cast<double>(base::monotonic_ns() - start_ns) / 1e9);
-  for (const std::string& one : fleet.all_gather(fmt::format("{:.2f}", 100 * share))) {
+  for (const std::string& one : *fleet.all_gather(fmt::format("{:.2f}", 100 * share))) {
     if (fleet.rank() == 0)
       std::cout << "a waiting supervisor used " << one << "% of a core\n";
     expect(fleet, std::stod(one) < 2, "under 2% of a core, though it has two ranks");
@@ -252,6 +266,8 @@ int main(int argc, char** argv) {
     gather(fleet);
   else if (scenario == "mail")
     mail(fleet);
+  else if (scenario == "silent")
+    silent(fleet);
   else if (scenario == "trial")
     trial(fleet);
   else if (scenario == "descriptors")

@@ -191,3 +191,57 @@ TEST_CASE("supervisors that never reported are named by their ranks and hosts") 
 
   CHECK(lab.leader.silent() == "the supervisors of ranks 2,3 on node1");
 }
+
+TEST_CASE(
+    "a host that says nothing after a failure is cut off, one that is at work is waited for") {
+  Lab lab;
+  lab.options.cut_off_after = std::chrono::milliseconds(60);
+  lab.leader.on_trouble(trouble(Trouble::Kind::timed_out, 0, ""));
+  lab.leader.on_report(0, {});
+  base::Deadline at_work = base::Deadline::after(std::chrono::milliseconds(150));
+  while (!at_work.expired()) {
+    lab.leader.on_sign_of_life(1);
+    lab.leader.look_at_clock();
+  }
+  CHECK_FALSE(lab.leader.over());
+
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
+  while (!lab.leader.over() && !patience.expired())
+    lab.leader.look_at_clock();
+
+  CHECK_FALSE(patience.expired());
+  CHECK(lab.leader.fleet_broken());
+  CHECK_THAT(lab.leader.take_record().outcome.reason,
+             ContainsSubstring("no report from the supervisors of ranks 2,3 on node1"));
+}
+
+TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut off if silent") {
+  Lab lab;
+  lab.options.cut_off_after = std::chrono::milliseconds(60);
+  lab.spec.startup_deadline_ns = 20'000'000;
+  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
+                     [&](int to, LetterBody body) { lab.told.emplace_back(to, std::move(body)); });
+  leader.start();
+  leader.on_exchange({wire::k_measure_key, {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
+  leader.look_at_clock();
+  CHECK(lab.told_to<AreYouThere>().empty());
+
+  base::Deadline alive = base::Deadline::after(std::chrono::milliseconds(150));
+  while (!alive.expired()) {
+    leader.look_at_clock();
+    leader.on_sign_of_life(1);
+  }
+  CHECK(lab.told_to<AreYouThere>() == std::vector<int>{1});
+  CHECK_FALSE(leader.troubled());
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
+  while (lab.told_to<StopOrder>().empty() && !patience.expired())
+    leader.look_at_clock();
+  leader.on_report(0, {});
+  leader.look_at_clock();
+
+  REQUIRE(leader.over()); // it was silent for long enough before
+  model::Outcome outcome = leader.take_record().outcome;
+  CHECK(outcome.ranks == std::vector<int>{2, 3});
+  CHECK(outcome.reason.starts_with("ranks 2,3 in start-up: the other ranks wait, and the "
+                                   "supervisors of ranks 2,3 on node1 no longer answer"));
+}

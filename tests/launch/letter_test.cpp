@@ -40,7 +40,9 @@ std::vector<LetterBody> one_of_each() {
           TraceStored{{"trace-000000-00002.h5"}},
           SendPiece{"trace-000000-00002.h5", 7},
           DropFile{"trace-000000-00002.h5"},
-          FilePiece{"trace-000000-00002.h5", 7, std::string("\0x", 2), true, "why"}};
+          FilePiece{"trace-000000-00002.h5", 7, std::string("\0x", 2), true, "why"},
+          AreYouThere{},
+          StillHere{}};
 }
 
 } // namespace

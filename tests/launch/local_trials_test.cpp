@@ -232,3 +232,50 @@ TEST_CASE(
   CHECK(reports_of(3) == 1); // refused: the run is over
   CHECK(test_launch::processes_with(token).empty());
 }
+
+TEST_CASE("a leader that does not answer trouble is not waited for: workers end, then the rest") {
+  std::string token = test_launch::make_token();
+  launch::SupervisorOptions options = test_launch::make_options("crash_in_cell", {token});
+  options.cut_off_after = std::chrono::milliseconds(100);
+  options.leader_silence = std::chrono::milliseconds(400);
+  launch::Layout layout = test_launch::make_layout(2);
+  int reports = 0;
+  int signs = 0;
+  std::vector<wire::Exchange> parts;
+  launch::LocalTrials trials(layout, 0, options, [&](int, launch::LetterBody body) {
+    if (auto* part = std::get_if<launch::ExchangePart>(&body))
+      parts.push_back(part->exchange);
+    reports += std::holds_alternative<launch::TrialReport>(body) ? 1 : 0;
+    signs += std::holds_alternative<launch::StillHere>(body) ? 1 : 0;
+  });
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
+  auto turn = [&] {
+    for (const wire::Exchange& part : std::exchange(parts, {}))
+      trials.deliver(1, part);
+    std::vector<pollfd> watched;
+    trials.watch(watched);
+    ::poll(watched.data(), watched.size(), 1);
+    trials.serve(watched);
+  };
+
+  trials.order(1, model::write_json(make_spec(2, 3, 1)));
+  while (!trials.idle() && !patience.expired())
+    turn();
+
+  CHECK(reports == 1);
+  CHECK(signs >= 1);
+  CHECK(test_launch::processes_with(token).empty());
+  CHECK_FALSE(trials.forgotten());
+  SECTION("the leader stays away") {
+    while (!trials.forgotten() && !patience.expired())
+      turn();
+    CHECK(trials.forgotten());
+  }
+  SECTION("the leader was only late") {
+    trials.stop(1, {launch::Haste::normal, launch::Ask::no});
+    base::Deadline later = base::Deadline::after(std::chrono::milliseconds(500));
+    while (!later.expired())
+      turn();
+    CHECK_FALSE(trials.forgotten());
+  }
+}

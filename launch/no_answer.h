@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// These supervisors did not answer in time. `hosts` by rank; none if nobody could tell them yet.
+base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
+                      std::chrono::nanoseconds patience);
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/clock.h"
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// How often a supervisor that is still at work on something that others wait for says so.
+inline constexpr std::chrono::milliseconds k_sign_interval{500};
+// For how long others have said nothing while they were expected to. The time in which we did not
+// listen ourselves does not count.
+class SignsOfLife {
+public:
+  explicit SignsOfLife(int supervisors);
+
+  void heard(int from);
+  void expect(); // from now on silence counts
+  void stop_expecting() { since_ns_ = 0; }
+  bool expecting() const { return since_ns_ != 0; }
+  // To be called in every turn, after what has come was heard.
+  void look() { look(base::monotonic_ns()); }
+  void look(std::int64_t now_ns);
+  bool silent(int supervisor, std::chrono::nanoseconds longer_than) const;
+
+private:
+  std::vector<std::int64_t> heard_ns_; // by supervisor
+  std::int64_t since_ns_ = 0;          // 0: nobody is expected to say anything
+  std::int64_t looked_ns_;
+};
+
+} // namespace ncclprobe::launch
