@@ -111,7 +111,8 @@ void TraceRows::on(trace::NcclChannelRow row) {
 
 void TraceRows::bound_clock(const trace::NcclChannelRow& row) {
   const Operation& operation = place_of(row.nccl_operation);
-  // NCCL may tell of a communicator's first operation when it has begun (1 us later on H200).
+  // NCCL may tell of a communicator's first operation when it has begun (1 us later on H200), which
+  // bounds nothing.
   if (row.start_gt == 0 || row.stop_gt == 0 || row.stop_ns == 0 ||
       operation.id != row.nccl_operation || operation.is_first)
     return;
@@ -144,7 +145,9 @@ bool TraceRows::is_credible(const trace::NcclChannelRow& row) {
     offset_ns = std::min(offset_ns, timer.offset_ns + drift_ns);
   }
   timer = {offset_ns, row.start_ns};
-  return start_gt + offset_ns >= static_cast<std::int64_t>(operation.enqueue_ns);
+  // A communicator's first may be told when it has begun already, and nothing came before it.
+  return operation.is_first ||
+         start_gt + offset_ns >= static_cast<std::int64_t>(operation.enqueue_ns);
 }
 
 int TraceRows::rank_of(std::uint32_t operation) {

@@ -328,6 +328,20 @@ TEST_CASE("channels with times that cannot be theirs are rejected and counted") 
   CHECK(traced.lost() == 2);
 }
 
+TEST_CASE("a communicator's first operation may be told when it has begun already") {
+  Traced traced;
+  std::uint64_t offset_ns = 1'000'000'000'000;
+  std::uint64_t begun_gt = now_ns() + offset_ns;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  void* first = traced.begin_collective(1);
+  Traced::end(first);
+  void* channel = traced.begin_channel(first, 0, begun_gt);
+  Traced::end_channel(channel, now_ns() + offset_ns);
+
+  CHECK(traced.rows<trace::NcclChannelRow>().size() == 1);
+  CHECK(traced.lost() == 0);
+}
+
 TEST_CASE("a GPU's clock is bounded by what the host asked for and heard of") {
   Traced traced(Detail::channels, 1, GpuClock::estimated);
   constexpr std::int64_t k_offset_ns = 3'000'000'000; // the GPU's is ahead by that
