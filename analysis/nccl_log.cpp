@@ -128,6 +128,14 @@ void read_memory(std::string_view words, NcclLog& log) {
     log.communicator_bytes.emplace(*rank, *bytes);
 }
 
+// "ncclprobe: NCCL expects 21.4 us of cell 3"
+void read_estimate(std::string_view words, NcclLog& log) {
+  auto time_us = number_at<double>(after(words, "ncclprobe: NCCL expects "));
+  auto cell = number_at<int>(after(words, " us of cell "));
+  if (time_us && cell && *time_us > 0)
+    log.expected_us.emplace(*cell, *time_us);
+}
+
 } // namespace
 
 const SettingLine* NcclLog::setting(std::string_view name) const {
@@ -151,6 +159,7 @@ NcclLog read_nccl_log(std::string_view text) {
     read_choice(words, log);
     read_network(words, log);
     read_memory(words, log);
+    read_estimate(words, log);
     tuning.read(words);
     bool known = std::find(log.interventions.begin(), log.interventions.end(), words) !=
                  log.interventions.end();

@@ -43,7 +43,8 @@ struct NcclLog {
   std::vector<std::string> network_lines; // that say which networks there are
   std::map<int, std::uint64_t> communicator_bytes; // of GPU memory, by global rank: our own lines
   std::vector<TuningTable> tables;                 // of communicators, in the order of their making
-  bool has_words = false;                          // there is a log at all
+  std::map<int, double> expected_us; // by cell: what ncclGroupSimulateEnd told, our own lines
+  bool has_words = false;            // there is a log at all
 
   const SettingLine* setting(std::string_view name) const;
 };

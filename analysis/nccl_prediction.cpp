@@ -12,15 +12,35 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Of the default's companions.
-std::vector<TuningTable> tables_of(const model::Run& run) {
+// What the default's companions learnt.
+struct Words {
   std::vector<TuningTable> tables;
-  for (const model::TrialRecord& trial : run.trials)
-    if (trial.spec.purpose == model::Purpose::companion && trial.spec.is_default())
-      for (const model::Evidence& evidence : trial.evidence)
-        for (TuningTable& table : read_nccl_log(evidence.log).tables)
-          tables.push_back(std::move(table));
-  return tables;
+  std::vector<std::pair<model::CellLabel, double>> told_us;
+};
+
+Words words_of(const model::Run& run) {
+  Words words;
+  for (const model::TrialRecord& trial : run.trials) {
+    if (trial.spec.purpose != model::Purpose::companion || !trial.spec.is_default())
+      continue;
+    for (const model::Evidence& evidence : trial.evidence) {
+      NcclLog log = read_nccl_log(evidence.log);
+      for (TuningTable& table : log.tables)
+        words.tables.push_back(std::move(table));
+      for (auto [cell, time_us] : log.expected_us)
+        if (cell >= 0 && static_cast<std::size_t>(cell) < trial.spec.cells.size())
+          words.told_us.emplace_back(trial.spec.cells[static_cast<std::size_t>(cell)].label,
+                                     time_us);
+    }
+  }
+  return words;
+}
+
+std::optional<double> told_us(const Words& words, const SettingResult& result) {
+  for (const auto& [label, time_us] : words.told_us)
+    if (label == result.label)
+      return time_us;
+  return std::nullopt;
 }
 
 std::optional<TunedTime> by_table(const std::vector<TuningTable>& tables,
@@ -66,8 +86,8 @@ std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
                                              const std::vector<SettingResult>& results,
                                              const Verdicts& verdicts) {
   std::vector<NcclPrediction> predictions;
-  const std::vector<TuningTable> tables = tables_of(run);
-  if (tables.empty())
+  const Words words = words_of(run);
+  if (words.tables.empty() && words.told_us.empty())
     return predictions;
   const std::vector<SettingProof> proofs = setting_proofs(run);
   for (const SettingResult& result : results) {
@@ -76,10 +96,14 @@ std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
       continue;
     auto function = workload::nccl_function(*collective);
     auto use = use_in(proofs, result);
-    auto expected = use && function ? by_table(tables, result, *function, *use) : std::nullopt;
+    if (!use || !function)
+      continue;
+    auto told = told_us(words, result);
+    auto expected = told ? TunedTime{*told, true} : by_table(words.tables, result, *function, *use);
     if (!expected)
       continue;
-    NcclPrediction one{.result = &result, .use = *use, .expected = *expected};
+    NcclPrediction one{
+        .result = &result, .use = *use, .expected = *expected, .is_told = told.has_value()};
     find_faster(one, results, verdicts, proofs);
     predictions.push_back(std::move(one));
   }

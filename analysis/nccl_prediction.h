@@ -10,14 +10,15 @@
 #include <string>
 #include <vector>
 
-// NCCL's own predictions beside what was measured, from the table in the log of the default's
-// companion.
+// NCCL's own predictions beside what was measured, as the default's companion learnt them: what
+// ncclGroupSimulateEnd told (NCCL 2.22 and later), else from the table in its log.
 namespace ncclprobe::analysis {
 
 struct NcclPrediction {
   const SettingResult* result = nullptr; // default settings
   Use use;                               // how it was carried out
   TunedTime expected;                    // of that way, in a communicator of so many ranks
+  bool is_told = false;                  // by NCCL itself; otherwise calculated from its table
   // Where NCCL's choice loses: the fastest setting with a verdict for it that was carried out
   // another way.
   const SettingResult* faster = nullptr;

@@ -38,10 +38,12 @@ std::string render_nccl_predictions(const model::Run& run,
   const auto predictions = nccl_predictions(run, results, verdicts);
   if (predictions.empty())
     return "";
-  bool loses = false, partial = false;
+  bool loses = false, partial = false, told = false, calculated = false;
   for (const NcclPrediction& one : predictions) {
     loses = loses || one.faster;
     partial = partial || !one.expected.is_whole;
+    told = told || one.is_told;
+    calculated = calculated || !one.is_told;
   }
   std::vector<TextTable::Column> columns{{"operation", TextTable::Align::left},
                                          {"ranks"},
@@ -71,8 +73,12 @@ std::string render_nccl_predictions(const model::Run& run,
   }
   std::string out = "NCCL's own predictions (ratio: measured / predicted)\n" + table.render(2);
   out += paragraph("",
-                   fmt::format("Predicted: latency + bytes / bandwidth of the table that NCCL logs "
-                               "when it starts, for the way it took.{}{}",
+                   fmt::format("Predicted: {}{}{}.{}{}",
+                               told ? "by NCCL itself (ncclGroupSimulateEnd)" : "",
+                               told && calculated ? "; or " : "",
+                               calculated ? "latency + bytes / bandwidth of the table that NCCL "
+                                            "logs when it starts, for the way it took"
+                                          : "",
                                partial ? " *: without corrections of trees and of rings over nodes "
                                          "that it does not log."
                                        : "",
@@ -96,6 +102,7 @@ Json nccl_predictions_json(const model::Run& run, const std::vector<SettingResul
                    {"measured_us", measured_us},
                    {"predicted_us", one.expected.time_us},
                    {"prediction_is_whole", one.expected.is_whole},
+                   {"predicted_by", one.is_told ? "ncclGroupSimulateEnd" : "table in its log"},
                    {"measured_to_predicted", measured_us / one.expected.time_us},
                    {"faster", one.faster ? Json{{"setting", one.faster->setting},
                                                 {"ratio", one.faster_ratio},

@@ -290,6 +290,11 @@ public:
   }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
+  // What the library itself expects the collectives to take that `enqueue` asks for, in us; nothing
+  // of them is launched. Nothing where it cannot tell: then `enqueue` is not called.
+  virtual std::optional<double> estimate_us(const std::function<void()>& /*enqueue*/) {
+    return std::nullopt;
+  }
   // What is enqueued after this begins at about the same time on all ranks of the communicator,
   // whenever their hosts call. One stream for each local member, null for one that has nothing to
   // align but is needed. A backend whose ranks leave max_over_ranks() together has nothing to do.

@@ -226,6 +226,15 @@ NcclBackend::capture(std::span<const std::vector<backend::Stream*>> streams,
   return std::make_unique<GpuGraph>(streams, enqueue);
 }
 
+std::optional<double> NcclBackend::estimate_us(const std::function<void()>& enqueue) {
+  if (nccl_->group_simulate_end == nullptr)
+    return std::nullopt;
+  NcclGroup group(*nccl_);
+  enqueue();
+  double time_us = group.end_with_estimate_us();
+  return time_us > 0 ? std::optional(time_us) : std::nullopt;
+}
+
 void NcclBackend::group_begin() {
   NCCLPROBE_NCCL_CALL(*nccl_, group_start());
   ++depth_->open;

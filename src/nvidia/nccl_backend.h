@@ -34,6 +34,7 @@ public:
                                           const std::function<void()>& enqueue) override;
   void group_begin() override;
   void group_end() override;
+  std::optional<double> estimate_us(const std::function<void()>& enqueue) override;
   void align(std::span<backend::Communicator* const> local,
              std::span<backend::Stream* const> streams) override;
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;

@@ -75,6 +75,7 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   mem_alloc = library.optional<decltype(mem_alloc)>("ncclMemAlloc");
   mem_free = library.optional<decltype(mem_free)>("ncclMemFree");
   comm_register = library.optional<decltype(comm_register)>("ncclCommRegister");
+  group_simulate_end = library.optional<decltype(group_simulate_end)>("ncclGroupSimulateEnd");
   comm_deregister = library.optional<decltype(comm_deregister)>("ncclCommDeregister");
 }
 

@@ -57,6 +57,14 @@ struct NcclLibrary {
   ncclResult_t (*comm_register)(ncclComm_t, void* memory, std::size_t bytes,
                                 void** handle) = nullptr;
   ncclResult_t (*comm_deregister)(ncclComm_t, void* handle) = nullptr;
+  // With 2.22: ends a group of which nothing is launched, and tells how long it would have taken.
+  struct SimulationInfo { // ncclSimInfo_t
+    std::size_t size = sizeof(SimulationInfo);
+    unsigned magic = 0x74685283;
+    unsigned version = 0; // of the library
+    float estimated_us = 0;
+  };
+  ncclResult_t (*group_simulate_end)(SimulationInfo* info) = nullptr;
   bool registers_memory() const {
     return mem_alloc != nullptr && mem_free != nullptr && comm_register != nullptr &&
            comm_deregister != nullptr;

@@ -271,6 +271,18 @@ void BoundSchedule::launch(const Region& region) {
   }
 }
 
+std::optional<double> BoundSchedule::estimate_us(const Region& region) const {
+  for (int i = region.first; i < region.last; ++i)
+    if (!std::holds_alternative<CollectiveOp>(
+            schedule_.operations[static_cast<std::size_t>(i)].what))
+      return std::nullopt;
+  return backend_.estimate_us([&] {
+    for (int i = region.first; i < region.last; ++i)
+      for (const Launch& one : launches_[static_cast<std::size_t>(i)])
+        one.step();
+  });
+}
+
 void BoundSchedule::capture() {
   if (!schedule_.capture || schedule_.capture->first == schedule_.capture->last)
     return;

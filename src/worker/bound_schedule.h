@@ -31,6 +31,9 @@ public:
   void capture();
 
   void launch(const model::Region& region);
+  // What the library itself expects the region to take, of which nothing is launched; nothing if it
+  // cannot tell, or the region has more than collectives.
+  std::optional<double> estimate_us(const model::Region& region) const;
   // Operations before and after the timed region.
   void launch_before();
   void launch_after();

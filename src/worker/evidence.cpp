@@ -88,6 +88,12 @@ EvidenceCollector::EvidenceCollector(const model::TrialSpec& spec,
 void EvidenceCollector::enter_cell(int cell) {
   if (active_)
     plugin::enter_cell(cell);
+  cell_ = cell;
+}
+
+void EvidenceCollector::leave_cell(std::optional<double> estimate_us) {
+  if (estimate_us)
+    estimates_ += fmt::format("ncclprobe: NCCL expects {} us of cell {}\n", *estimate_us, cell_);
 }
 
 // What would add settings that nobody sees. NCCL reads NCCL_CONF_FILE or else ~/.nccl.conf, then
@@ -139,7 +145,7 @@ EvidenceCollector::collect(const std::vector<int>& ranks, int world_size,
   std::string text = of_nccl_ ? configuration_files() : "";
   for (const std::string& line : backend_words)
     text += line + "\n";
-  text += log();
+  text += estimates_ + log();
   for (int rank : ranks)
     all.push_back({rank, text, profiler(), {}});
   for (const plugin::Record& record : plugin::recorded()) {

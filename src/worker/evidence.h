@@ -28,6 +28,8 @@ public:
 
   // What NCCL does from now on belongs to this cell; -1: to none.
   void enter_cell(int cell);
+  // `estimate_us`: what the library itself expected one launch of the cell to take.
+  void leave_cell(std::optional<double> estimate_us);
   // For each rank of this process; empty if the trial is no companion. `backend_words`: lines that
   // the backend says of itself.
   std::vector<model::Evidence> collect(const std::vector<int>& ranks, int world_size,
@@ -41,6 +43,8 @@ private:
   bool active_;
   bool of_nccl_;
   bool has_log_ = false;
+  int cell_ = -1;
+  std::string estimates_; // a line each
   std::map<std::string, std::string> environment_;
 };
 

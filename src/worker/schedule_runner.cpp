@@ -135,7 +135,8 @@ void ScheduleRunner::connect_world() {
   impl_->communicators.world();
 }
 
-std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
+std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
+                                                   std::optional<double>* estimate_us) {
   Impl& own = *impl_;
   const Schedule& schedule = cell.schedule;
   std::int64_t cell_start_ns = own.backend.now_ns();
@@ -170,6 +171,8 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell) {
   if (shares_memory)
     own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write
   run.warm_up();                           // connections are made on first use: not an estimate
+  if (estimate_us != nullptr)
+    *estimate_us = main.bound->estimate_us(schedule.timed);
 
   std::string why_unchecked = own.why_unchecked(data.flow());
   auto method_with = [&](Slots slots) {

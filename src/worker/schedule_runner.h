@@ -38,8 +38,10 @@ public:
   // drives all of them and the cells' schedules declare no communicator.
   void connect_world();
 
-  // Results in the order of the seats.
-  std::vector<model::CellRecord> run(const model::Cell& cell);
+  // Results in the order of the seats. `estimate_us`: gets what the library itself expects one
+  // launch to take, if it can tell; null: it is not asked.
+  std::vector<model::CellRecord> run(const model::Cell& cell,
+                                     std::optional<double>* estimate_us = nullptr);
 
 private:
   struct Impl;

@@ -98,8 +98,11 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     tell_phase("cell", cell);
     evidence.enter_cell(cell);
     trace->enter_cell(cell);
+    std::optional<double> estimate_us;
     std::vector<model::CellRecord> results =
-        library->runner->run(spec.cells[static_cast<std::size_t>(cell)]);
+        library->runner->run(spec.cells[static_cast<std::size_t>(cell)],
+                             spec.purpose == model::Purpose::companion ? &estimate_us : nullptr);
+    evidence.leave_cell(estimate_us);
     trace->end_cell();
     for (std::size_t seat = 0; seat < results.size(); ++seat)
       link.send({start.seats[seat].rank, wire::CellEnd{cell, std::move(results[seat])}});

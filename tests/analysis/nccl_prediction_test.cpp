@@ -101,6 +101,23 @@ TEST_CASE("The report shows predictions with their ratios") {
   CHECK(json[0]["faster"]["setting"] == "NCCL_PROTO=Simple");
 }
 
+TEST_CASE("What NCCL itself told of a cell goes before its table") {
+  model::Run run = swept_run();
+  model::TrialRecord& asked = run.trials[15];
+  asked.evidence[0].log = "ncclprobe: NCCL expects 44.5 us of cell 0\n" + asked.evidence[0].log;
+  const auto results = setting_results(run);
+  const Verdicts verdicts = judge(results);
+
+  auto predictions = nccl_predictions(run, results, verdicts);
+
+  REQUIRE(predictions.size() == 1);
+  CHECK(predictions[0].is_told);
+  CHECK(predictions[0].expected.time_us == Approx(44.5));
+  CHECK_THAT(render_nccl_predictions(run, results, verdicts),
+             ContainsSubstring("by NCCL itself (ncclGroupSimulateEnd)"));
+  CHECK(nccl_predictions_json(run, results, verdicts)[0]["predicted_by"] == "ncclGroupSimulateEnd");
+}
+
 TEST_CASE("A run whose companions logged no table has no such section") {
   model::Run run = swept_run();
   for (model::TrialRecord& trial : run.trials)

@@ -108,6 +108,48 @@ TEST_CASE("a group that a refused call left open does not hold up what follows")
   CHECK(wrong_after(world, Collective::all_reduce, 0) == 0);
 }
 
+TEST_CASE("NCCL tells what it expects of a collective, and launches nothing") {
+  NCCLPROBE_NEEDS_GPUS(2);
+  constexpr std::uint64_t k_large = 4 << 20;
+  World world(contract::contract_subject(), gpus_to_use());
+  REQUIRE(wrong_after(world, Collective::all_reduce, 0) == 0); // connected
+  std::vector<std::unique_ptr<backend::Buffer>> buffers;
+  for (int rank = 0; rank < world.ranks(); ++rank) {
+    buffers.push_back(world.device(rank).allocate(k_large * sizeof(float)));
+    buffers.back()->poison();
+  }
+  auto expected_us = [&](std::uint64_t count) {
+    return world.backend().estimate_us([&] {
+      for (int rank = 0; rank < world.ranks(); ++rank) {
+        backend::Buffer& buffer = *buffers[static_cast<std::size_t>(rank)];
+        world.communicator(rank).enqueue({Collective::all_reduce,
+                                          {buffer, 0},
+                                          {buffer, 0},
+                                          count,
+                                          DataType::f32,
+                                          ReduceOp::sum,
+                                          0},
+                                         world.stream(rank));
+      }
+    });
+  };
+
+  auto small_us = expected_us(1024);
+  auto large_us = expected_us(k_large);
+  world.wait();
+
+  REQUIRE(small_us);
+  REQUIRE(large_us);
+  INFO(*small_us << " us and " << *large_us << " us");
+  CHECK(*small_us > 1);
+  CHECK(*large_us > 2 * *small_us);
+  std::vector<std::byte> bytes(64);
+  buffers[0]->read(0, bytes);
+  CHECK(std::all_of(bytes.begin(), bytes.end(),
+                    [](std::byte one) { return one == std::byte{model::k_poison_byte}; }));
+  CHECK(wrong_after(world, Collective::all_reduce, 0) == 0); // and goes on working
+}
+
 TEST_CASE("a group that never began cannot end") {
   NCCLPROBE_NEEDS_GPUS(1);
   auto backend = contract::contract_subject().make({});

@@ -102,6 +102,19 @@ TEST_CASE("calls belong to the cell they were made in, and to the rank that made
   CHECK_THAT(evidence[0].log, ContainsSubstring("there is no log of NCCL's"));
 }
 
+TEST_CASE("what the library expects of a cell is a line of its own") {
+  EvidenceCollector collector(companion("nvidia"), {});
+  collector.enter_cell(2);
+  collector.leave_cell(21.5);
+  collector.enter_cell(3);
+  collector.leave_cell(std::nullopt);
+
+  auto evidence = collector.collect({0}, 1, {});
+  REQUIRE(evidence.size() == 1);
+  CHECK_THAT(evidence[0].log, ContainsSubstring("ncclprobe: NCCL expects 21.5 us of cell 2\n"));
+  CHECK_THAT(evidence[0].log, !ContainsSubstring("of cell 3"));
+}
+
 TEST_CASE("another backend's evidence is what it says itself") {
   EvidenceCollector collector(companion("host"), {});
   auto evidence =
