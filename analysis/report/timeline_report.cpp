@@ -114,7 +114,9 @@ private:
       return "";
     if (joins.worst_outside_ns <= 0)
       return "; by the GPU's clock all channels ran within their kernels";
-    return fmt::format("; by the GPU's clock channels ran up to {} us outside of their kernels",
+    return fmt::format("; by the GPU's clock channels of {} of {} operations ran outside of their "
+                       "kernels by more than that clock's error, up to {} us",
+                       grouped(joins.channels_outside), grouped(joins.channels_compared),
                        us(static_cast<double>(joins.worst_outside_ns)));
   }
 

@@ -19,6 +19,7 @@ void JoinCounts::add(const JoinCounts& other) {
   proxy_steps += other.proxy_steps;
   proxy_steps_joined += other.proxy_steps_joined;
   channels_compared += other.channels_compared;
+  channels_outside += other.channels_outside;
   worst_outside_ns = std::max(worst_outside_ns, other.worst_outside_ns);
 }
 
@@ -137,9 +138,10 @@ Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_erro
       continue;
     const Activity& kernel = activities.all[out.activity_of[i] - 1];
     ++counts.channels_compared;
-    counts.worst_outside_ns =
-        std::max({counts.worst_outside_ns, kernel.start_ns - times.spans[i].begin,
-                  times.spans[i].end - kernel.end_ns});
+    std::int64_t outside_ns =
+        std::max(kernel.start_ns - times.spans[i].begin, times.spans[i].end - kernel.end_ns);
+    counts.channels_outside += static_cast<double>(outside_ns) > gpu_error_ns;
+    counts.worst_outside_ns = std::max(counts.worst_outside_ns, outside_ns);
   }
   return out;
 }

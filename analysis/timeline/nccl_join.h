@@ -22,9 +22,10 @@ struct JoinCounts {
   std::uint64_t channels_joined = 0;
   std::uint64_t proxy_steps = 0;
   std::uint64_t proxy_steps_joined = 0;
-  // Joined operations whose channels the GPU's clock told: by how much they stick out of their
-  // kernel at most (negative: all lie within).
+  // Joined operations whose channels the GPU's clock told; of these, those that stick out of their
+  // kernel by more than that clock's error, and by how much at most (negative: all lie within).
   std::uint64_t channels_compared = 0;
+  std::uint64_t channels_outside = 0;
   std::int64_t worst_outside_ns = INT64_MIN;
 
   void add(const JoinCounts& other);

@@ -50,6 +50,7 @@ TEST_CASE("Kernels are joined to NCCL's operations by the schedule's operation")
   CHECK(counts.proxy_steps == 3);
   CHECK(counts.proxy_steps_joined == 2);
   CHECK(counts.channels_compared == 2);
+  CHECK(counts.channels_outside == 1);
   CHECK(counts.worst_outside_ns == 5); // 45 against 40
   CHECK(out.joined.activity_of == std::vector<std::uint32_t>{1, 2});
   CHECK(out.activities.all[1].nccl == 2);
