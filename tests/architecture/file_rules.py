@@ -14,7 +14,7 @@ from source_tree import CODE_SUFFIXES, SCRIPT_SUFFIXES, files, folder_of
 MOST_LINES = 500
 HEADER = ("SPDX-FileCopyrightText: The ncclprobe authors", "SPDX-License-Identifier: Apache-2.0")
 # Folders of tests/ that mirror no source folder.
-TEST_FOLDERS_OF_THEIR_OWN = {"fuzz", "support", "workers", "architecture", "install", "golden", "machines"}
+TEST_FOLDERS_OF_THEIR_OWN = {"bench", "fuzz", "support", "workers", "architecture", "install", "golden", "machines"}
 # Settings are data below the command line: only these may look at the environment.
 MAY_READ_ENVIRONMENT = {"cli"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

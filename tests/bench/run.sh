@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# All benchmarks of a build, one after the other. The machine should have nothing else to do.
+set -euo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+if [ $# -ne 1 ] || [ ! -d "$1/tests/bench" ]; then
+  echo "Usage: tests/bench/run.sh BUILD_FOLDER   (for example build/host, built with cmake --build --preset host)" >&2
+  exit 2
+fi
+bench=$(cd "$1/tests/bench" && pwd)
+
+echo "== host time of an operation of a schedule (launch_bench)"
+"$bench/launch_bench"
+for kind in quiet noisy worst; do
+  echo "== a log of 1000 MB, $kind (log_bench)"
+  "$bench/log_bench" 1000 "$kind"
+done
+for name in store_bench trace_bench; do
+  if [ -x "$bench/$name" ]; then
+    echo "== run files and traces beside an alternative ($name)"
+    "$bench/$name" --benchmark_counters_tabular=true
+  else
+    echo "== $name was not built: Google Benchmark (libbenchmark-dev) is missing"
+  fi
+done
+echo "== analysis of a timeline beside pandas (timeline_bench)"
+python3 "$source_dir/tests/bench/timeline_bench.py" "$bench/timeline_bench"
