@@ -9,6 +9,7 @@
 #include "analysis/worker_cpus.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -103,17 +104,21 @@ Latency over_processes(const std::vector<ProcessTime>& processes) {
 }
 
 void finish(SettingResult& result) {
-  std::vector<double> medians_ns;
+  std::vector<double> medians_ns, launch_ns;
   std::map<int, std::vector<double>> by_rank_ns;
   for (const ProcessTime& process : result.processes) {
     medians_ns.push_back(process.time.over_batches_ns.median);
     for (const auto& [rank, time_ns] : process.time.rank_ns)
       by_rank_ns[rank].push_back(time_ns);
+    if (process.time.launch_ns)
+      launch_ns.push_back(*process.time.launch_ns);
     result.throttled_processes += process.throttle_reasons != 0;
     result.throttle_reasons |= process.throttle_reasons;
   }
   if (result.timing_mode == model::TimingMode::latency)
     result.latency = over_processes(result.processes);
+  if (!launch_ns.empty())
+    result.launch_ns = median(std::move(launch_ns));
   Summary of_processes = summarise(medians_ns);
   result.time_ns = of_processes.median;
   result.interval_ns = median_interval(medians_ns, k_confidence);
@@ -145,18 +150,25 @@ void finish(SettingResult& result) {
 std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples) {
   std::set<int> ranks;
   std::map<int, std::map<int, double>> batches; // time per operation by batch, rank
+  std::map<int, std::vector<double>> launches;  // the host's of these, by batch
   for (const model::Sample& sample : samples) {
     if (sample.iterations <= 0)
       continue;
     ranks.insert(sample.rank);
     batches[sample.batch][sample.rank] =
         static_cast<double>(sample.elapsed_ns) / static_cast<double>(sample.iterations);
+    if (sample.launch_ns >= 0)
+      launches[sample.batch].push_back(static_cast<double>(sample.launch_ns) / sample.iterations);
   }
   CellTime time;
   std::map<int, std::vector<double>> by_rank_ns;
+  std::vector<double> launch_ns;
   for (const auto& [batch, rank_ns] : batches) {
     if (rank_ns.size() != ranks.size())
       continue;
+    if (const std::vector<double>& of_ranks = launches[batch]; of_ranks.size() == ranks.size())
+      launch_ns.push_back(std::accumulate(of_ranks.begin(), of_ranks.end(), 0.0) /
+                          static_cast<double>(of_ranks.size()));
     double sum_ns = 0;
     for (const auto& [rank, time_ns] : rank_ns) {
       sum_ns += time_ns;
@@ -167,6 +179,8 @@ std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples) {
   if (time.batch_ns.empty())
     return std::nullopt;
   time.over_batches_ns = summarise(time.batch_ns);
+  if (!launch_ns.empty())
+    time.launch_ns = median(std::move(launch_ns));
   for (auto& [rank, times_ns] : by_rank_ns)
     time.rank_ns[rank] = median(std::move(times_ns));
   return time;

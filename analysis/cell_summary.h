@@ -29,6 +29,9 @@ struct CellTime {
   std::vector<double> batch_ns;  // mean over ranks, by batch (latency mode: by launch)
   Summary over_batches_ns;       // of batch_ns
   std::map<int, double> rank_ns; // by global rank: median over batches
+  // Of an operation's time, the host was busy asking for it (model::Sample): mean over ranks,
+  // median over batches. Absent where that was not measured.
+  std::optional<double> launch_ns;
 };
 
 // Of single launches, each the mean over ranks.
@@ -98,6 +101,7 @@ struct SettingResult {
   std::optional<double> algbw_gb_per_s; // absent for steps of training
   std::optional<double> busbw_gb_per_s; // absent for what is no collective
   std::optional<SlowestRank> slowest;   // by median over processes
+  std::optional<double> launch_ns;      // median over processes that measured it
 
   // Latency mode: percentiles of each process, of these the median over processes; the maximum is
   // that of all launches.

@@ -120,14 +120,6 @@ void find_interfaces(NcclLog& log) {
       log.interfaces = interfaces_in(rest);
 }
 
-// "ncclprobe: connecting took 4096 bytes of GPU memory on rank 3 of 8"
-void read_memory(std::string_view words, NcclLog& log) {
-  auto bytes = number_at<std::uint64_t>(after(words, "ncclprobe: connecting took "));
-  auto rank = number_at<int>(after(words, " bytes of GPU memory on rank "));
-  if (bytes && rank)
-    log.communicator_bytes.emplace(*rank, *bytes);
-}
-
 // "ncclprobe: NCCL expects 21.4 us of cell 3"
 void read_estimate(std::string_view words, NcclLog& log) {
   auto time_us = number_at<double>(after(words, "ncclprobe: NCCL expects "));
@@ -158,7 +150,6 @@ NcclLog read_nccl_log(std::string_view text) {
     read_setting(words, log);
     read_choice(words, log);
     read_network(words, log);
-    read_memory(words, log);
     read_estimate(words, log);
     tuning.read(words);
     bool known = std::find(log.interventions.begin(), log.interventions.end(), words) !=

@@ -41,10 +41,9 @@ struct NcclLog {
   std::string network;                    // that was chosen: "Socket", "IB", a plugin's name
   std::vector<std::string> interfaces;    // of it: "eth0", "mlx5_0:1/IB"
   std::vector<std::string> network_lines; // that say which networks there are
-  std::map<int, std::uint64_t> communicator_bytes; // of GPU memory, by global rank: our own lines
-  std::vector<TuningTable> tables;                 // of communicators, in the order of their making
-  std::map<int, double> expected_us; // by cell: what ncclGroupSimulateEnd told, our own lines
-  bool has_words = false;            // there is a log at all
+  std::vector<TuningTable> tables;        // of communicators, in the order of their making
+  std::map<int, double> expected_us;      // by cell: what ncclGroupSimulateEnd told, our own lines
+  bool has_words = false;                 // there is a log at all
 
   const SettingLine* setting(std::string_view name) const;
 };

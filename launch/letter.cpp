@@ -178,12 +178,14 @@ void pack(Packer& out, const model::Sample& sample) {
   out.number(sample.batch);
   out.number(sample.iterations);
   out.number(sample.elapsed_ns);
+  out.number(sample.launch_ns);
 }
 void unpack(Unpacker& in, model::Sample& sample) {
   sample.rank = in.number<std::int32_t>();
   sample.batch = in.number<std::int32_t>();
   sample.iterations = in.number<std::int32_t>();
   sample.elapsed_ns = in.number<std::int64_t>();
+  sample.launch_ns = in.number<std::int64_t>();
 }
 
 void pack(Packer& out, const RankReport& rank);

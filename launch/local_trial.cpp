@@ -283,6 +283,7 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
     to_all([&](RankWatch& watch) { return watch.on_evidence(std::move(evidence->evidence)); });
   } else if (auto* loaded = std::get_if<wire::Loaded>(&message.body)) {
     worker.libraries = std::move(loaded->libraries);
+    worker.memory = std::move(loaded->memory);
     if (!loaded->cpus.empty())
       worker.cpus = std::move(loaded->cpus);
   } else if (auto* failure = std::get_if<wire::Failure>(&message.body)) {

@@ -75,6 +75,7 @@ private:
     std::string cpus;                   // it may run on
     std::string cpus_asked;             // by the trial; empty: it asks for none, or was refused
     std::vector<model::Library> libraries;
+    std::vector<model::MemoryUse> memory;
     bool said_why = false; // sent Failure: its exit is no news
     bool troubled = false; // its trouble has been told
     bool answered = false; // said where it is

@@ -133,6 +133,7 @@ void LocalTrial::report_if_over() {
     record.cpus = worker.cpus;
     record.cpus_asked = worker.cpus_asked;
     record.libraries = worker.libraries;
+    record.memory = worker.memory;
     record.position = worker.position;
     record.stack = worker.stack;
     one.state = worker.state;

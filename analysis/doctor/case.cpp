@@ -6,6 +6,7 @@
 #include "analysis/bandwidth.h"
 #include "analysis/cell_summary.h"
 #include "analysis/doctor/case_json.h"
+#include "analysis/memory_split.h"
 #include "analysis/nccl_log.h"
 #include "base/json_optional.h"
 
@@ -97,9 +98,6 @@ std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cel
 
 void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
   NcclLog log = read_nccl_log(evidence.log);
-  if (auto found = log.communicator_bytes.find(evidence.rank);
-      found != log.communicator_bytes.end())
-    into.communicators.push_back({evidence.rank, found->second});
   if (log.network.empty())
     return;
   auto same =
@@ -113,7 +111,8 @@ void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
 
 } // namespace
 
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
+Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name,
+                       const model::TrialRecord* first) {
   Rehearsal one;
   one.name = std::move(name);
   one.backend = record.spec.backend;
@@ -127,6 +126,10 @@ Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
   }
   for (const model::Evidence& evidence : record.evidence)
     add_evidence(evidence, one);
+  if (record.spec.backend == "nvidia") // the others' communicators are nothing of NCCL's
+    for (const MemorySplit& rank : memory_splits(record, first))
+      if (rank.connecting_bytes)
+        one.communicators.push_back({rank.rank, *rank.connecting_bytes});
   if (!record.outcome.ok())
     for (const model::WorkerRecord& worker : record.workers)
       if (!worker.output_tail.empty())

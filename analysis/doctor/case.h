@@ -57,7 +57,9 @@ inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
 // The rehearsal whose cells are copies from GPU to GPU.
 inline constexpr const char* k_copies = "copies between GPUs";
 
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name);
+// `first`: as in memory_splits().
+Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name,
+                       const model::TrialRecord* first = nullptr);
 
 // Whether one supervisor can connect to another, over the interface that NCCL would choose there.
 struct Connection {

@@ -25,7 +25,7 @@ constexpr std::string_view k_header =
     "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict,"
     "step_forward_us,step_backward_us,step_optimizer_us,step_prepare_us,step_communication_us,"
     "step_hidden_us,step_exposed_wait_us,step_exposed_transfer_us,step_idle_us,"
-    "step_exposed_copy_us";
+    "step_exposed_copy_us,launch_us";
 
 std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";
@@ -133,6 +133,7 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
   fields.insert(fields.end(), verdict.begin(), verdict.end());
   auto steps = step_fields(trial.spec, cell, record);
   fields.insert(fields.end(), steps.begin(), steps.end());
+  fields.push_back(time && time->launch_ns ? number(*time->launch_ns / 1e3) : "");
   return fields;
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/report/heading.h"
 
 #include "analysis/conditions.h"
+#include "analysis/memory_split.h"
 #include "analysis/report/text_layout.h"
 
 #include <algorithm>
@@ -149,6 +150,39 @@ std::string describe_conditions(const model::Run& run) {
   return join(parts, ", ");
 }
 
+// Of the settings beside the first only those that NCCL takes another amount for.
+std::string describe_memory(const model::Run& run) {
+  constexpr std::uint64_t k_worth_telling_bytes = 32 << 20;
+  constexpr std::size_t k_told = 3;
+  std::vector<std::vector<MemorySplit>> settings;
+  for (MemorySplit& one : memory_splits(run)) {
+    if (settings.empty() || settings.back().front().setting != one.setting)
+      settings.emplace_back();
+    settings.back().push_back(std::move(one));
+  }
+  if (settings.empty())
+    return "";
+  auto by_nccl = [](const std::vector<MemorySplit>& ranks) {
+    std::uint64_t most = 0;
+    for (const MemorySplit& one : ranks)
+      most = std::max(most, one.connecting_bytes.value_or(0) + one.launching_bytes.value_or(0));
+    return most;
+  };
+  const auto& lead = settings.front();
+  std::string text = memory_text(lead);
+  if (!text.empty())
+    text = "of a device at most: " + text;
+  std::size_t told = 0;
+  for (const auto& one : settings) {
+    auto [less, more] = std::minmax({by_nccl(one), by_nccl(lead)});
+    if (told < k_told && more - less >= k_worth_telling_bytes) {
+      text += fmt::format("; with {}: {}", printable(one.front().setting), memory_text(one));
+      ++told;
+    }
+  }
+  return text;
+}
+
 std::string describe_progress(const model::Run& run) {
   std::map<model::OutcomeKind, std::size_t> by_kind;
   for (const model::TrialRecord& trial : run.trials)
@@ -205,6 +239,7 @@ std::string render_heading(const model::Run& run) {
     command.push_back(printable(word));
   line("Command", join(command, " "));
   line("Conditions", describe_conditions(run));
+  line("Memory", describe_memory(run));
   line("Trials", describe_progress(run));
   std::vector<std::string> forced;
   for (const std::string& difference : header.forced)

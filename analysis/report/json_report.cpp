@@ -4,6 +4,7 @@
 #include "analysis/report/json_report.h"
 
 #include "analysis/conditions.h"
+#include "analysis/memory_split.h"
 #include "analysis/report/cpu_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/library_section.h"
@@ -97,6 +98,22 @@ Json conditions_json(const model::Run& run) {
                                    : Json(nullptr)},
           {"cells", summary.cells},
           {"throttled_cells", summary.throttled_cells}};
+}
+
+// Of each setting and rank; what could not be told apart is null.
+Json memory_json(const model::Run& run) {
+  auto bytes = [](const std::optional<std::uint64_t>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json out = Json::array();
+  for (const MemorySplit& one : memory_splits(run))
+    out.push_back({{"setting", one.setting},
+                   {"rank", one.rank},
+                   {"context_bytes", bytes(one.context_bytes)},
+                   {"connecting_bytes", bytes(one.connecting_bytes)},
+                   {"buffer_bytes", one.buffer_bytes},
+                   {"launching_bytes", bytes(one.launching_bytes)}});
+  return out;
 }
 
 // What ranks have otherwise than rank 0's environment; null: not set.
@@ -252,6 +269,7 @@ Json result_json(const SettingResult& result, const Verdicts& verdicts, const mo
                   {"slowest_rank_time_us",
                    result.slowest ? Json(result.slowest->time_ns / 1e3) : Json(nullptr)},
                   {"latency", result.latency ? latency_json(*result.latency) : Json(nullptr)},
+                  {"launch_us", result.launch_ns ? Json(*result.launch_ns / 1e3) : Json(nullptr)},
                   {"throttled_processes", result.throttled_processes},
                   {"throttle_reasons", throttle_text(result.throttle_reasons)},
                   {"data", model::to_string(result.data)},
@@ -321,6 +339,8 @@ std::string render_json_report(const model::Run& run) {
       out["problems"].push_back(std::move(problem));
   if (Json libraries = libraries_json(run); !libraries.empty())
     out["libraries"] = std::move(libraries);
+  if (Json memory = memory_json(run); !memory.empty())
+    out["memory"] = std::move(memory);
   if (Json cpus = cpus_json(run); !cpus.empty())
     out["cpus"] = std::move(cpus);
   if (Json proof = proof_json(run); !proof.empty())

@@ -7,6 +7,7 @@
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_report.h"
+#include "analysis/report/launch_section.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
 #include "analysis/report/normality_section.h"
@@ -44,6 +45,8 @@ std::string render_table_report(const model::Run& run) {
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
   out += render_steps(run, results, verdicts);
+  if (std::string launches = render_launches(run, results); !launches.empty())
+    out += "\n" + launches;
   if (std::string libraries = render_libraries(run); !libraries.empty())
     out += "\n" + libraries;
   if (std::string cpus = render_cpus(run); !cpus.empty())

@@ -162,6 +162,10 @@ std::string render_figures(const model::Run& run, const Results& table) {
                                   : printable(lead.setting) + " (the default has no result)",
                   synthetic_mark(run));
 
+  bool launches = !(latency && placements) && // no room
+                  std::any_of(rows.begin(), rows.end(),
+                              [](const SettingResult* row) { return row->launch_ns.has_value(); });
+
   std::vector<TextTable::Column> columns{{"size"}};
   if (placements)
     columns.push_back({"place", TextTable::Align::left});
@@ -172,6 +176,8 @@ std::string render_figures(const model::Run& run, const Results& table) {
     if (busbw)
       columns.push_back({"busbw GB/s"});
   }
+  if (launches) // the shorter name where more stands in a line, as 100 columns must do
+    columns.push_back({latency || placements ? "host us" : "launch us"});
   columns.insert(columns.end(),
                  {{"+-%"}, {"range%"}, {"over"}, {"slowest"}, {"data", TextTable::Align::left}});
 
@@ -191,6 +197,8 @@ std::string render_figures(const model::Run& run, const Results& table) {
       if (busbw)
         cells.push_back(format_number(row->busbw_gb_per_s));
     }
+    if (launches)
+      cells.push_back(row->launch_ns ? format_number(*row->launch_ns / 1e3) : "-");
     cells.push_back(interval_text(*row));
     cells.push_back(row->spread_percent ? fmt::format("{:.1f}", *row->spread_percent) : "-");
     cells.push_back(spread_source(*row));
@@ -261,6 +269,13 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
     out += paragraph(
         "  GB/s",
         "1e9 bytes/s. algbw, busbw as in nccl-tests; busbw is a ring's: switches can beat it.",
+        k_hang);
+  if (std::any_of(results.begin(), results.end(),
+                  [](const SettingResult& result) { return result.launch_ns.has_value(); }))
+    out += paragraph(
+        "  launch us",
+        "or host us: how long the host was busy asking for an operation (of a graph, for its "
+        "launch); in a worker that drives several ranks, for all of them.",
         k_hang);
   out += paragraph("  +-%",
                    fmt::format("{:.0f}% interval of the median over processes, its wider side, "

@@ -303,6 +303,9 @@ public:
   // returns before all have called. Serves as the barrier and to agree on counts.
   virtual double max_over_ranks(std::span<Communicator* const> local, double value) = 0;
   virtual std::int64_t now_ns() = 0; // the clock that samples are taken from
+  // What all processes use together of that device's memory, now; makes nothing on it. Nothing
+  // where devices do not tell.
+  virtual std::optional<std::uint64_t> memory_used(int /*index*/) { return std::nullopt; }
   // Called once, before any device is opened.
   virtual std::unique_ptr<Tracer> start_trace(const TraceRequest&) {
     base::raise(base::Errc::unsupported, "the {} backend cannot be traced", name());

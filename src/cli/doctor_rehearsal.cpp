@@ -241,9 +241,10 @@ Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& wa
     trials[i].id = static_cast<int>(i);
     trials[i].libraries = options.libraries;
   }
-  for (const model::TrialRecord& record : run_trials(world, ward, stage, trials))
-    into.rehearsals.push_back(
-        rehearsal_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
+  const std::vector<model::TrialRecord> records = run_trials(world, ward, stage, trials);
+  for (const model::TrialRecord& record : records)
+    into.rehearsals.push_back(rehearsal_of(
+        record, record.spec.ranks == ranks ? "all ranks" : "2 ranks", &records.front()));
   bool ok =
       into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
   // Also after a failure: a pair that fails says where.

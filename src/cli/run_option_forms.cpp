@@ -119,6 +119,11 @@ std::vector<OptionForm<R>> collective_forms() {
       flag("graph", &R::graph,
            "Capture the collective, or the step, as a CUDA graph and replay "
            "that"),
+      form("launch", "HOW,...", &R::launches, names<workload::Launch>("way to launch"),
+           "direct (default), graph, or both: the report compares what each costs the host"),
+      flag("launch-costs", &R::launch_costs,
+           "Also measure an empty kernel and a 512 B all_reduce, one at a time and back to back: "
+           "what a launch costs, and what the priority of the stream changes"),
       flag("register", &R::registered, "Register the buffers with NCCL"),
   };
 }

@@ -35,7 +35,9 @@ struct RunOptions {
   std::optional<std::vector<int>> splits;
   std::optional<std::vector<int>> streams;
   std::optional<std::vector<std::uint64_t>> offsets;
-  bool graph = false;
+  bool graph = false; // as launches says it, for graphs alone
+  std::optional<std::vector<workload::Launch>> launches;
+  bool launch_costs = false;
   bool registered = false;
   std::optional<int> warmups;
   std::optional<int> iterations;

@@ -296,7 +296,10 @@ void request_collectives(const RunOptions& options, workload::PlanRequest& reque
   request.splits = *options.splits;
   request.streams = *options.streams;
   request.offsets = *options.offsets;
-  request.launch = options.graph ? workload::Launch::graph : workload::Launch::direct;
+  request.launches = launches(options);
+  for (int& priority : request.priorities = options.workload.priorities.value_or(std::vector{0}))
+    priority = -priority; // as CUDA counts: less is more urgent
+  request.launch_costs = options.launch_costs;
   request.memory = options.registered ? model::Memory::registered : model::Memory::plain;
 }
 

@@ -53,8 +53,7 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   first.scaling = said.scaling.value_or(first.scaling);
   first.compute = said.compute.value_or(first.compute);
   first.optimizer = said.optimizer.value_or(first.optimizer);
-  first.priority = -said.priority.value_or(0); // as CUDA counts: less is more urgent
-  first.launch = options.graph ? workload::Launch::graph : workload::Launch::direct;
+  first.found_inf = said.found_inf.value_or(first.found_inf);
   first.memory = options.registered ? model::Memory::registered : model::Memory::plain;
   first.bucket_view = said.bucket_view.value_or(first.bucket_view);
   first.reshard = said.reshard.value_or(first.reshard);
@@ -76,6 +75,10 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   vary(said.accumulate, [](auto& one, int value) { one.accumulate = value; });
   vary(said.buckets, [](auto& one, std::uint64_t value) { one.bucket_bytes = value; });
   vary(said.compression, [](auto& one, workload::Compression value) { one.compression = value; });
+  vary(std::optional(launches(options)),
+       [](auto& one, workload::Launch value) { one.launch = value; });
+  vary(said.priorities, // as CUDA counts: less is more urgent
+       [](auto& one, int value) { one.priority = -value; });
   vary(said.prefetch, [](auto& one, int value) { one.prefetch = value; });
   vary(said.tensor, [](auto& one, int value) { one.tensor = value; });
   vary(said.micro_batches, [](auto& one, int value) { one.micro_batches = value; });
@@ -105,11 +108,19 @@ const char* of_collectives(const RunOptions& options) {
 
 } // namespace
 
+std::vector<workload::Launch> launches(const RunOptions& options) {
+  return options.launches.value_or(
+      std::vector{options.graph ? workload::Launch::graph : workload::Launch::direct});
+}
+
 Result<void> check_workload(const RunOptions& options) {
   const WorkloadOptions& said = options.workload;
+  if (options.graph && options.launches)
+    return fail(Error{Errc::invalid_argument, "--graph and --launch say the same",
+                      "--launch direct,graph measures both"});
   if (!said.pattern) {
     for (const WorkloadOption& one : workload_options())
-      if (!one.write(said).empty())
+      if (!one.write(said).empty() && one.name != std::string_view("comm-priority"))
         return fail(Error{Errc::invalid_argument,
                           one.name == std::string_view("ranks")
                               ? "several numbers of ranks are for steps of training"

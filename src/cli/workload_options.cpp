@@ -87,8 +87,12 @@ std::vector<WorkloadOption> make_options() {
            "A step of AdamW at the end (default on)"),
       form("accumulate", "N,...", &W::accumulate, numbers<int>(1),
            "Micro-steps of which the last communicates, as no_sync() does"),
-      form("comm-priority", "N", &W::priority, number_words(0, 5),
-           "Priority of communication streams; 5 is the most urgent there is (default 0)"),
+      form("comm-priority", "N,...", &W::priorities, list_of(number_words(0, 5)),
+           "Priority of communication streams, those of collectives too; 5 is the most urgent "
+           "there is (default 0)"),
+      form("found-inf", "on|off", &W::found_inf, on_off_words(),
+           "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler does "
+           "with FSDP (GradScaler with plain DDP sums nothing; default off)"),
       form("bucket", "SIZE,...", &W::buckets, bucket_words(),
            "ddp: size of a bucket (default as PyTorch: 1M, then 25M)"),
       form("bucket-view", "", &W::bucket_view, on_off_words(),

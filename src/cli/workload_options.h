@@ -34,7 +34,8 @@ struct WorkloadOptions {
   std::optional<workload::StepCompute> compute;
   std::optional<bool> optimizer;
   std::optional<std::vector<int>> accumulate;
-  std::optional<int> priority;
+  std::optional<std::vector<int>> priorities; // of collectives' streams too
+  std::optional<bool> found_inf;
   std::optional<std::vector<std::uint64_t>> buckets; // bytes
   std::optional<bool> bucket_view;
   std::optional<std::vector<workload::Compression>> compression;

@@ -55,6 +55,7 @@ NCCLPROBE_ENUM_CODEC(Activity, "activity")
 NCCLPROBE_ENUM_CODEC(MarkerEdge, "edge of a marker")
 NCCLPROBE_ENUM_CODEC(TimingMode, "timing mode")
 NCCLPROBE_ENUM_CODEC(Purpose, "purpose")
+NCCLPROBE_ENUM_CODEC(MemoryUse::What, "use of memory")
 
 template <typename T>
 void to_json(json& out, const PerRank<T>& value) {
@@ -166,9 +167,10 @@ CODEC(EXPORTED, Outcome, kind, reason, ranks)
 CODEC(EXPORTED, Choice, cell, function, type, count, algorithm, protocol, channels, peer)
 CODEC(EXPORTED, Evidence, rank, log, profiler, choices)
 CODEC(EXPORTED, Library, name, version, path, problem)
+CODEC(EXPORTED, MemoryUse, rank, what, bytes)
 GROWN_CODEC(EXPORTED, WorkerRecord,
             (ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit, output_tail),
-            (libraries, cpus_asked))
+            (libraries, cpus_asked, memory))
 GROWN_CODEC(EXPORTED, Gpu,
             (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
              multiprocessors, nvlinks, compute_mode),
@@ -214,8 +216,15 @@ void to_json(json& out, const Condition& value) {
          {"temperature_c", value.temperature_c},
          {"power_mw", value.power_mw},
          {"throttle_reasons", value.throttle_reasons}};
-  if (value.memory_used_bytes)
-    out["memory_used_bytes"] = value.memory_used_bytes;
+  auto grown = [&out](const char* name, const auto& reading) {
+    if (reading)
+      out[name] = *reading;
+  };
+  grown("memory_used_bytes", value.memory_used_bytes);
+  grown("nvlink_sent_bytes", value.nvlink_sent_bytes);
+  grown("nvlink_received_bytes", value.nvlink_received_bytes);
+  grown("pcie_sent_mb_per_s", value.pcie_sent_mb_per_s);
+  grown("pcie_received_mb_per_s", value.pcie_received_mb_per_s);
 }
 
 void from_json(const json& in, Condition& value) {
@@ -228,8 +237,15 @@ void from_json(const json& in, Condition& value) {
   in.at("temperature_c").get_to(value.temperature_c);
   in.at("power_mw").get_to(value.power_mw);
   in.at("throttle_reasons").get_to(value.throttle_reasons);
-  if (in.contains("memory_used_bytes"))
-    in.at("memory_used_bytes").get_to(value.memory_used_bytes);
+  auto grown = [&in](const char* name, auto& reading) {
+    if (in.contains(name))
+      in.at(name).get_to(reading);
+  };
+  grown("memory_used_bytes", value.memory_used_bytes);
+  grown("nvlink_sent_bytes", value.nvlink_sent_bytes);
+  grown("nvlink_received_bytes", value.nvlink_received_bytes);
+  grown("pcie_sent_mb_per_s", value.pcie_sent_mb_per_s);
+  grown("pcie_received_mb_per_s", value.pcie_received_mb_per_s);
 }
 
 template <typename T>

@@ -20,6 +20,9 @@ struct Sample {
   std::int32_t batch = 0;
   std::int32_t iterations = 0;
   std::int64_t elapsed_ns = 0;
+  // Of these, the host's thread was busy asking for the launches: from before the first until the
+  // last call had returned, for all ranks that its process drives. Negative: not measured.
+  std::int64_t launch_ns = -1;
   bool operator==(const Sample&) const = default;
 };
 
@@ -58,6 +61,12 @@ struct Condition {
   std::optional<std::int32_t> power_mw;
   std::optional<std::uint64_t> throttle_reasons;  // NVML's bits, idle and user settings included
   std::optional<std::uint64_t> memory_used_bytes; // of the device, by all processes
+  // Data on all NVLinks of the GPU, counted since the driver's start: differences mean something.
+  std::optional<std::uint64_t> nvlink_sent_bytes;
+  std::optional<std::uint64_t> nvlink_received_bytes;
+  // Over PCIe, in the 20 ms or so before the reading.
+  std::optional<std::int32_t> pcie_sent_mb_per_s;
+  std::optional<std::int32_t> pcie_received_mb_per_s;
   bool operator==(const Condition&) const = default;
 };
 constexpr auto enum_names(Condition::When) {
@@ -82,6 +91,27 @@ struct CellRecord {
   bool operator==(const CellRecord&) const = default;
 };
 
+// Memory of a rank's device. before: nothing of ours was on it yet. opened: the process had its
+// context there. connected: the communicator of all ranks was made, nothing launched. finished: all
+// cells were over. These four are what all processes used together: of a trial that was prepared
+// (TrialRecord), before and opened hold the end of the one before it. buffers: what the runner had
+// asked for when all cells were over.
+struct MemoryUse {
+  enum class What { before, opened, connected, finished, buffers };
+  std::int32_t rank = 0; // global
+  What what = What::before;
+  std::uint64_t bytes = 0;
+  bool operator==(const MemoryUse&) const = default;
+};
+constexpr auto enum_names(MemoryUse::What) {
+  using enum MemoryUse::What;
+  return std::to_array<std::pair<MemoryUse::What, std::string_view>>({{before, "before"},
+                                                                      {opened, "opened"},
+                                                                      {connected, "connected"},
+                                                                      {finished, "finished"},
+                                                                      {buffers, "buffers"}});
+}
+
 // One worker process of the trial.
 struct WorkerRecord {
   std::vector<int> ranks; // global ranks it drove
@@ -100,6 +130,7 @@ struct WorkerRecord {
   // What it communicated and computed with, as it had them loaded: paths with links resolved, and
   // as problem what is not as TrialSpec::libraries asked for. Empty if it did not come to tell.
   std::vector<Library> libraries;
+  std::vector<MemoryUse> memory; // in the order of time; none where devices do not tell
   bool operator==(const WorkerRecord&) const = default;
 };
 

@@ -76,19 +76,6 @@ std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* con
   return members;
 }
 
-// Of each member's GPU.
-std::vector<std::uint64_t> free_bytes(std::span<const backend::Member> local) {
-  std::vector<std::uint64_t> all;
-  for (const backend::Member& member : local) {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    static_cast<GpuDevice*>(member.device)->gpu()->use();
-    NCCLPROBE_CUDA_CALL(cudaMemGetInfo(&free, &total));
-    all.push_back(free);
-  }
-  return all;
-}
-
 } // namespace
 
 NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
@@ -97,7 +84,7 @@ NcclBackend::NcclBackend(std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvm
       products_(std::make_shared<ProductSource>(options_)) {}
 
 std::vector<std::string> NcclBackend::words() const {
-  std::vector<std::string> all = words_;
+  std::vector<std::string> all;
   for (const std::string& remark : products_->remarks())
     all.push_back("ncclprobe: " + remark);
   return all;
@@ -136,7 +123,6 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     meeting = share_meeting(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
-  std::vector<std::uint64_t> free_before = free_bytes(local);
   // If one of these fails, what NCCL has made so far is left to the end of the process, which is
   // near.
   NcclGroup group(*nccl_);
@@ -147,15 +133,9 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
   group.end();
   current_->forget();
 
-  std::vector<std::uint64_t> free_after = free_bytes(local);
   std::vector<Made> made;
-  for (std::size_t i = 0; i < local.size(); ++i) {
+  for (std::size_t i = 0; i < local.size(); ++i)
     made.push_back({comms[i], &local[i]});
-    if (free_after[i] <= free_before[i]) // nobody else has given some back meanwhile
-      words_.push_back(fmt::format("ncclprobe: connecting took {} bytes of GPU memory on rank {} "
-                                   "of {}",
-                                   free_before[i] - free_after[i], local[i].global_rank, size));
-  }
   return own(made, size, std::move(meeting));
 }
 
@@ -278,6 +258,12 @@ double NcclBackend::max_over_ranks(std::span<backend::Communicator* const> local
 
 std::int64_t NcclBackend::now_ns() {
   return base::monotonic_ns();
+}
+
+std::optional<std::uint64_t> NcclBackend::memory_used(int index) {
+  const auto& nvml = nvml_.get();
+  auto condition = nvml ? nvml->condition(pci_bus_id(index)) : std::nullopt;
+  return condition ? condition->memory_used_bytes : std::nullopt;
 }
 
 } // namespace ncclprobe::nvidia

@@ -39,9 +39,9 @@ public:
              std::span<backend::Stream* const> streams) override;
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override;
   std::int64_t now_ns() override;
+  std::optional<std::uint64_t> memory_used(int index) override;
   std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
-  // What connecting took of the GPUs' memory.
-  // And which products tensor cores do not like.
+  // Which products tensor cores do not like.
   std::vector<std::string> words() const override;
   // NCCL, NVML where it is, and cuBLASLt once there was a product.
   std::vector<model::Library> libraries() const override;
@@ -63,7 +63,6 @@ private:
   std::shared_ptr<TraceLink> link_; // if it is traced
   std::shared_ptr<GroupDepth> depth_ = std::make_shared<GroupDepth>();
   std::shared_ptr<ProductSource> products_;
-  std::vector<std::string> words_;
 };
 
 } // namespace ncclprobe::nvidia

@@ -100,15 +100,18 @@ void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& c
   add_settings(tables, cell.settings,
                {.trial = trial_row, .cell = cell_row, .scope = Scope::in_process});
   for (const model::Sample& sample : record.samples)
-    tables.samples.push_back(
-        {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
+    tables.samples.push_back({cell_row, sample.rank, sample.batch, sample.iterations,
+                              sample.elapsed_ns, sample.launch_ns});
   for (const model::Condition& one : record.conditions)
     tables.conditions.push_back(
         {cell_row, one.rank, one.when, one.at_ns, one.sm_clock_mhz.value_or(k_no_reading),
          one.memory_clock_mhz.value_or(k_no_reading),
          one.temperature_c.value_or(k_no_temperature_c), one.power_mw.value_or(k_no_reading),
          one.throttle_reasons.value_or(k_no_throttle_reasons),
-         one.memory_used_bytes.value_or(k_no_memory_used)});
+         one.memory_used_bytes.value_or(k_no_bytes), one.nvlink_sent_bytes.value_or(k_no_bytes),
+         one.nvlink_received_bytes.value_or(k_no_bytes),
+         one.pcie_sent_mb_per_s.value_or(k_no_reading),
+         one.pcie_received_mb_per_s.value_or(k_no_reading)});
   for (const model::Mark& mark : record.marks)
     tables.marks.push_back(
         {cell_row, mark.rank, mark.batch, mark.iteration, mark.operation, mark.at_ns});
@@ -139,7 +142,11 @@ model::Condition condition_of(const ConditionRow& row) {
           reading(row.temperature_c, k_no_temperature_c),
           reading(row.power_mw, k_no_reading),
           reading(row.throttle_reasons, k_no_throttle_reasons),
-          reading(row.memory_used_bytes, k_no_memory_used)};
+          reading(row.memory_used_bytes, k_no_bytes),
+          reading(row.nvlink_sent_bytes, k_no_bytes),
+          reading(row.nvlink_received_bytes, k_no_bytes),
+          reading(row.pcie_sent_mb_per_s, k_no_reading),
+          reading(row.pcie_received_mb_per_s, k_no_reading)};
 }
 
 // Whoever reads marks looks up what their operations are.
@@ -219,6 +226,8 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
     for (const model::Library& one : worker.libraries)
       tables.worker_libraries.push_back(
           {worker_row, text(one.name), text(one.version), text(one.path), text(one.problem)});
+    for (const model::MemoryUse& one : worker.memory)
+      tables.worker_memory.push_back({worker_row, one.rank, one.what, one.bytes});
     tables.workers.push_back({trial_row, text(list_text(worker.ranks)), text(worker.host),
                               worker.pid, text(worker.last_phase), worker.last_cell,
                               text(worker.exit), text(worker.output_tail), text(worker.position),
@@ -260,12 +269,17 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
                                          .stack = text(row.stack),
                                          .cpus = text(row.cpus),
                                          .cpus_asked = text(row.cpus_asked),
-                                         .libraries = {}});
+                                         .libraries = {},
+                                         .memory = {}});
   }
   for (const WorkerLibraryRow& row : tables.worker_libraries) {
     auto [trial, index] = worker_places[row.worker];
     trials[trial].workers[index].libraries.push_back(
         {text(row.name), text(row.version), text(row.path), text(row.problem)});
+  }
+  for (const WorkerMemoryRow& row : tables.worker_memory) {
+    auto [trial, index] = worker_places[row.worker];
+    trials[trial].workers[index].memory.push_back({row.rank, row.what, row.bytes});
   }
   // The trials of a sweep share their cells, so each document is parsed once.
   std::vector<std::optional<model::Cell>> parsed(tables.strings.size());
@@ -292,7 +306,7 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
   for (const SampleRow& row : tables.samples) {
     auto [trial, index] = places[row.cell];
     trials[trial].cells[index].samples.push_back(
-        {row.rank, row.batch, row.iterations, row.elapsed_ns});
+        {row.rank, row.batch, row.iterations, row.elapsed_ns, row.launch_ns});
   }
   for (const ConditionRow& row : tables.conditions) {
     auto [trial, index] = places[row.cell];

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <tuple>
 
-// The schema of a run file, version 1.3 (k_schema_major.k_schema_minor in run_file.h). Writer and
+// The schema of a run file, version 1.4 (k_schema_major.k_schema_minor in run_file.h). Writer and
 // reader are both driven by the lists below, so this is the format and not a description of it.
 // What came with 1.1 says "since 1.1": files of 1.0 have not got it, and read as if it were there
-// with default values. A reader of 1.0 does not look at it. Likewise for 1.2 and 1.3.
+// with default values. A reader of 1.0 does not look at it. Likewise for 1.2 to 1.4.
 //
 //   /            attributes schema = "ncclprobe.run", schema_version = [major, minor],
 //                kind = "run" (folded file), "header" or "trial" (parts of it)
@@ -292,6 +292,25 @@ constexpr int table_since_minor(WorkerLibraryRow) {
   return 2;
 }
 
+// /worker_memory: of each worker's devices, in the order of /workers (since 1.4)
+struct WorkerMemoryRow {
+  std::uint32_t worker = 0;
+  std::int32_t rank = 0;
+  model::MemoryUse::What what = model::MemoryUse::What::before;
+  std::uint64_t bytes = 0;
+};
+constexpr auto columns(WorkerMemoryRow) {
+  using R = WorkerMemoryRow;
+  return std::tuple(column("worker", &R::worker, "row in /workers"),
+                    column("rank", &R::rank, "global rank, whose device it is"),
+                    column("what", &R::what,
+                           "buffers: what was asked for; else what all processes used, at a time"),
+                    column("bytes", &R::bytes, "bytes"));
+}
+constexpr int table_since_minor(WorkerMemoryRow) {
+  return 4;
+}
+
 // /cells: in the order of their trials
 struct CellRow {
   std::uint32_t trial = 0;
@@ -349,15 +368,17 @@ constexpr auto columns(CellRow) {
 struct SampleRow {
   std::uint32_t cell = 0;
   std::int32_t rank = 0, batch = 0, iterations = 0;
-  std::int64_t elapsed_ns = 0;
+  std::int64_t elapsed_ns = 0, launch_ns = -1;
 };
 constexpr auto columns(SampleRow) {
   using R = SampleRow;
-  return std::tuple(column("cell", &R::cell, "row in /cells"),
-                    column("rank", &R::rank, "global rank"),
-                    column("batch", &R::batch, "batch of back-to-back launches, from 0"),
-                    column("iterations", &R::iterations, "launches in the batch"),
-                    column("elapsed_ns", &R::elapsed_ns, "time of the whole batch, ns"));
+  return std::tuple(
+      column("cell", &R::cell, "row in /cells"), column("rank", &R::rank, "global rank"),
+      column("batch", &R::batch, "batch of back-to-back launches, from 0"),
+      column("iterations", &R::iterations, "launches in the batch"),
+      column("elapsed_ns", &R::elapsed_ns, "time of the whole batch, ns"),
+      column("launch_ns", &R::launch_ns,
+             "of these, the host took to ask for it, ns; -1: not read (since 1.4)", 4));
 }
 
 // /conditions: of the GPUs, in the order of their cells (since 1.1)
@@ -369,11 +390,13 @@ struct ConditionRow {
   std::int32_t sm_clock_mhz = -1, memory_clock_mhz = -1, temperature_c = 0, power_mw = -1;
   std::uint64_t throttle_reasons = 0;
   std::uint64_t memory_used_bytes = UINT64_MAX;
+  std::uint64_t nvlink_sent_bytes = UINT64_MAX, nvlink_received_bytes = UINT64_MAX;
+  std::int32_t pcie_sent_mb_per_s = -1, pcie_received_mb_per_s = -1;
 };
 inline constexpr std::int32_t k_no_reading = -1;
 inline constexpr std::int32_t k_no_temperature_c = -300; // below absolute zero
 inline constexpr std::uint64_t k_no_throttle_reasons = UINT64_MAX;
-inline constexpr std::uint64_t k_no_memory_used = UINT64_MAX;
+inline constexpr std::uint64_t k_no_bytes = UINT64_MAX;
 constexpr auto columns(ConditionRow) {
   using R = ConditionRow;
   return std::tuple(
@@ -387,7 +410,12 @@ constexpr auto columns(ConditionRow) {
       column("throttle_reasons", &R::throttle_reasons,
              "NVML's bits of clock event reasons; all bits set: not read"),
       column("memory_used_bytes", &R::memory_used_bytes,
-             "memory of the GPU used by all processes; all bits set: not read (since 1.2)", 2));
+             "memory of the GPU used by all processes; all bits set: not read (since 1.2)", 2),
+      column("nvlink_sent_bytes", &R::nvlink_sent_bytes,
+             "counted on all its NVLinks; all bits set: not read (since 1.4)", 4),
+      column("nvlink_received_bytes", &R::nvlink_received_bytes, "as above (since 1.4)", 4),
+      column("pcie_sent_mb_per_s", &R::pcie_sent_mb_per_s, "MB/s; -1: not read (since 1.4)", 4),
+      column("pcie_received_mb_per_s", &R::pcie_received_mb_per_s, "as above (since 1.4)", 4));
 }
 constexpr int table_since_minor(ConditionRow) {
   return 1;

@@ -86,6 +86,8 @@ void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>
          [&](WorkerRow& row) { return renumbered(trials, row.trial); });
   append(run.worker_libraries, part.worker_libraries, nullptr,
          [&](WorkerLibraryRow& row) { return renumbered(workers, row.worker); });
+  append(run.worker_memory, part.worker_memory, nullptr,
+         [&](WorkerMemoryRow& row) { return renumbered(workers, row.worker); });
   append(run.cells, part.cells, &cells,
          [&](CellRow& row) { return renumbered(trials, row.trial); });
   append(run.settings, part.settings, nullptr, [&](SettingRow& row) {
@@ -130,6 +132,8 @@ void check_references(const Tables& tables) {
     check_row("workers", "trial", row.trial, tables.trials);
   for (const WorkerLibraryRow& row : tables.worker_libraries)
     check_row("worker_libraries", "worker", row.worker, tables.workers);
+  for (const WorkerMemoryRow& row : tables.worker_memory)
+    check_row("worker_memory", "worker", row.worker, tables.workers);
   std::vector<std::int32_t> cells(tables.trials.size());
   for (const CellRow& row : tables.cells) {
     check_row("cells", "trial", row.trial, tables.trials);

@@ -54,6 +54,7 @@ struct Tables {
   std::vector<SettingRow> settings;
   std::vector<WorkerRow> workers;
   std::vector<WorkerLibraryRow> worker_libraries;
+  std::vector<WorkerMemoryRow> worker_memory;
   std::vector<CellRow> cells;
   std::vector<SampleRow> samples;
   std::vector<ConditionRow> conditions;
@@ -79,6 +80,7 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
     visit("settings", tables.settings);
     visit("workers", tables.workers);
     visit("worker_libraries", tables.worker_libraries);
+    visit("worker_memory", tables.worker_memory);
     visit("cells", tables.cells);
     visit("samples", tables.samples);
     visit("conditions", tables.conditions);

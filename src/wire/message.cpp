@@ -75,6 +75,8 @@ std::string pack(const CellEnd& end) {
     packer.number(sample.iterations);
   for (const model::Sample& sample : end.result.samples)
     packer.number(sample.elapsed_ns);
+  for (const model::Sample& sample : end.result.samples)
+    packer.number(sample.launch_ns);
   pack_marks(packer, end.result.marks);
   return packer.take();
 }
@@ -96,7 +98,7 @@ std::string pack(const Evidence& evidence) {
   return dump(evidence.evidence);
 }
 std::string pack(const Loaded& loaded) {
-  return dump({{"libraries", loaded.libraries}, {"cpus", loaded.cpus}});
+  return dump({{"libraries", loaded.libraries}, {"cpus", loaded.cpus}, {"memory", loaded.memory}});
 }
 std::string pack(const Where&) {
   return {};
@@ -142,7 +144,7 @@ void unpack(std::string_view bytes, CellEnd& end) {
   in.at("outcome").get_to(end.result.outcome);
   in.at("check").get_to(end.result.check);
   in.at("conditions").get_to(end.result.conditions);
-  constexpr std::size_t k_row_bytes = 3 * sizeof(std::int32_t) + sizeof(std::int64_t);
+  constexpr std::size_t k_row_bytes = 3 * sizeof(std::int32_t) + 2 * sizeof(std::int64_t);
   end.result.samples.resize(unpacker.count(k_row_bytes));
   for (model::Sample& sample : end.result.samples)
     sample.rank = unpacker.number<std::int32_t>();
@@ -152,6 +154,8 @@ void unpack(std::string_view bytes, CellEnd& end) {
     sample.iterations = unpacker.number<std::int32_t>();
   for (model::Sample& sample : end.result.samples)
     sample.elapsed_ns = unpacker.number<std::int64_t>();
+  for (model::Sample& sample : end.result.samples)
+    sample.launch_ns = unpacker.number<std::int64_t>();
   end.result.marks = unpack_marks(unpacker);
   unpacker.expect_end();
 }
@@ -182,6 +186,7 @@ void unpack(std::string_view bytes, Loaded& loaded) {
   json in = json::parse(bytes);
   in.at("libraries").get_to(loaded.libraries);
   in.at("cpus").get_to(loaded.cpus);
+  in.at("memory").get_to(loaded.memory);
 }
 
 void unpack(std::string_view bytes, Where&) {

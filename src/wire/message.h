@@ -19,7 +19,7 @@
 // columns for samples.
 namespace ncclprobe::wire {
 
-inline constexpr std::uint16_t k_protocol_version = 2;
+inline constexpr std::uint16_t k_protocol_version = 3;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may keep everybody waiting.
@@ -104,11 +104,12 @@ struct Position {
   std::string stack;    // of the main thread, innermost first, a frame a line; empty: not to be had
 };
 
-// Worker -> supervisor, once connected, and before Done if more were loaded since: what this
-// process has loaded, and where it may run (model::WorkerRecord).
+// Worker -> supervisor, once connected, and before Done if there is more to tell since: what this
+// process has loaded, where it may run, and what memory it took (model::WorkerRecord).
 struct Loaded {
   std::vector<model::Library> libraries;
   std::string cpus;
+  std::vector<model::MemoryUse> memory;
 };
 
 using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,

@@ -44,6 +44,16 @@ backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, i
   return *buffer;
 }
 
+std::uint64_t CellMemory::held_bytes(std::size_t seat) const {
+  std::uint64_t bytes = 0;
+  for (const Pool* pool : {&buffers_[seat], &slots_[seat]})
+    for (const auto& [key, buffer] : *pool) {
+      bool on_host = key.second == Memory::pinned_host || key.second == Memory::pageable_host;
+      bytes += buffer && !on_host ? buffer->size_bytes() : 0;
+    }
+  return bytes;
+}
+
 SeatBuffers CellMemory::make_room(const model::Schedule& schedule) {
   SeatBuffers all(seats_.size());
   for (std::size_t seat = 0; seat < seats_.size(); ++seat)

@@ -17,6 +17,8 @@ class CellMemory {
 public:
   explicit CellMemory(const std::vector<SeatState>& seats); // outlives the object
 
+  // Of the seat's device: all buffers that are kept, not those in the host's memory.
+  std::uint64_t held_bytes(std::size_t seat) const;
   // The schedule's buffers, at least as large as it declares them. Throws Errc::unavailable.
   SeatBuffers make_room(const model::Schedule& schedule);
   // The same buffers, but slots of their own in place of those named in `replaced`. Throws

@@ -88,9 +88,9 @@ std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string
   return wrong;
 }
 
-void CellRun::note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns) {
-  parts_.results[seat].samples.push_back({parts_.seats[seat].rank, batch, iterations, elapsed_ns});
-  times_ns_[seat].push_back(static_cast<double>(elapsed_ns) / iterations);
+void CellRun::note(std::size_t seat, const Sample& sample) {
+  parts_.results[seat].samples.push_back(sample);
+  times_ns_[seat].push_back(static_cast<double>(sample.elapsed_ns) / sample.iterations);
 }
 
 void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
@@ -111,12 +111,14 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
     }
     enter_launch(iterations - 1);
     last.launch(timed);
+    std::int64_t launch_ns = parts_.backend.now_ns() - start;
     parts_.board.set(Step::waiting);
     last.wait([&](std::size_t seat) {
       if (looks_on_[seat])
         times_ns_[seat].push_back(0);
       else
-        note(seat, batch, iterations, parts_.backend.now_ns() - start);
+        note(seat, {parts_.seats[seat].rank, batch, iterations, parts_.backend.now_ns() - start,
+                    launch_ns});
     });
   }
   parts_.trace.enter_batch(-1);
@@ -218,10 +220,12 @@ bool CellRun::time_launch(LaunchTimer& timer, int batch, int tries_before, int i
   {
     TraceRecorder::Span span(parts_.trace, trace::SpanKind::batch,
                              static_cast<std::uint32_t>(iterations));
+    std::int64_t start = parts_.backend.now_ns();
     for (int i = 0; i < iterations; ++i) {
       parts_.trace.enter_iteration(i);
       main.launch(parts_.cell.schedule.timed);
     }
+    launch_ns_ = parts_.backend.now_ns() - start;
     held = timer.end();
     parts_.board.set(Step::waiting);
     main.wait();
@@ -262,7 +266,7 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
       if (!single && elapsed_ns == 0)
         times_ns_[seat].push_back(0); // it had nothing to do
       else
-        note(seat, launch, iterations, elapsed_ns);
+        note(seat, {parts_.seats[seat].rank, launch, iterations, elapsed_ns, launch_ns_});
     }
     main.launch_after();
     main.wait();

@@ -68,13 +68,14 @@ private:
   void poison_or_fill();
   void add_remark(const std::string& remark);
   bool time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations);
-  void note(std::size_t seat, int batch, int iterations, std::int64_t elapsed_ns);
+  void note(std::size_t seat, const model::Sample& sample);
 
   CellParts parts_;
   int warm_ups_ = 0;
   Limits limits_;
   std::int64_t start_ns_ = 0;
   int vote_every_ = 1;                        // samples
+  std::int64_t launch_ns_ = 0;                // of the latest time_launch()
   std::vector<std::vector<double>> times_ns_; // of one iteration, by seat
   std::vector<bool> looks_on_;                // has nothing to do in a step, by seat
 };

@@ -135,6 +135,10 @@ void ScheduleRunner::connect_world() {
   impl_->communicators.world();
 }
 
+std::uint64_t ScheduleRunner::buffer_bytes(std::size_t seat) const {
+  return impl_->memory.held_bytes(seat);
+}
+
 std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
                                                    std::optional<double>* estimate_us) {
   Impl& own = *impl_;

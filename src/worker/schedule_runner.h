@@ -43,6 +43,9 @@ public:
   std::vector<model::CellRecord> run(const model::Cell& cell,
                                      std::optional<double>* estimate_us = nullptr);
 
+  // Of the seat's device: what the buffers take that are kept from cell to cell.
+  std::uint64_t buffer_bytes(std::size_t seat) const;
+
 private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

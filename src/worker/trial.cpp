@@ -72,27 +72,37 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   for (const wire::Seat& seat : start.seats)
     present[seat.rank] = "";
   link.exchange(wire::k_turn_key, everybody, present);
+  std::vector<model::MemoryUse> memory;
+  auto note_memory = [&](model::MemoryUse::What what) {
+    for (const wire::Seat& seat : start.seats)
+      if (auto bytes = library->backend->memory_used(seat.device))
+        memory.push_back({seat.rank, what, *bytes});
+  };
+  note_memory(model::MemoryUse::What::before);
   std::vector<Seat> seats;
   for (const wire::Seat& seat : start.seats)
     seats.push_back({seat.rank, library->backend->open_device(seat.device)});
+  note_memory(model::MemoryUse::What::opened);
   tell_phase("ready", -1);
   library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(seats),
                                                      spec.ranks, spec.seed, link, board, *trace);
   tell_phase("communicator_init", -1);
   if (needs_world(start))
     library->runner->connect_world();
-  std::vector<model::Library> told;
-  auto tell_libraries = [&] {
+  wire::Loaded told;
+  auto tell_what_is_used = [&] {
     auto loaded =
         loaded_libraries(library->backend->libraries(), spec.libraries, system::mapped_libraries());
     loaded.push_back(this_program(spec.libraries));
-    if (loaded != told)
-      link.send({-1, wire::Loaded{loaded, base::format_number_list(base::allowed_cpus())}});
-    told = std::move(loaded);
+    if (loaded == told.libraries && memory == told.memory)
+      return;
+    told = {std::move(loaded), base::format_number_list(base::allowed_cpus()), memory};
+    link.send({-1, told});
   };
-  tell_libraries();
+  tell_what_is_used();
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
+  note_memory(model::MemoryUse::What::connected); // nobody else uses any by now
   for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);
@@ -110,7 +120,12 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   last_cell = -1;
   evidence.enter_cell(-1);
   trace->finish();
-  tell_libraries(); // some are opened when a cell needs them
+  note_memory(model::MemoryUse::What::finished);
+  if (!memory.empty())
+    for (std::size_t seat = 0; seat < start.seats.size(); ++seat)
+      memory.push_back({start.seats[seat].rank, model::MemoryUse::What::buffers,
+                        library->runner->buffer_bytes(seat)});
+  tell_what_is_used(); // some libraries are opened when a cell needs them
   std::vector<int> ranks;
   for (const wire::Seat& seat : start.seats)
     ranks.push_back(seat.rank);

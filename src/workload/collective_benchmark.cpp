@@ -59,6 +59,8 @@ std::string variant_of(const CollectiveRequest& request) {
     words.push_back(fmt::format("split={}", request.split));
   if (request.streams > 1)
     words.push_back(fmt::format("streams={}", request.streams));
+  if (request.priority != 0)
+    words.push_back(fmt::format("priority={}", request.priority));
   if (request.offset > 0)
     words.push_back(fmt::format("offset={}", request.offset));
   return fmt::format("{}", fmt::join(words, " "));
@@ -91,7 +93,7 @@ public:
   Schedule make() {
     schedule_.communicators = {{"world"}};
     for (int stream = 0; stream < request_.streams; ++stream) {
-      schedule_.streams.push_back({numbered("communication", stream)});
+      schedule_.streams.push_back({numbered("communication", stream), request_.priority});
       Slices at = lay_out(stream);
       for (int group = 0; group < request_.split; ++group) {
         Part part{declare_communicator(stream, group), stream, {}, at};

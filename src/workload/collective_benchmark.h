@@ -10,6 +10,10 @@
 namespace ncclprobe::workload {
 
 enum class Launch { direct, graph };
+constexpr auto enum_names(Launch) {
+  return std::to_array<std::pair<Launch, std::string_view>>(
+      {{Launch::direct, "direct"}, {Launch::graph, "graph"}});
+}
 
 struct CollectiveRequest {
   model::Collective collective = model::Collective::all_reduce;
@@ -26,6 +30,7 @@ struct CollectiveRequest {
   int streams = 1; // > 1: so many communicators over the same ranks, each on a stream of its own
   Launch launch = Launch::direct; // graph: captured once as a CUDA graph and replayed
   model::Memory memory = model::Memory::plain;
+  int priority = 0; // of the streams, as in CUDA
 };
 
 // One cell that measures one collective. All communicators (one, unless there is a split or there

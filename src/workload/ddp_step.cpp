@@ -47,6 +47,7 @@ public:
     for (int micro = 1; micro <= request_.accumulate; ++micro)
       pass(micro == request_.accumulate);
     finish_buckets();
+    build_.share_found_inf(groups_);
     optimize();
     build_.end_step();
     if (compressed() && scope_.communicates() && scope_.computes())

@@ -31,7 +31,8 @@ namespace ncclprobe::workload {
 // that are no products, and what autograd does to add gradients of several micro-steps.
 //
 // A rank gives to communication in a step: its parameters x bytes of the type that is reduced, and
-// what tensor_parallel.h and expert_parallel.h say. One replica of the model: no buckets.
+// what tensor_parallel.h and expert_parallel.h say, and with `found_inf` 4 bytes. One replica of
+// the model: no buckets.
 base::Result<model::Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope);
 
 } // namespace ncclprobe::workload

@@ -51,6 +51,7 @@ public:
     }
     if (reduced_)
       build_.wait(compute, *reduced_);
+    build_.share_found_inf(members_);
     optimize();
     build_.end_step();
     check();

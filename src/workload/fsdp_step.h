@@ -28,7 +28,7 @@ namespace ncclprobe::workload {
 //
 // With s_g = ceil(elements of group g / n) and e bytes an element, a rank gives in a step
 //   e (2 sum_blocks s_g + s_root) to all_gathers (ZeRO-2: each group once), for each micro-step,
-//   and e n sum_groups s_g to reduce_scatters.
+//   and e n sum_groups s_g to reduce_scatters, and with `found_inf` 4 bytes.
 // One rank: no communication, and no copies.
 base::Result<model::Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope);
 

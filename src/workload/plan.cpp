@@ -4,6 +4,7 @@
 #include "workload/plan.h"
 
 #include "base/units.h"
+#include "workload/launch_benchmark.h"
 #include "workload/pruning.h"
 #include "workload/schedule_rules.h"
 #include "workload/traced_twin.h"
@@ -37,7 +38,6 @@ void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name
 std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
   std::vector<CollectiveRequest> all{{}};
   all.front().ranks = request.ranks;
-  all.front().launch = request.launch;
   all.front().memory = request.memory;
   auto vary = [&](const auto& values, auto set) {
     std::vector<CollectiveRequest> longer;
@@ -60,6 +60,8 @@ std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
   vary(request.splits, [](auto& one, int value) { one.split = value; });
   vary(request.streams, [](auto& one, int value) { one.streams = value; });
   vary(request.offsets, [](auto& one, std::uint64_t value) { one.offset = value; });
+  vary(request.launches, [](auto& one, Launch value) { one.launch = value; });
+  vary(request.priorities, [](auto& one, int value) { one.priority = value; });
   vary(request.placements, [](auto& one, Placement value) { one.placement = value; });
   vary(amounts, [](auto& one, const auto& value) { std::tie(one.bytes, one.count) = value; });
   for (CollectiveRequest& one : all) { // what plays no part is always the same
@@ -83,9 +85,7 @@ Result<std::vector<Cell>> make_step_cells(const PlanRequest& request, Plan& plan
   return std::move(made.cells);
 }
 
-Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
-  if (!request.steps.steps.empty())
-    return make_step_cells(request, plan);
+Result<std::vector<Cell>> make_collective_cells(const PlanRequest& request, Plan& plan) {
   std::vector<Cell> cells;
   std::set<std::string> left_out;
   for (const CollectiveRequest& one : collective_requests(request)) {
@@ -109,6 +109,40 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
     cells.push_back(std::move(*cell));
   }
   plan.notes.insert(plan.notes.end(), left_out.begin(), left_out.end());
+  return cells;
+}
+
+// In front of the others: they take next to no time.
+Result<void> add_launch_cells(const PlanRequest& request, std::vector<Cell>& cells) {
+  Timing timing = request.timing;
+  if (timing.mode == TimingMode::steps) { // of which there are few
+    timing = Timing{};
+    timing.mode = TimingMode::batch;
+  }
+  NCCLPROBE_TRY_ASSIGN(std::vector<Cell> all,
+                       make_launch_cells(request.ranks, timing,
+                                         request.backend == "nvidia" ? Graphs::yes : Graphs::no));
+  for (Cell& cell : all) {
+    cell.deadline_ns = request.cell_deadline_ns;
+    NCCLPROBE_TRY(check_schedule(cell.schedule, request.ranks));
+  }
+  for (Cell& cell : cells) {
+    auto same = [&](const Cell& other) {
+      return other.label == cell.label && other.timing.mode == cell.timing.mode;
+    };
+    if (std::none_of(all.begin(), all.end(), same))
+      all.push_back(std::move(cell));
+  }
+  cells = std::move(all);
+  return {};
+}
+
+Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
+  NCCLPROBE_TRY_ASSIGN(std::vector<Cell> cells, request.steps.steps.empty()
+                                                    ? make_collective_cells(request, plan)
+                                                    : make_step_cells(request, plan));
+  if (request.launch_costs)
+    NCCLPROBE_TRY(add_launch_cells(request, cells));
   if (cells.empty())
     return fail(Errc::invalid_argument, "there is nothing to measure");
   return cells;

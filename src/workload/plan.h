@@ -45,7 +45,9 @@ struct PlanRequest {
   std::vector<int> splits{1}; // as in CollectiveRequest, from here on
   std::vector<int> streams{1};
   std::vector<std::uint64_t> offsets{0};
-  Launch launch = Launch::direct;
+  std::vector<Launch> launches{Launch::direct};
+  std::vector<int> priorities{0};
+  bool launch_costs = false; // what launching costs as well (launch_benchmark.h)
   model::Memory memory = model::Memory::plain;
   StepMeasurement steps; // if there are any: in place of the collectives
   model::Timing timing;

@@ -67,6 +67,8 @@ StepBuilder::StepBuilder(const StepRequest& request, const StepScope& scope)
   acting_ = training_;
   factors_ = add_buffer("factors", 0);
   results_ = add_buffer("results", 0);
+  if (request.found_inf)
+    found_inf_ = add_buffer("found inf", sizeof(float), request.memory);
 }
 
 int StepBuilder::add_stream(std::string name, int priority) {
@@ -104,6 +106,20 @@ void StepBuilder::act_as(std::vector<int> ranks) {
 
 void StepBuilder::push(Operation operation) {
   schedule_.operations.push_back(std::move(operation));
+}
+
+void StepBuilder::share_found_inf(const std::vector<int>& groups) {
+  if (found_inf_ < 0 || groups.empty())
+    return;
+  const Slice flag{found_inf_};
+  fill(Collective::all_reduce, groups, flag, 1, DataType::f32);
+  check(Collective::all_reduce, groups, flag, 1, DataType::f32);
+  leave(compute);
+  follow(communication, compute);
+  enter(communication, Activity::communication, "found inf");
+  collective(Collective::all_reduce, groups, communication, flag, flag, 1, DataType::f32);
+  leave(communication);
+  follow(compute, communication);
 }
 
 void StepBuilder::begin_step() {

@@ -99,6 +99,9 @@ public:
   void collective(model::Collective what, const std::vector<int>& groups, int stream,
                   model::Slice send, model::Slice receive, std::uint64_t count,
                   model::DataType type);
+  // What GradScaler adds (StepRequest::found_inf), if it is asked for: one number of all members is
+  // summed behind what is computed so far, which goes on when the sum is there.
+  void share_found_inf(const std::vector<int>& groups);
   // What the members of each group put in and must find, by the oracle. Without groups: anything.
   void fill(model::Collective what, const std::vector<int>& groups, model::Slice at,
             std::uint64_t count, model::DataType type);
@@ -144,6 +147,7 @@ private:
   int results_ = 0;
   std::uint64_t factor_bytes_ = 0;
   std::uint64_t result_bytes_ = 0;
+  int found_inf_ = -1;     // buffer
   double ns_per_flop_ = 0; // calibrated, of a backward pass
 };
 

@@ -71,6 +71,10 @@ Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
       request.input_copy.from == Memory::pageable_host)
     return fail(Errc::unsupported, "graphs copy from pinned memory: pageable memory is staged by "
                                    "the thread that asks for the copy");
+  if (request.found_inf && request.pattern != StepPattern::ddp &&
+      request.pattern != StepPattern::fsdp)
+    return fail(Errc::unsupported, "found_inf is shared in steps of ddp and fsdp, not of {}",
+                to_string(request.pattern));
   switch (request.pattern) {
   case StepPattern::ddp:
   case StepPattern::tp:

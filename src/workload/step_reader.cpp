@@ -69,6 +69,8 @@ Result<void> read_word(std::string_view word, StepRequest& into) {
     NCCLPROBE_TRY_ASSIGN(into.compute.backward_ns, base::parse_duration_ns(value));
   } else if (name == "no_optimizer")
     into.optimizer = false;
+  else if (name == "found_inf")
+    into.found_inf = true;
   else if (name == "priority")
     return read_number(value, into.priority);
   else if (name == "graph")

@@ -99,6 +99,7 @@ std::vector<std::string> option_words(const StepRequest& request) {
   add(request.compute.kind == StepCompute::Kind::calibrated,
       fmt::format("calibrated={}us", static_cast<double>(request.compute.backward_ns) / 1000));
   add(!request.optimizer, "no_optimizer");
+  add(request.found_inf, "found_inf");
   add(request.priority != 0, fmt::format("priority={}", request.priority));
   add(request.launch == Launch::graph, "graph");
   add(request.memory == model::Memory::registered, "registered");

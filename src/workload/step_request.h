@@ -99,6 +99,12 @@ struct StepRequest {
   Launch launch = Launch::direct;              // graph: the step is captured once and replayed
   model::Memory memory = model::Memory::plain; // of what is communicated
   InputCopy input_copy;
+  // ddp, fsdp: what GradScaler needs where ranks do not have the same gradients. ShardedGradScaler
+  // of PyTorch's FSDP sums one f32 a device over the ranks, "an infinity was found", behind the
+  // last gradient, and the optimizer waits for it (torch/distributed/fsdp/sharded_grad_scaler.py).
+  // With plain DDP the scaler communicates nothing: reduced gradients are the same on all ranks.
+  // The kernel that unscales gradients is left out, and so is the host's look at the sum.
+  bool found_inf = false;
 
   // ddp
   std::optional<std::uint64_t> bucket_bytes; // bucket_cap_mb; nothing: PyTorch's default

@@ -81,15 +81,6 @@ TEST_CASE("the network that NCCL chose is told with its interfaces") {
   CHECK(read_nccl_log("h:1:1 [0] NCCL INFO NET/Socket : Using [\n").network.empty());
 }
 
-TEST_CASE("the memory that a communicator took is read off our own line") {
-  analysis::NcclLog log =
-      read_nccl_log("ncclprobe: connecting took 1048576 bytes of GPU memory on rank 0 of 2\n"
-                    "ncclprobe: connecting took 2097152 bytes of GPU memory on rank 1 of 2\n"
-                    "ncclprobe: connecting took x bytes of GPU memory on rank 1 of 2\n");
-  CHECK(log.communicator_bytes == std::map<int, std::uint64_t>{{0, 1048576}, {1, 2097152}});
-  CHECK_FALSE(log.has_words);
-}
-
 TEST_CASE("an empty log has no words, nor has one with our own alone") {
   CHECK_FALSE(read_nccl_log("").has_words);
   CHECK_FALSE(read_nccl_log("ncclprobe: there is no log\n").has_words);

@@ -251,6 +251,21 @@ TEST_CASE("a group of a send and a receive takes as long as one of them") {
   CHECK(backend->now_ns() == 2000 + 5000 + 10'000);
 }
 
+TEST_CASE("a device's memory is what its process, its communicators and its buffers take") {
+  auto backend = make_synthetic_backend({});
+  constexpr std::uint64_t k_mib = 1 << 20;
+
+  CHECK(backend->memory_used(3) == 0);
+  auto device = backend->open_device(3);
+  CHECK(backend->memory_used(3) == 512 * k_mib);
+  CHECK(backend->memory_used(0) == 0);
+  auto buffer = device->allocate(5 * k_mib);
+  auto on_host = device->allocate_on_host(7 * k_mib, model::Memory::pinned_host);
+  CHECK(backend->memory_used(3) == 517 * k_mib);
+  buffer.reset();
+  CHECK(backend->memory_used(3) == 512 * k_mib);
+}
+
 TEST_CASE("the synthetic backend says that it moves no data") {
   auto backend = make_synthetic_backend({});
   auto buffer = backend->open_device(0)->allocate(std::uint64_t{1} << 45);

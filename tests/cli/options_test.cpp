@@ -105,10 +105,27 @@ TEST_CASE("a share is a percentage or a fraction, and less than all") {
 }
 
 TEST_CASE("variants of a measurement are read: counts, roots, offsets, splits, streams, graph") {
-  RunOptions options =
-      run_options({"--counts", "0,1,3,1023,3", "--roots", "0,3", "--offset", "0,4", "--split",
-                   "1,2", "--streams", "2", "--graph", "--register", "--types", "u64,f8e4m3",
-                   "--ops", "prod,premul_sum", "-c", "all_to_all_v,hypercube"});
+  RunOptions options = run_options({"--counts",
+                                    "0,1,3,1023,3",
+                                    "--roots",
+                                    "0,3",
+                                    "--offset",
+                                    "0,4",
+                                    "--split",
+                                    "1,2",
+                                    "--streams",
+                                    "2",
+                                    "--graph",
+                                    "--register",
+                                    "--launch-costs",
+                                    "--comm-priority",
+                                    "0,5",
+                                    "--types",
+                                    "u64,f8e4m3",
+                                    "--ops",
+                                    "prod,premul_sum",
+                                    "-c",
+                                    "all_to_all_v,hypercube"});
 
   CHECK(options.counts == std::vector<std::uint64_t>{0, 1, 3, 1023});
   CHECK(options.roots == std::vector{0, 3});
@@ -116,6 +133,9 @@ TEST_CASE("variants of a measurement are read: counts, roots, offsets, splits, s
   CHECK(options.splits == std::vector{1, 2});
   CHECK(options.streams == std::vector{2});
   CHECK(options.graph);
+  CHECK(options.launch_costs);
+  CHECK(options.workload.priorities == std::vector<int>{0, 5});
+  CHECK_FALSE(options.launches.has_value());
   CHECK(options.registered);
   CHECK(options.types == std::vector{model::DataType::u64, model::DataType::f8e4m3});
   CHECK(options.ops == std::vector{model::ReduceOp::prod, model::ReduceOp::premul_sum});

@@ -60,6 +60,8 @@ split = [1, 3]
 streams = [1, 2]
 graph = true
 register = true
+launch = ["direct", "graph"]
+launch_costs = true
 warmups = 0
 iterations = 7
 batches = 2
@@ -195,6 +197,8 @@ TEST_CASE("a written plan file reads back as the same options") {
   CHECK(second.streams == first.streams);
   CHECK(second.graph);
   CHECK(second.registered);
+  CHECK(second.launches == first.launches);
+  CHECK(second.launch_costs);
   CHECK(second.cpu_affinities == first.cpu_affinities);
   for (const RunFormGroup& group : run_option_forms()) // none is forgotten here
     for (const auto& form : group.forms) {

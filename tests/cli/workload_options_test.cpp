@@ -118,6 +118,8 @@ TEST_CASE("options of steps and of collectives do not mix") {
   CHECK_THAT(with({"--mode", "latency"}), ContainsSubstring("--mode steps"));
   CHECK(with({"--mode", "steps"}).empty());
   CHECK(with({"--graph", "--register"}).empty());
+  CHECK(with({"--launch", "direct,graph"}).empty());
+  CHECK_THAT(with({"--graph", "--launch", "direct"}), ContainsSubstring("--launch direct,graph"));
 }
 
 TEST_CASE("a plan file means what the command line says of a step") {
@@ -140,7 +142,9 @@ TEST_CASE("a plan file means what the command line says of a step") {
                                     "--accumulate",
                                     "1,4",
                                     "--comm-priority",
-                                    "2",
+                                    "0,2",
+                                    "--found-inf",
+                                    "on",
                                     "--bucket",
                                     "1536,25M",
                                     "--bucket-view",
@@ -204,8 +208,9 @@ TEST_CASE("a bad [workload] is refused with file and line") {
 }
 
 TEST_CASE("every combination of what was said is measured, on sub-sets of the ranks") {
-  RunOptions options = run_options({"--workload", "ddp", "--model", "linear:64x2", "--batch", "2,4",
-                                    "--bucket", "1K,1M", "--comm-priority", "3"});
+  RunOptions options =
+      run_options({"--workload", "ddp", "--model", "linear:64x2", "--batch", "2,4", "--bucket",
+                   "1K,1M", "--comm-priority", "3", "--found-inf", "on"});
   auto measurement = make_measurement(options, four_ranks());
 
   REQUIRE(measurement.has_value());
@@ -213,6 +218,7 @@ TEST_CASE("every combination of what was said is measured, on sub-sets of the ra
   CHECK(measurement->steps[1].batch == 2);
   CHECK(measurement->steps[1].bucket_bytes == 1U << 20);
   CHECK(measurement->steps[1].priority == -3);
+  CHECK(measurement->steps[1].found_inf);
   CHECK(measurement->rank_sets == std::vector<std::vector<int>>{{0}, {0, 1}, {0, 1, 2, 3}});
   CHECK_FALSE(measurement->memory_bytes.has_value());
 

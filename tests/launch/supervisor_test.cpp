@@ -30,7 +30,7 @@ TEST_CASE("a good trial of four workers is recorded whole") {
   CHECK(run.record.cells[2].outcome.ok());
   CHECK(run.record.cells[2].check.elements == 40);
   REQUIRE(run.record.cells[2].samples.size() == 8);
-  CHECK(run.record.cells[2].samples[5] == model::Sample{1, 1, 20, 2011});
+  CHECK(run.record.cells[2].samples[5] == model::Sample{1, 1, 20, 2011, 501});
   REQUIRE(run.record.workers.size() == 4);
   for (const model::WorkerRecord& worker : run.record.workers) {
     CHECK(worker.exit == "exit 0");
@@ -41,6 +41,8 @@ TEST_CASE("a good trial of four workers is recorded whole") {
     CHECK(worker.cpus == base::format_number_list(base::allowed_cpus(::getpid())));
     CHECK(worker.libraries ==
           std::vector<model::Library>{{"talk", "1.0", "/talk.so", "as it says"}});
+    CHECK(worker.memory == std::vector<model::MemoryUse>{
+                               {worker.ranks.at(0), model::MemoryUse::What::connected, 1 << 20}});
   }
   CHECK(run.record.startup_ns > 0);
   CHECK(run.record.total_ns >= run.record.startup_ns);

@@ -104,7 +104,8 @@ CellRecord finished_cell(int index, int trial) {
   using When = Condition::When;
   if (index == 0)
     record.conditions = {{0, When::before, 0, 1980, 2619, 35, 120'500, 0, 1ULL << 37},
-                         {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20},
+                         {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20, 1ULL << 36,
+                          1ULL << 50, 3, 120, 0},
                          {7, When::after, 99, {}, {}, {}, {}, {}}};
   if (index == 2)
     for (int rank = 0; rank < k_ranks; ++rank)
@@ -113,8 +114,9 @@ CellRecord finished_cell(int index, int trial) {
           record.marks.push_back({rank, 0, step, marker, 1'000LL * step - 500 + marker * rank});
   for (int batch = 0; batch < 3; ++batch)
     for (int rank = 0; rank < k_ranks; ++rank)
-      record.samples.push_back(
-          {rank, batch, 20, 1'000'000LL * (index + 1) + 1'000LL * rank + 10LL * batch + trial});
+      record.samples.push_back({rank, batch, 20,
+                                1'000'000LL * (index + 1) + 1'000LL * rank + 10LL * batch + trial,
+                                index == 3 ? -1 : 40'000LL + 7LL * rank});
   return record;
 }
 
@@ -128,6 +130,10 @@ WorkerRecord finished_worker(int rank) {
   worker.exit = "exit 0";
   worker.cpus = "0-15,32-47";
   worker.cpus_asked = "0-15,32-48";
+  if (rank > 1)
+    worker.memory = {{rank, MemoryUse::What::before, 0},
+                     {rank, MemoryUse::What::finished, 1ULL << 37},
+                     {rank, MemoryUse::What::buffers, 3}};
   if (rank > 0) // the first did not tell
     worker.libraries = {{"nccl", "2.28.9", "/opt/nccl/libnccl.so.2.28.9", ""},
                         {"cublaslt", "13.1.0", "/opt/libcublasLt.so.13", "not mapped"}};

@@ -43,14 +43,25 @@ std::vector<Message> one_of_each() {
       {-1, wire::Start{some_spec(), {{0, 3}, {1, 5}}, {0, 0, 1, 1}, "trace.spool"}},
       {2, wire::Phase{"communicator_init", -1}},
       {2, wire::Exchange{"world", {0, 2, 3}, {{0, opaque}, {2, ""}}}},
-      {3,
-       wire::CellEnd{
-           1,
-           {{model::OutcomeKind::wrong_data, "element 5", {3}},
-            {model::CheckResult::Kind::checked, 100, 1, "element 5", "", 2, "every launch"},
-            {{3, 0, 20, 123456789012}, {3, 1, 20, -1}},
-            {{3, model::Condition::When::during, 17, 1980, {}, 35, 700'000, 0x4, 1 << 30}},
-            {{3, 0, 19, 7, -5}, {3, 1, 0, 2, 123456789012}}}}},
+      {3, wire::CellEnd{1,
+                        {{model::OutcomeKind::wrong_data, "element 5", {3}},
+                         {model::CheckResult::Kind::checked, 100, 1, "element 5", "", 2,
+                          "every launch"},
+                         {{3, 0, 20, 123456789012, 98765432109}, {3, 1, 20, -1}},
+                         {{3,
+                           model::Condition::When::during,
+                           17,
+                           1980,
+                           {},
+                           35,
+                           700'000,
+                           0x4,
+                           1 << 30,
+                           1ULL << 60,
+                           {},
+                           5,
+                           {}}},
+                         {{3, 0, 19, 7, -5}, {3, 1, 0, 2, 123456789012}}}}},
       {0, wire::Failure{{model::OutcomeKind::failed, "bad bytes \xC3\xA4", {0}}, 1}},
       {1, wire::Done{}},
       {-1, wire::Inventory{host}},
@@ -58,7 +69,9 @@ std::vector<Message> one_of_each() {
       {-1, wire::Where{}},
       {1, wire::Position{"launch 12 of 20 of batch 3", "ncclAllReduce\nmain"}},
       {-1, wire::Survey{survey}},
-      {-1, wire::Loaded{{{"nccl", "2.28.9", "/b/libnccl.so.2.28.9", "not as asked"}}, "0-3"}},
+      {-1, wire::Loaded{{{"nccl", "2.28.9", "/b/libnccl.so.2.28.9", "not as asked"}},
+                        "0-3",
+                        {{3, model::MemoryUse::What::connected, 1ULL << 40}}}},
   };
 }
 
@@ -178,8 +191,8 @@ TEST_CASE("a payload that does not parse is refused, whatever byte is broken") {
 TEST_CASE("counts that promise more than is there neither read nor allocate it") {
   wire::CellEnd end{0, {{}, {}, {{0, 0, 1, 1}}, {}}};
   std::string frame = wire::encode({0, end});
-  // The number of samples stands before the one sample of 20 bytes and the number of marks.
-  std::size_t count_at = frame.size() - 8 - 20 - 8;
+  // The number of samples stands before the one sample of 28 bytes and the number of marks.
+  std::size_t count_at = frame.size() - 8 - 28 - 8;
 
   CHECK(error_of(with_field<std::uint64_t>(frame, count_at, UINT64_MAX)) == base::Errc::protocol);
   CHECK(error_of(with_field<std::uint64_t>(frame, count_at, 2)) == base::Errc::protocol);

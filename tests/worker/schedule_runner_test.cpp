@@ -47,6 +47,8 @@ TEST_CASE("every rank delivers a sample per batch and checked data") {
     CHECK(result.samples[2].batch == 2);
     CHECK(result.samples[2].iterations == 2);
     CHECK(result.samples[2].elapsed_ns > 0);
+    CHECK(result.samples[2].launch_ns > 0);
+    CHECK(result.samples[2].launch_ns <= result.samples[2].elapsed_ns);
   }
 }
 
@@ -167,6 +169,7 @@ TEST_CASE("in latency mode every launch is a sample of its own, and is checked")
       CHECK(sample.batch == launch);
       CHECK(sample.iterations == 1);
       CHECK(sample.elapsed_ns > 0);
+      CHECK(sample.launch_ns > 0); // beside what was timed: streams are held meanwhile
     }
   }
 }
@@ -186,6 +189,7 @@ TEST_CASE("a launch on two streams lasts from the first one's start to the last 
   REQUIRE(results[0].samples.size() == 2);
   CHECK(results[0].samples[0].elapsed_ns == 3'000'000);
   CHECK(results[0].samples[1].elapsed_ns == 3'000'000);
+  CHECK(results[0].samples[1].launch_ns == 0); // in the model, asking takes no time
 }
 
 TEST_CASE("a cell goes on until its median is known well enough, on all ranks alike") {

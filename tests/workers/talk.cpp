@@ -67,7 +67,8 @@ void Talk::init() {
   enter("communicator_init");
   meet("init", std::to_string(rank()));
   send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}},
-                    base::format_number_list(base::allowed_cpus())});
+                    base::format_number_list(base::allowed_cpus()),
+                    {{rank(), model::MemoryUse::What::connected, 1 << 20}}});
   meet(wire::k_measure_key, "");
 }
 
@@ -80,7 +81,8 @@ void Talk::end_cell(int cell) {
   for (const wire::Seat& seat : start_.seats) {
     wire::CellEnd end{cell, {{}, {model::CheckResult::Kind::checked, 10, 0, "", ""}, {}, {}}};
     for (int batch = 0; batch < 2; ++batch)
-      end.result.samples.push_back({seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch});
+      end.result.samples.push_back(
+          {seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch, 500 + batch});
     base::value_or_throw(channel_.send({seat.rank, std::move(end)}));
   }
 }

@@ -265,6 +265,47 @@ TEST_CASE("sums that outgrow f16 never reach the weights") {
   }
 }
 
+TEST_CASE("found infinities are shared behind the last gradient, and the optimizer waits for it") {
+  for (bool view : {false, true}) {
+    StepRequest request = small_request();
+    request.bucket_view = view;
+    Schedule without = ddp_schedule(request, 3);
+    request.found_inf = true;
+    Schedule schedule = ddp_schedule(request, 3);
+    CAPTURE(view);
+
+    auto checked = check_schedule(schedule, 3);
+    CHECK((checked ? "" : checked.error().message) == "");
+    CHECK(tests::marker_fault(schedule, 3) == "");
+    CHECK(given_bytes(schedule, 0, 3) == given_bytes(without, 0, 3) + 4);
+    CHECK(given_bytes(ddp_schedule(request, 3, StepParts::communication), 0, 3) ==
+          given_bytes(schedule, 0, 3));
+    CHECK(tests::stretches(schedule, StepBuilder::communication).back() == "found inf");
+    CHECK(tests::stretches(schedule, StepBuilder::compute).back() == "optimizer");
+    const CollectiveOp flag = timed<CollectiveOp>(schedule).back();
+    CHECK(flag.count == 1);
+    CHECK(flag.type == DataType::f32);
+    CHECK(flag.op == ReduceOp::sum);
+
+    int shared = -1; // event behind the sum
+    bool waited = false;
+    for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
+      const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+      if (const auto* record = std::get_if<RecordEventOp>(&what))
+        shared = record->stream == StepBuilder::communication ? record->event : shared;
+      else if (const auto* wait = std::get_if<WaitEventOp>(&what))
+        waited = wait->stream == StepBuilder::compute && wait->event == shared;
+      else if (std::holds_alternative<OptimizerOp>(what))
+        CHECK(waited);
+    }
+  }
+  StepRequest alone = small_request();
+  alone.found_inf = true;
+  CHECK(given_bytes(ddp_schedule(alone, 1), 0, 1) == 0);
+  alone.pattern = StepPattern::pipeline;
+  CHECK_FALSE(make_step(alone, {2, {0, 1}, StepParts::all}).has_value());
+}
+
 TEST_CASE("a captured step is captured from end to end") {
   StepRequest request = small_request();
   request.launch = Launch::graph;

@@ -95,6 +95,18 @@ TEST_CASE("ZeRO-2 gathers every block once") {
                                           "reduce block 1", "reduce block 0", "reduce root"});
 }
 
+TEST_CASE("found infinities are shared behind the last reduction") {
+  StepRequest request = small_request();
+  request.found_inf = true;
+  Schedule schedule = step(request, 2);
+  auto order = tests::stretches(schedule, 1);
+
+  REQUIRE(order.size() > 2);
+  CHECK(order[order.size() - 2] == "reduce root");
+  CHECK(order.back() == "found inf");
+  CHECK(tests::marker_fault(schedule, 2) == "");
+}
+
 TEST_CASE("a rank gives its shards to every gather, and all gradients once") {
   for (const char* name : {"gpt2-124m", "llama3-8b:2", "vit-b16"})
     for (int ranks : {2, 3, 8})
@@ -116,6 +128,8 @@ TEST_CASE("a rank gives its shards to every gather, and all gradients once") {
           }
 
           CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * (gathered + reduced));
+          request.found_inf = true;
+          CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * (gathered + reduced) + 4);
         }
   CHECK(given_bytes(step(small_request(), 1), 0, 1) == 0);
 }

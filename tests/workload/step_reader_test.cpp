@@ -29,6 +29,7 @@ TEST_CASE("A step's request is read back from the label of its cell") {
     one.input_copy = {1 << 20, model::Memory::pageable_host};
     if (pattern == StepPattern::ddp)
       one.compression = Compression::bf16;
+    one.found_inf = pattern == StepPattern::ddp || pattern == StepPattern::fsdp;
     if (pattern == StepPattern::pipeline) {
       one.order = PipelineOrder::gpipe;
       one.micro_batches = 4;
@@ -53,6 +54,7 @@ TEST_CASE("A step's request is read back from the label of its cell") {
     CHECK(read->batch == request.batch);
     CHECK(read->type == request.type);
     CHECK(read->compute == request.compute);
+    CHECK(read->found_inf == request.found_inf);
   }
 }
 

@@ -54,6 +54,11 @@ constexpr auto enum_names(SyntheticSettings::Failure) {
 // Every call costs this much, whatever it does: a collective of one rank is not free.
 inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
 
+// What a process takes of a device's memory as such, and with each communicator. The rest is
+// buffers.
+inline constexpr std::uint64_t k_synthetic_context_bytes = std::uint64_t{512} << 20;
+inline constexpr std::uint64_t k_synthetic_communicator_bytes = std::uint64_t{256} << 20;
+
 // Time of one call without noise, by the alpha-beta formulas of ring algorithms, B = bytes per ns,
 // m = count * size of type, n = ranks:
 //   all_reduce                   launch + 2(n-1) alpha + 2(n-1)m / (nB)

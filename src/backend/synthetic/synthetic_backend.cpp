@@ -27,7 +27,8 @@ struct World {
   struct Traffic {
     BusySpans communication, host_copies;
   };
-  std::map<int, Traffic> traffic; // by device: what may still run
+  std::map<int, Traffic> traffic;                            // by device: what may still run
+  std::map<int, std::shared_ptr<std::uint64_t>> memory_used; // by device, bytes
 };
 
 struct SyntheticEvent : Event {
@@ -36,8 +37,19 @@ struct SyntheticEvent : Event {
 
 class SyntheticBuffer : public Buffer {
 public:
-  explicit SyntheticBuffer(std::uint64_t bytes, int device, bool on_host = false)
-      : bytes_(bytes), device_(device), on_host_(on_host) {}
+  // `used`: of the device, whose memory it takes; null: it takes none.
+  SyntheticBuffer(std::uint64_t bytes, int device, bool on_host,
+                  std::shared_ptr<std::uint64_t> used)
+      : bytes_(bytes), device_(device), on_host_(on_host), used_(std::move(used)) {
+    if (used_)
+      *used_ += bytes_;
+  }
+  ~SyntheticBuffer() override {
+    if (used_)
+      *used_ -= bytes_;
+  }
+  SyntheticBuffer(const SyntheticBuffer&) = delete;
+  SyntheticBuffer& operator=(const SyntheticBuffer&) = delete;
   int device() const { return device_; }
   bool on_host() const { return on_host_; }
   std::uint64_t size_bytes() const override { return bytes_; }
@@ -58,6 +70,7 @@ private:
   std::uint64_t bytes_;
   int device_;
   bool on_host_;
+  std::shared_ptr<std::uint64_t> used_;
 };
 
 class SyntheticStream : public Stream {
@@ -224,16 +237,21 @@ private:
 
 class SyntheticDevice : public Device {
 public:
-  SyntheticDevice(World& world, int index) : world_(world), index_(index) {}
+  SyntheticDevice(World& world, int index) : world_(world), index_(index) {
+    auto& used = world_.memory_used[index];
+    if (!used)
+      used = std::make_shared<std::uint64_t>(k_synthetic_context_bytes);
+  }
+  int index() const { return index_; }
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
-    return std::make_unique<SyntheticBuffer>(bytes, index_);
+    return std::make_unique<SyntheticBuffer>(bytes, index_, false, world_.memory_used.at(index_));
   }
   std::unique_ptr<Buffer> allocate_on_host(std::uint64_t bytes, model::Memory) override {
-    return std::make_unique<SyntheticBuffer>(bytes, index_, true);
+    return std::make_unique<SyntheticBuffer>(bytes, index_, true, nullptr);
   }
   std::unique_ptr<Buffer> allocate_shared(std::uint64_t bytes) override { return allocate(bytes); }
   std::unique_ptr<Buffer> map_shared(const std::string& handle, std::uint64_t bytes) override {
-    return std::make_unique<SyntheticBuffer>(bytes, std::stoi(handle));
+    return std::make_unique<SyntheticBuffer>(bytes, std::stoi(handle), false, nullptr);
   }
   std::unique_ptr<Stream> open_stream(int priority) override {
     return std::make_unique<SyntheticStream>(world_, index_, priority);
@@ -253,7 +271,7 @@ private:
 class SyntheticBackend : public Backend {
 public:
   explicit SyntheticBackend(const Options& options)
-      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, nullptr, {}, {}} {}
+      : world_{SyntheticSettings::parse(options.environment), options, 0, 0, nullptr, {}, {}, {}} {}
 
   std::string_view name() const override { return "synthetic"; }
   bool moves_data() const override { return false; }
@@ -268,9 +286,12 @@ public:
     if (world_.settings.failure == Failure::start)
       base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
     std::vector<std::unique_ptr<Communicator>> communicators;
-    for (const Member& member : local)
+    for (const Member& member : local) {
       communicators.push_back(std::make_unique<SyntheticCommunicator>(
           world_, member.rank, static_cast<int>(ranks.size())));
+      const int index = static_cast<SyntheticDevice*>(member.device)->index();
+      *world_.memory_used.at(index) += k_synthetic_communicator_bytes;
+    }
     return communicators;
   }
 
@@ -287,6 +308,10 @@ public:
 
   double max_over_ranks(std::span<Communicator* const>, double value) override { return value; }
   std::int64_t now_ns() override { return world_.now_ns; }
+  std::optional<std::uint64_t> memory_used(int index) override {
+    auto found = world_.memory_used.find(index);
+    return found == world_.memory_used.end() ? 0 : *found->second;
+  }
   std::unique_ptr<Tracer> start_trace(const TraceRequest& request) override {
     auto tracer = std::make_unique<TaskTracer>(request);
     world_.tracer = tracer.get();

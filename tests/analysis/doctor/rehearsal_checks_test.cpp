@@ -101,16 +101,20 @@ TEST_CASE("a cell that was launched often enough has a bandwidth") {
   CHECK(rehearsal_of(record, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
 }
 
-TEST_CASE("what NCCL's log says of network and memory is kept by rank") {
+TEST_CASE("what NCCL's log says of the network, and what it took of memory, is kept by rank") {
   auto log = [](int rank, const std::string& network) {
-    return fmt::format("ncclprobe: connecting took {} bytes of GPU memory on rank {} of 3\n"
-                       "h:1:1 [0] NCCL INFO NET/Socket : Using [0]eth0:192.0.2.2<0>\n"
-                       "h:1:1 [0] NCCL INFO Using network {}\n",
-                       (rank + 1) << 20, rank, network);
+    return fmt::format("h:1:{} [0] NCCL INFO NET/Socket : Using [0]eth0:192.0.2.2<0>\n"
+                       "h:1:{} [0] NCCL INFO Using network {}\n",
+                       rank, rank, network);
   };
   model::TrialRecord record;
   record.evidence = {
       {0, log(0, "Socket"), "v5", {}}, {1, log(1, "Socket"), "v5", {}}, {2, "nothing", "v5", {}}};
+  record.spec.backend = "nvidia";
+  using What = model::MemoryUse::What;
+  record.workers.resize(2);
+  record.workers[0].memory = {{0, What::opened, 1 << 20}, {0, What::connected, 2 << 20}};
+  record.workers[1].memory = {{1, What::opened, 1 << 20}, {1, What::connected, 3 << 20}};
 
   Rehearsal rehearsal = rehearsal_of(record, "all ranks");
 

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/launch_section.h"
+#include "analysis/report/report.h"
+#include "analysis/run_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+model::CellRecord record_of(std::int64_t time_ns, std::int64_t launch_ns) {
+  model::CellRecord record = make_record(2, time_ns);
+  for (model::Sample& sample : record.samples)
+    sample.launch_ns = launch_ns < 0 ? -1 : launch_ns * sample.iterations;
+  return record;
+}
+
+model::Cell cell_of(const std::string& variant, std::uint64_t bytes = 512) {
+  model::Cell cell = make_cell("all_reduce", bytes);
+  cell.label.variant = variant;
+  return cell;
+}
+
+model::Run run_with(std::vector<model::Setting> settings = {}) {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({.settings = std::move(settings)});
+  add_cell(trial, cell_of(""), record_of(12'000, 4'000));
+  add_cell(trial, cell_of("graph"), record_of(9'000, 3'000));
+  add_cell(trial, cell_of("priority=-5"), record_of(12'600, 4'100));
+  add_cell(trial, cell_of("graph", 1024), record_of(9'000, 3'000)); // not measured directly
+  run.trials.push_back(trial);
+  return run;
+}
+
+} // namespace
+
+TEST_CASE("the same operation launched in another way is found by the word that differs") {
+  model::Run run = run_with();
+  auto results = setting_results(run);
+  auto pairs = launch_pairs(results);
+
+  REQUIRE(pairs.size() == 2);
+  CHECK(pairs[0].word == "graph");
+  CHECK(pairs[0].plain->label.variant.empty());
+  CHECK(pairs[0].plain->launch_ns == Approx(4000));
+  CHECK(pairs[0].changed->launch_ns == Approx(3000));
+  CHECK(pairs[1].word == "priority=-5");
+  CHECK(pairs[1].changed->time_ns == Approx(12'600.5));
+  CHECK(launch_pairs(setting_results(run_with({{"NCCL_ALGO", "Ring"}}))).empty());
+}
+
+TEST_CASE("the report shows what a graph and a priority change") {
+  model::Run run = run_with();
+  std::string text = render_launches(run, setting_results(run));
+
+  CHECK(text == "Launched directly and as a graph, default settings\n"
+                "  operation       timed  launch us  graph  time us  graph  change\n"
+                "  all_reduce 512  batch       4.00   3.00    12.00   9.00  -25.0%\n"
+                "\n"
+                "Launched with priority=-5 and without, default settings\n"
+                "  operation       timed  launch us  priority=-5  time us  priority=-5  change\n"
+                "  all_reduce 512  batch       4.00         4.10    12.00        12.60   +5.0%\n");
+}
+
+TEST_CASE("runs that did not measure the host's part show none") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  add_cell(trial, cell_of(""), record_of(12'000, -1));
+  run.trials.push_back(trial);
+
+  auto results = setting_results(run);
+  REQUIRE(results.size() == 1);
+  CHECK_FALSE(results[0].launch_ns.has_value());
+  CHECK_THAT(render_report(run, Format::table), !ContainsSubstring("launch us"));
+  CHECK_THAT(render_report(run_with(), Format::csv),
+             ContainsSubstring("launch_us\r\n") && ContainsSubstring(",4\r\n"));
+}
