@@ -137,6 +137,8 @@ Json clock_json(const Clocks& clocks) {
           {"same_host_readings", clocks.same_host_readings},
           {"same_host_contradictions", clocks.same_host_contradictions},
           {"same_host_error_ns", clocks.same_host_error_ns},
+          {"inferred_hosts", clocks.inferred_hosts},
+          {"inferred_from", clocks.inferred_from},
           {"ranks", ranks}};
 }
 

@@ -137,8 +137,17 @@ private:
       for (const auto& [rank, clock] : clocks.ranks)
         if (clock.host)
           residual = std::max(residual, clock.host->worst_residual_ns);
-      text += fmt::format(", their clocks known to +- {} us (of which off the line {} us)",
-                          us(clocks.worst_error_ns()), us(residual));
+      if (clocks.inferred_hosts > 0)
+        text += fmt::format(
+            ", {}; aligned by what is possible (no all-reduce and the like ends on a rank before "
+            "its last has begun: {} of them) to +- {} us",
+            clocks.inferred_hosts + 1 == clocks.hosts
+                ? "their clocks never compared"
+                : fmt::format("the clocks of {} never compared", clocks.inferred_hosts),
+            grouped(clocks.inferred_from), us(clocks.worst_error_ns()));
+      else
+        text += fmt::format(", their clocks known to +- {} us (of which off the line {} us)",
+                            us(clocks.worst_error_ns()), us(residual));
       if (!clocks.all_known())
         text += "; some hosts' clocks were never compared: their ranks are left out of everything "
                 "between ranks";
@@ -168,7 +177,10 @@ private:
     std::string text;
     if (timeline_.stragglers.physics.checked > 0)
       text = physics_text(timeline_.stragglers.physics,
-                          "collectives that cannot end before all have begun");
+                          "collectives that cannot end before all have begun") +
+             (timeline_.clocks.inferred_hosts > 0
+                  ? ", which is no check of the clocks: they were made from it"
+                  : "");
     if (timeline_.messages.all.physics.checked > 0)
       text += (text.empty() ? "" : "; ") +
               physics_text(timeline_.messages.all.physics,

@@ -185,6 +185,11 @@ Clocks fit_clocks(const std::vector<RankHead>& ranks) {
       }
     }
     out.ranks[head.rank].gpu = fit_clock(gpu);
+    if (head.inferred_from > 0) {
+      out.inferred_from = out.inferred_hosts++ == 0
+                              ? head.inferred_from
+                              : std::min(out.inferred_from, head.inferred_from);
+    }
   }
   out.hosts = of_host.size();
   for (const RankHead& head : ranks) {

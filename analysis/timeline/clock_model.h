@@ -69,6 +69,10 @@ struct Clocks {
   std::size_t same_host_contradictions = 0; // 0 is not within the reading's error
   double same_host_error_ns = 0;            // largest error of these
 
+  // Hosts whose clock nobody compared, aligned by what collectives allow (clock_inference.h).
+  std::size_t inferred_hosts = 0;
+  std::uint64_t inferred_from = 0; // of these collectives, of the host with the fewest
+
   bool all_known() const;
   // Of the difference of two ranks' times, within their readings. Of hosts' clocks 0 on one host.
   double pair_error_ns(int a, int b) const;

@@ -53,6 +53,8 @@ struct RankHead {
   std::string host;                    // ranks with equal ones share a clock
   std::vector<trace::ClockRow> clocks; // its readings
   std::vector<trace::LossRow> losses;  // its part of the ledger
+  // Its host's readings were not taken but inferred from so many collectives (clock_inference.h).
+  std::uint64_t inferred_from = 0;
 };
 
 // The first pass reads when collectives ran on all ranks, the second everything.

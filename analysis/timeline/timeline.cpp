@@ -3,6 +3,8 @@
 
 #include "analysis/timeline/timeline.h"
 
+#include "analysis/timeline/rank_reading.h"
+
 #include <algorithm>
 #include <exception>
 #include <span>
@@ -10,27 +12,6 @@
 
 namespace ncclprobe::analysis::timeline {
 namespace {
-
-// One rank's trace, put in order.
-struct Reading {
-  RankTrace trace;
-  OperationIndex operations;
-  NcclTimes nccl_times;
-  Activities activities;
-  Joined joined;
-  std::vector<CollectivePart> parts;
-  MessageHalves halves;
-
-  Reading(RankTrace trace_, int rank, const Clocks::OfRank& clock, const TextTraits& traits,
-          const TraceSource& source, Pass pass)
-      : trace(std::move(trace_)), operations(trace.operations),
-        nccl_times(timeline::nccl_times(trace, clock.gpu)),
-        activities(activities_of(trace, operations, nccl_times, pass)),
-        joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
-        parts(collective_parts(trace, activities, operations, traits, source)),
-        halves(message_halves(trace, rank, activities, joined, operations, traits, source)) {}
-  Reading(const Reading&) = delete; // operations refers to trace
-};
 
 // What the first pass leaves of a rank until it is in the table.
 struct Starts {
@@ -147,7 +128,7 @@ private:
     if (!clock.host)
       return Starts{};
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::collectives));
-    Reading reading(std::move(trace), ranks_[i], clock, traits_, source_, Pass::collectives);
+    RankReading reading(std::move(trace), ranks_[i], clock, traits_, source_, Pass::collectives);
     Starts starts;
     starts.parts = std::move(reading.parts);
     if (reading.activities.from_nccl && clock.gpu)
@@ -167,7 +148,7 @@ private:
 
   // Writes down until when each collective of this rank waited. Returns how wrong that may be, for
   // those that waited for another host.
-  Waits mark_waits(Reading& reading, std::size_t i, RankTimeline& rank) {
+  Waits mark_waits(RankReading& reading, std::size_t i, RankTimeline& rank) {
     Waits waits{{}, std::vector<bool>(reading.activities.all.size())};
     const auto& clock = clock_of(i);
     if (!clock.host)
@@ -194,7 +175,7 @@ private:
   }
 
   // The same of its sends and receives; adds to the errors.
-  void mark_message_waits(Reading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
+  void mark_message_waits(RankReading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     const std::vector<MessageHalf>& halves = reading.halves.all;
     rank.messages.kernels_untold = reading.halves.kernels_untold;
@@ -233,7 +214,8 @@ private:
 
   base::Result<RankResult> timeline_of(std::size_t i) {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
-    Reading reading(std::move(trace), ranks_[i], clock_of(i), traits_, source_, Pass::everything);
+    RankReading reading(std::move(trace), ranks_[i], clock_of(i), traits_, source_,
+                        Pass::everything);
     RankResult result;
     RankTimeline& rank = result.rank;
     rank.rank = ranks_[i];

@@ -81,18 +81,18 @@ public:
                            fmt::format("it has {} ranks, {} to {}", trace.ranks().size(),
                                        trace.ranks().empty() ? 0 : trace.ranks().front(),
                                        trace.ranks().empty() ? 0 : trace.ranks().back())});
-    std::vector<analysis::timeline::RankHead> heads;
-    for (int rank : trace.ranks()) {
-      const store::TraceOrigin& origin = trace.origin(rank);
-      NCCLPROBE_TRY_ASSIGN(auto clocks, trace.rows<trace::ClockRow>(rank));
-      heads.push_back(
-          {rank, origin.boot_id.empty() ? origin.host : origin.boot_id, std::move(clocks), {}});
-      if (origin.bytes_left_out > 0)
+    for (int rank : trace.ranks())
+      if (std::uint64_t bytes = trace.origin(rank).bytes_left_out; bytes > 0)
         err << fmt::format("ncclprobe export: the trace of rank {} lacks its last {} bytes: its "
                            "process was killed\n",
-                           rank, origin.bytes_left_out);
-    }
-    selection.clocks_ = analysis::timeline::fit_clocks(heads);
+                           rank, bytes);
+    NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(trace, nullptr));
+    selection.clocks_ = analysis::timeline::fit_clocks(source.ranks);
+    if (selection.clocks_.inferred_hosts > 0)
+      err << fmt::format(
+          "ncclprobe export: the hosts' clocks were never compared; they are aligned "
+          "by what is possible to +- {:.1f} us\n",
+          selection.clocks_.worst_error_ns() / 1e3);
     selection.find_first(err);
     if (options.window)
       NCCLPROBE_TRY(selection.find_window());

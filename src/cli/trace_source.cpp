@@ -4,6 +4,7 @@
 #include "cli/trace_source.h"
 
 #include "analysis/schedule_messages.h"
+#include "analysis/timeline/clock_inference.h"
 
 #include <map>
 #include <tuple>
@@ -178,6 +179,7 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
       return found == transfers.end() ? std::vector<DeclaredTransfers>() : found->second;
     };
   }
+  NCCLPROBE_TRY(infer_clocks(source));
   return source;
 }
 

@@ -9,7 +9,8 @@
 namespace ncclprobe::cli {
 
 // A trace file as the analysis of timelines reads it. `trial`: what was traced, for the sizes of
-// its communicators; null: unknown.
+// its communicators; null: unknown. Where hosts' clocks were never compared it has what collectives
+// tell of them.
 base::Result<analysis::timeline::TraceSource> trace_source(const store::TraceFile& file,
                                                            const model::TrialSpec* trial);
 

@@ -3,6 +3,11 @@
 
 // The timeline as people ask ncclprobe-report for it: of the spools of a captured job, and of a
 // trace file.
+#include "trace/ledger_rows.h"
+#include "trace/nccl_rows.h"
+#include "trace/spool_format.h"
+#include "trace/spool_writer.h"
+
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "support/catch.h"
@@ -12,8 +17,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sys/wait.h>
 
 using namespace ncclprobe;
@@ -42,6 +50,53 @@ public:
 private:
   support::ScratchFolder folder_;
 };
+
+// What the profiler plugin leaves of rank 0 and 1 on two hosts: 200 all-reduces of 10 us, for which
+// each waits for the other in turn. The clock of rank 1's host is an hour behind, and gains 10 ppm.
+void write_captured(const std::filesystem::path& folder, int rank) {
+  std::filesystem::path path = folder / fmt::format("rank-{}.spool", rank);
+  {
+    trace::SpoolWriter spool;
+    REQUIRE(spool.open(path.string()));
+    trace::CommunicatorRow communicator;
+    communicator.hash = 99;
+    communicator.ranks = 2;
+    communicator.rank = rank;
+    spool.append(rank, communicator);
+    auto own = [&](std::int64_t ns) {
+      return static_cast<std::uint64_t>(
+          rank == 0 ? ns : ns - 3'600'000'000'000 + ns % 1'000'000'000'000 / 100'000);
+    };
+    const std::uint64_t gpu_ahead_ns = 77'000'000;
+    for (std::uint32_t k = 0; k < 200; ++k) {
+      std::int64_t begin_ns = 9'000'001'000'000 + k * 5'000'000LL;
+      std::int64_t late_ns = static_cast<int>(k % 2) == rank ? 400'000 : 0;
+      trace::NcclOperationRow row;
+      row.id = k + 1;
+      row.sequence = k;
+      row.function = spool.intern("AllReduce");
+      row.channels = 1;
+      row.enqueue_ns = own(begin_ns + late_ns - 20'000);
+      spool.append(rank, row);
+      trace::NcclChannelRow channel;
+      channel.nccl_operation = row.id;
+      channel.start_gt = own(begin_ns + late_ns) + gpu_ahead_ns;
+      channel.stop_gt = own(begin_ns + 410'000) + gpu_ahead_ns;
+      spool.append(rank, channel);
+      trace::ClockRow clock;
+      clock.kind = trace::ClockKind::globaltimer;
+      clock.at_ns = channel.start_gt;
+      clock.offset_ns = -static_cast<std::int64_t>(gpu_ahead_ns);
+      clock.error_ns = 500;
+      spool.append(rank, clock);
+    }
+  }
+  if (rank == 0)
+    return;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offsetof(trace::SpoolHeader, boot_id));
+  file.write("another host", 12);
+}
 
 } // namespace
 
@@ -83,4 +138,28 @@ TEST_CASE("what has no timeline is told in one line") {
   std::filesystem::remove(job.path("job/rank-0.spool"));
   CHECK(job.report("job") == base::k_exit_usage);
   CHECK_FALSE(job.read("stderr").empty());
+}
+
+TEST_CASE("a job captured on two hosts is aligned by its collectives, and that is said") {
+  Job job;
+  std::filesystem::create_directory(job.path("captured"));
+  for (int rank : {0, 1})
+    write_captured(job.path("captured"), rank);
+
+  CHECK(job.report("captured/") == base::k_exit_ok);
+  CHECK_THAT(job.read("stdout"),
+             ContainsSubstring("2 hosts, their clocks never compared; aligned"));
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("which is no check of the clocks"));
+
+  CHECK(job.report("captured --format json") == base::k_exit_ok);
+  auto json = nlohmann::json::parse(job.read("stdout"));
+  auto clock = json["clock"]["ranks"][1]["to_first_host"];
+  // At the middle of the job, from the true time to rank 1's and back.
+  double own_ns = clock["at_ns"].get<double>() + 5e8;
+  double found_ns = clock["offset_ns"].get<double>() + clock["rate_ppb"].get<double>() / 1e9 * 5e8;
+  double true_ns = 3.6e12 - (own_ns + 3.6e12 - 9e12) / 1e5;
+  CHECK(std::abs(found_ns - true_ns) <= clock["error_ns"].get<double>());
+  CHECK(clock["error_ns"].get<double>() < 15'000);
+  CHECK(json["clock"]["inferred_from"] == 200);
+  CHECK(json["stragglers"]["complete"] == 200);
 }
