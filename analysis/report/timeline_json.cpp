@@ -72,6 +72,7 @@ Json joins_json(const JoinCounts& joins) {
           {"channels_joined", joins.channels_joined},
           {"proxy_steps", joins.proxy_steps},
           {"proxy_steps_joined", joins.proxy_steps_joined},
+          {"channels_overwritten", joins.channels_overwritten},
           {"channels_outside", joins.channels_outside},
           {"worst_outside_ns",
            joins.channels_compared > 0 ? Json(joins.worst_outside_ns) : Json(nullptr)}};

@@ -110,11 +110,17 @@ private:
 
   std::string outside_text() const {
     const JoinCounts& joins = timeline_.joins;
+    std::string overwritten;
+    if (joins.channels_overwritten > 0)
+      overwritten = fmt::format("; {} channels' times by the GPU's clock are left out: NCCL read "
+                                "them when later kernels had written over them",
+                                grouped(joins.channels_overwritten));
     if (joins.channels_compared == 0)
-      return "";
+      return overwritten;
     if (joins.worst_outside_ns <= 0)
-      return "; by the GPU's clock all channels ran within their kernels";
-    return fmt::format("; by the GPU's clock channels of {} of {} operations ran outside of their "
+      return overwritten + "; by the GPU's clock all channels ran within their kernels";
+    return overwritten +
+           fmt::format("; by the GPU's clock channels of {} of {} operations ran outside of their "
                        "kernels by more than that clock's error, up to {} us",
                        grouped(joins.channels_outside), grouped(joins.channels_compared),
                        us(static_cast<double>(joins.worst_outside_ns)));

@@ -16,6 +16,7 @@ void JoinCounts::add(const JoinCounts& other) {
   operations_joined += other.operations_joined;
   channels += other.channels;
   channels_joined += other.channels_joined;
+  channels_overwritten += other.channels_overwritten;
   proxy_steps += other.proxy_steps;
   proxy_steps_joined += other.proxy_steps_joined;
   channels_compared += other.channels_compared;

@@ -20,6 +20,7 @@ struct JoinCounts {
   std::uint64_t operations_joined = 0;
   std::uint64_t channels = 0;
   std::uint64_t channels_joined = 0;
+  std::uint64_t channels_overwritten = 0; // channel_times.h
   std::uint64_t proxy_steps = 0;
   std::uint64_t proxy_steps_joined = 0;
   // Joined operations whose channels the GPU's clock told; of these, those that stick out of their

@@ -3,6 +3,7 @@
 
 #include "cli/export_command.h"
 
+#include "analysis/timeline/channel_times.h"
 #include "analysis/timeline/clock_model.h"
 #include "analysis/trace_export/chrome.h"
 #include "analysis/trace_export/csv.h"
@@ -220,6 +221,7 @@ Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
   read(rows.streams, all);
   read(rows.long_durations, all);
   NCCLPROBE_TRY(std::move(result));
+  (void)analysis::timeline::forget_overwritten(rows.nccl_operations, rows.nccl_channels);
   return rows;
 }
 

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/timeline/channel_times.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace ncclprobe::analysis::timeline {
+namespace {
+
+constexpr std::size_t k_half_a_ring = 32; // so that a few lost rows do no harm
+
+} // namespace
+
+std::uint64_t forget_overwritten(std::span<const trace::NcclOperationRow> operations,
+                                 std::span<trace::NcclChannelRow> channels) {
+  if (channels.empty())
+    return 0;
+  std::unordered_map<std::uint32_t, std::uint16_t> communicator_of; // of collectives, by their id
+  communicator_of.reserve(operations.size());
+  for (const trace::NcclOperationRow& row : operations)
+    if (row.kind == trace::NcclKind::collective)
+      communicator_of[row.id] = row.communicator;
+  std::map<std::pair<std::uint16_t, std::uint8_t>, std::vector<trace::NcclChannelRow*>> rings;
+  for (trace::NcclChannelRow& row : channels)
+    if (auto found = communicator_of.find(row.nccl_operation);
+        found != communicator_of.end() && row.start_gt != 0 && row.stop_gt != 0)
+      rings[{found->second, row.channel}].push_back(&row);
+
+  std::uint64_t forgotten = 0;
+  for (auto& [ring, rows] : rings) {
+    std::sort(rows.begin(), rows.end(),
+              [](const auto* a, const auto* b) { return a->nccl_operation < b->nccl_operation; });
+    std::uint64_t later_start = UINT64_MAX;
+    std::uint64_t later_stop = UINT64_MAX;
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      if (i + k_half_a_ring < rows.size())
+        if (const trace::NcclChannelRow& later = *rows[i + k_half_a_ring]; later.start_gt != 0) {
+          later_start = std::min(later_start, later.start_gt);
+          later_stop = std::min(later_stop, later.stop_gt);
+        }
+      if (rows[i]->start_gt < later_start && rows[i]->stop_gt < later_stop)
+        continue;
+      rows[i]->start_gt = rows[i]->stop_gt = 0;
+      ++forgotten;
+    }
+  }
+  return forgotten;
+}
+
+} // namespace ncclprobe::analysis::timeline
