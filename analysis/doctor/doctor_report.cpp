@@ -6,6 +6,7 @@
 #include "analysis/doctor/case_json.h"
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/facts.h"
+#include "analysis/doctor/installed_libraries.h"
 #include "base/text_table.h"
 
 #include <algorithm>
@@ -119,6 +120,23 @@ std::string render_chain(const Case& one) {
   return table.render(2);
 }
 
+// Beside the chain, so that nobody takes what lies on a disk for what runs.
+std::string render_installed(const Case& one, std::size_t hosts) {
+  const std::vector<NotLoaded> found = not_loaded(one);
+  if (found.empty())
+    return "";
+  base::TextTable table({{"installed, not loaded", base::TextTable::Align::left},
+                         {"version", base::TextTable::Align::left},
+                         {"file", base::TextTable::Align::left},
+                         {"found by", base::TextTable::Align::left}});
+  for (const NotLoaded& each : found)
+    table.add_row({hosts > 1 ? fmt::format("{} on {}", part_of(*each.library), each.host)
+                             : part_of(*each.library),
+                   each.library->version.empty() ? "unknown" : each.library->version,
+                   each.library->path, each.library->found_by});
+  return "\n" + table.render(2);
+}
+
 std::string render_diagnosis(const Diagnosis& diagnosis) {
   std::string out;
   int number = 0;
@@ -162,7 +180,8 @@ std::string render_text(const Case& one, const std::vector<Finding>& findings) {
   std::string out = fmt::format("ncclprobe doctor {}: {} rank{} on {} host{}, {} backend\n\n",
                                 one.ncclprobe, one.ranks(), one.ranks() == 1 ? "" : "s", hosts,
                                 hosts == 1 ? "" : "s", one.backend.empty() ? "no" : one.backend);
-  out += render_chain(one) + "\nDiagnosis\n" + render_diagnosis(diagnose(one, findings)) + "\n";
+  out += render_chain(one) + render_installed(one, hosts);
+  out += "\nDiagnosis\n" + render_diagnosis(diagnose(one, findings)) + "\n";
   for (const Finding& finding : findings)
     out += render_finding(finding, one.ranks(), hosts);
   return out + "\n" + summary(findings) + "\n";
@@ -181,6 +200,13 @@ std::string render_json(const Case& one, const std::vector<Finding>& findings) {
                             {"path", link.path},
                             {"problem", link.problem},
                             {"ranks", link.ranks}});
+  out["installed_not_loaded"] = nlohmann::json::array();
+  for (const NotLoaded& each : not_loaded(one))
+    out["installed_not_loaded"].push_back({{"part", part_of(*each.library)},
+                                           {"version", each.library->version},
+                                           {"path", each.library->path},
+                                           {"found_by", each.library->found_by},
+                                           {"host", each.host}});
   Diagnosis diagnosis = diagnose(one, findings);
   out["diagnosis"] = {{"steps", nlohmann::json::array()}, {"conclusion", diagnosis.conclusion}};
   for (const Step& step : diagnosis.steps)

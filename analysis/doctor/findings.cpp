@@ -86,10 +86,10 @@ std::vector<Finding> Findings::take() {
 
 std::vector<Finding> examine(const Case& one) {
   Findings findings;
-  for (auto check :
-       {check_launch, check_driver, check_compatibility, check_libraries, check_devices,
-        check_fabric, check_health, check_links, check_variables, check_host, check_network,
-        check_between_hosts, check_copies, check_rehearsal, check_speed, check_chains})
+  for (auto check : {check_launch, check_driver, check_compatibility, check_libraries,
+                     check_installed, check_devices, check_fabric, check_health, check_links,
+                     check_variables, check_host, check_network, check_between_hosts, check_copies,
+                     check_rehearsal, check_speed, check_chains})
     check(one, findings);
   return findings.take();
 }

@@ -21,6 +21,8 @@ model::Survey survey_here(const World& world, const DoctorOptions& options, cons
   launch::WorkerProgram program = with_libraries(ward.worker, options.libraries);
   if (options.backend == "host")
     program.arguments.push_back("--no-gpus");
+  if (!options.python.empty())
+    program.arguments.insert(program.arguments.end(), {"--python", options.python});
   model::SurveyScope scope = ward.first_here ? model::SurveyScope::host : model::SurveyScope::rank;
   Result<model::Survey> survey = launch::take_survey(program, scope, k_survey_patience);
   std::string problem;

@@ -27,14 +27,15 @@ CODEC(PciBridge, address, redirects_peers)
 CODEC(PciSurvey, bridges, iommu_groups, iommu_words, hypervisor)
 CODEC(KernelModule, name, version)
 CODEC(DriverSurvey, module_version, flavour, modules, services, device_files,
-      fabric_manager_version, cuda_runtimes, nvidia_pci_devices, nvswitches)
+      fabric_manager_version, nvidia_pci_devices, nvswitches)
 CODEC(NetworkInterface, name, up, running, loopback, speed_mbit_per_s, mtu_bytes, addresses)
 CODEC(RdmaPort, device, port, state, rate, link_layer, gids)
 CODEC(Xid, number, pci_bus_id, line, age_s)
 CODEC(KernelLog, source, problem, xids, uptime_s)
 CODEC(NcclFile, path, settings)
+CODEC(InstalledLibrary, path, soname, version, found_by)
 CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl_files,
-      name_addresses)
+      name_addresses, installed)
 CODEC(GpuProcess, pid, name, used_bytes)
 CODEC(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
 CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corrected_since_reset,

@@ -94,11 +94,10 @@ struct DriverSurvey {
   std::string module_version; // /proc/driver/nvidia/version: what the kernel runs
   std::string flavour;        // "open" or "proprietary"
   std::vector<KernelModule> modules;
-  std::vector<std::string> services;      // running: "nv-fabricmanager", "nvidia-persistenced", ...
-  std::vector<std::string> device_files;  // "/dev/nvidiactl", "/dev/nvidia-uvm", ...
-  std::string fabric_manager_version;     // of its package
-  std::vector<std::string> cuda_runtimes; // installed libcudart files
-  int nvidia_pci_devices = 0;             // that the PCI bus shows, GPUs and switches
+  std::vector<std::string> services;     // running: "nv-fabricmanager", "nvidia-persistenced", ...
+  std::vector<std::string> device_files; // "/dev/nvidiactl", "/dev/nvidia-uvm", ...
+  std::string fabric_manager_version;    // of its package
+  int nvidia_pci_devices = 0;            // that the PCI bus shows, GPUs and switches
   int nvswitches = 0;
   bool operator==(const DriverSurvey&) const = default;
 };
@@ -148,6 +147,15 @@ struct NcclFile {
   bool operator==(const NcclFile&) const = default;
 };
 
+// A CUDA runtime or an NCCL that lies on the host, whether anything loads it or not.
+struct InstalledLibrary {
+  std::string path;     // of the file itself, links followed
+  std::string soname;   // "libcudart.so.12"
+  std::string version;  // by the file's name or its Python package; empty: neither tells
+  std::string found_by; // who would look there: "LD_LIBRARY_PATH", "loader", "toolkit", "python"
+  bool operator==(const InstalledLibrary&) const = default;
+};
+
 struct HostSurvey {
   std::optional<SharedMemory> shared_memory;
   PciSurvey pci;
@@ -157,6 +165,7 @@ struct HostSurvey {
   KernelLog kernel_log;
   std::vector<NcclFile> nccl_files;        // those that exist, in the order NCCL reads them
   std::vector<std::string> name_addresses; // that /etc/hosts has for the host's own name
+  std::vector<InstalledLibrary> installed; // each once, in the order in which they are looked for
   bool operator==(const HostSurvey&) const = default;
 };
 

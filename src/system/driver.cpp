@@ -101,17 +101,6 @@ void read_pci(const fs::path& root, model::DriverSurvey& into) {
   }
 }
 
-void read_runtimes(const fs::path& root, model::DriverSurvey& into) {
-  for (const std::string& toolkit : names_in(root / "usr/local"))
-    if (toolkit.starts_with("cuda"))
-      for (const char* folder : {"lib64", "targets/x86_64-linux/lib"}) {
-        std::string place = "usr/local/" + toolkit + "/" + folder;
-        for (const std::string& name : names_in(root / place))
-          if (name.starts_with("libcudart.so."))
-            into.cuda_runtimes.push_back("/" + place + "/" + name);
-      }
-}
-
 } // namespace
 
 model::DriverSurvey driver_survey(const fs::path& root) {
@@ -120,7 +109,6 @@ model::DriverSurvey driver_survey(const fs::path& root) {
   read_modules(root, found);
   read_services(root, found);
   read_pci(root, found);
-  read_runtimes(root, found);
   found.fabric_manager_version = fabric_manager_package(root);
   for (const std::string& name : names_in(root / "dev"))
     if (name.starts_with("nvidia"))

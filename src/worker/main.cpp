@@ -76,6 +76,7 @@ int print_hwloc_xml() {
 
 // ncclprobe-worker --version | --hwloc-xml
 // ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory | --survey SCOPE]
+//                  [--python PATH]
 struct Arguments {
   bool known = true;
   bool version = false;
@@ -83,6 +84,7 @@ struct Arguments {
   bool inventory = false;
   std::optional<model::SurveyScope> survey;
   worker::Gpus gpus = worker::Gpus::look;
+  std::string python;
   std::vector<model::Setting> libraries;
 };
 
@@ -98,6 +100,8 @@ Arguments read_arguments(int argc, char** argv) {
       arguments.inventory = true;
     else if (word == "--no-gpus")
       arguments.gpus = worker::Gpus::leave_alone;
+    else if (word == "--python" && i + 1 < argc)
+      arguments.python = argv[++i];
     else if (word == "--survey" && i + 1 < argc)
       arguments.survey =
           base::value_or_throw(model::parse_enum<model::SurveyScope>(argv[++i], "survey scope"));
@@ -138,8 +142,8 @@ int main(int argc, char** argv) {
     options.environment = read_environment();
     options.libraries = arguments.libraries;
     if (arguments.survey)
-      link.send(
-          {-1, wire::Survey{worker::take_survey(options, arguments.gpus, *arguments.survey)}});
+      link.send({-1, wire::Survey{worker::take_survey(options, arguments.gpus, *arguments.survey,
+                                                      arguments.python)}});
     else
       link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
     leave(base::k_exit_ok);

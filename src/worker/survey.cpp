@@ -5,6 +5,7 @@
 
 #include "system/confinement.h"
 #include "system/driver.h"
+#include "system/installed_libraries.h"
 #include "system/kernel_log.h"
 #include "system/limits.h"
 #include "system/mapped_libraries.h"
@@ -35,7 +36,8 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   return found;
 }
 
-model::HostSurvey survey_host(const backend::Options& options, const std::string& own_name) {
+model::HostSurvey survey_host(const backend::Options& options, const std::string& own_name,
+                              const std::string& python) {
   auto named = options.environment.find("NCCL_CONF_FILE");
   model::HostSurvey found;
   found.shared_memory = system::shared_memory();
@@ -47,12 +49,14 @@ model::HostSurvey survey_host(const backend::Options& options, const std::string
   found.kernel_log = system::kernel_log();
   found.nccl_files = system::nccl_files(named == options.environment.end() ? "" : named->second,
                                         system::home_folder());
+  found.installed = system::installed_libraries(options.environment, python);
   return found;
 }
 
 } // namespace
 
-model::Survey take_survey(const backend::Options& options, Gpus gpus, model::SurveyScope scope) {
+model::Survey take_survey(const backend::Options& options, Gpus gpus, model::SurveyScope scope,
+                          const std::string& python) {
   model::Survey survey;
   survey.taken_utc = base::utc_now();
   if (scope != model::SurveyScope::health)
@@ -60,7 +64,7 @@ model::Survey take_survey(const backend::Options& options, Gpus gpus, model::Sur
   if (scope != model::SurveyScope::rank && gpus == Gpus::look)
     nvidia::examine_health(survey, options);
   if (scope == model::SurveyScope::host)
-    survey.host = survey_host(options, survey.inventory.hostname);
+    survey.host = survey_host(options, survey.inventory.hostname, python);
   if (scope != model::SurveyScope::health)
     survey.process = survey_process(options);
   return survey;

@@ -48,6 +48,14 @@ class Alone(DoctorCase):
         self.assertIn("NCCL_P2P_DISABLE", finding["what"])
         self.assertTrue(finding["cost"] and finding["fix"] and finding["evidence"])
 
+    def test_what_is_installed_and_not_loaded_is_listed_beside_what_is(self):
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib/libnccl.so.2.1.99").write_text("")
+        done = self.run_program("doctor", "--backend", "host", "--no-run", LD_LIBRARY_PATH=str(self.folder / "lib"))
+
+        self.assertIn("installed, not loaded", done.stdout)
+        self.assertRegex(done.stdout, r"NCCL +2\.1\.99 +\S*/lib/libnccl\.so\.2\.1\.99 +LD_LIBRARY_PATH")
+
     def test_a_stored_case_is_judged_the_same_on_any_machine(self):
         code, document = self.examine(NCCL_P2P_DISABLE="1")
         again = self.run_program("doctor", "--offline", "case.json", "--format", "json")

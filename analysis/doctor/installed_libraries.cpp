@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D06: what lies on the host and is not loaded. That is no fault by itself: programs load what
+// their own search finds, not what is newest or stands in a folder called cuda.
+#include "analysis/doctor/installed_libraries.h"
+
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+#include "knowledge/compatibility.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+using model::InstalledLibrary;
+
+bool is_nccl(const InstalledLibrary& library) {
+  return std::filesystem::path(library.path).filename().string().starts_with("libnccl");
+}
+
+// What programs of this environment get without asking: not so a toolkit's folder.
+bool is_at_hand(const InstalledLibrary& library) {
+  return library.found_by != "toolkit" && library.found_by != "folder";
+}
+
+bool is_of_python(const InstalledLibrary& library) {
+  return library.found_by == "VIRTUAL_ENV" || library.found_by == "CONDA_PREFIX" ||
+         library.found_by == "--python";
+}
+
+bool maps(const model::Survey& survey, const std::string& path) {
+  return std::any_of(survey.process.libraries.begin(), survey.process.libraries.end(),
+                     [&](const model::MappedLibrary& mapped) { return mapped.path == path; });
+}
+
+std::string version_text(const InstalledLibrary& library) {
+  return library.version.empty() ? "version unknown" : library.version;
+}
+
+std::string line_of(const InstalledLibrary& library) {
+  return fmt::format("{} {}: {} ({})", part_of(library), version_text(library), library.path,
+                     library.found_by);
+}
+
+// Programs that load it stop at their first CUDA call.
+void check_driver(const model::Survey& survey, const InstalledLibrary& library, Findings& into) {
+  auto driver = knowledge::parse_version(driver_version(survey));
+  auto cuda = knowledge::parse_version(library.version);
+  if (is_nccl(library) || !is_at_hand(library) || !driver || !cuda)
+    return;
+  cuda->parts.resize(std::min<std::size_t>(cuda->parts.size(), 2)); // the tables know releases
+  const knowledge::DriverFit fit = knowledge::judge_driver(*driver, *cuda);
+  if (fit.verdict != knowledge::DriverVerdict::insufficient)
+    return;
+  into.add_host(survey,
+                {"D06",
+                 Severity::warn,
+                 fmt::format("an installed CUDA runtime, {}, is too new for driver {}",
+                             library.version, driver->text()),
+                 {line_of(library)},
+                 fmt::format("programs that load it: {}", fit.meaning),
+                 fmt::format("update the driver to {} or later, or keep this runtime from them",
+                             fit.least ? fit.least->text() : "one that knows it"),
+                 {},
+                 {}});
+}
+
+// An NCCL that others would load in place of the one that is measured here.
+void check_nccl(const model::Survey& survey, const std::vector<const InstalledLibrary*>& idle,
+                Findings& into) {
+  const model::Library* loaded = survey.inventory.library("nccl");
+  auto measured = knowledge::parse_version(loaded == nullptr ? "" : loaded->version);
+  const std::vector<InstalledLibrary>& all = survey.host->installed;
+  auto first = [&](auto asked) -> const InstalledLibrary* {
+    auto found = std::find_if(all.begin(), all.end(), [&](const InstalledLibrary& one) {
+      return is_nccl(one) && asked(one);
+    });
+    bool is_idle = found != all.end() && std::find(idle.begin(), idle.end(), &*found) != idle.end();
+    return is_idle ? &*found : nullptr;
+  };
+  if (!measured)
+    return;
+  const auto by_path = [](const InstalledLibrary& one) {
+    return one.found_by == "LD_LIBRARY_PATH";
+  };
+  auto add = [&](const InstalledLibrary& library, Severity severity, const std::string& whose) {
+    auto version = knowledge::parse_version(library.version);
+    if (version && *version == *measured)
+      return;
+    into.add_host(
+        survey, {"D06",
+                 version ? severity : Severity::info,
+                 fmt::format("{} names another NCCL than the one loaded here", whose),
+                 {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
+                 "what is measured here need not be what a program gets that finds its NCCL there",
+                 fmt::format("ncclprobe --library nccl={} measures that one", library.path),
+                 {},
+                 {}});
+  };
+  if (const InstalledLibrary* found = first(by_path))
+    add(*found, Severity::warn, "LD_LIBRARY_PATH");
+  if (const InstalledLibrary* found = first(is_of_python))
+    add(*found, Severity::info, "the Python environment");
+}
+
+} // namespace
+
+std::string part_of(const InstalledLibrary& library) {
+  return is_nccl(library) ? "NCCL" : "CUDA runtime";
+}
+
+std::vector<NotLoaded> not_loaded(const Case& one) {
+  std::vector<NotLoaded> found;
+  for (const model::Survey& host : one.surveys) {
+    if (!host.host)
+      continue;
+    for (const InstalledLibrary& library : host.host->installed) {
+      bool loaded = std::any_of(one.surveys.begin(), one.surveys.end(), [&](const auto& survey) {
+        return one.host_of(survey) == &*host.host && maps(survey, library.path);
+      });
+      if (!loaded)
+        found.push_back({host.inventory.hostname, &library});
+    }
+  }
+  return found;
+}
+
+void check_installed(const Case& one, Findings& into) {
+  const std::vector<NotLoaded> all = not_loaded(one);
+  for (const model::Survey& survey : one.surveys) {
+    if (!survey.host)
+      continue;
+    std::vector<const InstalledLibrary*> idle;
+    std::vector<std::string> lines;
+    for (const InstalledLibrary& library : survey.host->installed)
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const NotLoaded& each) { return each.library == &library; })) {
+        idle.push_back(&library);
+        lines.push_back(line_of(library));
+      }
+    if (idle.empty())
+      continue;
+    into.add_host(survey, {"D06",
+                           Severity::info,
+                           "libraries are installed and not loaded: they play no part here",
+                           lines,
+                           "",
+                           "",
+                           {},
+                           {}});
+    for (const InstalledLibrary* library : idle)
+      check_driver(survey, *library, into);
+    check_nccl(survey, idle, into);
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor

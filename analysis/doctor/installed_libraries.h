@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/doctor/case.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis::doctor {
+
+// A CUDA runtime or NCCL that lies on a host and that no surveyed process there has mapped.
+struct NotLoaded {
+  std::string host;
+  const model::InstalledLibrary* library = nullptr; // of the case
+};
+// By host, in the order in which they are looked for.
+std::vector<NotLoaded> not_loaded(const Case& one);
+
+// "CUDA runtime", "NCCL"
+std::string part_of(const model::InstalledLibrary& library);
+
+} // namespace ncclprobe::analysis::doctor
