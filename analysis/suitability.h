@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/prices.h"
 #include "base/enum_names.h"
 #include "base/error.h"
 #include "knowledge/compatibility.h"
 #include "knowledge/gpu_models.h"
 #include "knowledge/nccl_tables.h"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <map>
 #include <optional>
@@ -63,12 +66,11 @@ struct Suitability {
 };
 Suitability suitability(const knowledge::ComputeCapability& gpu);
 
-// Prices by GPU name as the user gave them: no price is built in.
-using Prices = std::map<std::string, double>;
-
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices);
+// `more`: an object whose fields stand beside the GPUs.
 std::string explain_gpus_json(const std::vector<GpuInQuestion>& gpus,
-                              const SoftwareInQuestion& software, const Prices& prices);
+                              const SoftwareInQuestion& software, const Prices& prices,
+                              const nlohmann::json& more);
 
 } // namespace ncclprobe::analysis

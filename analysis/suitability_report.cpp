@@ -123,17 +123,6 @@ NodeLinks links_of(const GpuModel& model) {
   return links;
 }
 
-std::optional<double> price_of(const GpuInQuestion& gpu, const Prices& prices) {
-  for (const auto& [name, price] : prices) {
-    auto models = knowledge::find_gpu_models(name);
-    bool same_model =
-        !models.empty() && !gpu.models.empty() && models.front() == gpu.models.front();
-    if (name == gpu.name || same_model)
-      return price;
-  }
-  return std::nullopt;
-}
-
 std::string price_text(const GpuInQuestion& gpu, double price) {
   std::string text = fmt::format("{:g} a unit (as given)", price);
   if (gpu.models.empty())
@@ -224,7 +213,7 @@ nlohmann::json gpu_json(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                       {"first_cuda", version(horizon.first_cuda)},
                       {"last_cuda", nullptr},
                       {"first_driver_branch", version(horizon.first_driver)},
-                      {"price", number_json(price_of(gpu, prices))}};
+                      {"price", number_json(price_of(gpu.name, gpu.models, prices))}};
   if (horizon.last_cuda)
     json["last_cuda"] = horizon.last_cuda->text();
   json["first_pytorch_wheel"] = horizon.first_wheel ? horizon.first_wheel->name() : "unknown";
@@ -298,7 +287,7 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                                                                            : model.form_factor);
                             }),
                 k_hang);
-  auto price = price_of(gpu, prices);
+  auto price = price_of(gpu.name, gpu.models, prices);
   out +=
       paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)", k_hang);
   knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu.capability);
@@ -323,12 +312,14 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
 }
 
 std::string explain_gpus_json(const std::vector<GpuInQuestion>& gpus,
-                              const SoftwareInQuestion& software, const Prices& prices) {
+                              const SoftwareInQuestion& software, const Prices& prices,
+                              const nlohmann::json& more) {
   nlohmann::json json{{"schema", "ncclprobe.gpu_explanation/1"},
                       {"tables_date", knowledge::tables_date()},
                       {"gpus", nlohmann::json::array()}};
   for (const GpuInQuestion& gpu : gpus)
     json["gpus"].push_back(gpu_json(gpu, software, prices));
+  json.update(more);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

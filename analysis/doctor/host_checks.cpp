@@ -3,14 +3,12 @@
 
 // What the host and its container leave a rank: shared memory, limits, control groups.
 #include "analysis/doctor/findings.h"
-#include "base/units.h"
+#include "base/readable_bytes.h"
 
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
-
-using base::format_bytes;
 
 // 64 MiB is what Docker gives by default. What NCCL needs depends on its channels, buffers and
 // transports; the rest are our limits, below which we would look here first.
@@ -117,7 +115,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
     into.add(survey,
              {"D16",
               needed ? Severity::fail : Severity::info,
-              fmt::format("locked memory is limited to {}", format_bytes(*memlock->soft)),
+              fmt::format("locked memory is limited to {}", base::readable_bytes(*memlock->soft)),
               {fmt::format("ulimit -l: {} KiB", *memlock->soft / 1024)},
               needed ? "registering memory with an RDMA adapter fails (ibv_reg_mr, 'Cannot "
                        "allocate memory')"
@@ -152,8 +150,8 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
              {"D16",
               Severity::warn,
               "the stack is not limited",
-              {fmt::format("ulimit -s: {}",
-                           stack->soft ? format_bytes(*stack->soft) : std::string("unlimited"))},
+              {fmt::format("ulimit -s: {}", stack->soft ? base::readable_bytes(*stack->soft)
+                                                        : std::string("unlimited"))},
               "threads of NCCL and MPI take this as the size of theirs: out of memory, or a "
               "segmentation fault at start",
               "ulimit -s 8192",

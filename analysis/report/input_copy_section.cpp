@@ -98,12 +98,21 @@ std::string render_accounts(const std::vector<const CopyComparison*>& comparison
          table.render(2);
 }
 
+// In a sentence there is no legend: what could not be told is said to be undecided, and so is a
+// "same" of which nobody knows what it could have hidden.
+std::string verdict_in_words(const CopyEffect& effect) {
+  if (effect.verdict == Verdict::not_decided ||
+      (effect.verdict == Verdict::no_difference && !effect.detectable))
+    return "not decided";
+  return verdict_text(effect.verdict);
+}
+
 // What the effects that are "same" could have hidden.
 std::string render_detectable(const std::vector<const CopyComparison*>& comparisons) {
   double low = HUGE_VAL, high = 0;
   for (const CopyComparison* one : comparisons)
     for (const CopyEffect& effect : one->effects)
-      if (effect.verdict == Verdict::no_difference) {
+      if (effect.verdict == Verdict::no_difference && effect.detectable) {
         low = std::min(low, *effect.detectable);
         high = std::max(high, *effect.detectable);
       }
@@ -196,7 +205,7 @@ std::vector<std::string> input_copy_sentences(const std::vector<steps::StepResul
     for (const CopyEffect& effect : one.effects)
       if (effect.what != Slowed::copy_in_step)
         parts.push_back(fmt::format("{} {:.2f} times as long ({})", model::to_string(effect.what),
-                                    effect.ratio, verdict_text(effect.verdict)));
+                                    effect.ratio, verdict_in_words(effect)));
     sentences.push_back(fmt::format(
         "input copy {} against {} at {}: {}", one.after->step.input_copy(), against_text(one),
         count_of(one.after->step.ranks.size(), "rank", "ranks"), fmt::join(parts, ", ")));

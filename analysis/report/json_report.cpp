@@ -9,7 +9,10 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
+#include "analysis/report/power_section.h"
+#include "analysis/report/price_section.h"
 #include "analysis/report/proof_section.h"
+#include "analysis/report/saturation_section.h"
 #include "analysis/report/step_json.h"
 #include "analysis/report/verdict_section.h"
 #include "analysis/tracing_cost.h"
@@ -322,7 +325,7 @@ Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
 
 } // namespace
 
-std::string render_json_report(const model::Run& run) {
+std::string render_json_report(const model::Run& run, std::optional<double> price_per_gpu) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
   Json out{{"schema", "ncclprobe.report"},
@@ -337,6 +340,12 @@ std::string render_json_report(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials)
     if (Json problem = problem_json(trial, run); !problem.is_null())
       out["problems"].push_back(std::move(problem));
+  if (Json saturation = saturation_json(results); !saturation.empty())
+    out["saturation"] = std::move(saturation);
+  if (Json power = power_json(run, results); !power.empty())
+    out["power"] = std::move(power);
+  if (price_per_gpu)
+    out["price"] = prices_json(run, results, *price_per_gpu);
   if (Json libraries = libraries_json(run); !libraries.empty())
     out["libraries"] = std::move(libraries);
   if (Json memory = memory_json(run); !memory.empty())

@@ -4,6 +4,7 @@
 
 #include "model/run.h"
 
+#include <optional>
 #include <string>
 
 namespace ncclprobe::analysis {
@@ -19,6 +20,9 @@ inline constexpr int k_json_report_version = 1;
 //   results   one for each setting and kind of cell: figures pooled over processes, the verdict
 //             against the default (null for the default and where there is nothing to compare), the
 //             processes they come from, with every batch or, in latency mode, launch
+//   saturation  one for each collective and setting: from which size on it has its bandwidth
+//   power     one for each cell and setting whose power is known
+//   price     at the user's price of a GPU: of a GB/s, of an effective GPU. Only if one was given
 //   problems  one for each trial that did not go well: outcome, cells, workers with their last
 //   output
 //   proof     one for each setting, if the run had companion trials: what its variables did, on
@@ -26,10 +30,12 @@ inline constexpr int k_json_report_version = 1;
 //             line of the log that rests, and what each cell used on each rank
 //   steps     one for each setting and step of training: what its time went to, by rank too, and
 //   its
-//             buckets; with them overlap (steps measured whole and by halves) and scaling (over
-//             numbers of ranks, with the loss account). Only if the run measured steps
+//             buckets; with them overlap (steps measured whole and by halves), break_even (what
+//             bounds the step) and scaling (over numbers of ranks, with the loss account). Only if
+//             the run measured steps
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
 // bytes replaced. Ends with a newline.
-std::string render_json_report(const model::Run& run);
+std::string render_json_report(const model::Run& run,
+                               std::optional<double> price_per_gpu = std::nullopt);
 
 } // namespace ncclprobe::analysis

@@ -12,9 +12,12 @@
 #include "analysis/report/nccl_section.h"
 #include "analysis/report/normality_section.h"
 #include "analysis/report/p2p_report.h"
+#include "analysis/report/power_section.h"
+#include "analysis/report/price_section.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/result_tables.h"
+#include "analysis/report/saturation_section.h"
 #include "analysis/report/step_section.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/tracing_section.h"
@@ -34,7 +37,7 @@ std::string render_outlook(const model::Run& run, const std::vector<SettingResul
   return "";
 }
 
-std::string render_table_report(const model::Run& run) {
+std::string render_table_report(const model::Run& run, std::optional<double> price_per_gpu) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
   std::string wrong = render_wrong_data(run);
@@ -44,9 +47,15 @@ std::string render_table_report(const model::Run& run) {
   if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
     out += "\n" + answer;
   out += render_result_tables(run, results, verdicts);
+  if (std::string saturation = render_saturation(run, results); !saturation.empty())
+    out += "\n" + saturation;
   out += render_steps(run, results, verdicts);
   if (std::string launches = render_launches(run, results); !launches.empty())
     out += "\n" + launches;
+  if (std::string power = render_power(run, results); !power.empty())
+    out += "\n" + power;
+  if (price_per_gpu)
+    out += "\n" + render_prices(run, results, *price_per_gpu);
   if (std::string libraries = render_libraries(run); !libraries.empty())
     out += "\n" + libraries;
   if (std::string cpus = render_cpus(run); !cpus.empty())
@@ -73,16 +82,17 @@ std::string render_table_report(const model::Run& run) {
 
 } // namespace
 
-std::string render_report(const model::Run& run, Format format) {
+std::string render_report(const model::Run& run, Format format,
+                          std::optional<double> price_per_gpu) {
   if (is_p2p(run))
     return format == Format::json  ? render_p2p_json(run)
            : format == Format::csv ? render_p2p_csv(run)
                                    : render_p2p_table(run);
   switch (format) {
   case Format::table:
-    return render_table_report(run);
+    return render_table_report(run, price_per_gpu);
   case Format::json:
-    return render_json_report(run);
+    return render_json_report(run, price_per_gpu);
   case Format::csv:
     return render_csv_report(run);
   }

@@ -4,6 +4,7 @@
 
 #include "model/run.h"
 
+#include <optional>
 #include <string>
 
 namespace ncclprobe::analysis {
@@ -14,7 +15,9 @@ constexpr auto enum_names(Format) {
       {{Format::table, "table"}, {Format::json, "json"}, {Format::csv, "csv"}});
 }
 
-// The whole report of a run, ready to print. Pure: same run, same text.
-std::string render_report(const model::Run& run, Format format);
+// The whole report of a run, ready to print. Pure: same run, same text. `price_per_gpu` is the
+// user's (prices.h); P2P matrices and CSV do without.
+std::string render_report(const model::Run& run, Format format,
+                          std::optional<double> price_per_gpu = std::nullopt);
 
 } // namespace ncclprobe::analysis

@@ -4,6 +4,7 @@
 #include "analysis/report/step_json.h"
 
 #include "analysis/conditions.h"
+#include "analysis/report/break_even_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/step_section.h"
 #include "analysis/steps/input_copies.h"
@@ -173,6 +174,7 @@ Json steps_json(const model::Run& run, const std::vector<SettingResult>& results
   Json out{{"steps", Json::array()},
            {"overlap", Json::array()},
            {"scaling", Json::array()},
+           {"break_even", Json::array()},
            {"input_copies", input_copies_json(all, synthetic)}};
   for (const StepResult& result : all)
     out["steps"].push_back(step_json(result, synthetic));
@@ -187,6 +189,11 @@ Json steps_json(const model::Run& run, const std::vector<SettingResult>& results
     overlap["compute_slowdown"] = estimate_json(one.compute_slowdown);
     overlap["communication_slowdown"] = estimate_json(one.communication_slowdown);
     out["overlap"].push_back(std::move(overlap));
+  }
+  for (const steps::BreakEven& one : steps::break_evens(all)) {
+    Json break_even = identity_json(*one.result, synthetic);
+    break_even.update(break_even_json(one));
+    out["break_even"].push_back(std::move(break_even));
   }
   for (const steps::Scaling& scaling : steps::scalings(all)) {
     Json one = identity_json(*scaling.points.front().result, synthetic);

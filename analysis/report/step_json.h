@@ -11,8 +11,8 @@
 
 namespace ncclprobe::analysis {
 
-// "steps", "overlap", "scaling" and "input_copies" of a run: times in ms, shares of a step as
-// fractions. Null for a run without steps.
+// "steps", "overlap", "scaling", "break_even" and "input_copies" of a run: times in ms, shares of a
+// step as fractions. Null for a run without steps.
 nlohmann::ordered_json steps_json(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

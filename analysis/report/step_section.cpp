@@ -4,6 +4,7 @@
 #include "analysis/report/step_section.h"
 
 #include "analysis/proof.h"
+#include "analysis/report/break_even_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/input_copy_section.h"
 #include "analysis/report/result_tables.h"
@@ -333,6 +334,8 @@ std::string render_kind(const model::Run& run, const std::vector<StepResult>& al
     out += "\n" + render_buckets(**widest);
   if (auto overlaps = steps::overlaps(of_lead); !overlaps.empty())
     out += "\n" + render_overlap(overlaps);
+  if (std::string break_even = render_break_even(of_lead); !break_even.empty())
+    out += "\n" + break_even;
   for (const steps::Scaling& scaling : steps::scalings(of_lead))
     out += "\n" + render_scaling(scaling);
   if (std::string settings = render_settings(kind, verdicts); !settings.empty())
@@ -370,6 +373,7 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
         one.data != DataState::wrong)
       left.push_back(&one);
   const std::vector<steps::Scaling> scalings = steps::scalings(all);
+  const std::vector<steps::BreakEven> break_evens = steps::break_evens(all);
   std::string out;
   while (!left.empty()) {
     const StepResult& first = *left.front();
@@ -384,6 +388,9 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
       if (scaling.points.back().result == widest)
         text = fmt::format("{}; {} scaling {}", text, model::to_string(scaling.kind),
                            steps::verdict_sentence(scaling.points.back()));
+    for (const steps::BreakEven& one : break_evens)
+      if (one.result == widest)
+        text += "; " + steps::in_words(one);
     out += paragraph("  ", text + synthetic_mark(run), 2);
     std::erase_if(left, [&](const StepResult* one) { return same_kind(first, *one); });
   }

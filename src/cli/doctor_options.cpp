@@ -21,10 +21,13 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe doctor --log train.log           root causes in a training, NCCL or kernel log; - is standard input
   ncclprobe doctor --binary libtorch_cuda.so --gpu "RTX 5090"    will its code run there?
   ncclprobe doctor --explain-gpu --gpu T4 --gpu L4 --price T4=800 --price L4=2400
+  ncclprobe doctor --gpu T4 --gpu "RTX 5090"  the newest CUDA, driver and PyTorch that both run
+  ncclprobe doctor --policy training.toml --node node7.json --node run.h5    which of these nodes suit?
 
 It changes nothing on the machine. Fixes are commands for you or your administrator; none is run.
 
-Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code: a GPU cannot run it); 1 defect of ncclprobe, 2 bad arguments or input,
+Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code: a GPU cannot run it;
+  of a policy: 8 not all is known, 9 a node does not suit); 1 defect of ncclprobe, 2 bad arguments or input,
   6 the ranks were started with different arguments, 7 the output could not be written, 130 interrupted)";
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
@@ -61,13 +64,16 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
       ->excludes(offline)
       ->excludes(deep);
   add_library(app, options.libraries)->excludes(offline);
-  app.add_option("--python", options.python,
-                 "Also judge the PyTorch that this interpreter imports (on rank 0's host)")
+  app.add_option(
+         "--python", options.python,
+         "Also judge the PyTorch that this interpreter imports (on rank 0's host), and list "
+         "the libraries of its environment")
       ->type_name("PATH")
       ->excludes(offline);
   declare_doctor_questions(app, options.questions);
   // A question is answered instead of an examination, whose options would do nothing.
-  for (const char* question : {"--log", "--binary", "--explain-gpu", "--gpu", "--price"})
+  for (const char* question :
+       {"--log", "--binary", "--explain-gpu", "--gpu", "--node", "--policy", "--price"})
     for (const char* examination :
          {"--offline", "--backend", "--ranks", "--deep", "--no-run", "--python"})
       app.get_option(question)->excludes(app.get_option(examination));

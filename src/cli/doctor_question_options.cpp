@@ -4,34 +4,11 @@
 #include "cli/doctor_question_options.h"
 
 #include "cli/common_options.h"
+#include "cli/option_values.h"
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
-
 namespace ncclprobe::cli {
-namespace {
-
-// "T4=800"
-base::Result<void> parse_price(const std::string& text, std::map<std::string, double>& into) {
-  std::size_t equals = text.rfind('=');
-  double value = 0;
-  bool read = false;
-  if (equals != std::string::npos && equals > 0) {
-    const char* begin = text.data() + equals + 1;
-    const char* end = text.data() + text.size();
-    auto [at, error] = std::from_chars(begin, end, value);
-    read = error == std::errc{} && at == end && value > 0 && value < 1e12;
-  }
-  if (!read)
-    return base::fail(base::Error{base::Errc::invalid_argument,
-                                  fmt::format("'{}' is no price", text), "such as T4=800"});
-  into[text.substr(0, equals)] = value;
-  return {};
-}
-
-} // namespace
-
 void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
   const char* group = "Questions (answered instead of an examination; no mpirun needed)";
   CLI::Option* log = app.add_option("--log", questions.log,
@@ -58,8 +35,23 @@ void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
       ->allow_extra_args(false)
       ->group(group)
       ->excludes(log);
-  add_texts(app, "--price", "GPU=VALUE", "For --explain-gpu: what a unit costs; may be repeated",
-            [&](const std::string& text) { return parse_price(text, questions.prices); })
+  app.add_option(
+         "--node", questions.nodes,
+         "For --binary and --explain-gpu: the nodes of a stored examination (--format json) "
+         "or of a run file instead of this host; may be repeated. Of several nodes or GPUs, "
+         "also the newest software that all run")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group)
+      ->excludes(log);
+  app.add_option("--policy", questions.policy,
+                 "For --explain-gpu: what a node must have (TOML), and whether it does")
+      ->type_name("FILE")
+      ->group(group)
+      ->excludes(log)
+      ->excludes(binary);
+  add_texts(app, "--price", "[GPU=]VALUE", "For --explain-gpu: what a unit costs; may be repeated",
+            [&](const std::string& text) { return add_price(text, questions.prices); })
       ->group(group)
       ->excludes(log)
       ->excludes(binary);

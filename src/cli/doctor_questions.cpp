@@ -5,11 +5,17 @@
 
 #include "analysis/binary/code_fit.h"
 #include "analysis/binary/mapped_file.h"
+#include "analysis/common_stack.h"
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
+#include "analysis/policy.h"
 #include "analysis/suitability.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
+#include "cli/nodes_asked_for.h"
+#include "cli/policy_file.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,7 +29,6 @@ namespace {
 using base::Result;
 
 constexpr std::size_t k_piece_bytes = 1 << 20;
-constexpr std::chrono::seconds k_inventory_patience{120}; // a cold driver can take a minute
 
 int exit_code_of(knowledge::Severity severity) {
   return severity == knowledge::Severity::fail   ? base::k_exit_failures
@@ -66,65 +71,6 @@ Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) 
   return DoctorAnswer{std::move(text), exit_code_of(diagnosis.severity)};
 }
 
-Result<model::Host> this_host(const World& world) {
-  launch::WorkerProgram worker;
-  worker.path = world.program_folder / "ncclprobe-worker";
-  worker.environment = world.environment;
-  Result<model::Host> host = launch::take_inventory(worker, k_inventory_patience);
-  if (host && host->gpus.empty())
-    return base::fail(
-        base::Error{base::Errc::unavailable,
-                    "this host has no usable GPU" +
-                        (host->nvidia_problem.empty() ? "" : ": " + host->nvidia_problem),
-                    "name one with --gpu, such as --gpu T4 or --gpu sm_90"});
-  return host;
-}
-
-std::optional<knowledge::VersionNumber> version_of(const model::Host& host,
-                                                   std::string_view library) {
-  const model::Library* found = host.library(library);
-  if (found == nullptr)
-    return std::nullopt;
-  // "580.159.04 (CUDA 13.0)": what is asked for is CUDA's.
-  std::string_view text = found->version;
-  if (std::size_t cuda = text.find("CUDA "); cuda != std::string_view::npos)
-    text.remove_prefix(cuda + 5);
-  auto version = knowledge::parse_version(text);
-  return version ? std::optional(*version) : std::nullopt;
-}
-
-struct Asked {
-  std::vector<analysis::GpuInQuestion> gpus; // equal ones once
-  analysis::SoftwareInQuestion software;
-};
-
-Result<Asked> asked_for(const World& world, const std::vector<std::string>& names) {
-  Asked asked;
-  for (const std::string& name : names) {
-    NCCLPROBE_TRY_ASSIGN(analysis::GpuInQuestion gpu, analysis::gpu_in_question(name));
-    asked.gpus.push_back(std::move(gpu));
-  }
-  if (!names.empty())
-    return asked;
-  NCCLPROBE_TRY_ASSIGN(model::Host host, this_host(world));
-  asked.software = {version_of(host, "cuda_driver"), version_of(host, "cuda_runtime"),
-                    version_of(host, "nccl")};
-  for (const model::Gpu& one : host.gpus) {
-    auto same = std::find_if(asked.gpus.begin(), asked.gpus.end(), [&](const auto& gpu) {
-      return gpu.name == one.name && gpu.nvlinks == one.nvlinks;
-    });
-    if (same != asked.gpus.end()) {
-      ++same->count;
-      continue;
-    }
-    NCCLPROBE_TRY_ASSIGN(knowledge::ComputeCapability capability,
-                         knowledge::parse_compute_capability(one.compute_capability));
-    asked.gpus.push_back({one.name, capability, knowledge::find_gpu_models(one.name),
-                          static_cast<double>(one.memory_bytes) / 1e9, one.nvlinks, 1});
-  }
-  return asked;
-}
-
 Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questions,
                                AnswerFormat format) {
   NCCLPROBE_TRY_ASSIGN(analysis::MappedFile file, analysis::MappedFile::open(questions.binary));
@@ -132,13 +78,14 @@ Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questi
   if (!code)
     return base::with_context(std::move(code.error()), questions.binary);
   std::vector<analysis::GpuToServe> gpus;
-  Result<Asked> asked = asked_for(world, questions.gpus);
+  auto nodes = nodes_asked_for(world, questions);
   // Without a GPU here the list is an answer all the same.
-  if (!asked && (!questions.gpus.empty() || asked.error().code != base::Errc::unavailable))
-    return base::fail(std::move(asked.error()));
-  if (asked)
-    for (const analysis::GpuInQuestion& one : asked->gpus)
-      gpus.push_back({one.name, one.capability, asked->software.driver_cuda});
+  if (!nodes && nodes.error().code != base::Errc::unavailable)
+    return base::fail(std::move(nodes.error()));
+  if (nodes)
+    for (const analysis::NodeInQuestion& node : *nodes)
+      for (const analysis::GpuInQuestion& one : node.gpus)
+        gpus.push_back({one.name, one.capability, node.software.driver_cuda});
   auto verdicts = analysis::judge_device_code(*code, gpus);
   DoctorAnswer answer;
   answer.text = format == AnswerFormat::json
@@ -152,16 +99,49 @@ Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questi
   return answer;
 }
 
+int exit_code_of(analysis::Known suits) {
+  return suits == analysis::Known::yes  ? base::k_exit_ok
+         : suits == analysis::Known::no ? base::k_exit_failures
+                                        : base::k_exit_warnings;
+}
+
+// Equal GPUs of several nodes are explained once, with the software of the first.
 Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& questions,
                              AnswerFormat format) {
-  NCCLPROBE_TRY_ASSIGN(Asked asked, asked_for(world, questions.gpus));
-  if (format == AnswerFormat::json)
-    return DoctorAnswer{analysis::explain_gpus_json(asked.gpus, asked.software, questions.prices),
-                        base::k_exit_ok};
+  std::optional<analysis::Policy> policy;
+  if (!questions.policy.empty()) {
+    NCCLPROBE_TRY_ASSIGN(policy, read_policy(questions.policy));
+  }
+  NCCLPROBE_TRY_ASSIGN(const auto nodes, nodes_asked_for(world, questions));
+  std::vector<analysis::GpuInQuestion> gpus;
+  const analysis::SoftwareInQuestion& software = nodes.front().software;
   DoctorAnswer answer;
-  for (const analysis::GpuInQuestion& one : asked.gpus)
-    answer.text += (answer.text.empty() ? "" : "\n") +
-                   analysis::explain_gpu(one, asked.software, questions.prices);
+  for (const analysis::NodeInQuestion& node : nodes)
+    for (const analysis::GpuInQuestion& gpu : node.gpus) {
+      if (std::any_of(gpus.begin(), gpus.end(), [&](const auto& other) {
+            return other.name == gpu.name && other.nvlinks == gpu.nvlinks;
+          }))
+        continue;
+      gpus.push_back(gpu);
+      answer.text += (answer.text.empty() ? "" : "\n") +
+                     analysis::explain_gpu(gpu, node.software, questions.prices);
+    }
+  nlohmann::json more = nlohmann::json::object();
+  if (nodes.size() > 1) {
+    const analysis::CommonStack stack = analysis::common_stack(nodes);
+    answer.text += "\n" + analysis::render_common_stack(stack);
+    more["common_stack"] = analysis::common_stack_json(stack);
+  }
+  if (policy) {
+    std::vector<analysis::PolicyVerdict> verdicts;
+    for (const analysis::NodeInQuestion& node : nodes)
+      verdicts.push_back(analysis::judge(*policy, node, questions.prices));
+    answer.text += "\n" + analysis::render_policy(*policy, verdicts);
+    answer.exit_code = exit_code_of(analysis::worst(verdicts));
+    more["policy"] = analysis::policy_json(*policy, verdicts);
+  }
+  if (format == AnswerFormat::json)
+    answer.text = analysis::explain_gpus_json(gpus, software, questions.prices, more);
   return answer;
 }
 

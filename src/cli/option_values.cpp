@@ -50,6 +50,19 @@ Result<model::Setting> parse_setting(const std::string& text) {
   return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+Result<void> add_price(const std::string& text, std::map<std::string, double>& prices) {
+  const std::size_t equals = text.rfind('=');
+  const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  double value = 0;
+  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || end != number.data() + number.size() ||
+      !(value > 0 && value < 1e12) || equals == 0)
+    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no price", text),
+                            "such as T4=800, or 800 for any GPU"});
+  prices[equals == std::string::npos ? "" : text.substr(0, equals)] = value;
+  return {};
+}
+
 Result<void> add_rank_setting(const std::string& text,
                               std::map<int, std::vector<model::Setting>>& per_rank) {
   auto refuse = [&] {

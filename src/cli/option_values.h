@@ -30,6 +30,9 @@ base::Result<std::int64_t> parse_time_ns(const std::string& text);
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);
 
+// "T4=800", or "800" for any GPU, into prices by name ("" for any). Errors: invalid_argument.
+base::Result<void> add_price(const std::string& text, std::map<std::string, double>& prices);
+
 // "a,b" -> the enumerators of these names, repeated ones once. Errors: invalid_argument, saying
 // which `what` there are.
 template <typename T>

@@ -3,7 +3,7 @@
 
 #include "cli/preparation.h"
 
-#include "base/units.h"
+#include "base/readable_bytes.h"
 #include "workload/plan.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {
     return "its compute mode is " + gpu.compute_mode;
   if (gpu.free_bytes < needed_bytes)
     return fmt::format("{} of its memory are free, two trials may need {}",
-                       base::format_bytes(gpu.free_bytes), base::format_bytes(needed_bytes));
+                       base::readable_bytes(gpu.free_bytes), base::readable_bytes(needed_bytes));
   return "";
 }
 

@@ -3,8 +3,10 @@
 
 #include "cli/report_command.h"
 
+#include "analysis/prices.h"
 #include "base/exit_code.h"
 #include "base/version.h"
+#include "cli/option_values.h"
 #include "cli/report_files.h"
 #include "cli/timeline_command.h"
 #include "model/parse_enum.h"
@@ -23,6 +25,7 @@ Examples:
   ncclprobe report run.h5 --format csv --output run.csv
   ncclprobe report run.h5 --timeline                 what the traced trial's devices did
   ncclprobe report run.h5 --timeline --window step:3-5   of these steps alone
+  ncclprobe report run.h5 --price H200=30000         what a GB/s and an effective GPU cost
   ncclprobe report job/                              a job captured by libncclprobe-profiler.so
   ncclprobe report run.h5 --format json | jq '.results[] | {setting, size_bytes, busbw_gb_per_s}'
 
@@ -43,6 +46,7 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   std::string format = "table";
   std::string output;
   std::string window;
+  std::vector<std::string> prices;
   CLI::App app{
       "Prints the report of a run file. Needs no GPU, no MPI and not the machine of the run."};
   app.name("ncclprobe report");
@@ -66,6 +70,11 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
                  "table (for people), json (one object), csv (a row for each cell); default: table")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--price", prices,
+                 "What a GPU costs, in your unit: VALUE, or GPU=VALUE for each model; may be "
+                 "repeated. Adds what a GB/s of busbw and an effective GPU cost")
+      ->type_name("[GPU=]VALUE")
+      ->allow_extra_args(false);
   app.add_option("-o,--output", output,
                  "Write to this file instead of standard output; replaces it")
       ->type_name("FILE");
@@ -88,6 +97,15 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
     err << "ncclprobe report: --trial, --steps and --window are of the timeline: add --timeline\n";
     return base::k_exit_usage;
   }
+  for (const std::string& text : prices)
+    if (auto added = add_price(text, options.prices); !added) {
+      err << "ncclprobe report: --price: " << added.error().text() << "\n";
+      return base::k_exit_usage;
+    }
+  if (!prices.empty() && (options.timeline || options.format == analysis::Format::csv)) {
+    err << "ncclprobe report: --price goes with the report as table or json\n";
+    return base::k_exit_usage;
+  }
   if (!window.empty()) {
     auto parsed = parse_window(window);
     if (!parsed) {
@@ -108,7 +126,11 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
                          err);
 
   NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));
-  return analysis::render_report(run, options.format);
+  std::optional<double> price_per_gpu;
+  if (!options.prices.empty()) {
+    NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
+  }
+  return analysis::render_report(run, options.format, price_per_gpu);
 }
 
 } // namespace

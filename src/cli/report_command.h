@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,7 +19,8 @@ namespace ncclprobe::cli {
 struct ReportOptions {
   std::filesystem::path run_file;
   analysis::Format format = analysis::Format::table;
-  std::filesystem::path output; // empty = standard output
+  std::filesystem::path output;         // empty = standard output
+  std::map<std::string, double> prices; // by GPU name, "" for any; none: not asked for
   // The timeline of a trace, instead of the run's figures.
   bool timeline = false;
   std::optional<int> trial;

@@ -3,7 +3,7 @@
 
 #include "host/memory.h"
 
-#include "base/units.h"
+#include "base/readable_bytes.h"
 #include "host/free_memory.h"
 #include "host/pattern_data.h"
 
@@ -24,9 +24,8 @@ constexpr std::uint64_t k_touch_bytes = std::uint64_t{64} << 20;
 void require_free(std::uint64_t asked_bytes, std::uint64_t missing_bytes) {
   std::uint64_t free_bytes = free_memory_bytes();
   if (missing_bytes > free_bytes)
-    base::raise(base::Errc::unavailable,
-                "a buffer of {} bytes does not fit the memory that is left ({} bytes)",
-                base::format_bytes(asked_bytes), base::format_bytes(free_bytes));
+    base::raise(base::Errc::unavailable, "a buffer of {} does not fit the memory that is left ({})",
+                base::readable_bytes(asked_bytes), base::readable_bytes(free_bytes));
 }
 
 std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
@@ -44,8 +43,8 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   require_free(bytes, bytes);
   void* memory = nullptr;
   if (posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
-    base::raise(base::Errc::unavailable, "the system has no {} bytes for a buffer",
-                base::format_bytes(bytes));
+    base::raise(base::Errc::unavailable, "the system has no {} for a buffer",
+                base::readable_bytes(bytes));
   memory_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
   for (std::uint64_t done = 0; done < bytes; done += k_touch_bytes) {
     if (done > 0)

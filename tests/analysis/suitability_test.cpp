@@ -105,7 +105,8 @@ TEST_CASE("what is not sourced is called unknown") {
 }
 
 TEST_CASE("the JSON has null for what is unknown") {
-  auto json = nlohmann::json::parse(explain_gpus_json({asked("A10G"), asked("H200")}, {}, {}));
+  auto json = nlohmann::json::parse(
+      explain_gpus_json({asked("A10G"), asked("H200")}, {}, {}, nlohmann::json::object()));
 
   CHECK(json["gpus"][0]["models"][0]["memory_gb"].is_null());
   CHECK(json["gpus"][1]["compute_capability"] == "9.0");

@@ -33,10 +33,18 @@ TEST_CASE("doctor's questions are read from the command line") {
   CHECK(parsed({"--log", "-"}).log == "-");
 }
 
+TEST_CASE("a price without a GPU is that of any, nodes and a policy ask by themselves") {
+  CHECK(parsed({"--price", "800"}).prices.at("") == 800);
+  CHECK(parsed({"--node", "a.json", "--node", "b.h5"}).nodes.size() == 2);
+  CHECK(parsed({"--node", "a.json"}).any());
+  CHECK(parsed({"--policy", "p.toml"}).any());
+  CHECK_THROWS_AS(parsed({"--policy", "p.toml", "--log", "a"}), CLI::ParseError);
+}
+
 TEST_CASE("questions that do not go together and bad prices are refused") {
   CHECK_THROWS_AS(parsed({"--log", "a", "--binary", "b"}), CLI::ParseError);
   CHECK_THROWS_AS(parsed({"--log", "a", "--gpu", "T4"}), CLI::ParseError);
-  for (const char* price : {"T4", "T4=", "=5", "T4=-1", "T4=1x", "T4=nan"})
+  for (const char* price : {"T4", "T4=", "-1", "", "=5", "T4=-1", "T4=1x", "T4=nan"})
     CHECK_THROWS_AS(parsed({"--price", price}), CLI::ParseError);
 }
 
@@ -71,6 +79,45 @@ TEST_CASE("a named GPU is explained without looking at this machine") {
   auto answer = answer_question({}, questions, AnswerFormat::json);
   REQUIRE(answer);
   CHECK_THAT(answer->text, ContainsSubstring("\"compute_capability\": \"7.5\""));
+}
+
+TEST_CASE("of several GPUs, the newest software that all run is told") {
+  DoctorQuestions questions;
+  questions.gpus = {"V100", "RTX 5090"};
+
+  auto answer = answer_question({}, questions, AnswerFormat::json);
+  REQUIRE(answer);
+  CHECK_THAT(answer->text, ContainsSubstring("\"newest_cuda\": \"12.9\""));
+  CHECK_THAT(answer_question({}, questions, AnswerFormat::text)->text,
+             ContainsSubstring("12.8 to 12.9"));
+}
+
+TEST_CASE("the exit code of a policy is whether all suit") {
+  support::ScratchFolder folder;
+  std::ofstream(folder / "policy.toml") << "min_memory_gb = 40\n";
+  auto code = [&](const std::string& gpu) {
+    DoctorQuestions questions;
+    questions.gpus = {gpu};
+    questions.policy = (folder / "policy.toml").string();
+    return answer_question({}, questions, AnswerFormat::text).value().exit_code;
+  };
+
+  CHECK(code("H200") == base::k_exit_ok);
+  CHECK(code("T4") == base::k_exit_failures);
+  CHECK(code("sm_80") == base::k_exit_warnings); // of 40 GB or 80
+}
+
+TEST_CASE("a node that is no examination and no run is named") {
+  support::ScratchFolder folder;
+  std::ofstream(folder / "node.json") << "{\"surveys\": 1}";
+  std::ofstream(folder / "node.h5") << "no run";
+  for (const char* name : {"node.json", "node.h5", "absent"}) {
+    DoctorQuestions questions;
+    questions.nodes = {(folder / name).string()};
+    auto answer = answer_question({}, questions, AnswerFormat::text);
+    REQUIRE_FALSE(answer);
+    CHECK_THAT(answer.error().text(), ContainsSubstring(name));
+  }
 }
 
 } // namespace ncclprobe::cli

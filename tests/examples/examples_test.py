@@ -20,6 +20,7 @@ class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
+                          "suitability_policy.toml",
                           "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
 
     def test_the_sweep_is_a_grid_and_the_default(self):
@@ -28,6 +29,19 @@ class Examples(ProgramTest):
         self.assertEqual(dry.returncode, 0, dry.stderr)
         self.assertIn("40 trials on 8 ranks", dry.stdout)  # 5 x (2 x 3 + default twice)
         self.assertIn("NCCL_ALGO=Tree NCCL_PROTO=LL128", dry.stdout)
+
+    def test_the_policy_tells_which_gpus_suit(self):
+        policy = str(EXAMPLES / "suitability_policy.toml")
+        h200 = self.run_program("doctor", "--gpu", "H200", "--policy", policy)
+        self.assertEqual(h200.returncode, 0, h200.stdout + h200.stderr)
+        self.assertIn("H200: suits", h200.stdout)
+        t4 = self.run_program("doctor", "--gpu", "T4", "--policy", policy)
+        self.assertEqual(t4.returncode, 9, t4.stderr)
+        self.assertIn("NO       interconnect NVLink: PCIe", t4.stdout)
+        (self.folder / "bad.toml").write_text("min_gpus = 8\nmin_memory = 40\n")
+        bad = self.run_program("doctor", "--gpu", "T4", "--policy", "bad.toml")
+        self.assertEqual(bad.returncode, 2)
+        self.assertIn("bad.toml:2: 'min_memory' is not a key", bad.stderr)
 
     def test_steps_are_planned_on_every_number_of_ranks(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",

@@ -76,6 +76,20 @@ TEST_CASE("failed trials do not change the exit code of the report") {
   support::check_golden("report-failures.json", place.read("stdout"));
 }
 
+TEST_CASE("a price of the user's is laid on what was measured") {
+  Workplace place;
+  place.store_run(sweep_run());
+
+  CHECK(place.run("run.h5 --price H200=30000") == base::k_exit_ok);
+  CHECK_THAT(place.read("stdout"), ContainsSubstring("Price: 30000 a GPU, as given"));
+  CHECK(place.run("run.h5 --price 30000 --format json") == base::k_exit_ok);
+  CHECK_THAT(place.read("stdout"), ContainsSubstring("\"per_gpu\": 30000.0"));
+  CHECK(place.run("run.h5 --price T4=800") == base::k_exit_usage);
+  CHECK_THAT(place.read("stderr"), ContainsSubstring("no price was given for NVIDIA H200"));
+  CHECK(place.run("run.h5 --price cheap") == base::k_exit_usage);
+  CHECK(place.run("run.h5 --price 1 --format csv") == base::k_exit_usage);
+}
+
 TEST_CASE("a run that never came to its end is read from its parts") {
   Workplace place;
   place.store_run(stopped_run());

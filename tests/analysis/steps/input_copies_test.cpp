@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/input_copy_section.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/step_builder.h"
@@ -136,6 +137,9 @@ TEST_CASE("Too few processes decide nothing about copies") {
     CHECK(one.verdict == Verdict::not_decided);
     CHECK(one.why_not_decided == "2 processes measured both, 5 are needed");
   }
+  auto sentences = input_copy_sentences(compared.results);
+  REQUIRE(!sentences.empty());
+  CHECK_THAT(sentences[0], ContainsSubstring("(not decided)") && !ContainsSubstring("(same)"));
 }
 
 TEST_CASE("Half the processes apart by as much as the copy costs: noise") {

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// A GPU's reading of its power is a mean over up to a second before (NVML, from Ampere on).
+// Readings count only if the cell had been running for that long by then; shorter cells have no
+// figure.
+inline constexpr std::int64_t k_power_window_ns = 1'000'000'000;
+
+// What the GPUs drew while a cell ran.
+struct PowerFigure {
+  const SettingResult* result = nullptr;
+  std::map<int, double>
+      rank_w;       // GPU of a global rank that takes part: mean of readings, mean over processes
+  double gpu_w = 0; // mean over ranks
+  std::size_t processes = 0; // with readings
+  // busbw / gpu_w: GB/s that a GPU gets for each watt that it draws. Absent for what is no
+  // collective, and with wrong data.
+  std::optional<double> busbw_per_w;
+};
+// Of those of `results` (setting_results of the same run) whose power is known, in their order.
+// Points into `results`.
+std::vector<PowerFigure> power_figures(const model::Run& run,
+                                       const std::vector<SettingResult>& results);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/prices.h"
+
+#include "analysis/verdict.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::analysis {
+namespace {
+
+// Of the rank's GPU; empty where it has none.
+std::string gpu_of(const model::Run& run, const model::RankPlace& place) {
+  const auto host = static_cast<std::size_t>(place.host);
+  if (host < run.header.hosts.size())
+    for (const model::Gpu& gpu : run.header.hosts[host].gpus)
+      if (gpu.index == place.device)
+        return gpu.name;
+  return "";
+}
+
+bool has_bandwidth(const SettingResult& result) {
+  return result.busbw_gb_per_s.value_or(0) > 0 && result.data != DataState::wrong &&
+         result.timing_mode == model::TimingMode::batch;
+}
+
+} // namespace
+
+std::optional<double> price_of(const std::string& name,
+                               const std::vector<const knowledge::GpuModel*>& models,
+                               const Prices& prices) {
+  if (auto named = prices.find(name); named != prices.end() && !name.empty())
+    return named->second;
+  for (const auto& [key, price] : prices) {
+    auto meant = knowledge::find_gpu_models(key);
+    if (!key.empty() && !meant.empty() && !models.empty() && meant.front() == models.front())
+      return price;
+  }
+  auto any = prices.find("");
+  return any == prices.end() ? std::nullopt : std::optional(any->second);
+}
+
+base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) {
+  std::set<std::string> without;
+  double sum = 0;
+  for (const model::RankPlace& place : run.header.ranks) {
+    std::string name = gpu_of(run, place);
+    auto price = price_of(name, knowledge::find_gpu_models(name), prices);
+    if (!price)
+      without.insert(name.empty() ? "what has no GPU" : name);
+    sum += price.value_or(0);
+  }
+  if (run.header.ranks.empty())
+    without.insert("a run without ranks");
+  if (!without.empty())
+    return base::fail(base::Error{
+        base::Errc::not_found, fmt::format("no price was given for {}", fmt::join(without, ", ")),
+        "--price GPU=VALUE for each, or --price VALUE for all alike"});
+  return sum / static_cast<double>(run.header.ranks.size());
+}
+
+std::vector<BandwidthCost> bandwidth_costs(const std::vector<SettingResult>& results,
+                                           double per_gpu) {
+  const bool any_default = std::any_of(results.begin(), results.end(), [](const auto& one) {
+    return one.is_default && has_bandwidth(one);
+  });
+  std::vector<BandwidthCost> costs;
+  for (const SettingResult& result : results) {
+    if (!has_bandwidth(result) || result.is_default != any_default)
+      continue;
+    auto same = std::find_if(costs.begin(), costs.end(), [&](const BandwidthCost& cost) {
+      return cost.best->setting == result.setting && same_family(*cost.best, result);
+    });
+    if (same == costs.end())
+      costs.push_back({&result, per_gpu / *result.busbw_gb_per_s});
+    else if (*result.busbw_gb_per_s > *same->best->busbw_gb_per_s)
+      *same = {&result, per_gpu / *result.busbw_gb_per_s};
+  }
+  return costs;
+}
+
+std::vector<GpuCost> gpu_costs(const std::vector<steps::Scaling>& scalings, double per_gpu) {
+  std::vector<GpuCost> costs;
+  for (const steps::Scaling& scaling : scalings)
+    for (const steps::ScalingPoint& point : scaling.points)
+      if (point.result->is_default && point.efficiency.value > 0)
+        costs.push_back(
+            {&point, point.ranks * point.efficiency.value, per_gpu / point.efficiency.value});
+  return costs;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+#include "model/run.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// What each GPU drew while cells ran, and busbw per watt (power.h). Empty where no power is known.
+std::string render_power(const model::Run& run, const std::vector<SettingResult>& results);
+
+// The same as an array of one object a cell and setting.
+nlohmann::ordered_json power_json(const model::Run& run, const std::vector<SettingResult>& results);
+
+} // namespace ncclprobe::analysis

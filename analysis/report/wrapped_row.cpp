@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/wrapped_row.h"
+
+#include "analysis/report/text_layout.h"
+
+namespace ncclprobe::analysis {
+
+void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
+                     const std::vector<int>& widths) {
+  constexpr int k_indent = 2; // of what goes on
+  std::vector<std::vector<std::string>> below;
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    int width = column < widths.size() ? widths[column] : 0;
+    cells[column] = printable(cells[column]);
+    if (width == 0 || cells[column].size() <= static_cast<std::size_t>(width))
+      continue;
+    auto lines = wrap(cells[column], width - k_indent);
+    cells[column] = lines.front();
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      if (below.size() < i)
+        below.emplace_back(cells.size());
+      below[i - 1][column] = std::string(k_indent, ' ').append(lines[i]);
+    }
+  }
+  table.add_row(std::move(cells));
+  for (auto& row : below)
+    table.add_row(std::move(row));
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/text_table.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// Adds `cells` to the table, with those that are wider than their width (0: any) going on in rows
+// below. Cells may come from users: they are made printable.
+void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
+                     const std::vector<int>& widths);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/break_even.h"
+
+#include <fmt/format.h>
+
+namespace ncclprobe::analysis::steps {
+namespace {
+
+using workload::StepParts;
+
+// Beyond this nobody makes a step longer: what hides so little hides nothing.
+constexpr double k_least_hidden_share = 0.001; // H / X
+
+BreakEven break_even_of(const StepResult& result) {
+  const StepTimes& times = result.times;
+  BreakEven one{.result = &result,
+                .computing_ns = times.compute_ns - times.prepare_ns,
+                .transfer_ns = times.transfer_ns,
+                .exposed_ns = times.exposed_transfer_ns};
+  std::vector<double> transfers_ns;
+  for (const StepProcess& process : result.processes)
+    transfers_ns.push_back(process.figures.times.transfer_ns);
+  one.transfer_interval_ns = mean_estimate(transfers_ns, k_confidence).interval;
+  const double hidden_ns = one.transfer_ns - one.exposed_ns;
+  if (hidden_ns > k_least_hidden_share * one.transfer_ns)
+    one.as_it_is_ns = one.computing_ns * one.transfer_ns / hidden_ns;
+  if (one.exposed_ns >= k_bound_share * times.step_ns)
+    one.bound_by = one.computing_ns < one.transfer_ns ? BoundBy::interconnect : BoundBy::overlap;
+  return one;
+}
+
+} // namespace
+
+std::vector<BreakEven> break_evens(const std::vector<StepResult>& results) {
+  std::vector<BreakEven> found;
+  for (const StepResult& result : results)
+    if (result.step.parts == StepParts::all && !result.processes.empty() &&
+        result.data != DataState::wrong && result.times.transfer_ns > 0 &&
+        result.step.ranks.size() > 1)
+      found.push_back(break_even_of(result));
+  return found;
+}
+
+std::string in_words(const BreakEven& one) {
+  auto ms = [](double ns) { return fmt::format("{:.4g}", ns / 1e6); };
+  std::string text = fmt::format(
+      "{}: it computes for {} ms a step and transfers for {} ms, {} ms of it exposed",
+      base::to_string(one.bound_by), ms(one.computing_ns), ms(one.transfer_ns), ms(one.exposed_ns));
+  if (one.bound_by == BoundBy::computing)
+    return text;
+  text += fmt::format("; with {} ms of computing a step all of it could be hidden",
+                      ms(one.transfer_ns));
+  return text + (one.as_it_is_ns ? fmt::format(", and would be with {} ms at this step's overlap",
+                                               ms(*one.as_it_is_ns))
+                                 : ", but this step hides nothing of it");
+}
+
+} // namespace ncclprobe::analysis::steps

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cli/nodes_asked_for.h"
+
+#include "base/atomic_file.h"
+#include "store/run_file.h"
+
+#include <fstream>
+
+namespace ncclprobe::cli {
+namespace {
+
+using analysis::NodeInQuestion;
+using base::Result;
+
+Result<NodeInQuestion> this_host(const World& world) {
+  launch::WorkerProgram worker;
+  worker.path = world.program_folder / "ncclprobe-worker";
+  worker.environment = world.environment;
+  NCCLPROBE_TRY_ASSIGN(const model::Host host,
+                       launch::take_inventory(worker, k_inventory_patience));
+  if (host.gpus.empty())
+    return base::fail(
+        base::Error{base::Errc::unavailable,
+                    "this host has no usable GPU" +
+                        (host.nvidia_problem.empty() ? "" : ": " + host.nvidia_problem),
+                    "name one with --gpu, such as --gpu T4 or --gpu sm_90"});
+  return analysis::node_of(host);
+}
+
+// An examination is JSON, a run is not.
+Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
+  char first = 0;
+  std::ifstream(file) >> first;
+  if (first != '{') {
+    NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(file));
+    return analysis::nodes_of(run);
+  }
+  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_file(file));
+  NCCLPROBE_TRY_ASSIGN(const auto one, analysis::doctor::read_case(text));
+  return analysis::nodes_of(one);
+}
+
+} // namespace
+
+Result<std::vector<NodeInQuestion>> nodes_asked_for(const World& world,
+                                                    const DoctorQuestions& questions) {
+  std::vector<NodeInQuestion> nodes;
+  for (const std::string& file : questions.nodes) {
+    auto found = stored_nodes(file);
+    if (!found) {
+      base::Error error = std::move(found.error());
+      error.code = base::Errc::invalid_argument;
+      error.hint = "give what `ncclprobe doctor --format json` stored, or a run file";
+      return base::with_context(std::move(error), file);
+    }
+    nodes.insert(nodes.end(), found->begin(), found->end());
+  }
+  for (const std::string& gpu : questions.gpus) {
+    NCCLPROBE_TRY_ASSIGN(NodeInQuestion node, analysis::named_node(gpu));
+    nodes.push_back(std::move(node));
+  }
+  if (nodes.empty()) {
+    NCCLPROBE_TRY_ASSIGN(NodeInQuestion node, this_host(world));
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/node_in_question.h"
+#include "analysis/run_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+model::Host host(const std::string& name, int gpus) {
+  model::Host host;
+  host.hostname = host.boot_id = name;
+  host.libraries = {{"cuda_driver", "535.129.03 (CUDA 12.2)", "", ""}, {"nccl", "2.28.3", "", ""}};
+  for (int i = 0; i < gpus; ++i) {
+    model::Gpu gpu;
+    gpu.index = i;
+    gpu.name = "NVIDIA H200";
+    gpu.compute_capability = "9.0";
+    gpu.memory_bytes = 141'000'000'000;
+    gpu.nvlinks = 18;
+    host.gpus.push_back(gpu);
+  }
+  return host;
+}
+
+} // namespace
+
+TEST_CASE("a host's equal GPUs are one, counted, with its driver and what that knows") {
+  NodeInQuestion node = base::value_or_throw(node_of(host("alpha", 8)));
+
+  REQUIRE(node.gpus.size() == 1);
+  CHECK(gpus_text(node.gpus[0]) == "8 x NVIDIA H200");
+  CHECK(*node.gpus[0].memory_gb == Approx(141));
+  CHECK(node.driver->text() == "535.129.03");
+  CHECK(node.software.driver_cuda->text() == "12.2");
+  CHECK_FALSE(node.software.runtime_cuda);
+  CHECK_FALSE(node.nccl);
+}
+
+TEST_CASE("an examination's hosts are told once, with what NCCL took of a GPU at the most") {
+  doctor::Case one;
+  for (const char* name : {"alpha", "alpha", "beta"}) {
+    model::Survey survey;
+    survey.inventory = host(name, 2);
+    one.surveys.push_back(survey);
+  }
+  doctor::Rehearsal rehearsal;
+  rehearsal.ranks = 4;
+  rehearsal.communicators = {{0, 500'000'000}, {1, 700'000'000}};
+  one.rehearsals = {rehearsal};
+
+  auto nodes = base::value_or_throw(nodes_of(one));
+
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[1].name == "beta");
+  CHECK(nodes[0].nccl->gb == Approx(0.7));
+  CHECK(nodes[0].nccl->ranks == 4);
+}
+
+TEST_CASE("a run's hosts are nodes too, one without GPUs is none") {
+  CHECK(base::value_or_throw(nodes_of(make_gpu_run(2)))[0].gpus[0].count == 2);
+  CHECK(nodes_of(make_cpu_run(2)).error().code == base::Errc::not_found);
+}
+
+TEST_CASE("a GPU that is only named is a node of its own") {
+  NodeInQuestion node = base::value_or_throw(named_node("T4"));
+
+  CHECK(node.is_named);
+  CHECK(node.name == "T4");
+  CHECK_FALSE(node.driver);
+  CHECK_FALSE(named_node("frobnicator"));
+}

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/policy.h"
+#include "support/catch.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+
+namespace {
+
+NodeInQuestion named(const std::string& gpu) {
+  return base::value_or_throw(named_node(gpu));
+}
+
+// As a host with one such GPU is.
+NodeInQuestion seen(const std::string& gpu, double memory_gb, int nvlinks, int count = 1) {
+  NodeInQuestion node = named(gpu);
+  node.name = "alpha";
+  node.is_named = false;
+  node.gpus[0].memory_gb = memory_gb;
+  node.gpus[0].nvlinks = nvlinks;
+  node.gpus[0].count = count;
+  return node;
+}
+
+Known suits(const Policy& policy, const NodeInQuestion& node, const Prices& prices = {}) {
+  return judge(policy, node, prices).suits;
+}
+
+Policy with(knowledge::VersionNumber capability) {
+  Policy policy;
+  policy.min_compute_capability = capability;
+  return policy;
+}
+
+} // namespace
+
+TEST_CASE("compute capability is held against the policy's, not against one of ours") {
+  CHECK(suits(with({{8, 0}}), named("A100-SXM4-80GB")) == Known::yes);
+  CHECK(suits(with({{8, 0}}), named("T4")) == Known::no);
+  CHECK(suits(with({{7, 5}}), named("T4")) == Known::yes);
+  CHECK(suits(with({{10, 0}}), named("H200")) == Known::no); // 10 is more than 9
+}
+
+TEST_CASE("memory is what the driver reports less what NCCL was measured to take") {
+  Policy policy;
+  policy.min_memory_gb = 40;
+  NodeInQuestion node = seen("H200", 40.5, 18);
+  CHECK(suits(policy, node) == Known::yes);
+
+  node.nccl = NcclFootprint{0.6, 8};
+
+  PolicyVerdict verdict = judge(policy, node, {});
+  CHECK(verdict.suits == Known::no);
+  CHECK_THAT(verdict.parts[0].rules[0].found,
+             ContainsSubstring("39.9 GB: 40.5 less 0.6 that NCCL takes, measured with 8 ranks"));
+}
+
+TEST_CASE("of a GPU that is only named, memory is what is published, if that is clear") {
+  Policy policy;
+  policy.min_memory_gb = 24;
+
+  CHECK(suits(policy, named("RTX 4090")) == Known::yes);
+  CHECK(suits(policy, named("T4")) == Known::no);
+  CHECK(suits(policy, named("sm_80")) == Known::unknown); // models of 40 and 80 GB
+}
+
+TEST_CASE("NVLink is asked of what is up, else of what the model has") {
+  Policy policy;
+  policy.interconnect = LinkKind::nvlink;
+
+  CHECK(suits(policy, named("H200")) == Known::yes);
+  CHECK(suits(policy, seen("H200", 141, 0)) == Known::no);
+  CHECK(suits(policy, named("T4")) == Known::no);
+  policy.interconnect = LinkKind::pcie;
+  CHECK(suits(policy, named("T4")) == Known::yes);
+}
+
+TEST_CASE("the rate between GPUs is that of the NVLinks that are up, or of PCIe") {
+  Policy policy;
+  policy.min_link_gb_per_s = 400;
+
+  CHECK(suits(policy, seen("H200", 141, 18)) == Known::yes); // 18 x 25 GB/s
+  CHECK(suits(policy, seen("H200", 141, 12)) == Known::no);
+  CHECK(suits(policy, named("T4")) == Known::no);
+}
+
+TEST_CASE("features, power and price are asked of each GPU") {
+  Policy policy;
+  policy.features = {"bf16", "fp8"};
+  CHECK(suits(policy, named("H200")) == Known::yes);
+  CHECK(suits(policy, named("A100-SXM4-80GB")) == Known::no);
+
+  policy = {};
+  policy.max_power_w = 100;
+  CHECK(suits(policy, named("T4")) == Known::yes);
+  CHECK(suits(policy, named("A100-SXM4-80GB")) == Known::no);
+
+  policy = {};
+  policy.max_price = 1000;
+  CHECK(suits(policy, named("T4")) == Known::unknown);
+  CHECK(suits(policy, named("T4"), {{"T4", 800}}) == Known::yes);
+}
+
+TEST_CASE("how many GPUs there are, and whether alike, is asked of nodes only") {
+  Policy policy;
+  policy.min_gpus = 8;
+  policy.same_gpus = true;
+
+  CHECK(suits(policy, seen("H200", 141, 18, 8)) == Known::yes);
+  CHECK(suits(policy, seen("H200", 141, 18, 4)) == Known::no);
+  CHECK(suits(policy, named("H200")) == Known::unknown);
+  NodeInQuestion mixed = seen("H200", 141, 18, 8);
+  mixed.gpus.push_back(named("T4").gpus[0]);
+  CHECK(suits(policy, mixed) == Known::no);
+}
+
+TEST_CASE("the driver is asked for the newest CUDA that it knows") {
+  Policy policy;
+  policy.min_driver_cuda = knowledge::VersionNumber{{12, 4}};
+  NodeInQuestion node = seen("H200", 141, 18);
+
+  CHECK(suits(policy, node) == Known::unknown);
+  node.software.driver_cuda = knowledge::VersionNumber{{12, 2}};
+  CHECK(suits(policy, node) == Known::no);
+  node.software.driver_cuda = knowledge::VersionNumber{{13, 0}};
+  CHECK(suits(policy, node) == Known::yes);
+}
+
+TEST_CASE("one rule that is not met outweighs what is unknown") {
+  Policy policy;
+  policy.max_price = 1000;
+  policy.min_compute_capability = knowledge::VersionNumber{{8, 0}};
+
+  CHECK(suits(policy, named("T4")) == Known::no);
+  CHECK(worst({{"a", Known::yes, {}}, {"b", Known::unknown, {}}}) == Known::unknown);
+  CHECK(worst({{"a", Known::no, {}}, {"b", Known::unknown, {}}}) == Known::no);
+}
+
+TEST_CASE("a verdict says what was asked for and what was found") {
+  Policy policy = with({{8, 0}});
+  policy.name = "training";
+  std::vector<PolicyVerdict> verdicts{judge(policy, named("T4"), {}),
+                                      judge(policy, seen("H200", 141, 18, 8), {})};
+
+  CHECK(render_policy(policy, verdicts) == "Policy: training\n"
+                                           "  T4: does not suit\n"
+                                           "      NO       compute capability at least 8.0: 7.5\n"
+                                           "  alpha: suits\n"
+                                           "    8 x H200\n"
+                                           "      yes      compute capability at least 8.0: 9.0\n");
+  auto json = policy_json(policy, verdicts);
+  CHECK(json["suits"] == "no");
+  CHECK(json["nodes"][0]["parts"][0]["rules"][0]["found"] == "7.5");
+}

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/run_builder.h"
+#include "analysis/steps/break_even.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+using steps::BoundBy;
+
+namespace {
+
+struct Made {
+  std::vector<SettingResult> pooled;
+  std::vector<steps::StepResult> results;
+  std::vector<steps::BreakEven> found;
+};
+
+// The stretches of the step are those of step_builder.h, in ns.
+Made made(const StepLengths& lengths, std::vector<int> ranks = {0, 1}) {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  std::vector<StepLengths> of_ranks(ranks.size(), lengths);
+  add_step_cell(run.trials[0],
+                {.label = {.pattern = "ddp", .model = "m", .ranks = ranks}, .lengths = of_ranks});
+  Made out;
+  out.pooled = setting_results(run);
+  out.results = steps::step_results(run, out.pooled);
+  out.found = steps::break_evens(out.results);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("a step that hides most of its transfers is bound by computing") {
+  // Bucket 0 lies beside backward 2, of bucket 1 nothing is hidden: 20 of 380.
+  Made made_of = made({.bucket_0 = 80, .bucket_1 = 20});
+
+  REQUIRE(made_of.found.size() == 1);
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::computing);
+  CHECK(one.computing_ns == Approx(350));
+  CHECK(one.transfer_ns == Approx(100));
+  CHECK(one.exposed_ns == Approx(20));
+  CHECK(*one.as_it_is_ns == Approx(350.0 * 100 / 80));
+  CHECK_THAT(steps::in_words(one), ContainsSubstring("compute-bound"));
+}
+
+TEST_CASE("a step that computes enough and exposes much is bound by its overlap") {
+  Made made_of = made({.bucket_0 = 80, .bucket_1 = 200});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::overlap);
+  CHECK(*one.as_it_is_ns == Approx(350.0 * 280 / 80));
+}
+
+TEST_CASE("a step that transfers for longer than it computes is bound by the interconnect") {
+  // 100 of bucket 0 are hidden beside backward 2, 900 are not.
+  Made made_of = made({.bucket_0 = 500, .bucket_1 = 500});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::interconnect);
+  CHECK(one.transfer_ns == Approx(1000));
+  CHECK(one.exposed_ns == Approx(900));
+  CHECK(*one.as_it_is_ns == Approx(3500));
+  CHECK_THAT(steps::in_words(one), ContainsSubstring("interconnect-bound") &&
+                                       ContainsSubstring("with 0.001 ms of computing a step") &&
+                                       ContainsSubstring("0.0035 ms at this step's overlap"));
+}
+
+TEST_CASE("where nothing is hidden no length of computing is said to hide it") {
+  Made made_of = made({.backward_2 = 0, .bucket_0 = 500, .bucket_1 = 500});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.exposed_ns == Approx(1000));
+  CHECK_FALSE(one.as_it_is_ns);
+  CHECK_THAT(steps::in_words(one), ContainsSubstring("hides nothing of it"));
+}
+
+TEST_CASE("a rank by itself has no break-even") {
+  CHECK(made({.bucket_0 = 80}, {0}).found.empty());
+}
