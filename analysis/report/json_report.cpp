@@ -14,6 +14,7 @@
 #include "analysis/report/proof_section.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_json.h"
+#include "analysis/report/traffic_section.h"
 #include "analysis/report/verdict_section.h"
 #include "analysis/tracing_cost.h"
 #include "model/json.h"
@@ -350,6 +351,8 @@ std::string render_json_report(const model::Run& run, std::optional<double> pric
     out["libraries"] = std::move(libraries);
   if (Json memory = memory_json(run); !memory.empty())
     out["memory"] = std::move(memory);
+  if (Json traffic = traffic_json(run); !traffic.empty())
+    out["link_traffic"] = std::move(traffic);
   if (Json cpus = cpus_json(run); !cpus.empty())
     out["cpus"] = std::move(cpus);
   if (Json proof = proof_json(run); !proof.empty())

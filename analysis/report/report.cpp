@@ -21,6 +21,7 @@
 #include "analysis/report/step_section.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/tracing_section.h"
+#include "analysis/report/traffic_section.h"
 #include "analysis/report/verdict_section.h"
 
 namespace ncclprobe::analysis {
@@ -56,6 +57,8 @@ std::string render_table_report(const model::Run& run, std::optional<double> pri
     out += "\n" + power;
   if (price_per_gpu)
     out += "\n" + render_prices(run, results, *price_per_gpu);
+  if (std::string traffic = render_traffic(run, results); !traffic.empty())
+    out += "\n" + traffic;
   if (std::string libraries = render_libraries(run); !libraries.empty())
     out += "\n" + libraries;
   if (std::string cpus = render_cpus(run); !cpus.empty())

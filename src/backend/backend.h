@@ -216,8 +216,11 @@ public:
     base::raise(base::Errc::unsupported, "this backend shares no memory between processes");
   }
   // Clocks, temperature, power now; rank and times are the caller's to fill in. Absent where there
-  // is nothing to read. The one call that any thread may make, at any time.
+  // is nothing to read. This and the next are the calls that any thread may make, at any time.
   virtual std::optional<model::Condition> read_condition() { return std::nullopt; }
+  // Adds what goes over the device's links. For any thread too, but takes some 40 ms, so only long
+  // cells are asked.
+  virtual void read_traffic(model::Condition&) {}
 };
 
 // How ranks tell each other what they need before they can communicate. Relayed by the supervisors.

@@ -51,6 +51,11 @@ std::optional<model::Condition> GpuDevice::read_condition() {
   return nvml ? nvml->condition(pci_bus_id_) : std::nullopt;
 }
 
+void GpuDevice::read_traffic(model::Condition& into) {
+  if (const auto& nvml = nvml_.get())
+    nvml->read_traffic(pci_bus_id_, into);
+}
+
 std::unique_ptr<backend::Buffer> GpuDevice::allocate(std::uint64_t bytes) {
   return std::make_unique<GpuBuffer>(gpu_, bytes);
 }

@@ -35,6 +35,7 @@ public:
   std::unique_ptr<backend::Buffer> map_shared(const std::string& handle,
                                               std::uint64_t bytes) override;
   std::optional<model::Condition> read_condition() override;
+  void read_traffic(model::Condition& into) override;
   std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 
 private:

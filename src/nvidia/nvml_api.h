@@ -97,8 +97,16 @@ typedef struct nvmlFieldValue_st {
 } nvmlFieldValue_t;
 enum {
   NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON = 90, // MB/s of each active link and direction
-  NVML_FI_DEV_NVLINK_GET_SPEED = 164,        // the same of the link in scopeId
+  // Data since the driver's start in KiB, of the link in scopeId, or of all.
+  NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX = 138,
+  NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
+  NVML_FI_DEV_NVLINK_GET_SPEED = 164, // the same of the link in scopeId
 };
+
+static const unsigned NVML_ALL_LINKS = ~0U; // as scopeId
+
+typedef int nvmlPcieUtilCounter_t;
+enum { NVML_PCIE_UTIL_TX_BYTES = 0, NVML_PCIE_UTIL_RX_BYTES = 1 };
 
 typedef unsigned char nvmlGpuFabricState_t;
 enum {

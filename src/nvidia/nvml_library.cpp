@@ -34,6 +34,8 @@ NvmlLibrary::NvmlLibrary(const backend::Options& options)
   if (clock_reasons_ == nullptr) // its name before driver 535
     clock_reasons_ =
         library_.optional<decltype(clock_reasons_)>("nvmlDeviceGetCurrentClocksThrottleReasons");
+  field_values_ = library_.optional<decltype(field_values_)>("nvmlDeviceGetFieldValues");
+  pcie_throughput_ = library_.optional<decltype(pcie_throughput_)>("nvmlDeviceGetPcieThroughput");
   if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
     base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
                 error_string_(code));
@@ -87,6 +89,37 @@ std::optional<model::Condition> NvmlLibrary::condition(const std::string& pci_bu
   if (condition == model::Condition{})
     return std::nullopt;
   return condition;
+}
+
+void NvmlLibrary::read_traffic(const std::string& pci_bus_id, model::Condition& into) const {
+  nvmlDevice_t gpu = device(pci_bus_id);
+  if (gpu == nullptr)
+    return;
+  if (field_values_ != nullptr) {
+    std::array<nvmlFieldValue_t, 2> fields{};
+    fields[0].fieldId = NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX;
+    fields[1].fieldId = NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX;
+    for (nvmlFieldValue_t& field : fields)
+      field.scopeId = NVML_ALL_LINKS;
+    if (field_values_(gpu, static_cast<int>(fields.size()), fields.data()) == NVML_SUCCESS) {
+      auto bytes = [](const nvmlFieldValue_t& field) -> std::optional<std::uint64_t> {
+        if (field.nvmlReturn != NVML_SUCCESS ||
+            field.valueType != NVML_VALUE_TYPE_UNSIGNED_LONG_LONG)
+          return std::nullopt;
+        return field.value.ullVal * 1024; // counted in KiB
+      };
+      into.nvlink_sent_bytes = bytes(fields[0]);
+      into.nvlink_received_bytes = bytes(fields[1]);
+    }
+  }
+  auto pcie = [&](nvmlPcieUtilCounter_t counter) -> std::optional<std::int32_t> {
+    unsigned kb_per_s = 0;
+    if (pcie_throughput_ == nullptr || pcie_throughput_(gpu, counter, &kb_per_s) != NVML_SUCCESS)
+      return std::nullopt;
+    return static_cast<std::int32_t>(kb_per_s / 1000);
+  };
+  into.pcie_sent_mb_per_s = pcie(NVML_PCIE_UTIL_TX_BYTES);
+  into.pcie_received_mb_per_s = pcie(NVML_PCIE_UTIL_RX_BYTES);
 }
 
 std::optional<int> NvmlLibrary::active_nvlinks(const std::string& pci_bus_id) const {

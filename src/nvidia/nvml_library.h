@@ -35,6 +35,8 @@ public:
   // Clocks, temperature, power and what slows it down, each as far as it can be read; empty if
   // nothing can. For any thread.
   std::optional<model::Condition> condition(const std::string& pci_bus_id) const;
+  // What its links carry, as far as NVML tells. NVML watches PCIe for 20 ms in each direction.
+  void read_traffic(const std::string& pci_bus_id, model::Condition& into) const;
 
 private:
   nvmlDevice_t device(const std::string& pci_bus_id) const; // null if NVML does not know it
@@ -55,6 +57,9 @@ private:
                                unsigned* celsius) = nullptr;
   nvmlReturn_t (*power_usage_)(nvmlDevice_t device, unsigned* milliwatts) = nullptr;
   nvmlReturn_t (*clock_reasons_)(nvmlDevice_t device, unsigned long long* bits) = nullptr;
+  nvmlReturn_t (*field_values_)(nvmlDevice_t device, int count, nvmlFieldValue_t* values) = nullptr;
+  nvmlReturn_t (*pcie_throughput_)(nvmlDevice_t device, nvmlPcieUtilCounter_t counter,
+                                   unsigned* kb_per_s) = nullptr;
 };
 
 } // namespace ncclprobe::nvidia

@@ -28,6 +28,8 @@ void ConditionSampler::read(When when) {
     std::optional<model::Condition> reading = seats_[seat].device->read_condition();
     if (!reading)
       continue;
+    if (when == When::during)
+      seats_[seat].device->read_traffic(*reading);
     reading->rank = seats_[seat].rank;
     reading->when = when;
     reading->at_ns = backend_.now_ns() - start_ns_;

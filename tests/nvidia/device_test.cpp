@@ -7,6 +7,23 @@
 
 using namespace ncclprobe;
 
+TEST_CASE("a GPU tells what goes over its links, as far as NVML does") {
+  NCCLPROBE_NEEDS_GPUS(1);
+  auto backend = nvidia::make_backend({});
+  auto device = backend->open_device(0);
+
+  model::Condition first, second;
+  device->read_traffic(first);
+  device->read_traffic(second);
+
+  if (!first.nvlink_sent_bytes && !first.pcie_sent_mb_per_s)
+    NCCLPROBE_SKIP("NVML tells nothing of this GPU's links");
+  if (first.nvlink_sent_bytes)
+    CHECK(second.nvlink_sent_bytes >= first.nvlink_sent_bytes);
+  if (first.pcie_sent_mb_per_s)
+    CHECK((*first.pcie_sent_mb_per_s >= 0 && *first.pcie_sent_mb_per_s < 200'000));
+}
+
 TEST_CASE("a GPU tells its clocks, temperature and power, within reason") {
   NCCLPROBE_NEEDS_GPUS(1);
   auto backend = nvidia::make_backend({});

@@ -110,6 +110,11 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device)
 #endif
   return index < std::size(devices) ? answer(device, &devices[index]) : k_invalid_argument;
 }
+nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, nvmlPcieUtilCounter_t counter,
+                                         unsigned* kb_per_s) {
+  return capable(device) ? answer(kb_per_s, counter == NVML_PCIE_UTIL_TX_BYTES ? 55'000'000U : 999U)
+                         : k_not_supported;
+}
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* out, unsigned length) {
   return text(out, length, device->name);
 }
@@ -204,7 +209,16 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned link, nv
 }
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
   for (int i = 0; i < count; ++i) {
-    bool known = values[i].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED && device->links > 0;
+    const unsigned field = values[i].fieldId;
+    if (device->links > 0 && values[i].scopeId == NVML_ALL_LINKS &&
+        (field == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX ||
+         field == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX)) {
+      values[i].nvmlReturn = NVML_SUCCESS;
+      values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+      values[i].value.ullVal = field;
+      continue;
+    }
+    bool known = field == NVML_FI_DEV_NVLINK_GET_SPEED && device->links > 0;
     values[i].nvmlReturn = known ? NVML_SUCCESS : k_not_supported;
     values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
     values[i].value.ullVal = 0xdeadbeef00000000ULL; // NVML leaves the upper half as it was

@@ -95,3 +95,19 @@ TEST_CASE("without NVML there is a reason instead of health") {
   CHECK(survey.health.empty());
   CHECK_THAT(survey.health_problem, ContainsSubstring("NVML"));
 }
+
+TEST_CASE("what a GPU's links carry is told as far as NVML tells it") {
+  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML));
+  model::Condition with_links, with_nothing, by_old_driver;
+
+  nvml.read_traffic("0000:1b:00.0", with_links);
+  nvml.read_traffic("0000:ff:00.0", with_nothing);
+  nvidia::NvmlLibrary(with_nvml(FAKE_NVML_OLD)).read_traffic("0000:1b:00.0", by_old_driver);
+
+  CHECK(with_links.nvlink_sent_bytes == 138U * 1024);
+  CHECK(with_links.nvlink_received_bytes == 139U * 1024);
+  CHECK(with_links.pcie_sent_mb_per_s == 55'000);
+  CHECK(with_links.pcie_received_mb_per_s == 0);
+  CHECK(with_nothing == model::Condition{});
+  CHECK(by_old_driver == model::Condition{});
+}

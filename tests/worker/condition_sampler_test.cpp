@@ -25,6 +25,7 @@ public:
     condition.temperature_c = ++readings;
     return condition;
   }
+  void read_traffic(model::Condition& into) override { into.nvlink_sent_bytes = 5; }
   std::atomic<int> readings = 0;
 };
 
@@ -52,6 +53,8 @@ TEST_CASE("a short cell is looked at before and after, never in between") {
   CHECK(readings[0][0].rank == 7);
   CHECK(readings[0][0].temperature_c == 1);
   CHECK(readings[0][1].when == When::after);
+  for (const model::Condition& one : readings[0]) // takes too long for short cells
+    CHECK_FALSE(one.nvlink_sent_bytes.has_value());
 }
 
 TEST_CASE("a long cell is looked at on the way as well") {
@@ -64,6 +67,7 @@ TEST_CASE("a long cell is looked at on the way as well") {
 
   REQUIRE(readings[0].size() >= 5);
   CHECK(readings[0][1].when == When::during);
+  CHECK(readings[0][1].nvlink_sent_bytes == 5U);
   CHECK(readings[0].back().when == When::after);
   for (std::size_t i = 1; i < readings[0].size(); ++i)
     CHECK(readings[0][i].temperature_c > readings[0][i - 1].temperature_c);
