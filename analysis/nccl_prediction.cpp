@@ -15,8 +15,15 @@ namespace {
 // What the default's companions learnt.
 struct Words {
   std::vector<TuningTable> tables;
-  std::vector<std::pair<model::CellLabel, double>> told_us;
+  std::vector<std::pair<model::CellLabel, double>> told_us; // a label once
 };
+
+std::optional<double> told_us(const Words& words, const model::CellLabel& wanted) {
+  for (const auto& [label, time_us] : words.told_us)
+    if (label == wanted)
+      return time_us;
+  return std::nullopt;
+}
 
 Words words_of(const model::Run& run) {
   Words words;
@@ -29,18 +36,12 @@ Words words_of(const model::Run& run) {
         words.tables.push_back(std::move(table));
       for (auto [cell, time_us] : log.expected_us)
         if (cell >= 0 && static_cast<std::size_t>(cell) < trial.spec.cells.size())
-          words.told_us.emplace_back(trial.spec.cells[static_cast<std::size_t>(cell)].label,
-                                     time_us);
+          if (const auto& label = trial.spec.cells[static_cast<std::size_t>(cell)].label;
+              !told_us(words, label))
+            words.told_us.emplace_back(label, time_us);
     }
   }
   return words;
-}
-
-std::optional<double> told_us(const Words& words, const SettingResult& result) {
-  for (const auto& [label, time_us] : words.told_us)
-    if (label == result.label)
-      return time_us;
-  return std::nullopt;
 }
 
 std::optional<TunedTime> by_table(const std::vector<TuningTable>& tables,
@@ -98,7 +99,7 @@ std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
     auto use = use_in(proofs, result);
     if (!use || !function)
       continue;
-    auto told = told_us(words, result);
+    auto told = told_us(words, result.label);
     auto expected = told ? TunedTime{*told, true} : by_table(words.tables, result, *function, *use);
     if (!expected)
       continue;

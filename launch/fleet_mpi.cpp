@@ -21,7 +21,8 @@
 #include <set>
 #include <thread>
 
-// The only file that knows MPI. Every call here returns at once; whoever waits tests, then sleeps.
+// The only file that knows MPI. Every call here but those of hide_segment() returns at once;
+// whoever waits tests, then sleeps.
 namespace ncclprobe::launch {
 namespace {
 
@@ -32,11 +33,12 @@ constexpr int k_mail_tag = 1;
 constexpr int k_clock_tag = 2;
 constexpr int k_clock_tags = 16'384;
 constexpr int k_pings = 100;
-constexpr auto k_clock_patience = 5s; // with a supervisor that is late
+// With a supervisor that is late; shorter than the silence after which one counts as cut off.
+constexpr auto k_clock_patience = 3s;
 constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
 // MPI_Init is over, so all are there: if they hear each other.
 constexpr auto k_roll_call_patience = 60s;
-// For the answers of a gather to arrive.
+// For one answer of a gather to arrive.
 constexpr auto k_answer_patience = 30s;
 // What an MPI library is asked before it is given up on.
 constexpr int k_tests_per_poll = 64;
@@ -150,10 +152,10 @@ private:
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of mails
   std::deque<Mail> own_;
-  std::list<Receiving> given_up_; // MPI may still write there
-  std::list<Sending> unread_;     // and still read here
-  int comparisons_ = 0;           // of clocks
-  bool alone_ = false;            // the others are not waited for
+  std::list<Receiving> gathering_; // what never came stays: MPI may still write there
+  std::list<Sending> unread_;      // and still read here
+  int comparisons_ = 0;            // of clocks
+  bool alone_ = false;             // the others are not waited for
   std::optional<MpiSegment> segment_;
 };
 
@@ -278,26 +280,27 @@ std::optional<Mail> MpiFleet::poll() {
 
 base::Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
                                                             std::chrono::nanoseconds patience) {
+  if (alone_)
+    return base::fail(base::Errc::unavailable, "the other supervisors no longer answer");
+  alone_ = true; // unless it succeeds; also if MPI throws
   auto all =
       rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
-  alone_ = alone_ || !all;
+  alone_ = !all;
   return all;
 }
 
 void MpiFleet::gather_parts(std::map<int, std::string>& parts, const base::Deadline& until) {
-  std::list<Receiving> coming;
   for (PatientSleep rest; static_cast<int>(parts.size()) < size_ && !until.expired(); rest()) {
-    while (begin_receive(MPI_ANY_SOURCE, k_gather_tag, coming.emplace_back())) {
+    while (begin_receive(MPI_ANY_SOURCE, k_gather_tag, gathering_.emplace_back())) {
     }
-    coming.pop_back();
-    for (auto one = coming.begin(); one != coming.end();) {
+    gathering_.pop_back();
+    for (auto one = gathering_.begin(); one != gathering_.end();) {
       bool whole = done(one->request);
       if (whole)
         parts[one->mail.from] = std::move(one->mail.bytes);
-      one = whole ? coming.erase(one) : std::next(one);
+      one = whole ? gathering_.erase(one) : std::next(one);
     }
   }
-  given_up_.splice(given_up_.end(), coming);
 }
 
 // To all that handed something in.
@@ -309,10 +312,14 @@ bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::strin
     if (rank != 0)
       NCCLPROBE_MPI(MPI_Isend(bytes.data(), int_size(bytes.size()), MPI_BYTE, rank, k_gather_tag,
                               world_, &sends[rank]));
-  base::Deadline until = base::Deadline::after(k_answer_patience);
+  base::Deadline until = base::Deadline::after(k_answer_patience); // since the last that arrived
   for (PatientSleep rest; !sends.empty() && !until.expired(); rest())
-    for (auto one = sends.begin(); one != sends.end();)
-      one = done(one->second) ? sends.erase(one) : std::next(one);
+    for (auto one = sends.begin(); one != sends.end();) {
+      bool whole = done(one->second);
+      if (whole)
+        until = base::Deadline::after(k_answer_patience);
+      one = whole ? sends.erase(one) : std::next(one);
+    }
   for (const auto& [rank, request] : sends)
     unreached.insert(rank);
   if (sends.empty())
@@ -354,21 +361,21 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
                           world_, &own.request));
   const std::chrono::nanoseconds longest = 2 * patience + k_answer_patience;
   base::Deadline until = base::Deadline::after(longest);
-  std::list<Receiving> answer(1);
+  Receiving& answer = gathering_.emplace_back();
   bool matched = false;
   bool whole = false;
   for (PatientSleep rest; !whole; rest()) {
-    if (until.expired()) {
-      given_up_.splice(given_up_.end(), answer);
+    if (until.expired())
       return base::fail(no_answer({0}, hosts_, longest));
-    }
     (void)done(own.request); // moves it on
-    matched = matched || begin_receive(0, k_gather_tag, answer.front());
-    whole = matched && done(answer.front().request);
+    matched = matched || begin_receive(0, k_gather_tag, answer);
+    whole = matched && done(answer.request);
   }
   if (finish(own.request, until))
     unread_.pop_back();
-  wire::Unpacker in(answer.front().mail.bytes);
+  std::string told = std::move(answer.mail.bytes);
+  gathering_.pop_back();
+  wire::Unpacker in(told);
   base::Error problem{base::Errc::unavailable, in.text(), in.text()};
   if (!problem.message.empty())
     return base::fail(std::move(problem));

@@ -164,6 +164,8 @@ void LeaderTrial::on_report(int from, TrialReport report) {
   reports_[static_cast<std::size_t>(from)] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();
+  if (signs_.expecting())
+    signs_.expect(); // reports come in one after the other: who is next may have been at it long
 }
 
 void LeaderTrial::look_at_clock() {

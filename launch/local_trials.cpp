@@ -42,6 +42,7 @@ std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered,
 void LocalTrials::order(int trial, std::string spec) {
   if (closed_)
     return refuse(trial, "");
+  forgotten_at_.reset(); // a leader that orders has not forgotten us
   bool ready = next_ && next_->number == trial && next_->spec == spec && next_->trial &&
                next_->trial->spoilt().empty() && !next_->trial->over();
   if (ready) {
@@ -71,8 +72,9 @@ void LocalTrials::stop(int trial, const StopOrder& order) {
   discard_prepared(order.haste, "a trial was stopped");
   forgotten_at_.reset();
   if (Numbered* found = find(trial)) {
-    found->trial->on_answer();
-    return stop(*found, order);
+    stop(*found, order);
+    found->trial->on_answer(); // to what it told while it was being stopped, too
+    return;
   }
   if (waiting_ && waiting_->number == trial) {
     waiting_.reset();

@@ -262,7 +262,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   present->second.take_the_stage();
   while (!present->second.over()) {
     impl.turn();
-    if (impl.leading.size() == 1 && present->second.only_leaving())
+    if (!traced && impl.leading.size() == 1 && present->second.only_leaving())
       impl.begin_ahead(upcoming);
   }
   impl.note_losses(present->second);

@@ -96,6 +96,8 @@ void Supervisor::Impl::take_stored(int from, int number, const TraceStored& stor
     traces_stored.insert(from);
     return fetch.begin(from, stored.files);
   }
+  if (host_of(from) == host_of(k_leader)) // it is folded from where it lies
+    return;
   for (const std::string& file : stored.files) // nobody waits for it any more
     spdlog::warn("a part of a trace was stored too late and stays on {}: {}", host_of(from), file);
 }

@@ -159,18 +159,12 @@ base::Result<std::vector<Part>> parts_of(const TraceSource& source, const TextTr
   return parts;
 }
 
-struct KeyHash {
-  std::size_t operator()(const CollectiveKey& key) const {
-    return mixed(key.where ^ mixed(key.which));
-  }
-};
-
 // Of all ranks of the first host: when the last had begun, and when the first had ended.
 struct Bounds {
   std::int64_t last_begun_ns = INT64_MIN;
   std::int64_t first_ended_ns = INT64_MAX;
 };
-using Reference = std::unordered_map<CollectiveKey, Bounds, KeyHash>;
+using Reference = std::unordered_map<CollectiveKey, Bounds, CollectiveTable::Hash>;
 
 struct Inferred {
   OffsetPolygon polygon;
@@ -179,10 +173,10 @@ struct Inferred {
 
 } // namespace
 
-base::Result<void> infer_clocks(TraceSource& source) {
+void infer_clocks(TraceSource& source) {
   const Clocks clocks = fit_clocks(source.ranks);
   if (clocks.all_known())
-    return {};
+    return;
   const TextTraits traits(source.texts);
   Reference reference;
   std::map<std::string, Inferred> hosts;
@@ -191,10 +185,11 @@ base::Result<void> infer_clocks(TraceSource& source) {
       const Clocks::OfRank& clock = clocks.ranks.at(head.rank);
       if (first_host ? clock.host_index != 0 : clock.host.has_value())
         continue;
-      NCCLPROBE_TRY_ASSIGN(const std::vector<Part> parts,
-                           parts_of(source, traits, head.rank, clock));
+      const auto parts = parts_of(source, traits, head.rank, clock);
+      if (!parts) // whoever needs that rank will say so; the others' bounds hold without it
+        continue;
       std::uint64_t shared = 0;
-      for (const Part& part : parts) {
+      for (const Part& part : *parts) {
         if (first_host) {
           Bounds& bounds = reference[part.key];
           bounds.last_begun_ns = std::max(bounds.last_begun_ns, part.begun_ns);
@@ -220,7 +215,6 @@ base::Result<void> infer_clocks(TraceSource& source) {
     for (const trace::ClockRow& row : host->second.polygon.readings())
       head.clocks.push_back(row);
   }
-  return {};
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -50,7 +50,7 @@ private:
 
 // Gives the ranks of hosts without readings those that follow from collectives that they share with
 // the first rank's host. Reads traces only if there are such hosts. A host that shares none is left
-// as it is. Errors: those of the source.
-base::Result<void> infer_clocks(TraceSource& source);
+// as it is, and ranks that cannot be read are left out.
+void infer_clocks(TraceSource& source);
 
 } // namespace ncclprobe::analysis::timeline

@@ -70,6 +70,9 @@ struct Collective {
 
 class CollectiveTable {
 public:
+  struct Hash {
+    std::size_t operator()(const CollectiveKey& key) const;
+  };
   void add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns, int rank);
   // Null: unknown. Ranks ask in nearly the same order, so that `hint`, kept by the caller from 0
   // on, mostly spares the search.
@@ -80,9 +83,6 @@ public:
   const std::vector<Collective>& all() const { return all_; }
 
 private:
-  struct Hash {
-    std::size_t operator()(const CollectiveKey& key) const;
-  };
   std::optional<std::size_t> place(const CollectiveKey& key, std::size_t& hint) const;
 
   std::vector<CollectiveKey> keys_;

@@ -73,9 +73,9 @@ using DeclaredTransfers = std::vector<DeclaredTransfer>; // of one kernel
 struct TraceSource {
   std::vector<RankHead> ranks;    // ascending
   std::vector<std::string> texts; // by TextId::id
-  // Called once or twice for each rank, from several threads at a time. For Pass::collectives only
-  // kernels (no correlation, grid, graph_node), long durations, operations, communicators, NCCL
-  // operations and NCCL channels are needed.
+  // Called up to three times for each rank, from several threads at a time. For Pass::collectives
+  // only kernels (no correlation, grid, graph_node), long durations, operations, communicators,
+  // NCCL operations and NCCL channels are needed.
   std::function<base::Result<RankTrace>(int rank, Pass)> load;
   // How many ranks take part in a collective of the schedule; 0: unknown. Only asked where NCCL did
   // not tell; empty: all ranks take part in all.

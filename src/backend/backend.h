@@ -293,8 +293,8 @@ public:
   }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
-  // What the library itself expects the collectives to take that `enqueue` asks for, in us; nothing
-  // of them is launched. Nothing where it cannot tell: then `enqueue` is not called.
+  // What the library itself expects the collective to take that `enqueue` asks for, of all local
+  // ranks, in us; it is not launched. Nothing where it cannot tell.
   virtual std::optional<double> estimate_us(const std::function<void()>& /*enqueue*/) {
     return std::nullopt;
   }

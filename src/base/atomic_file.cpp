@@ -29,6 +29,10 @@ Result<void> sync_path(const std::filesystem::path& path, int flags) {
 
 } // namespace
 
+Result<void> sync_file(const std::filesystem::path& path) {
+  return sync_path(path, O_RDONLY);
+}
+
 Result<void> publish_file(const std::filesystem::path& temporary,
                           const std::filesystem::path& path) {
   NCCLPROBE_TRY(sync_path(temporary, O_RDONLY));

@@ -13,6 +13,9 @@ namespace ncclprobe::base {
 // reader sees the old file or the new one, never a part. Errors: io, with the system's words.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// fsync.
+Result<void> sync_file(const std::filesystem::path& path);
+
 // The last two steps for a file that someone else wrote as `temporary`: fsync, rename, fsync
 // folder.
 Result<void> publish_file(const std::filesystem::path& temporary,

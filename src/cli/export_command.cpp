@@ -91,8 +91,13 @@ public:
     selection.clocks_ = analysis::timeline::fit_clocks(source.ranks);
     if (selection.clocks_.inferred_hosts > 0)
       err << fmt::format(
-          "ncclprobe export: the hosts' clocks were never compared; they are aligned "
-          "by what is possible to +- {:.1f} us\n",
+          "ncclprobe export: {} never compared; {} aligned by what is possible, "
+          "so that hosts are known to +- {:.1f} us of each other\n",
+          selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts
+              ? "the hosts' clocks were"
+              : fmt::format("the clocks of {} host(s) were", selection.clocks_.inferred_hosts),
+          selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
+                                                                          : "those are",
           selection.clocks_.worst_error_ns() / 1e3);
     selection.find_first(err);
     if (options.window)

@@ -211,8 +211,7 @@ std::optional<double> NcclBackend::estimate_us(const std::function<void()>& enqu
     return std::nullopt;
   NcclGroup group(*nccl_);
   enqueue();
-  double time_us = group.end_with_estimate_us();
-  return time_us > 0 ? std::optional(time_us) : std::nullopt;
+  return group.end_with_estimate_us();
 }
 
 void NcclBackend::group_begin() {

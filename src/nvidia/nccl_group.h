@@ -4,6 +4,8 @@
 
 #include "nvidia/nccl_library.h"
 
+#include <optional>
+
 namespace ncclprobe::nvidia {
 
 // An NCCL group of our own making, such as the sends and receives of an all-to-all. Call end();
@@ -24,12 +26,14 @@ public:
     open_ = false;
     NCCLPROBE_NCCL_CALL(nccl_, group_end());
   }
-  // Instead of end(): nothing of the group is launched. Only where the library has the call.
-  double end_with_estimate_us() {
+  // Instead of end(): nothing of the group is launched. Only where the library has the call;
+  // nothing if it does not tell.
+  std::optional<double> end_with_estimate_us() {
     open_ = false;
     NcclLibrary::SimulationInfo info;
     info.version = static_cast<unsigned>(nccl_.version_code);
-    NCCLPROBE_NCCL_CALL(nccl_, group_simulate_end(&info));
+    if (nccl_.group_simulate_end(&info) != ncclSuccess || !(info.estimated_us > 0))
+      return std::nullopt;
     return info.estimated_us;
   }
 

@@ -17,8 +17,10 @@ void OperationLog::begin(std::uint32_t operation, std::uint64_t now_ns) {
 
 void OperationLog::end(std::uint64_t now_ns) {
   std::uint64_t ended = ended_.load(std::memory_order_relaxed);
-  entries_[ended & (entries_.size() - 1)] = {open_start_ns_.load(std::memory_order_relaxed), now_ns,
-                                             open_.load(std::memory_order_relaxed)};
+  Entry& entry = entries_[ended & (entries_.size() - 1)];
+  entry.start_ns.store(open_start_ns_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  entry.end_ns.store(now_ns, std::memory_order_relaxed);
+  entry.operation.store(open_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   ended_.store(ended + 1, std::memory_order_release);
   open_start_ns_.store(0, std::memory_order_release);
 }
@@ -41,12 +43,14 @@ std::uint32_t OperationLog::at(std::uint32_t thread, std::uint64_t at_ns) const 
   // What has ended since is written before it is not open any more. The oldest places may be
   // written to while this looks, so an eighth of them is left alone.
   std::uint64_t last = ended_.load(std::memory_order_acquire);
-  std::uint64_t kept = entries_.size() - entries_.size() / 8;
+  std::uint64_t spare = entries_.size() / 8;
+  std::uint64_t kept = entries_.size() - spare;
   std::uint64_t first = last - std::min(last, kept);
   std::uint64_t count = last - first;
   while (count > 0) { // the first that had not ended by then
     std::uint64_t half = count / 2;
-    if (entries_[(first + half) & (entries_.size() - 1)].end_ns < at_ns) {
+    const Entry& middle = entries_[(first + half) & (entries_.size() - 1)];
+    if (middle.end_ns.load(std::memory_order_relaxed) < at_ns) {
       first += half + 1;
       count -= half + 1;
     } else {
@@ -56,7 +60,12 @@ std::uint32_t OperationLog::at(std::uint32_t thread, std::uint64_t at_ns) const 
   if (first == last)
     return 0;
   const Entry& entry = entries_[first & (entries_.size() - 1)];
-  return entry.start_ns <= at_ns ? entry.operation : 0;
+  std::uint32_t operation = entry.start_ns.load(std::memory_order_relaxed) <= at_ns
+                                ? entry.operation.load(std::memory_order_relaxed)
+                                : 0;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  bool overtaken = ended_.load(std::memory_order_relaxed) - last >= spare;
+  return overtaken ? 0 : operation;
 }
 
 } // namespace ncclprobe::nvidia

@@ -13,8 +13,8 @@ namespace ncclprobe::nvidia {
 // and the thread, so that this tells the operation; CUPTI's own means for it (external correlation)
 // cost some 5% of a 64 KiB all_reduce on 2 H200, this nothing that could be measured.
 //
-// One thread enqueues (begin, end: a few stores), another looks up. The latest operations are kept,
-// so a look-up that comes seconds late finds nothing, and never a wrong one.
+// One thread enqueues (begin, end: a few stores), another looks up. The latest operations are kept:
+// a look-up that comes seconds late, or is overtaken, finds nothing, and never a wrong one.
 class OperationLog {
 public:
   // What is enqueued in between is captured into a graph: nothing is launched.
@@ -33,9 +33,9 @@ public:
 
 private:
   struct Entry {
-    std::uint64_t start_ns = 0;
-    std::uint64_t end_ns = 0;
-    std::uint32_t operation = 0;
+    std::atomic<std::uint64_t> start_ns{0};
+    std::atomic<std::uint64_t> end_ns{0};
+    std::atomic<std::uint32_t> operation{0};
   };
 
   std::uint32_t open_at(std::uint64_t at_ns) const;

@@ -56,6 +56,8 @@ Result<TraceReport> make_trace_file(const fs::path& target,
                  auto report = make(temporary);
                  if (!report)
                    return base::fail(std::move(report.error()));
+                 // What takes long is done here, while the parent tells that it is at work.
+                 NCCLPROBE_TRY(base::sync_file(temporary));
                  return bytes_of(*report);
                },
                meanwhile};

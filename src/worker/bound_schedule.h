@@ -32,7 +32,7 @@ public:
 
   void launch(const model::Region& region);
   // What the library itself expects the region to take, of which nothing is launched; nothing if it
-  // cannot tell, or the region has more than collectives.
+  // cannot tell, or the region is not one collective: of several NCCL tells the last one's time.
   std::optional<double> estimate_us(const model::Region& region) const;
   // Operations before and after the timed region.
   void launch_before();

@@ -63,7 +63,7 @@ TEST_CASE(
   clock.rate = GENERATE(0.0, 20e-6, -50e-6);
   TraceSource source = job(clock);
 
-  REQUIRE(infer_clocks(source));
+  infer_clocks(source);
 
   CHECK(source.ranks[2].inferred_from == 1000);
   CHECK(source.ranks[3].clocks.empty()); // its host's are with its first rank
@@ -85,7 +85,7 @@ TEST_CASE("a clock that does not keep to a line is known less well, and that is 
   clock.bend_ns = 40'000;
   TraceSource source = job(clock);
 
-  REQUIRE(infer_clocks(source));
+  infer_clocks(source);
 
   const ClockModel model = fit_clocks(source.ranks).ranks.at(2).host.value();
   CHECK(model.error_ns > 12'000);
@@ -106,7 +106,7 @@ TEST_CASE("hosts that share no collective, and clocks that were compared, are le
       row.batch = rank < 2 ? 0 : 1;
     return trace;
   };
-  REQUIRE(infer_clocks(apart));
+  infer_clocks(apart);
   CHECK_FALSE(fit_clocks(apart.ranks).all_known());
   CHECK(apart.ranks[2].inferred_from == 0);
 
@@ -115,7 +115,7 @@ TEST_CASE("hosts that share no collective, and clocks that were compared, are le
   compared.load = [](int, Pass) -> base::Result<RankTrace> {
     return base::fail(base::Errc::failed, "nobody reads it");
   };
-  REQUIRE(infer_clocks(compared));
+  infer_clocks(compared);
   CHECK(compared.ranks[2].clocks.size() == 1);
 }
 
