@@ -184,6 +184,9 @@ CommonStack common_stack(const std::vector<NodeInQuestion>& nodes) {
   if (stack.all.newest_cuda) {
     stack.full_driver = knowledge::full_driver(*stack.all.newest_cuda);
     stack.least_driver = knowledge::minor_compatibility_driver(stack.all.newest_cuda->major());
+    // A driver that runs this CUDA may be too old for a GPU.
+    if (stack.least_driver && stack.all.least_driver_branch)
+      stack.least_driver = std::max(*stack.least_driver, *stack.all.least_driver_branch);
   }
   return stack;
 }

@@ -30,7 +30,8 @@ struct SupportedStack {
 struct CommonStack {
   std::vector<SupportedStack> nodes;
   SupportedStack all; // name "all"
-  // Drivers for all.newest_cuda: in which all of its features are there, and the oldest.
+  // Drivers for all.newest_cuda: in which all of its features are there, and the oldest that runs
+  // it and knows all GPUs.
   std::optional<knowledge::VersionNumber> full_driver;
   std::optional<knowledge::VersionNumber> least_driver;
   // Those by which `all` is older than it would be without them.

@@ -3,6 +3,8 @@
 
 #include "analysis/link_traffic.h"
 
+#include "analysis/cell_summary.h"
+
 #include <algorithm>
 
 namespace ncclprobe::analysis {
@@ -40,10 +42,8 @@ bool add_readings(LinkTraffic& traffic, const std::vector<model::Condition>& rea
     found = include(traffic.pcie_sent_gb_per_s, gb_per_s(one.pcie_sent_mb_per_s)) || found;
     found = include(traffic.pcie_received_gb_per_s, gb_per_s(one.pcie_received_mb_per_s)) || found;
     if (before != nullptr && before->rank == one.rank) {
-      if (include(traffic.nvlink_sent_gb_per_s, rate(*before, one, &C::nvlink_sent_bytes))) {
-        traffic.rank = one.rank;
-        found = true;
-      }
+      found =
+          include(traffic.nvlink_sent_gb_per_s, rate(*before, one, &C::nvlink_sent_bytes)) || found;
       found = include(traffic.nvlink_received_gb_per_s,
                       rate(*before, one, &C::nvlink_received_bytes)) ||
               found;
@@ -58,13 +58,21 @@ bool add_readings(LinkTraffic& traffic, const std::vector<model::Condition>& rea
 std::vector<LinkTraffic> link_traffic(const model::Run& run) {
   std::vector<LinkTraffic> all;
   for (const model::TrialRecord& trial : run.trials) {
-    if (trial.spec.purpose != model::Purpose::measure || !trial.spec.is_default())
+    if (trial.spec.purpose != model::Purpose::measure)
       continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
-      const model::CellLabel& label = trial.spec.cells[c].label;
-      auto same = std::find_if(all.begin(), all.end(),
-                               [&](const LinkTraffic& one) { return one.label == label; });
-      LinkTraffic traffic = same == all.end() ? LinkTraffic{.label = label} : *same;
+      const model::Cell& cell = trial.spec.cells[c];
+      if (!is_default(trial.spec, cell))
+        continue;
+      LinkTraffic traffic{.label = cell.label,
+                          .timing_mode = cell.timing.mode,
+                          .ranks = communicator_size(trial.spec, cell)};
+      auto same = std::find_if(all.begin(), all.end(), [&](const LinkTraffic& one) {
+        return one.label == traffic.label && one.timing_mode == traffic.timing_mode &&
+               one.ranks == traffic.ranks;
+      });
+      if (same != all.end())
+        traffic = *same;
       if (!add_readings(traffic, trial.cells[c].conditions))
         continue;
       if (same == all.end())

@@ -3,6 +3,8 @@
 
 #include "analysis/node_in_question.h"
 
+#include "analysis/memory_split.h"
+
 #include <algorithm>
 
 namespace ncclprobe::analysis {
@@ -48,6 +50,24 @@ std::optional<NcclFootprint> footprint(const doctor::Case& one) {
       if (double gb = static_cast<double>(memory.bytes) / 1e9; !most || gb > most->gb)
         most = {gb, rehearsal.ranks};
   return most;
+}
+
+// Of the first setting, which is the default if that was measured: others change what NCCL takes.
+std::optional<NcclFootprint> footprint(const model::Run& run) {
+  std::optional<std::uint64_t> most;
+  int ranks = 0;
+  const std::vector<MemorySplit> splits = memory_splits(run);
+  for (const MemorySplit& rank : splits) {
+    if (rank.setting != splits.front().setting)
+      continue;
+    ++ranks;
+    if (rank.connecting_bytes)
+      most = std::max(most.value_or(0), *rank.connecting_bytes);
+  }
+  // The communicators of other backends are nothing of NCCL's.
+  if (!most || run.header.backend != "nvidia")
+    return std::nullopt;
+  return NcclFootprint{static_cast<double>(*most) / 1e9, ranks};
 }
 
 } // namespace
@@ -107,7 +127,10 @@ Result<std::vector<NodeInQuestion>> nodes_of(const model::Run& run) {
   std::vector<const model::Host*> hosts;
   for (const model::Host& host : run.header.hosts)
     hosts.push_back(&host);
-  return nodes_of_hosts(hosts);
+  NCCLPROBE_TRY_ASSIGN(auto nodes, nodes_of_hosts(hosts));
+  for (NodeInQuestion& node : nodes)
+    node.nccl = footprint(run);
+  return nodes;
 }
 
 std::string gpus_text(const GpuInQuestion& gpu) {

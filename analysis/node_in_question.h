@@ -13,7 +13,7 @@
 // Nodes to be explained, laid beside each other and held against a policy.
 namespace ncclprobe::analysis {
 
-// What connecting took of a GPU's memory, at the most, and in which rehearsal of doctor.
+// What connecting took of a GPU's memory, at the most, and how many ranks it connected.
 struct NcclFootprint {
   double gb = 0; // 1e9 bytes
   int ranks = 0;

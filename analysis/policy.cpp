@@ -85,10 +85,12 @@ PolicyRule memory_rule(double least_gb, const NodeInQuestion& node, const GpuInQ
                    gpu.memory_gb ? " GB, NCCL's share not measured" : " GB as published",
                    [&](double gb) { return gb >= least_gb; });
   const double left_gb = *memory_gb - node.nccl->gb;
-  return {"memory", fmt::format("at least {:g} GB", least_gb),
-          fmt::format("{:.4g} GB: {:.4g} less {:.3g} that NCCL takes, measured with {} ranks",
-                      left_gb, *memory_gb, node.nccl->gb, node.nccl->ranks),
-          known(left_gb >= least_gb)};
+  return {
+      "memory", fmt::format("at least {:g} GB", least_gb),
+      fmt::format("{:.4g} GB: {:.4g} less {:.3g} for connecting {} ranks with NCCL, as measured; "
+                  "more comes with the first collectives",
+                  left_gb, *memory_gb, node.nccl->gb, node.nccl->ranks),
+      known(left_gb >= least_gb)};
 }
 
 PolicyRule interconnect_rule(LinkKind asked, const GpuInQuestion& gpu) {
@@ -147,7 +149,9 @@ PolicyPart judge_whole(const Policy& policy, const NodeInQuestion& node) {
     part.rules.push_back({"GPUs", fmt::format("at least {}", *policy.min_gpus),
                           node.is_named ? "unknown: no node was looked at" : std::to_string(gpus),
                           node.is_named ? Known::unknown : known(gpus >= *policy.min_gpus)});
-  if (policy.same_gpus.value_or(false) && !node.is_named) {
+  if (policy.same_gpus.value_or(false) && node.is_named)
+    part.rules.push_back({"models", "one", "unknown: no node was looked at", Known::unknown});
+  else if (policy.same_gpus.value_or(false)) {
     bool same = std::all_of(node.gpus.begin(), node.gpus.end(), [&](const GpuInQuestion& gpu) {
       return gpu.name == node.gpus.front().name;
     });

@@ -25,7 +25,7 @@ struct Policy {
   std::string name;
   std::optional<knowledge::VersionNumber> min_compute_capability;
   // Of a GPU, 1e9 bytes: as its driver reports it (of one that is only named, as published), less
-  // what NCCL was measured to take of it.
+  // what connecting with NCCL was measured to take of it.
   std::optional<double> min_memory_gb;
   std::optional<LinkKind> interconnect;    // nvlink: PCIe alone will not do
   std::optional<double> min_link_gb_per_s; // between GPUs, of one GPU in one direction
@@ -35,6 +35,7 @@ struct Policy {
   std::optional<double> max_power_w;       // of a GPU, as published
   std::optional<knowledge::VersionNumber> min_driver_cuda; // newest CUDA that the driver knows
   std::optional<double> max_price;                         // of a GPU, as the user gives prices
+  bool operator==(const Policy&) const = default;
 };
 // Those that Policy::features may name.
 const std::vector<std::string>& policy_features();

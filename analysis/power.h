@@ -10,9 +10,8 @@
 
 namespace ncclprobe::analysis {
 
-// A GPU's reading of its power is a mean over up to a second before (NVML, from Ampere on).
-// Readings count only if the cell had been running for that long by then; shorter cells have no
-// figure.
+// A GPU's reading of its power may be a mean over up to a second before (NVML). Readings count only
+// if the cell had been running for that long by then; shorter cells have no figure.
 inline constexpr std::int64_t k_power_window_ns = 1'000'000'000;
 
 // What the GPUs drew while a cell ran.

@@ -3,7 +3,7 @@
 
 #include "analysis/prices.h"
 
-#include "analysis/verdict.h"
+#include "analysis/saturation.h"
 
 #include <fmt/ranges.h>
 
@@ -21,11 +21,6 @@ std::string gpu_of(const model::Run& run, const model::RankPlace& place) {
       if (gpu.index == place.device)
         return gpu.name;
   return "";
-}
-
-bool has_bandwidth(const SettingResult& result) {
-  return result.busbw_gb_per_s.value_or(0) > 0 && result.data != DataState::wrong &&
-         result.timing_mode == model::TimingMode::batch;
 }
 
 } // namespace
@@ -65,21 +60,13 @@ base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) 
 
 std::vector<BandwidthCost> bandwidth_costs(const std::vector<SettingResult>& results,
                                            double per_gpu) {
-  const bool any_default = std::any_of(results.begin(), results.end(), [](const auto& one) {
-    return one.is_default && has_bandwidth(one);
-  });
+  const std::vector<Saturation> all = saturations(results);
+  const bool any_default = std::any_of(all.begin(), all.end(),
+                                       [](const Saturation& one) { return one.best->is_default; });
   std::vector<BandwidthCost> costs;
-  for (const SettingResult& result : results) {
-    if (!has_bandwidth(result) || result.is_default != any_default)
-      continue;
-    auto same = std::find_if(costs.begin(), costs.end(), [&](const BandwidthCost& cost) {
-      return cost.best->setting == result.setting && same_family(*cost.best, result);
-    });
-    if (same == costs.end())
-      costs.push_back({&result, per_gpu / *result.busbw_gb_per_s});
-    else if (*result.busbw_gb_per_s > *same->best->busbw_gb_per_s)
-      *same = {&result, per_gpu / *result.busbw_gb_per_s};
-  }
+  for (const Saturation& one : all)
+    if (one.best->is_default == any_default)
+      costs.push_back({one.best, per_gpu / *one.best->busbw_gb_per_s});
   return costs;
 }
 

@@ -36,7 +36,8 @@ struct GpuCost {
   double effective_gpus = 0;    // n E(n): as many that lose nothing would do as much
   double per_effective_gpu = 0; // price of a GPU / E(n)
 };
-// Of each collective with default settings (where those have no result, with all others).
+// Of each collective with default settings (where those have no result, with all others) that was
+// measured at enough sizes for saturations(): the busbw of one small size is no bandwidth.
 std::vector<BandwidthCost> bandwidth_costs(const std::vector<SettingResult>& results,
                                            double per_gpu);
 // Of each scaling of default settings; points into `scalings`.

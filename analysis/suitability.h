@@ -68,9 +68,13 @@ Suitability suitability(const knowledge::ComputeCapability& gpu);
 
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices);
+// GPUs of several nodes may have different software around them.
+struct GpuWithSoftware {
+  GpuInQuestion gpu;
+  SoftwareInQuestion software;
+};
 // `more`: an object whose fields stand beside the GPUs.
-std::string explain_gpus_json(const std::vector<GpuInQuestion>& gpus,
-                              const SoftwareInQuestion& software, const Prices& prices,
+std::string explain_gpus_json(const std::vector<GpuWithSoftware>& gpus, const Prices& prices,
                               const nlohmann::json& more);
 
 } // namespace ncclprobe::analysis

@@ -311,14 +311,13 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                    k_hang);
 }
 
-std::string explain_gpus_json(const std::vector<GpuInQuestion>& gpus,
-                              const SoftwareInQuestion& software, const Prices& prices,
+std::string explain_gpus_json(const std::vector<GpuWithSoftware>& gpus, const Prices& prices,
                               const nlohmann::json& more) {
   nlohmann::json json{{"schema", "ncclprobe.gpu_explanation/1"},
                       {"tables_date", knowledge::tables_date()},
                       {"gpus", nlohmann::json::array()}};
-  for (const GpuInQuestion& gpu : gpus)
-    json["gpus"].push_back(gpu_json(gpu, software, prices));
+  for (const GpuWithSoftware& one : gpus)
+    json["gpus"].push_back(gpu_json(one.gpu, one.software, prices));
   json.update(more);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

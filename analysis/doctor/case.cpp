@@ -111,8 +111,7 @@ void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
 
 } // namespace
 
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name,
-                       const model::TrialRecord* first) {
+Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
   Rehearsal one;
   one.name = std::move(name);
   one.backend = record.spec.backend;
@@ -127,7 +126,7 @@ Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name,
   for (const model::Evidence& evidence : record.evidence)
     add_evidence(evidence, one);
   if (record.spec.backend == "nvidia") // the others' communicators are nothing of NCCL's
-    for (const MemorySplit& rank : memory_splits(record, first))
+    for (const MemorySplit& rank : memory_splits(record))
       if (rank.connecting_bytes)
         one.communicators.push_back({rank.rank, *rank.connecting_bytes});
   if (!record.outcome.ok())

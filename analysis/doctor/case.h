@@ -56,10 +56,11 @@ inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
 
 // The rehearsal whose cells are copies from GPU to GPU.
 inline constexpr const char* k_copies = "copies between GPUs";
+// The one of --deep that goes on for long.
+inline constexpr const char* k_load = "sustained load";
 
-// `first`: as in memory_splits().
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name,
-                       const model::TrialRecord* first = nullptr);
+// Of a trial that was not prepared: of another one, what connecting took is not known.
+Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name);
 
 // Whether one supervisor can connect to another, over the interface that NCCL would choose there.
 struct Connection {

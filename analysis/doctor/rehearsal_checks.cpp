@@ -35,6 +35,16 @@ std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
   return text;
 }
 
+// "on all ranks (4 ranks)"
+std::string where_it_ran(const Rehearsal& rehearsal) {
+  const std::string ranks =
+      fmt::format("{} rank{}", rehearsal.ranks, rehearsal.ranks == 1 ? "" : "s");
+  if (rehearsal.name == ranks)
+    return "on " + ranks;
+  return fmt::format("{} {} ({})", rehearsal.name == k_load ? "under" : "on", rehearsal.name,
+                     ranks);
+}
+
 // The base cell decides whether it works at all; what else is tried is a check of its own.
 void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
   std::vector<std::string> seen;
@@ -50,8 +60,7 @@ void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
   if (worst.ok()) {
     into.add({"D27",
               Severity::ok,
-              fmt::format("a kernel and an all-reduce ran on {} ({} rank{})", rehearsal.name,
-                          rehearsal.ranks, rehearsal.ranks == 1 ? "" : "s"),
+              fmt::format("a kernel and an all-reduce ran {}", where_it_ran(rehearsal)),
               seen,
               "",
               "",

@@ -3,6 +3,7 @@
 
 #include "analysis/report/break_even_section.h"
 
+#include "analysis/report/rounded.h"
 #include "analysis/report/step_text.h"
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
@@ -14,11 +15,6 @@ namespace {
 
 using base::TextTable;
 using Json = nlohmann::ordered_json;
-
-// Six digits, as everywhere in the JSON of steps.
-double rounded_ms(double ns) {
-  return std::stod(fmt::format("{:.6g}", ns / 1e6));
-}
 
 } // namespace
 
@@ -45,18 +41,18 @@ std::string render_break_even(const std::vector<steps::StepResult>& results) {
 }
 
 Json break_even_json(const steps::BreakEven& one) {
-  return {{"bound_by", base::to_string(one.bound_by)},
-          {"computing_ms", rounded_ms(one.computing_ns)},
-          {"transfer_ms", rounded_ms(one.transfer_ns)},
-          {"exposed_transfer_ms", rounded_ms(one.exposed_ns)},
-          {"break_even_at_best_ms", rounded_ms(one.transfer_ns)},
-          {"break_even_interval_ms", one.transfer_interval_ns
-                                         ? Json{rounded_ms(one.transfer_interval_ns->low),
-                                                rounded_ms(one.transfer_interval_ns->high)}
-                                         : Json(nullptr)},
-          {"break_even_as_it_is_ms",
-           one.as_it_is_ns ? Json(rounded_ms(*one.as_it_is_ns)) : Json(nullptr)},
-          {"in_words", steps::in_words(one)}};
+  return {
+      {"bound_by", base::to_string(one.bound_by)},
+      {"computing_ms", rounded_ms(one.computing_ns)},
+      {"transfer_ms", rounded_ms(one.transfer_ns)},
+      {"exposed_transfer_ms", rounded_ms(one.exposed_ns)},
+      {"break_even_at_best_ms", rounded_ms(one.transfer_ns)},
+      {"break_even_interval_ms", one.transfer_interval_ns
+                                     ? Json{rounded_ms(one.transfer_interval_ns->low),
+                                            rounded_ms(one.transfer_interval_ns->high)}
+                                     : Json(nullptr)},
+      {"break_even_as_it_is_ms", one.as_it_is_ns ? rounded_ms(*one.as_it_is_ns) : Json(nullptr)},
+      {"in_words", steps::in_words(one)}};
 }
 
 } // namespace ncclprobe::analysis

@@ -162,20 +162,26 @@ std::string describe_memory(const model::Run& run) {
   }
   if (settings.empty())
     return "";
-  auto by_nccl = [](const std::vector<MemorySplit>& ranks) {
-    std::uint64_t most = 0;
+  using Part = std::optional<std::uint64_t> MemorySplit::*;
+  auto most = [](const std::vector<MemorySplit>& ranks, Part part) {
+    std::optional<std::uint64_t> bytes;
     for (const MemorySplit& one : ranks)
-      most = std::max(most, one.connecting_bytes.value_or(0) + one.launching_bytes.value_or(0));
-    return most;
+      bytes = std::max(bytes, one.*part); // what is not known is least
+    return bytes;
   };
   const auto& lead = settings.front();
   std::string text = memory_text(lead);
   if (!text.empty())
     text = "of a device at most: " + text;
   std::size_t told = 0;
+  auto differs = [&](const std::vector<MemorySplit>& ranks, Part part) {
+    const auto bytes = most(ranks, part), usual = most(lead, part);
+    return bytes && usual &&
+           std::max(*bytes, *usual) - std::min(*bytes, *usual) >= k_worth_telling_bytes;
+  };
   for (const auto& one : settings) {
-    auto [less, more] = std::minmax({by_nccl(one), by_nccl(lead)});
-    if (told < k_told && more - less >= k_worth_telling_bytes) {
+    if (told < k_told && (differs(one, &MemorySplit::connecting_bytes) ||
+                          differs(one, &MemorySplit::launching_bytes))) {
       text += fmt::format("; with {}: {}", printable(one.front().setting), memory_text(one));
       ++told;
     }

@@ -12,6 +12,7 @@
 #include "analysis/report/power_section.h"
 #include "analysis/report/price_section.h"
 #include "analysis/report/proof_section.h"
+#include "analysis/report/rounded.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_json.h"
 #include "analysis/report/traffic_section.h"
@@ -30,11 +31,6 @@ using Json = nlohmann::ordered_json; // fields in the order written below
 
 Json nullable(std::optional<double> value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-// Logarithms and t distributions differ in their last digits from one machine to the next.
-Json rounded(double value) {
-  return std::stod(fmt::format("{:.6g}", value));
 }
 
 Json rounded(const std::optional<double>& value) {

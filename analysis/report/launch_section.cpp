@@ -3,17 +3,19 @@
 
 #include "analysis/report/launch_section.h"
 
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/wrapped_row.h"
 #include "base/text_table.h"
-#include "base/units.h"
 #include "workload/label_words.h"
-#include "workload/step_label.h"
 
 #include <algorithm>
 
 namespace ncclprobe::analysis {
 namespace {
+
+constexpr int k_name_columns = 22;
 
 bool is_way_to_launch(std::string_view word) {
   return word == "graph" || word.starts_with("priority=");
@@ -25,16 +27,6 @@ std::string without(std::string_view variant, std::string_view left_out) {
     if (word != left_out)
       kept.emplace_back(word);
   return join(kept, " ");
-}
-
-std::string name_of(const SettingResult& result) {
-  if (auto step = workload::read_step_label(result.label))
-    return fmt::format("{} {} {} of {}", result.label.workload, step->model,
-                       model::to_string(step->parts),
-                       count_of(step->ranks.size(), "rank", "ranks"));
-  std::string variant = result.label.variant.empty() ? "" : " " + result.label.variant;
-  return fmt::format("{}{} {}", result.label.workload, variant,
-                     base::format_bytes(result.label.bytes));
 }
 
 std::string change_text(double before, double after) {
@@ -72,24 +64,28 @@ std::string render_launches(const model::Run& run, const std::vector<SettingResu
   std::string out;
   for (std::size_t first = 0; first < pairs.size();) {
     const std::string& word = pairs[first].word;
+    const std::string changed_title = word == "graph" ? "graph" : "with it";
     base::TextTable table({{"operation", base::TextTable::Align::left},
+                           {"ranks"},
+                           {"size"},
                            {"timed", base::TextTable::Align::left},
                            {"launch us"},
-                           {word},
+                           {changed_title},
                            {"time us"},
-                           {word},
+                           {changed_title},
                            {"change"}});
     for (; first < pairs.size() && pairs[first].word == word; ++first) {
       const SettingResult& plain = *pairs[first].plain;
       const SettingResult& changed = *pairs[first].changed;
-      std::string name = printable(name_of(plain));
-      constexpr std::size_t k_longest = 36;
-      if (name.size() > k_longest)
-        name = name.substr(0, k_longest - 3) + "...";
-      table.add_row({std::move(name), std::string(model::to_string(plain.timing_mode)),
-                     format_number(us(plain.launch_ns)), format_number(us(changed.launch_ns)),
-                     format_number(plain.time_ns / 1e3), format_number(changed.time_ns / 1e3),
-                     change_text(plain.time_ns, changed.time_ns)});
+      // Of the label alone: how it was timed has its own column.
+      add_wrapped_row(table,
+                      {cell_name(plain.label, model::TimingMode::batch),
+                       std::to_string(rank_count(plain.label, plain.ranks)), cell_size(plain.label),
+                       std::string(model::to_string(plain.timing_mode)),
+                       format_number(us(plain.launch_ns)), format_number(us(changed.launch_ns)),
+                       format_number(plain.time_ns / 1e3), format_number(changed.time_ns / 1e3),
+                       change_text(plain.time_ns, changed.time_ns)},
+                      {k_name_columns});
     }
     out += (out.empty() ? "" : "\n") +
            paragraph("",

@@ -4,6 +4,7 @@
 #include "analysis/report/nccl_section.h"
 
 #include "analysis/nccl_prediction.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
@@ -19,15 +20,6 @@ using base::TextTable;
 
 std::string way_of(const Use& use) {
   return use.protocol.empty() ? use.algorithm : use.algorithm + " " + use.protocol;
-}
-
-std::string form_of(const SettingResult& result) {
-  std::string form = describe(result.label);
-  if (result.label.placement == model::Placement::in_place)
-    form += ", in place";
-  if (result.timing_mode == model::TimingMode::latency)
-    form += ", one at a time";
-  return form;
 }
 
 } // namespace
@@ -57,7 +49,7 @@ std::string render_nccl_predictions(const model::Run& run,
   TextTable table(columns);
   for (const NcclPrediction& one : predictions) {
     const double measured_us = one.result->time_ns / 1e3;
-    std::vector<std::string> row{form_of(*one.result),
+    std::vector<std::string> row{cell_name(*one.result),
                                  std::to_string(one.result->ranks),
                                  base::format_bytes(one.result->label.bytes),
                                  way_of(one.use),
@@ -94,7 +86,7 @@ Json nccl_predictions_json(const model::Run& run, const std::vector<SettingResul
   Json all = Json::array();
   for (const NcclPrediction& one : nccl_predictions(run, results, verdicts)) {
     const double measured_us = one.result->time_ns / 1e3;
-    all.push_back({{"operation", form_of(*one.result)},
+    all.push_back({{"operation", cell_name(*one.result)},
                    {"ranks", one.result->ranks},
                    {"bytes", one.result->label.bytes},
                    {"algorithm", one.use.algorithm},

@@ -4,12 +4,11 @@
 #include "analysis/report/power_section.h"
 
 #include "analysis/power.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/wrapped_row.h"
 #include "base/text_table.h"
-#include "base/units.h"
-#include "workload/step_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,17 +21,11 @@ using base::TextTable;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_most_rows = 40; // the JSON has all
-const std::vector<int> k_widths{28, 0, 20};
+const std::vector<int> k_widths{26, 0, 20};
 
 std::string cell_text(const SettingResult& result) {
-  if (auto step = workload::read_step_label(result.label))
-    return fmt::format("{} step, {}", result.label.workload, model::to_string(step->parts));
-  return fmt::format("{} {}", describe(result.label), base::format_bytes(result.label.bytes));
-}
-
-std::string ranks_text(const SettingResult& result) {
-  auto step = workload::read_step_label(result.label);
-  return std::to_string(step ? static_cast<int>(step->ranks.size()) : result.ranks);
+  const std::string size = cell_size(result.label);
+  return size == k_no_size ? cell_name(result) : fmt::format("{}, {}", cell_name(result), size);
 }
 
 std::string watts_text(const PowerFigure& figure) {
@@ -65,8 +58,9 @@ std::string render_power(const model::Run& run, const std::vector<SettingResult>
     for (const auto& [rank, watts] : one.rank_w)
       total_w += watts;
     add_wrapped_row(table,
-                    {cell_text(*one.result), ranks_text(*one.result), one.result->setting,
-                     watts_text(one), fmt::format("{:.0f}", total_w),
+                    {cell_text(*one.result),
+                     std::to_string(rank_count(one.result->label, one.result->ranks)),
+                     one.result->setting, watts_text(one), fmt::format("{:.0f}", total_w),
                      format_number(one.result->busbw_gb_per_s),
                      one.busbw_per_w ? fmt::format("{:.3f}", *one.busbw_per_w) : "-"},
                     k_widths);
@@ -96,8 +90,10 @@ Json power_json(const model::Run& run, const std::vector<SettingResult>& results
          {"size_bytes", label.bytes},
          {"type", model::to_string(label.type)},
          {"op", model::to_string(label.op)},
+         {"root", label.root},
          {"variant", label.variant},
          {"placement", model::to_string(label.placement)},
+         {"timing_mode", model::to_string(one.result->timing_mode)},
          {"ranks", one.result->ranks},
          {"setting", one.result->setting},
          {"gpu_power_w", one.gpu_w},

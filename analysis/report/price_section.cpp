@@ -4,6 +4,7 @@
 #include "analysis/report/price_section.h"
 
 #include "analysis/prices.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/wrapped_row.h"
@@ -51,8 +52,8 @@ std::string render_prices(const model::Run& run, const std::vector<SettingResult
                      {"price per GB/s"}});
     for (const BandwidthCost& one : costs.bandwidths)
       add_wrapped_row(table,
-                      {describe(one.best->label), std::to_string(one.best->ranks),
-                       one.best->setting, format_number(one.best->busbw_gb_per_s),
+                      {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
+                       format_number(one.best->busbw_gb_per_s),
                        base::format_bytes(one.best->label.bytes), money(one.per_gb_per_s)},
                       {28, 0, 26});
     out += table.render(2);
@@ -74,7 +75,8 @@ std::string render_prices(const model::Run& run, const std::vector<SettingResult
         "", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2);
   }
   if (costs.bandwidths.empty() && costs.gpus.empty())
-    out += "  Nothing was measured that a price can be laid on.\n";
+    out += "  Nothing was measured that a price can be laid on: a collective at three sizes, or "
+           "scaling.\n";
   return out;
 }
 

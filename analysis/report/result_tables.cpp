@@ -4,6 +4,7 @@
 #include "analysis/report/result_tables.h"
 
 #include "analysis/conditions.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/comparison_tables.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/step_section.h"
@@ -166,13 +167,21 @@ std::string render_figures(const model::Run& run, const Results& table) {
                   std::any_of(rows.begin(), rows.end(),
                               [](const SettingResult* row) { return row->launch_ns.has_value(); });
 
-  std::vector<TextTable::Column> columns{{"size"}};
+  bool sizes = std::any_of(rows.begin(), rows.end(), [](const SettingResult* row) {
+    return cell_size(row->label) != k_no_size; // an empty kernel moves nothing
+  });
+
+  std::vector<TextTable::Column> columns;
+  if (sizes)
+    columns.push_back({"size"});
   if (placements)
     columns.push_back({"place", TextTable::Align::left});
   if (latency) {
     columns.insert(columns.end(), {{"p50 us"}, {"p90 us"}, {"p99 us"}, {"max us"}, {"launches"}});
   } else {
-    columns.insert(columns.end(), {{"time us"}, {"algbw GB/s"}});
+    columns.push_back({"time us"});
+    if (sizes)
+      columns.push_back({"algbw GB/s"});
     if (busbw)
       columns.push_back({"busbw GB/s"});
   }
@@ -183,7 +192,9 @@ std::string render_figures(const model::Run& run, const Results& table) {
 
   TextTable text(std::move(columns));
   for (const SettingResult* row : rows) {
-    std::vector<std::string> cells{base::format_bytes(row->label.bytes)};
+    std::vector<std::string> cells;
+    if (sizes)
+      cells.push_back(cell_size(row->label));
     if (placements)
       cells.push_back(row->label.placement == model::Placement::in_place ? "in" : "out");
     if (latency) {
@@ -193,7 +204,8 @@ std::string render_figures(const model::Run& run, const Results& table) {
       cells.push_back(std::to_string(row->latency->launches));
     } else {
       cells.push_back(format_number(row->time_ns / 1e3));
-      cells.push_back(format_number(row->algbw_gb_per_s));
+      if (sizes)
+        cells.push_back(format_number(row->algbw_gb_per_s));
       if (busbw)
         cells.push_back(format_number(row->busbw_gb_per_s));
     }
@@ -308,8 +320,9 @@ std::string render_summary(const model::Run& run, const std::vector<SettingResul
     };
     const SettingResult& peak = **std::max_element(table.begin(), table.end(), by_bandwidth);
     const SettingResult& smallest = *table.front();
-    std::string text = fmt::format("{} us at {}", format_number(smallest.time_ns / 1e3),
-                                   base::format_bytes(smallest.label.bytes));
+    std::string text = fmt::format("{} us", format_number(smallest.time_ns / 1e3));
+    if (std::string size = cell_size(smallest.label); size != k_no_size)
+      text += fmt::format(" at {}", size);
     if (peak.busbw_gb_per_s)
       text = fmt::format("busbw up to {} GB/s, at {}; {}", format_number(peak.busbw_gb_per_s),
                          base::format_bytes(peak.label.bytes), text);

@@ -3,6 +3,7 @@
 
 #include "analysis/report/saturation_section.h"
 
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/report/wrapped_row.h"
@@ -20,14 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_most_rows = 40; // the JSON has all
 const std::vector<int> k_widths{28, 0, 22};
-
-// What stays the same along the sizes.
-std::string curve_text(const SettingResult& result) {
-  std::string text = describe(result.label);
-  if (result.label.placement == model::Placement::in_place)
-    text += ", " + placement_text(result.label.placement);
-  return text;
-}
 
 std::string size_text(const Saturation& one) {
   const std::string largest = base::format_bytes(one.largest->label.bytes);
@@ -62,7 +55,7 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
     if (++rows > k_most_rows)
       break;
     add_wrapped_row(table,
-                    {curve_text(*one.best), std::to_string(one.best->ranks), one.best->setting,
+                    {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
                      size_text(one), format_number(one.best->busbw_gb_per_s),
                      base::format_bytes(one.best->label.bytes)},
                     k_widths);

@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/break_even_section.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/rounded.h"
 #include "analysis/report/step_section.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/overlap.h"
@@ -19,15 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using steps::StepResult;
 using steps::StepTimes;
-
-// Six digits: what is behind them differs from one machine to the next.
-Json rounded(double value) {
-  return std::stod(fmt::format("{:.6g}", value));
-}
-
-Json ms(double ns) {
-  return rounded(ns / 1e6);
-}
 
 Json interval_json(const std::optional<Interval>& interval, double unit = 1) {
   return interval ? Json{rounded(interval->low / unit), rounded(interval->high / unit)}
@@ -43,19 +35,19 @@ Json estimate_json(const std::optional<Estimate>& estimate) {
 }
 
 Json times_json(const StepTimes& times) {
-  return {{"step_ms", ms(times.step_ns)},
-          {"forward_ms", ms(times.forward_ns)},
-          {"backward_ms", ms(times.backward_ns)},
-          {"optimizer_ms", ms(times.optimizer_ns)},
-          {"prepare_ms", ms(times.prepare_ns)},
-          {"compute_ms", ms(times.compute_ns)},
-          {"communication_ms", ms(times.communication_ns)},
-          {"hidden_ms", ms(times.hidden_ns)},
-          {"exposed_wait_ms", ms(times.exposed_wait_ns)},
-          {"exposed_transfer_ms", ms(times.exposed_transfer_ns)},
-          {"exposed_copy_ms", ms(times.exposed_copy_ns)},
-          {"copy_ms", ms(times.copy_ns)},
-          {"idle_ms", ms(times.idle_ns)}};
+  return {{"step_ms", rounded_ms(times.step_ns)},
+          {"forward_ms", rounded_ms(times.forward_ns)},
+          {"backward_ms", rounded_ms(times.backward_ns)},
+          {"optimizer_ms", rounded_ms(times.optimizer_ns)},
+          {"prepare_ms", rounded_ms(times.prepare_ns)},
+          {"compute_ms", rounded_ms(times.compute_ns)},
+          {"communication_ms", rounded_ms(times.communication_ns)},
+          {"hidden_ms", rounded_ms(times.hidden_ns)},
+          {"exposed_wait_ms", rounded_ms(times.exposed_wait_ns)},
+          {"exposed_transfer_ms", rounded_ms(times.exposed_transfer_ns)},
+          {"exposed_copy_ms", rounded_ms(times.exposed_copy_ns)},
+          {"copy_ms", rounded_ms(times.copy_ns)},
+          {"idle_ms", rounded_ms(times.idle_ns)}};
 }
 
 // What it is, without its figures.
@@ -82,7 +74,7 @@ Json step_json(const StepResult& result, bool synthetic) {
   if (!result.processes.empty()) {
     out.update(times_json(result.times));
     out["step_interval_ms"] = interval_json(result.interval_ns, 1e6);
-    out["stragglers_ms"] = ms(result.stragglers_ns);
+    out["stragglers_ms"] = rounded_ms(result.stragglers_ns);
   }
   out["most_memory_bytes"] = result.most_memory_bytes ? Json(*result.most_memory_bytes) : nullptr;
   out["sm_clock_mhz"] = result.sm_clock_mhz ? Json(*result.sm_clock_mhz) : nullptr;
@@ -98,10 +90,10 @@ Json step_json(const StepResult& result, bool synthetic) {
   out["buckets"] = Json::array();
   for (const steps::BucketTimes& bucket : result.buckets)
     out["buckets"].push_back({{"label", bucket.label},
-                              {"ready_ms", ms(bucket.ready_ns)},
-                              {"begin_ms", ms(bucket.begin_ns)},
-                              {"end_ms", ms(bucket.end_ns)},
-                              {"transfer_ms", ms(bucket.transfer_ns)},
+                              {"ready_ms", rounded_ms(bucket.ready_ns)},
+                              {"begin_ms", rounded_ms(bucket.begin_ns)},
+                              {"end_ms", rounded_ms(bucket.end_ns)},
+                              {"transfer_ms", rounded_ms(bucket.transfer_ns)},
                               {"wait_known", bucket.wait_known}});
   return out;
 }
@@ -130,8 +122,8 @@ Json input_copies_json(const std::vector<StepResult>& all, bool synthetic) {
     for (const steps::CopyEffect& effect : comparison.effects)
       one["effects"].push_back(
           {{"what", model::to_string(effect.what)},
-           {"before_ms", ms(effect.before_ns)},
-           {"after_ms", ms(effect.after_ns)},
+           {"before_ms", rounded_ms(effect.before_ns)},
+           {"after_ms", rounded_ms(effect.after_ns)},
            {"ratio", rounded(effect.ratio)},
            {"interval",
             interval_json(effect.test ? std::optional(effect.test->interval) : std::nullopt)},
@@ -154,7 +146,7 @@ Json point_json(const steps::ScalingPoint& point) {
     terms[std::string(name)] = {{"share", account.of(loss)},
                                 {"interval", interval_json(point.intervals[i++])}};
   return {{"ranks", point.result->step.ranks},
-          {"step_ms", ms(point.step_ns)},
+          {"step_ms", rounded_ms(point.step_ns)},
           {"efficiency", estimate_json(point.efficiency)},
           {"lost", 1 - point.efficiency.value},
           {"account", std::move(terms)},
@@ -182,9 +174,9 @@ Json steps_json(const model::Run& run, const std::vector<SettingResult>& results
     out["steps"][static_cast<std::size_t>(one.result - all.data())]["channels"] = one.channels;
   for (const steps::Overlap& one : steps::overlaps(all)) {
     Json overlap = identity_json(*one.all, synthetic);
-    overlap["step_ms"] = ms(one.all->times.step_ns);
-    overlap["compute_alone_ms"] = ms(one.compute->times.step_ns);
-    overlap["communication_alone_ms"] = ms(one.communication->times.step_ns);
+    overlap["step_ms"] = rounded_ms(one.all->times.step_ns);
+    overlap["compute_alone_ms"] = rounded_ms(one.compute->times.step_ns);
+    overlap["communication_alone_ms"] = rounded_ms(one.communication->times.step_ns);
     overlap["overlap_efficiency"] = estimate_json(one.efficiency);
     overlap["compute_slowdown"] = estimate_json(one.compute_slowdown);
     overlap["communication_slowdown"] = estimate_json(one.communication_slowdown);

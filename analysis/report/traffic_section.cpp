@@ -5,10 +5,11 @@
 
 #include "analysis/link_traffic.h"
 #include "analysis/normality.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/wrapped_row.h"
 #include "base/text_table.h"
-#include "base/units.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Rate = std::optional<double>;
+
+constexpr int k_name_columns = 20;
 
 // Of all hosts, if they are alike.
 NodeLinks ceilings(const model::Run& run) {
@@ -47,9 +50,10 @@ std::string percent(const Rate& share) {
   return share ? fmt::format("{:.1f}", 100 * *share) : "-";
 }
 
-Rate busbw_of(const std::vector<SettingResult>& results, const model::CellLabel& label) {
+Rate busbw_of(const std::vector<SettingResult>& results, const LinkTraffic& traffic) {
   auto found = std::find_if(results.begin(), results.end(), [&](const SettingResult& one) {
-    return one.is_default && one.label == label;
+    return one.is_default && one.label == traffic.label && one.timing_mode == traffic.timing_mode &&
+           one.ranks == traffic.ranks;
   });
   return found == results.end() ? std::nullopt : found->busbw_gb_per_s;
 }
@@ -62,32 +66,30 @@ std::string render_traffic(const model::Run& run, const std::vector<SettingResul
     return "";
   const NodeLinks links = ceilings(run);
   base::TextTable table({{"operation", base::TextTable::Align::left},
+                         {"ranks"},
                          {"size"},
                          {"busbw"},
                          {"NVLink out"},
                          {"in"},
-                         {"% of peak"},
+                         {"% peak"},
                          {"PCIe out"},
                          {"in"},
-                         {"% of peak"}});
-  for (const LinkTraffic& one : all) {
-    constexpr std::size_t k_longest = 30;
-    std::string name = describe(one.label);
-    if (name.size() > k_longest)
-      name = name.substr(0, k_longest - 3) + "...";
-    table.add_row({std::move(name), base::format_bytes(one.label.bytes),
-                   format_number(busbw_of(results, one.label)),
-                   format_number(one.nvlink_sent_gb_per_s),
-                   format_number(one.nvlink_received_gb_per_s),
-                   percent(share(larger(one.nvlink_sent_gb_per_s, one.nvlink_received_gb_per_s),
-                                 links.nvlink_gb_per_s)),
-                   format_number(one.pcie_sent_gb_per_s), format_number(one.pcie_received_gb_per_s),
-                   percent(share(larger(one.pcie_sent_gb_per_s, one.pcie_received_gb_per_s),
-                                 links.pcie_gb_per_s))});
-  }
+                         {"% peak"}});
+  for (const LinkTraffic& one : all)
+    add_wrapped_row(
+        table,
+        {cell_name(one.label, one.timing_mode), std::to_string(rank_count(one.label, one.ranks)),
+         cell_size(one.label), format_number(busbw_of(results, one)),
+         format_number(one.nvlink_sent_gb_per_s), format_number(one.nvlink_received_gb_per_s),
+         percent(share(larger(one.nvlink_sent_gb_per_s, one.nvlink_received_gb_per_s),
+                       links.nvlink_gb_per_s)),
+         format_number(one.pcie_sent_gb_per_s), format_number(one.pcie_received_gb_per_s),
+         percent(share(larger(one.pcie_sent_gb_per_s, one.pcie_received_gb_per_s),
+                       links.pcie_gb_per_s))},
+        {k_name_columns});
   return paragraph("",
                    "Links while long cells ran: GB/s that a GPU counted itself, the most of any, "
-                   "between warm-up and last check" +
+                   "from a second after the cell began to its end" +
                        synthetic_mark(run),
                    2) +
          table.render(2);
@@ -100,8 +102,13 @@ Json traffic_json(const model::Run& run) {
   for (const LinkTraffic& one : link_traffic(run))
     out.push_back({{"workload", one.label.workload},
                    {"size_bytes", one.label.bytes},
+                   {"type", model::to_string(one.label.type)},
+                   {"op", model::to_string(one.label.op)},
+                   {"root", one.label.root},
                    {"variant", one.label.variant},
-                   {"rank", one.rank},
+                   {"placement", model::to_string(one.label.placement)},
+                   {"timing_mode", model::to_string(one.timing_mode)},
+                   {"ranks", one.ranks},
                    {"nvlink_sent_gb_per_s", nullable(one.nvlink_sent_gb_per_s)},
                    {"nvlink_received_gb_per_s", nullable(one.nvlink_received_gb_per_s)},
                    {"nvlink_peak_gb_per_s", nullable(links.nvlink_gb_per_s)},

@@ -12,6 +12,8 @@ using workload::StepParts;
 
 // Beyond this nobody makes a step longer: what hides so little hides nothing.
 constexpr double k_least_hidden_share = 0.001; // H / X
+// Of a step; less is not worth a word.
+constexpr double k_least_told_share = 0.01;
 
 BreakEven break_even_of(const StepResult& result) {
   const StepTimes& times = result.times;
@@ -26,9 +28,25 @@ BreakEven break_even_of(const StepResult& result) {
   const double hidden_ns = one.transfer_ns - one.exposed_ns;
   if (hidden_ns > k_least_hidden_share * one.transfer_ns)
     one.as_it_is_ns = one.computing_ns * one.transfer_ns / hidden_ns;
-  if (one.exposed_ns >= k_bound_share * times.step_ns)
+  const double bound_ns = k_bound_share * times.step_ns;
+  if (one.exposed_ns >= bound_ns)
     one.bound_by = one.computing_ns < one.transfer_ns ? BoundBy::interconnect : BoundBy::overlap;
+  else if (times.exposed_wait_ns + times.idle_ns + times.exposed_copy_ns >= bound_ns)
+    one.bound_by = BoundBy::other;
   return one;
+}
+
+// "30.1% waiting for other ranks, 2.0% idle"
+std::string others_in_words(const StepTimes& times) {
+  std::string text;
+  auto add = [&](const char* what, double ns) {
+    if (ns >= k_least_told_share * times.step_ns)
+      text += fmt::format("{}{:.1f}% {}", text.empty() ? "" : ", ", 100 * ns / times.step_ns, what);
+  };
+  add("waiting for other ranks", times.exposed_wait_ns);
+  add("idle", times.idle_ns);
+  add("exposed input copies", times.exposed_copy_ns);
+  return text;
 }
 
 } // namespace
@@ -50,6 +68,8 @@ std::string in_words(const BreakEven& one) {
       base::to_string(one.bound_by), ms(one.computing_ns), ms(one.transfer_ns), ms(one.exposed_ns));
   if (one.bound_by == BoundBy::computing)
     return text;
+  if (one.bound_by == BoundBy::other)
+    return text + "; of the step time " + others_in_words(one.result->times);
   text += fmt::format("; with {} ms of computing a step all of it could be hidden",
                       ms(one.transfer_ns));
   return text + (one.as_it_is_ns ? fmt::format(", and would be with {} ms at this step's overlap",

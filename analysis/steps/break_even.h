@@ -26,11 +26,13 @@
 // Both are of this step's bytes, on these ranks, with these settings.
 namespace ncclprobe::analysis::steps {
 
-// Transfer that is less of a step does not bound it.
-inline constexpr double k_bound_share = 0.1; // E / step time
+// What is less of a step does not bound it: transfer E, or all else in which nothing is computed
+// (waiting for other ranks, idle, input copies; exposed) together.
+inline constexpr double k_bound_share = 0.1;
 
 enum class BoundBy {
-  computing,    // E is less than that share
+  computing,    // E and all else are less than that share each
+  other,        // E is, all else is not: no interconnect helps
   overlap,      // K would suffice to hide X, yet E is that share or more
   interconnect, // K < X, and E is that share or more: no schedule hides it all
 };
@@ -38,6 +40,7 @@ constexpr auto enum_names(BoundBy) {
   using enum BoundBy;
   return std::to_array<std::pair<BoundBy, std::string_view>>(
       {{computing, "compute-bound"},
+       {other, "not bound by transfers"},
        {overlap, "overlap-bound"},
        {interconnect, "interconnect-bound"}});
 }
@@ -55,9 +58,7 @@ struct BreakEven {
 // Points into `results`.
 std::vector<BreakEven> break_evens(const std::vector<StepResult>& results);
 
-// "interconnect-bound: it computes for 12.1 ms a step and transfers for 25.3 ms, 20 ms of it
-// exposed;
-// ..."
+// "compute-bound: it computes for 33.2 ms a step and transfers for 9.35 ms, 1.65 ms of it exposed"
 std::string in_words(const BreakEven& one);
 
 } // namespace ncclprobe::analysis::steps

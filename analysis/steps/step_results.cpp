@@ -166,14 +166,18 @@ double samples_per_step(const workload::StepLabel& step) {
   return static_cast<double>(step.batch) * ranks / std::min(sharing, ranks);
 }
 
-std::string describe_step(const StepResult& result) {
-  std::string text = fmt::format("{} {}, {}, batch {}", result.step.pattern, result.step.model,
-                                 model::to_string(result.label.type), result.step.batch);
-  if (result.step.sequence > 0)
-    text += fmt::format(", sequence {}", result.step.sequence);
-  if (!result.step.options.empty())
-    text += fmt::format(", {}", fmt::join(result.step.options, " "));
+std::string describe_step(const workload::StepLabel& step, model::DataType type) {
+  std::string text = fmt::format("{} {}, {}, batch {}", step.pattern, step.model,
+                                 model::to_string(type), step.batch);
+  if (step.sequence > 0)
+    text += fmt::format(", sequence {}", step.sequence);
+  if (!step.options.empty())
+    text += fmt::format(", {}", fmt::join(step.options, " "));
   return text;
+}
+
+std::string describe_step(const StepResult& result) {
+  return describe_step(result.step, result.label.type);
 }
 
 } // namespace ncclprobe::analysis::steps

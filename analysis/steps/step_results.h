@@ -67,6 +67,7 @@ bool same_kind(const StepResult& a, const StepResult& b);
 double samples_per_step(const workload::StepLabel& step);
 
 // "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": all but ranks and parts.
+std::string describe_step(const workload::StepLabel& step, model::DataType type);
 std::string describe_step(const StepResult& result);
 
 } // namespace ncclprobe::analysis::steps

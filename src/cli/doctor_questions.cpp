@@ -105,7 +105,7 @@ int exit_code_of(analysis::Known suits) {
                                         : base::k_exit_warnings;
 }
 
-// Equal GPUs of several nodes are explained once, with the software of the first.
+// Equal GPUs of several nodes are explained once, with the software of the first that has them.
 Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& questions,
                              AnswerFormat format) {
   std::optional<analysis::Policy> policy;
@@ -113,16 +113,15 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
     NCCLPROBE_TRY_ASSIGN(policy, read_policy(questions.policy));
   }
   NCCLPROBE_TRY_ASSIGN(const auto nodes, nodes_asked_for(world, questions));
-  std::vector<analysis::GpuInQuestion> gpus;
-  const analysis::SoftwareInQuestion& software = nodes.front().software;
+  std::vector<analysis::GpuWithSoftware> gpus;
   DoctorAnswer answer;
   for (const analysis::NodeInQuestion& node : nodes)
     for (const analysis::GpuInQuestion& gpu : node.gpus) {
       if (std::any_of(gpus.begin(), gpus.end(), [&](const auto& other) {
-            return other.name == gpu.name && other.nvlinks == gpu.nvlinks;
+            return other.gpu.name == gpu.name && other.gpu.nvlinks == gpu.nvlinks;
           }))
         continue;
-      gpus.push_back(gpu);
+      gpus.push_back({gpu, node.software});
       answer.text += (answer.text.empty() ? "" : "\n") +
                      analysis::explain_gpu(gpu, node.software, questions.prices);
     }
@@ -141,7 +140,7 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
     more["policy"] = analysis::policy_json(*policy, verdicts);
   }
   if (format == AnswerFormat::json)
-    answer.text = analysis::explain_gpus_json(gpus, software, questions.prices, more);
+    answer.text = analysis::explain_gpus_json(gpus, questions.prices, more);
   return answer;
 }
 

@@ -3,7 +3,6 @@
 
 #include "cli/doctor_rehearsal.h"
 
-#include "cli/preparation.h"
 #include "cli/stop_on_signal.h"
 #include "workload/collective_benchmark.h"
 #include "workload/companions.h"
@@ -94,34 +93,36 @@ model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
   return spec;
 }
 
+// No trial is prepared while another one runs: what a rank's GPU had in use before its own trial
+// has to be read without the other's share, and a rank may be in one of the trials only.
 launch::SupervisorOptions supervisor_options(const World& world, const Ward& ward,
-                                             const Stage& stage,
-                                             const std::vector<model::TrialSpec>& trials,
-                                             int seats_per_worker) {
+                                             const Stage& stage, int seats_per_worker) {
   launch::SupervisorOptions how;
   how.seats_per_worker = seats_per_worker;
   how.program = ward.worker;
   if (stage.backend.name == "nvidia" && !bound_by_user(world))
     how.cpus_of_rank = cpus_near_gpus(stage.layout, ward.hosts, ward.fleet->rank());
-  how.prepare = choose_preparation("auto", stage.backend.name, ward.hosts, stage.layout, trials).on;
   return how;
 }
 
-// Runs the trials on all supervisors; the leader gets the records.
+// Runs the trials on all supervisors; the leader gets the records. With supervisors that are lost
+// nothing more is shared.
 std::vector<model::TrialRecord> run_trials(const World& world, Ward& ward, const Stage& stage,
                                            const std::vector<model::TrialSpec>& trials,
                                            int seats_per_worker = 1) {
   launch::Supervisor supervisor(*ward.fleet, stage.layout,
-                                supervisor_options(world, ward, stage, trials, seats_per_worker));
+                                supervisor_options(world, ward, stage, seats_per_worker));
   StopOnSignal stopper(supervisor);
   std::vector<model::TrialRecord> records;
   if (ward.fleet->rank() != 0) {
     supervisor.follow();
-    return records;
+  } else {
+    for (std::size_t i = 0; i < trials.size(); ++i)
+      records.push_back(supervisor.run(trials[i], std::span(trials).subspan(i + 1)));
+    supervisor.release();
   }
-  for (std::size_t i = 0; i < trials.size(); ++i)
-    records.push_back(supervisor.run(trials[i], std::span(trials).subspan(i + 1)));
-  supervisor.release();
+  if (supervisor.others_lost())
+    ward.fleet->leave_alone();
   return records;
 }
 
@@ -183,12 +184,12 @@ void rehearse_copies(const World& world, const DoctorOptions& options, Ward& war
     into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_copies));
 }
 
-// Everybody must know whether it goes on.
-Result<bool> all_go_on(launch::Fleet& fleet, bool willing) {
-  NCCLPROBE_TRY_ASSIGN(const auto answers,
-                       fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop"));
-  return std::all_of(answers.begin(), answers.end(),
-                     [](const std::string& answer) { return answer == "go on"; });
+// Everybody must know whether it goes on. It does not if somebody is not heard of any more; what
+// was found until then is shown.
+bool all_go_on(launch::Fleet& fleet, bool willing) {
+  const auto answers = fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop");
+  return answers && std::all_of(answers->begin(), answers->end(),
+                                [](const std::string& answer) { return answer == "go on"; });
 }
 
 Result<void> rehearse_load(const World& world, const DoctorOptions& options, Ward& ward,
@@ -199,7 +200,7 @@ Result<void> rehearse_load(const World& world, const DoctorOptions& options, War
     look.emplace(ward.worker, std::chrono::nanoseconds(options.load_ns / 2 + 3 * k_second_ns));
   std::vector<model::TrialRecord> records = run_trials(world, ward, stage, {spec});
   for (const model::TrialRecord& record : records)
-    into.rehearsals.push_back(rehearsal_of(record, "sustained load"));
+    into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_load));
   model::Survey seen = look ? look->finish() : model::Survey{};
   if (look)
     seen.inventory.hostname =
@@ -243,20 +244,14 @@ Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& wa
   }
   const std::vector<model::TrialRecord> records = run_trials(world, ward, stage, trials);
   for (const model::TrialRecord& record : records)
-    into.rehearsals.push_back(rehearsal_of(
-        record, record.spec.ranks == ranks ? "all ranks" : "2 ranks", &records.front()));
+    into.rehearsals.push_back(
+        rehearsal_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
   bool ok =
       into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
   // Also after a failure: a pair that fails says where.
-  if (on_gpus && ranks > 1) {
-    NCCLPROBE_TRY_ASSIGN(bool go_on, all_go_on(*ward.fleet, true));
-    if (go_on)
-      rehearse_copies(world, options, ward, stage, into);
-  }
-  if (!options.deep)
-    return {};
-  NCCLPROBE_TRY_ASSIGN(bool go_on, all_go_on(*ward.fleet, ok));
-  if (!go_on)
+  if (on_gpus && ranks > 1 && all_go_on(*ward.fleet, true))
+    rehearse_copies(world, options, ward, stage, into);
+  if (!options.deep || !all_go_on(*ward.fleet, ok))
     return {};
   return rehearse_load(world, options, ward, stage, into);
 }

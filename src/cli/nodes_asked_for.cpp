@@ -51,8 +51,10 @@ Result<std::vector<NodeInQuestion>> nodes_asked_for(const World& world,
     auto found = stored_nodes(file);
     if (!found) {
       base::Error error = std::move(found.error());
-      error.code = base::Errc::invalid_argument;
-      error.hint = "give what `ncclprobe doctor --format json` stored, or a run file";
+      if (error.code != base::Errc::not_found && error.code != base::Errc::io)
+        error.code = base::Errc::invalid_argument;
+      if (error.hint.empty())
+        error.hint = "give what `ncclprobe doctor --format json` stored, or a run file";
       return base::with_context(std::move(error), file);
     }
     nodes.insert(nodes.end(), found->begin(), found->end());

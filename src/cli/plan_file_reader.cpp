@@ -39,6 +39,11 @@ public:
         return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
       }
     }
+    // These say the same: what the command line said of one wins over the file's other one, too.
+    if (said_.launches)
+      options_.graph = said_.graph;
+    if (said_.graph)
+      options_.launches = said_.launches;
     return {};
   }
 

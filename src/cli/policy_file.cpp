@@ -36,7 +36,7 @@ public:
       }
       NCCLPROBE_TRY(handler->second(*this, handler->first, node));
     }
-    if (table.empty() || (table.size() == 1 && table.contains("name")))
+    if (asks_for_nothing())
       return fail(
           base::Error{Errc::invalid_argument,
                       fmt::format("{}: it asks for nothing, so everything would suit", file_),
@@ -49,6 +49,14 @@ private:
 
   tl::unexpected<base::Error> wrong(const toml::node& node, const std::string& what) const {
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
+  }
+
+  bool asks_for_nothing() const {
+    Policy asked = policy_;
+    asked.name.clear();
+    if (!asked.same_gpus.value_or(false))
+      asked.same_gpus.reset();
+    return asked == Policy{};
   }
 
   // Whole numbers stand for numbers too.

@@ -3,6 +3,7 @@
 
 #include "cli/report_command.h"
 
+#include "analysis/p2p_matrix.h"
 #include "analysis/prices.h"
 #include "base/exit_code.h"
 #include "base/version.h"
@@ -127,6 +128,9 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
 
   NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));
   std::optional<double> price_per_gpu;
+  if (!options.prices.empty() && analysis::is_p2p(run))
+    return base::fail(base::Errc::invalid_argument,
+                      "--price goes with collectives and steps, and this run is of P2P transfers");
   if (!options.prices.empty()) {
     NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
   }

@@ -149,10 +149,12 @@ struct NcclFile {
 
 // A CUDA runtime or an NCCL that lies on the host, whether anything loads it or not.
 struct InstalledLibrary {
-  std::string path;     // of the file itself, links followed
-  std::string soname;   // "libcudart.so.12"
-  std::string version;  // by the file's name or its Python package; empty: neither tells
-  std::string found_by; // who would look there: "LD_LIBRARY_PATH", "loader", "toolkit", "python"
+  std::string path;    // of the file itself, links followed
+  std::string soname;  // "libcudart.so.12"
+  std::string version; // by the file's name or its Python package; empty: neither tells
+  // Who would look there: "LD_LIBRARY_PATH", "loader", "toolkit", "folder" (/usr/local/lib),
+  // "VIRTUAL_ENV", "CONDA_PREFIX" or "--python".
+  std::string found_by;
   bool operator==(const InstalledLibrary&) const = default;
 };
 

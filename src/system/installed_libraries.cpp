@@ -111,7 +111,13 @@ public:
   }
 
   std::vector<std::string> names(const std::string& path) const { return names_in(inside(path)); }
-  fs::path inside(const std::string& path) const { return root_ / fs::path(path).relative_path(); }
+  // What is relative counts from the current folder, as for every program; below a root of its own
+  // from that root.
+  fs::path absolute(const std::string& path) const {
+    std::error_code error;
+    return root_ == "/" ? fs::absolute(path, error) : "/" / fs::path(path);
+  }
+  fs::path inside(const std::string& path) const { return root_ / absolute(path).relative_path(); }
   std::vector<model::InstalledLibrary> take() { return std::move(found_); }
 
 private:
@@ -146,7 +152,9 @@ std::string prefix_of(const std::string& python, const std::string& path, const 
         file = folder + "/" + python;
         break;
       }
-  fs::path folder = fs::path(file).parent_path();
+  if (file.find('/') == std::string::npos)
+    return "";
+  fs::path folder = search.absolute(file).lexically_normal().parent_path();
   return folder.filename() == "bin" ? folder.parent_path().string() : "";
 }
 

@@ -25,22 +25,28 @@ ConditionSampler::~ConditionSampler() {
 
 void ConditionSampler::read(When when) {
   for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
+    if (when == When::during && stopped_within({}))
+      return; // the cell is over and waits for us
     std::optional<model::Condition> reading = seats_[seat].device->read_condition();
     if (!reading)
       continue;
-    if (when == When::during)
-      seats_[seat].device->read_traffic(*reading);
+    reading->at_ns = backend_.now_ns() - start_ns_; // traffic takes tens of milliseconds more
     reading->rank = seats_[seat].rank;
     reading->when = when;
-    reading->at_ns = backend_.now_ns() - start_ns_;
+    if (when == When::during)
+      seats_[seat].device->read_traffic(*reading);
     readings_[seat].push_back(std::move(*reading));
   }
 }
 
-void ConditionSampler::sample_now_and_then(Pace pace) {
+bool ConditionSampler::stopped_within(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
+  return stopped_.wait_for(lock, time, [this] { return stop_; });
+}
+
+void ConditionSampler::sample_now_and_then(Pace pace) {
   auto pause = pace.quiet;
-  while (!stopped_.wait_for(lock, pause, [this] { return stop_; })) {
+  while (!stopped_within(pause)) {
     read(When::during);
     pause = pace.period;
   }

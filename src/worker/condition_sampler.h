@@ -32,14 +32,15 @@ public:
 
 private:
   void read(model::Condition::When when);
+  bool stopped_within(std::chrono::milliseconds time);
   void sample_now_and_then(Pace pace);
   void stop();
 
   backend::Backend& backend_;
   const std::vector<SeatState>& seats_;
   std::int64_t start_ns_;
-  std::vector<std::vector<model::Condition>> readings_;
-  std::mutex mutex_;
+  std::vector<std::vector<model::Condition>> readings_; // the thread's while it runs
+  std::mutex mutex_;                                    // of stop_, never held while reading
   std::condition_variable stopped_;
   bool stop_ = false;
   std::thread thread_;

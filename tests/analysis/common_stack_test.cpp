@@ -49,11 +49,28 @@ TEST_CASE("what one GPU has lost and another not yet got leaves little that both
   }
   CHECK(stack.held_back_by == std::vector<std::string>{"V100", "RTX 5090"});
   CHECK(stack.full_driver);
+  CHECK(stack.least_driver->text() == "570"); // CUDA 12 runs from 525.60.13 on, RTX 5090 from 570
+}
+
+TEST_CASE("the oldest driver is CUDA's where that knows all GPUs") {
+  CommonStack stack = common_stack({named("V100"), named("T4")});
+
+  CHECK(stack.all.newest_cuda->text() == "12.9");
   CHECK(stack.least_driver->text() == "525.60.13");
 }
 
 TEST_CASE("GPUs that no toolkit serves together are said to have none") {
-  // K80: last CUDA is 11.8, but when it began is not known; GTX 1080: up to 12.9, B200 from 12.8.
+  // V100: last CUDA is 12.9. Thor: first is 13.0.
+  CommonStack stack = common_stack({named("V100"), named("sm_110")});
+
+  CHECK(stack.nodes[0].newest_cuda);
+  CHECK(stack.nodes[1].newest_cuda);
+  CHECK_FALSE(stack.all.newest_cuda);
+  CHECK(stack.all.problem == "no CUDA toolkit of the tables serves all");
+  CHECK_FALSE(stack.least_driver);
+}
+
+TEST_CASE("with a GPU whose first toolkit is not known, the common ones are not either") {
   CommonStack stack = common_stack({named("sm_37"), named("H200")});
 
   CHECK_FALSE(stack.all.newest_cuda);

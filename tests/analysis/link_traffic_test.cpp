@@ -3,10 +3,16 @@
 
 #include "analysis/link_traffic.h"
 #include "analysis/report/report.h"
+#include "analysis/report/text_layout.h"
+#include "analysis/report/traffic_section.h"
 #include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>
+
+#include <iterator>
+#include <sstream>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -34,7 +40,20 @@ model::Run run_with(std::vector<model::Condition> conditions,
   record.conditions = std::move(conditions);
   add_cell(trial, make_cell("all_reduce", 1 << 20), record);
   run.trials.push_back(trial);
+  for (model::Gpu& gpu : run.header.hosts[0].gpus) {
+    gpu.compute_capability = "9.0";
+    gpu.nvlinks = 18;
+  }
   return run;
+}
+
+// 450 GB/s each way.
+std::vector<model::Condition> busy_links() {
+  std::vector<model::Condition> readings{reading(0, When::during, k_second_ns, 1000, 12'000),
+                                         reading(0, When::during, 2 * k_second_ns, 1450, 60'000)};
+  for (model::Condition& one : readings)
+    one.pcie_sent_mb_per_s = 60'000;
+  return readings;
 }
 
 } // namespace
@@ -48,9 +67,9 @@ TEST_CASE("traffic is what was counted between two readings that follow one anot
                                     reading(1, When::after, 7 * k_second_ns, 9950, 20)}));
 
   REQUIRE(all.size() == 1);
+  CHECK(all[0].ranks == 2);
   CHECK(all[0].nvlink_sent_gb_per_s == Approx(200));
   CHECK(all[0].nvlink_received_gb_per_s == Approx(200));
-  CHECK(all[0].rank == 0);
   CHECK(all[0].pcie_received_gb_per_s == Approx(1.5));
   CHECK_FALSE(all[0].pcie_sent_gb_per_s.has_value());
 }
@@ -67,15 +86,69 @@ TEST_CASE("one reading of a counter, a counter that was reset, and other setting
 }
 
 TEST_CASE("reports show traffic beside busbw with the share of what the links carry") {
-  model::Run run = run_with({reading(0, When::during, k_second_ns, 1000, 5),
+  model::Run run = run_with({reading(0, When::during, k_second_ns, 1000, 12'000),
                              reading(0, When::during, 2 * k_second_ns, 1225, 5)});
 
   std::string text = render_report(run, Format::table);
   auto json = nlohmann::json::parse(render_report(run, Format::json));
 
-  CHECK_THAT(text, ContainsSubstring("Links while long cells ran") && ContainsSubstring("225.00"));
+  CHECK_THAT(text, ContainsSubstring("Links while long cells ran"));
   REQUIRE(json.at("link_traffic").size() == 1);
-  CHECK(json.at("link_traffic")[0].at("nvlink_sent_gb_per_s") == Approx(225));
+  const auto& one = json.at("link_traffic")[0];
+  CHECK(one.at("nvlink_sent_gb_per_s") == Approx(225));
+  CHECK(one.at("nvlink_peak_gb_per_s") == Approx(450));
+  CHECK(one.at("type") == "f32");
+  CHECK(one.at("op") == "sum");
+  CHECK(one.at("placement") == "out_of_place");
+  CHECK(one.at("ranks") == 2);
+  std::istringstream row(text.substr(text.find("Links while long cells ran")));
+  std::vector<std::string> words;
+  for (std::string line; std::getline(row, line) && words.empty();)
+    if (line.starts_with("  all_reduce")) {
+      std::istringstream of_line(line);
+      words.assign(std::istream_iterator<std::string>(of_line), {});
+    }
+  std::string of_pcie =
+      fmt::format("{:.1f}", 100 * 12 / one.at("pcie_peak_gb_per_s").get<double>());
+  CHECK(words == std::vector<std::string>{"all_reduce,", "f32", "sum", "2", "1M", "1.05", "225.00",
+                                          "225.00", "50.0", "-", "12.00", of_pcie});
   CHECK(nlohmann::json::parse(render_report(run_with({}), Format::json)).count("link_traffic") ==
         0);
+}
+
+TEST_CASE("rows of traffic that look alike are told apart, within the width of a report") {
+  model::Run run = run_with(busy_links());
+  model::TrialRecord& trial = run.trials[0];
+  auto add = [&](model::Cell cell) {
+    auto record = make_record(2, 5'000);
+    record.conditions = busy_links();
+    add_cell(trial, std::move(cell), record);
+  };
+  model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
+  cell.label.type = model::DataType::f8e4m3;
+  add(cell);
+  cell.timing.mode = model::TimingMode::latency;
+  add(cell);
+  for (auto parts : {workload::StepParts::all, workload::StepParts::compute}) {
+    add_step_cell(trial, {.label = {.pattern = "fsdp+tp",
+                                    .model = "llama3-70b",
+                                    .ranks = {0, 1},
+                                    .parts = parts,
+                                    .batch = 8,
+                                    .options = {"bucket=25MiB", "tensor=2"}},
+                          .lengths = {{}, {}}});
+    trial.cells.back().conditions = busy_links();
+  }
+
+  std::istringstream text(render_traffic(run, setting_results(run)));
+  std::string all;
+  for (std::string line; std::getline(text, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+    for (std::string_view word : {"in place", "one at a time", "bucket=25MiB", "alone"})
+      if (line.find(word) != std::string::npos)
+        all += fmt::format("{};", word);
+  }
+  CHECK(link_traffic(run).size() == 5);
+  CHECK(all == "in place;in place;one at a time;bucket=25MiB;bucket=25MiB;alone;");
 }

@@ -86,6 +86,9 @@ TEST_CASE("reports tell the split of the default and where a setting takes anoth
   run.trials.push_back(
       trial_with(2, {{"NCCL_ALGO", "Ring"}}, true,
                  {{What::connected, 840}, {What::finished, 2001}, {What::buffers, 256}}));
+  run.trials.push_back( // others gave memory back while it connected
+      trial_with(3, {{"NCCL_PROTO", "LL"}}, true,
+                 {{What::connected, 300}, {What::finished, 1460}, {What::buffers, 256}}));
 
   std::string text = render_report(run, Format::table);
   auto json = nlohmann::json::parse(render_report(run, Format::json));
@@ -93,7 +96,8 @@ TEST_CASE("reports tell the split of the default and where a setting takes anoth
   CHECK_THAT(text, ContainsSubstring("of a device at most: context 500 MiB"));
   CHECK_THAT(text, ContainsSubstring("NCCL_BUFFSIZE=8388608"));
   CHECK_THAT(text, !ContainsSubstring("NCCL_ALGO=Ring"));
-  REQUIRE(json.at("memory").size() == 3);
+  CHECK_THAT(text, !ContainsSubstring("NCCL_PROTO=LL")); // what is not known does not differ
+  REQUIRE(json.at("memory").size() == 4);
   CHECK(json.at("memory")[0].at("connecting_bytes") == 330 * k_mib);
   CHECK(json.at("memory")[0].at("rank") == 1);
 }

@@ -66,6 +66,25 @@ TEST_CASE("a run's hosts are nodes too, one without GPUs is none") {
   CHECK(nodes_of(make_cpu_run(2)).error().code == base::Errc::not_found);
 }
 
+TEST_CASE("of a run too it is told what connecting took of a GPU at the most") {
+  using What = model::MemoryUse::What;
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({.ranks = 2})};
+  for (int rank : {0, 1}) {
+    auto& memory = run.trials[0].workers.at(static_cast<std::size_t>(rank)).memory;
+    memory = {{rank, What::opened, 500'000'000},
+              {rank, What::connected, rank == 0 ? 800'000'000u : 900'000'000u}};
+  }
+
+  auto nodes = base::value_or_throw(nodes_of(run));
+
+  REQUIRE(nodes[0].nccl);
+  CHECK(nodes[0].nccl->gb == Approx(0.4));
+  CHECK(nodes[0].nccl->ranks == 2);
+  run.header.backend = "host";
+  CHECK_FALSE(base::value_or_throw(nodes_of(run))[0].nccl);
+}
+
 TEST_CASE("a GPU that is only named is a node of its own") {
   NodeInQuestion node = base::value_or_throw(named_node("T4"));
 

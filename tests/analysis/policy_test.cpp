@@ -45,7 +45,7 @@ TEST_CASE("compute capability is held against the policy's, not against one of o
   CHECK(suits(with({{10, 0}}), named("H200")) == Known::no); // 10 is more than 9
 }
 
-TEST_CASE("memory is what the driver reports less what NCCL was measured to take") {
+TEST_CASE("memory is what the driver reports less what connecting was measured to take") {
   Policy policy;
   policy.min_memory_gb = 40;
   NodeInQuestion node = seen("H200", 40.5, 18);
@@ -56,7 +56,8 @@ TEST_CASE("memory is what the driver reports less what NCCL was measured to take
   PolicyVerdict verdict = judge(policy, node, {});
   CHECK(verdict.suits == Known::no);
   CHECK_THAT(verdict.parts[0].rules[0].found,
-             ContainsSubstring("39.9 GB: 40.5 less 0.6 that NCCL takes, measured with 8 ranks"));
+             ContainsSubstring("39.9 GB: 40.5 less 0.6 for connecting 8 ranks with NCCL") &&
+                 ContainsSubstring("more comes with the first collectives"));
 }
 
 TEST_CASE("of a GPU that is only named, memory is what is published, if that is clear") {
@@ -116,6 +117,8 @@ TEST_CASE("how many GPUs there are, and whether alike, is asked of nodes only") 
   NodeInQuestion mixed = seen("H200", 141, 18, 8);
   mixed.gpus.push_back(named("T4").gpus[0]);
   CHECK(suits(policy, mixed) == Known::no);
+  policy.min_gpus.reset();
+  CHECK(suits(policy, named("H200")) == Known::unknown);
 }
 
 TEST_CASE("the driver is asked for the newest CUDA that it knows") {

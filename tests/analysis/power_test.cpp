@@ -3,6 +3,7 @@
 
 #include "analysis/power.h"
 #include "analysis/report/power_section.h"
+#include "analysis/report/text_layout.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
@@ -119,6 +120,28 @@ TEST_CASE("power is reported by GPU and in all, with busbw per watt") {
   CHECK(json[0]["gpu_power_w"] == 350.0);
   CHECK(json[0]["gpus"][1]["power_w"] == 400.0);
   CHECK(json[0]["busbw_gb_per_s_per_w"].get<double>() == Approx(*results[0].busbw_gb_per_s / 350));
+}
+
+TEST_CASE("rows of power are told apart by placement and mode, and fit the report") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({.settings = {{"NCCL_BUFFSIZE", "16777216"}}})};
+  model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
+  cell.label.type = model::DataType::f8e4m3;
+  for (auto mode : {model::TimingMode::batch, model::TimingMode::latency}) {
+    cell.timing.mode = mode;
+    model::CellRecord one = record();
+    read(one, 0, When::during, 1000, 650);
+    read(one, 1, When::during, 1000, 1000);
+    add_cell(run.trials[0], cell, std::move(one));
+  }
+  auto results = setting_results(run);
+
+  std::string text = render_power(run, results);
+
+  CHECK_THAT(text, ContainsSubstring("in place") && ContainsSubstring("one at a time"));
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    CHECK(text.find('\n', at) - at <= static_cast<std::size_t>(k_report_columns));
+  CHECK(power_json(run, results)[1]["timing_mode"] == "latency");
 }
 
 TEST_CASE("a rank that only looks on at a step is none of its power") {

@@ -18,6 +18,7 @@ namespace {
 model::Run run_with_bandwidth() {
   model::Run run = make_gpu_run(2);
   run.trials = {make_trial({})};
+  add_cell(run.trials[0], make_cell("all_reduce", 500'000), make_record(2, 20'000));   // 25 GB/s
   add_cell(run.trials[0], make_cell("all_reduce", 1'000'000), make_record(2, 20'000)); // 50 GB/s
   add_cell(run.trials[0], make_cell("all_reduce", 4'000'000), make_record(2, 40'000)); // 100 GB/s
   return run;
@@ -60,6 +61,19 @@ TEST_CASE("a GB/s costs the price of a GPU by the best busbw that each has") {
   CHECK(costs[0].best->label.bytes == 4'000'000);
   CHECK(costs[0].per_gb_per_s == Approx(30'000 / *costs[0].best->busbw_gb_per_s));
   CHECK(costs[0].per_gb_per_s == Approx(300).epsilon(0.001));
+}
+
+TEST_CASE("what was measured at one size, as launches are, has no price per GB/s") {
+  model::Run run = run_with_bandwidth();
+  model::Cell launch = make_cell("all_reduce", 512);
+  launch.label.variant = "graph";
+  add_cell(run.trials[0], launch, make_record(2, 20'000));
+  auto results = setting_results(run);
+
+  auto costs = bandwidth_costs(results, 30'000);
+
+  REQUIRE(costs.size() == 1);
+  CHECK(costs[0].best->label.variant.empty());
 }
 
 TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {

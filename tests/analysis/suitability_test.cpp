@@ -106,12 +106,30 @@ TEST_CASE("what is not sourced is called unknown") {
 
 TEST_CASE("the JSON has null for what is unknown") {
   auto json = nlohmann::json::parse(
-      explain_gpus_json({asked("A10G"), asked("H200")}, {}, {}, nlohmann::json::object()));
+      explain_gpus_json({{asked("A10G"), {}}, {asked("H200"), {}}}, {}, nlohmann::json::object()));
 
   CHECK(json["gpus"][0]["models"][0]["memory_gb"].is_null());
   CHECK(json["gpus"][1]["compute_capability"] == "9.0");
   CHECK(json["gpus"][1]["features"]["fp8"] == "yes");
   CHECK(json["tables_date"].get<std::string>().size() == 10);
+}
+
+TEST_CASE("the JSON judges each GPU with the software of its own node") {
+  SoftwareInQuestion old, newer;
+  old.nccl = knowledge::VersionNumber{{2, 9, 6}};
+  newer.nccl = knowledge::VersionNumber{{2, 28, 3}};
+
+  auto json = nlohmann::json::parse(explain_gpus_json(
+      {{asked("A100"), old}, {asked("H200"), newer}}, {}, nlohmann::json::object()));
+
+  auto bf16 = [&](std::size_t gpu) -> std::string {
+    for (const auto& one : json["gpus"][gpu]["chains"])
+      if (one["feature"] == "bf16 reductions")
+        return one["verdict"];
+    return "";
+  };
+  CHECK(bf16(0) == "no");
+  CHECK(bf16(1) == "yes");
 }
 
 } // namespace ncclprobe::analysis

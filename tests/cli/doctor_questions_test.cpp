@@ -117,6 +117,7 @@ TEST_CASE("a node that is no examination and no run is named") {
     auto answer = answer_question({}, questions, AnswerFormat::text);
     REQUIRE_FALSE(answer);
     CHECK_THAT(answer.error().text(), ContainsSubstring(name));
+    CHECK((answer.error().code == base::Errc::not_found) == (std::string(name) == "absent"));
   }
 }
 

@@ -74,5 +74,8 @@ TEST_CASE("what is no policy is refused with its line, and says what there is") 
 TEST_CASE("a policy that asks for nothing is refused, and one that is not there") {
   CHECK_THAT(refused(""), ContainsSubstring("asks for nothing"));
   CHECK_THAT(refused("name = \"empty\"\n"), ContainsSubstring("asks for nothing"));
+  CHECK_THAT(refused("features = []\n"), ContainsSubstring("asks for nothing"));
+  CHECK_THAT(refused("same_gpus = false\n"), ContainsSubstring("asks for nothing"));
+  CHECK(read("same_gpus = true\n"));
   CHECK_FALSE(cli::read_policy("/nonexistent/policy.toml"));
 }

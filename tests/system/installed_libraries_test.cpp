@@ -6,6 +6,7 @@
 #include "support/catch.h"
 #include "support/file_tree.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace ncclprobe;
@@ -120,6 +121,23 @@ TEST_CASE("an interpreter that was named tells its environment, by path or throu
       paths_of(system::installed_libraries({{"PATH", "/nowhere:/venv/bin"}}, "python", tree.root()))
           .size() == 1);
   CHECK(system::installed_libraries({{"PATH", "/nowhere"}}, "python", tree.root()).empty());
+}
+
+TEST_CASE("relative paths count from the current folder") {
+  support::FileTree tree;
+  tree.file("venv/bin/python", "").file("venv/lib/libnccl.so.2.18.1", "");
+  const auto root = std::filesystem::canonical(tree.root());
+  const std::string venv = std::filesystem::relative(root / "venv").string();
+  auto finds = [&](const std::map<std::string, std::string>& environment,
+                   const std::string& python) {
+    auto paths = paths_of(system::installed_libraries(environment, python));
+    return std::count(paths.begin(), paths.end(), (root / "venv/lib/libnccl.so.2.18.1").string());
+  };
+
+  CHECK(finds({}, venv + "/bin/python") == 1);
+  CHECK(finds({{"PATH", venv + "/bin"}}, "python") == 1);
+  CHECK(finds({{"LD_LIBRARY_PATH", venv + "/lib"}}, "") == 1);
+  CHECK(finds({}, "python") == 0);
 }
 
 TEST_CASE("two wheels that could have left a file leave its version open") {

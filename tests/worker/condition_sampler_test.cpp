@@ -25,7 +25,10 @@ public:
     condition.temperature_c = ++readings;
     return condition;
   }
-  void read_traffic(model::Condition& into) override { into.nvlink_sent_bytes = 5; }
+  // Takes long, so that the time must have been noted before.
+  void read_traffic(model::Condition& into) override {
+    into.nvlink_sent_bytes = static_cast<std::uint64_t>(into.at_ns);
+  }
   std::atomic<int> readings = 0;
 };
 
@@ -60,14 +63,15 @@ TEST_CASE("a short cell is looked at before and after, never in between") {
 TEST_CASE("a long cell is looked at on the way as well") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {1ms, 1ms});
+  worker::ConditionSampler sampler(*lab.backend, lab.seats, -7, {1ms, 1ms});
   while (lab.thermometer.readings < 4) {
   }
   auto readings = sampler.finish();
 
   REQUIRE(readings[0].size() >= 5);
   CHECK(readings[0][1].when == When::during);
-  CHECK(readings[0][1].nvlink_sent_bytes == 5U);
+  CHECK(readings[0][1].at_ns == 7);
+  CHECK(readings[0][1].nvlink_sent_bytes == 7U);
   CHECK(readings[0].back().when == When::after);
   for (std::size_t i = 1; i < readings[0].size(); ++i)
     CHECK(readings[0][i].temperature_c > readings[0][i - 1].temperature_c);

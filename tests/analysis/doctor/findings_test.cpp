@@ -110,6 +110,18 @@ TEST_CASE("the tree of a healthy machine ends with a collective that works") {
   CHECK_THAT(diagnosis.conclusion, ContainsSubstring("collectives work"));
 }
 
+TEST_CASE("where two ranks and all did well, the tree names all, and neither is counted twice") {
+  Case one = healthy_case();
+  one.rehearsals.insert(one.rehearsals.begin(), one.rehearsals.front());
+  one.rehearsals[0].name = "2 ranks";
+  one.rehearsals[1].ranks = 4;
+
+  Diagnosis diagnosis = diagnose(one, examine(one));
+
+  CHECK(diagnosis.steps.back().because == "a kernel and an all-reduce ran on all ranks (4 ranks)");
+  CHECK(test_doctor::found(one, "D27").front().what == "a kernel and an all-reduce ran on 2 ranks");
+}
+
 TEST_CASE("a host without GPUs is not asked about its driver") {
   Diagnosis diagnosis = diagnose(healthy_cpu_case(), examine(healthy_cpu_case()));
 

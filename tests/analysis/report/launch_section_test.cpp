@@ -57,13 +57,49 @@ TEST_CASE("the report shows what a graph and a priority change") {
   model::Run run = run_with();
   std::string text = render_launches(run, setting_results(run));
 
-  CHECK(text == "Launched directly and as a graph, default settings\n"
-                "  operation       timed  launch us  graph  time us  graph  change\n"
-                "  all_reduce 512  batch       4.00   3.00    12.00   9.00  -25.0%\n"
-                "\n"
-                "Launched with priority=-5 and without, default settings\n"
-                "  operation       timed  launch us  priority=-5  time us  priority=-5  change\n"
-                "  all_reduce 512  batch       4.00         4.10    12.00        12.60   +5.0%\n");
+  CHECK(text ==
+        "Launched directly and as a graph, default settings\n"
+        "  operation            ranks  size  timed  launch us  graph  time us  graph  change\n"
+        "  all_reduce, f32 sum      2   512  batch       4.00   3.00    12.00   9.00  -25.0%\n"
+        "\n"
+        "Launched with priority=-5 and without, default settings\n"
+        "  operation            ranks  size  timed  launch us  with it  time us  with it  "
+        "change\n"
+        "  all_reduce, f32 sum      2   512  batch       4.00     4.10    12.00    12.60   "
+        "+5.0%\n");
+}
+
+TEST_CASE("long names of what was launched in two ways wrap") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
+  cell.label.type = model::DataType::f8e4m3;
+  for (const char* variant : {"streams=2", "streams=2 graph"}) {
+    cell.label.variant = variant;
+    add_cell(trial, cell, record_of(1'000'000, 900'000));
+  }
+  run.trials.push_back(trial);
+
+  CHECK(render_launches(run, setting_results(run)) ==
+        "Launched directly and as a graph, default settings\n"
+        "  operation              ranks     size  timed  launch us   graph  time us    graph  "
+        "change\n"
+        "  reduce_scatter,            2  1048572  batch     900.00  900.00  1000.00  1000.00   "
+        "+0.0%\n"
+        "    f8e4m3 sum,\n"
+        "    streams=2, in place\n");
+}
+
+TEST_CASE("what moves no data has no size and no bandwidth") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({});
+  add_cell(trial, make_cell("empty_kernel", 0), record_of(4'000, 3'000));
+  run.trials.push_back(trial);
+
+  std::string text = render_report(run, Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("\n  time us  launch us  ") &&
+                       !ContainsSubstring("algbw GB/s") && !ContainsSubstring("us at 0"));
 }
 
 TEST_CASE("runs that did not measure the host's part show none") {

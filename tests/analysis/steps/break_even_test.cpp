@@ -49,6 +49,16 @@ TEST_CASE("a step that hides most of its transfers is bound by computing") {
   CHECK_THAT(steps::in_words(one), ContainsSubstring("compute-bound"));
 }
 
+TEST_CASE("a step that is idle for long is not called compute-bound for hiding its transfers") {
+  // 20 of 470 are exposed, in 100 nothing runs.
+  Made made_of = made({.bucket_0 = 80, .bucket_1 = 20, .idle = 100});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::other);
+  CHECK_THAT(steps::in_words(one), ContainsSubstring("not bound by transfers: it computes") &&
+                                       ContainsSubstring("; of the step time 21.3% idle"));
+}
+
 TEST_CASE("a step that computes enough and exposes much is bound by its overlap") {
   Made made_of = made({.bucket_0 = 80, .bucket_1 = 200});
 

@@ -44,6 +44,9 @@ class P2p(ProgramTest):
         done = self.measure("p2p", "--backend", "synthetic", "--ranks", "4", "--sizes", "1000000")
 
         self.assertIn("SYNTHETIC NUMBERS", done.stdout)
+        priced = self.run_program("report", str(self.run_file), "--price", "30000")
+        self.assertEqual(priced.returncode, 2)
+        self.assertIn("this run is of P2P transfers", priced.stderr)
         expected = 1_000_000 / (2000 + 5000 + 10_000)  # launch, alpha, bytes at 100 GB/s
         for method in ("ce", "ce_read", "sm_write", "sm_read"):
             values = self.figures(method, "uni")

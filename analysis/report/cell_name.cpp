@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/cell_name.h"
+
+#include "analysis/report/text_layout.h"
+#include "analysis/steps/step_results.h"
+#include "base/units.h"
+#include "workload/step_label.h"
+
+namespace ncclprobe::analysis {
+
+std::string cell_name(const model::CellLabel& label, model::TimingMode mode) {
+  if (auto step = workload::read_step_label(label)) {
+    std::string text = printable(steps::describe_step(*step, label.type));
+    if (step->parts != workload::StepParts::all)
+      text += fmt::format(", {} alone", model::to_string(step->parts));
+    return text;
+  }
+  std::string text = describe(label);
+  if (label.placement == model::Placement::in_place)
+    text += ", in place";
+  if (mode == model::TimingMode::latency)
+    text += ", one at a time";
+  return text;
+}
+
+std::string cell_name(const SettingResult& result) {
+  return cell_name(result.label, result.timing_mode);
+}
+
+std::string cell_size(const model::CellLabel& label) {
+  if (workload::read_step_label(label))
+    return std::string(k_no_size);
+  bool collective = model::parse_enum<model::Collective>(label.workload, "collective").has_value();
+  return label.bytes == 0 && !collective ? std::string(k_no_size) : base::format_bytes(label.bytes);
+}
+
+int rank_count(const model::CellLabel& label, int communicator) {
+  auto step = workload::read_step_label(label);
+  return step ? static_cast<int>(step->ranks.size()) : communicator;
+}
+
+} // namespace ncclprobe::analysis

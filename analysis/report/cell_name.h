@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+
+#include <string>
+#include <string_view>
+
+// How tables that mix cells of a run tell their rows apart.
+namespace ncclprobe::analysis {
+
+// All but size, ranks and setting: "all_reduce, f32 sum, graph, in place, one at a time",
+// "ddp m, bf16, batch 8, bucket=25MiB, compute alone".
+std::string cell_name(const model::CellLabel& label, model::TimingMode mode);
+std::string cell_name(const SettingResult& result);
+
+// "1M"; k_no_size for steps, whose bytes follow from their model, and for what moves none.
+inline constexpr std::string_view k_no_size = "-";
+std::string cell_size(const model::CellLabel& label);
+
+// Ranks that train, of a step; else those of the communicator.
+int rank_count(const model::CellLabel& label, int communicator);
+
+} // namespace ncclprobe::analysis
