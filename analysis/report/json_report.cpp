@@ -34,7 +34,7 @@ Json nullable(std::optional<double> value) {
 }
 
 Json rounded(const std::optional<double>& value) {
-  return value ? rounded(*value) : Json(nullptr);
+  return value ? analysis::rounded(*value) : Json(nullptr);
 }
 
 Json microseconds(const std::vector<double>& values_ns) {

@@ -14,8 +14,8 @@ namespace ncclprobe::analysis::timeline {
 // they are those of the kernel 64, 128, ... operations later. Kernels of one communicator run one
 // after the other, so what began, or ended, no sooner than an operation half a ring later did is
 // not its own time. Such rows lose their times by the GPU's clock and keep those at which the host
-// heard of them; returns how many. Sends and receives are left alone: in a group they may run in
-// any order.
+// heard of them; returns how many. Of a stretch longer than a ring the first few look right and
+// stay. Sends and receives are left alone: in a group they may run in any order.
 std::uint64_t forget_overwritten(std::span<const trace::NcclOperationRow> operations,
                                  std::span<trace::NcclChannelRow> channels);
 

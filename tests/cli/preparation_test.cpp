@@ -58,7 +58,8 @@ TEST_CASE("too little free memory for two trials forbids preparing") {
   machine.trials[0].cells = {cell};
 
   CHECK(!machine.choose("auto").on);
-  CHECK_THAT(machine.choose("auto").reason, ContainsSubstring("GPU 0 of node1: 80G of its memory"));
+  CHECK_THAT(machine.choose("auto").reason,
+             ContainsSubstring("GPU 0 of node1: 80 GiB of its memory"));
   machine.trials[0].cells[0].schedule.buffers.pop_back();
   CHECK(machine.choose("auto").on);
 }

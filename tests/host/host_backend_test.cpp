@@ -288,7 +288,7 @@ TEST_CASE("a buffer larger than the machine is refused as unavailable") {
   base::Error error = error_of([&] { device->allocate(std::uint64_t{1} << 50); });
 
   CHECK(error.code == Errc::unavailable);
-  CHECK_THAT(error.message, ContainsSubstring("a buffer of 1024T bytes"));
+  CHECK_THAT(error.message, ContainsSubstring("a buffer of 1024 TiB"));
   CHECK_THAT(error.message, ContainsSubstring("is left ("));
 }
 

@@ -222,7 +222,8 @@ void rest(launch::Fleet& fleet) {
   });
   double share =
       (cpu_seconds() - before) / (static_cast<double>(base::monotonic_ns() - start_ns) / 1e9);
-  for (const std::string& one : *fleet.all_gather(fmt::format("{:.2f}", 100 * share))) {
+  const auto shares = fleet.all_gather(fmt::format("{:.2f}", 100 * share));
+  for (const std::string& one : *shares) {
     if (fleet.rank() == 0)
       std::cout << "a waiting supervisor used " << one << "% of a core\n";
     expect(fleet, std::stod(one) < 2, "under 2% of a core, though it has two ranks");
