@@ -7,6 +7,7 @@
 #include "backend/contract_world.h"
 #include "support/catch.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -284,8 +285,16 @@ TEST_CASE("a product takes longer the larger it is, as events for timing tell") 
   timed_ns(k_large); // kernels are loaded on first use
 
   CHECK(timed_ns(k_large) > 0);
-  if (subject.name == "host") // a GPU takes both for nothing
-    CHECK(timed_ns(k_large) > 10 * timed_ns(16));
+  // A GPU takes both for nothing. A busy machine adds to any of them, so the shortest of several
+  // are compared: 192 takes 1,728 times the work of 16.
+  auto shortest_ns = [&](std::uint64_t side) {
+    std::int64_t shortest = timed_ns(side);
+    for (int i = 0; i < 10; ++i)
+      shortest = std::min(shortest, timed_ns(side));
+    return shortest;
+  };
+  if (subject.name == "host")
+    CHECK(shortest_ns(k_large) > 3 * shortest_ns(16));
 }
 
 } // namespace ncclprobe::contract
