@@ -11,7 +11,8 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-constexpr std::size_t k_half_a_ring = 32; // so that a few lost rows do no harm
+constexpr std::size_t k_ring = 64;
+constexpr std::size_t k_half_a_ring = k_ring / 2; // so that a few lost rows do no harm
 
 } // namespace
 
@@ -36,13 +37,16 @@ std::uint64_t forget_overwritten(std::span<const trace::NcclOperationRow> operat
               [](const auto* a, const auto* b) { return a->nccl_operation < b->nccl_operation; });
     std::uint64_t later_start = UINT64_MAX;
     std::uint64_t later_stop = UINT64_MAX;
+    std::vector<bool> out_of_order(rows.size());
     for (std::size_t i = rows.size(); i-- > 0;) {
       if (i + k_half_a_ring < rows.size())
         if (const trace::NcclChannelRow& later = *rows[i + k_half_a_ring]; later.start_gt != 0) {
           later_start = std::min(later_start, later.start_gt);
           later_stop = std::min(later_stop, later.stop_gt);
         }
-      if (rows[i]->start_gt < later_start && rows[i]->stop_gt < later_stop)
+      out_of_order[i] = rows[i]->start_gt >= later_start || rows[i]->stop_gt >= later_stop;
+      bool in_doubt = i + k_ring < rows.size() && out_of_order[i + k_ring];
+      if (!out_of_order[i] && !in_doubt)
         continue;
       rows[i]->start_gt = rows[i]->stop_gt = 0;
       ++forgotten;
