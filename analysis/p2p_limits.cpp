@@ -3,6 +3,7 @@
 
 #include "analysis/p2p_limits.h"
 
+#include "analysis/rank_gpu.h"
 #include "knowledge/gpu_models.h"
 #include "topology/links.h"
 #include "topology/paths.h"
@@ -16,15 +17,6 @@ const model::RankPlace* place_of(const model::RunHeader& header, int rank) {
   auto found = std::find_if(header.ranks.begin(), header.ranks.end(),
                             [&](const model::RankPlace& place) { return place.rank == rank; });
   return found == header.ranks.end() ? nullptr : &*found;
-}
-
-const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place) {
-  if (place.host < 0 || place.host >= static_cast<int>(header.hosts.size()))
-    return nullptr;
-  const auto& gpus = header.hosts[static_cast<std::size_t>(place.host)].gpus;
-  auto found = std::find_if(gpus.begin(), gpus.end(),
-                            [&](const model::Gpu& gpu) { return gpu.index == place.device; });
-  return found == gpus.end() ? nullptr : &*found;
 }
 
 const topology::Host& topology_of(const model::RunHeader& header, const model::RankPlace& place) {

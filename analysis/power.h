@@ -17,9 +17,9 @@ inline constexpr std::int64_t k_power_window_ns = 1'000'000'000;
 // What the GPUs drew while a cell ran.
 struct PowerFigure {
   const SettingResult* result = nullptr;
-  std::map<int, double>
-      rank_w;       // GPU of a global rank that takes part: mean of readings, mean over processes
-  double gpu_w = 0; // mean over ranks
+  // GPU of a global rank that takes part: mean of readings, mean over processes.
+  std::map<int, double> rank_w;
+  double gpu_w = 0;          // mean over ranks
   std::size_t processes = 0; // with readings
   // busbw / gpu_w: GB/s that a GPU gets for each watt that it draws. Absent for what is no
   // collective, and with wrong data.

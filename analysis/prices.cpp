@@ -3,6 +3,7 @@
 
 #include "analysis/prices.h"
 
+#include "analysis/rank_gpu.h"
 #include "analysis/saturation.h"
 
 #include <fmt/ranges.h>
@@ -11,20 +12,6 @@
 #include <set>
 
 namespace ncclprobe::analysis {
-namespace {
-
-// Of the rank's GPU; empty where it has none.
-std::string gpu_of(const model::Run& run, const model::RankPlace& place) {
-  const auto host = static_cast<std::size_t>(place.host);
-  if (host < run.header.hosts.size())
-    for (const model::Gpu& gpu : run.header.hosts[host].gpus)
-      if (gpu.index == place.device)
-        return gpu.name;
-  return "";
-}
-
-} // namespace
-
 std::optional<double> price_of(const std::string& name,
                                const std::vector<const knowledge::GpuModel*>& models,
                                const Prices& prices) {
@@ -43,7 +30,8 @@ base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) 
   std::set<std::string> without;
   double sum = 0;
   for (const model::RankPlace& place : run.header.ranks) {
-    std::string name = gpu_of(run, place);
+    const model::Gpu* gpu = gpu_of(run.header, place);
+    std::string name = gpu == nullptr ? "" : gpu->name;
     auto price = price_of(name, knowledge::find_gpu_models(name), prices);
     if (!price)
       without.insert(name.empty() ? "what has no GPU" : name);

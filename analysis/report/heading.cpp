@@ -5,6 +5,7 @@
 
 #include "analysis/conditions.h"
 #include "analysis/memory_split.h"
+#include "analysis/rank_gpu.h"
 #include "analysis/report/text_layout.h"
 
 #include <algorithm>
@@ -32,13 +33,9 @@ std::string describe_hosts(const RunHeader& header) {
 // "8 x NVIDIA H200", by the devices that ranks use.
 std::string describe_gpus(const RunHeader& header) {
   std::map<std::string, std::set<std::pair<int, int>>> devices; // (host, device) by GPU name
-  for (const model::RankPlace& place : header.ranks) {
-    if (place.host < 0 || place.host >= static_cast<int>(header.hosts.size()))
-      continue;
-    for (const model::Gpu& gpu : header.hosts[static_cast<std::size_t>(place.host)].gpus)
-      if (gpu.index == place.device)
-        devices[gpu.name].insert({place.host, place.device});
-  }
+  for (const model::RankPlace& place : header.ranks)
+    if (const model::Gpu* gpu = gpu_of(header, place))
+      devices[gpu->name].insert({place.host, place.device});
   std::vector<std::string> parts;
   for (const auto& [name, of_name] : devices)
     parts.push_back(fmt::format("{} x {}", of_name.size(), printable(name)));

@@ -20,7 +20,6 @@ namespace {
 using base::TextTable;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t k_most_rows = 40; // the JSON has all
 const std::vector<int> k_widths{26, 0, 20};
 
 std::string cell_text(const SettingResult& result) {
@@ -52,7 +51,7 @@ std::string render_power(const model::Run& run, const std::vector<SettingResult>
                    {"GB/s per W"}});
   std::size_t rows = 0;
   for (const PowerFigure& one : all) {
-    if (++rows > k_most_rows)
+    if (++rows > k_rows_shown)
       break;
     double total_w = 0;
     for (const auto& [rank, watts] : one.rank_w)
@@ -72,10 +71,7 @@ std::string render_power(const model::Run& run, const std::vector<SettingResult>
           "Of cells that ran for a second or more: a reading is a mean over up to that long",
           synthetic_mark(run)),
       0);
-  out += table.render(2);
-  if (all.size() > k_most_rows)
-    out += fmt::format("  ... {} more (JSON has them)\n", all.size() - k_most_rows);
-  return out;
+  return out + table.render(2) + rows_left_out(all.size());
 }
 
 Json power_json(const model::Run& run, const std::vector<SettingResult>& results) {

@@ -19,7 +19,6 @@ namespace {
 using base::TextTable;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t k_most_rows = 40; // the JSON has all
 const std::vector<int> k_widths{28, 0, 22};
 
 std::string size_text(const Saturation& one) {
@@ -52,7 +51,7 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
                    {"at"}});
   std::size_t rows = 0;
   for (const Saturation& one : all) {
-    if (++rows > k_most_rows)
+    if (++rows > k_rows_shown)
       break;
     add_wrapped_row(table,
                     {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
@@ -66,10 +65,7 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
                   "{:.0f}% of the best or above{}",
                   100 * k_saturated_share, synthetic_mark(run)),
       0);
-  out += table.render(2);
-  if (all.size() > k_most_rows)
-    out += fmt::format("  ... {} more (JSON has them)\n", all.size() - k_most_rows);
-  return out;
+  return out + table.render(2) + rows_left_out(all.size());
 }
 
 Json saturation_json(const std::vector<SettingResult>& results) {

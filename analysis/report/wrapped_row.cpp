@@ -29,4 +29,9 @@ void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
     table.add_row(std::move(row));
 }
 
+std::string rows_left_out(std::size_t all) {
+  return all > k_rows_shown ? fmt::format("  ... {} more (JSON has them)\n", all - k_rows_shown)
+                            : "";
+}
+
 } // namespace ncclprobe::analysis

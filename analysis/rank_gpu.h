@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.h"
+
+namespace ncclprobe::analysis {
+
+// The GPU of a rank that has this place; null: it has none, or its host did not tell.
+const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place);
+
+} // namespace ncclprobe::analysis
