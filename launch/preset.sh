@@ -6,7 +6,7 @@
 # prints the reason. Used by quickstart.sh and tests/run.sh; CMake itself never guesses.
 set -euo pipefail
 
-oldest=12.2 # CUDA release that the sources are kept compatible with
+oldest=11.8 # CUDA release that the sources are kept compatible with
 
 nvcc=""
 for candidate in "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" /usr/local/cuda/bin/nvcc "$(command -v nvcc || true)"; do

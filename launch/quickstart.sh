@@ -19,7 +19,7 @@ rank per GPU, or 2 ranks on the CPU where there is no GPU.
   -np N     number of ranks, instead of one per GPU
   --help    print this and stop
 
-Without --host or --nvidia, the NVIDIA backend is built if nvcc (CUDA 12.2 or later) is found in
+Without --host or --nvidia, the NVIDIA backend is built if nvcc (CUDA 11.8 or later) is found in
 CUDA_HOME, /usr/local/cuda or PATH. The run file is written to the current folder.
 
 Examples:

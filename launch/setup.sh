@@ -40,7 +40,7 @@ Installs the distribution packages that ncclprobe needs, as root or through sudo
   --print          print the list of packages, one a line, and stop
   --help           print this and stop
 
-CUDA, NCCL and the NVIDIA driver are not installed by this script. With a CUDA toolkit (12.2 or later)
+CUDA, NCCL and the NVIDIA driver are not installed by this script. With a CUDA toolkit (11.8 or later)
 in CUDA_HOME, /usr/local/cuda or PATH, the NVIDIA backend can be built too.
 END
 }

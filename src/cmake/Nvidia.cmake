@@ -64,18 +64,30 @@ list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES ${newest_architecture})
 list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-real")
 list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest_architecture}) # machine code and PTX
 
-enable_language(CUDA)
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
-  message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} is CUDA ${CMAKE_CUDA_COMPILER_VERSION}: "
-                      "C++20 needs 12.0 or later. Install a newer toolkit and set "
+# An older nvcc takes no newer g++ than of its time, and says so only deep in CMake's words.
+execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_words)
+string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" nvcc_release "${nvcc_words}")
+set(nvcc_release "${CMAKE_MATCH_1}")
+if(nvcc_release VERSION_LESS 11.8)
+  message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} is CUDA ${nvcc_release}, and "
+                      "11.8 or later is needed. Install a newer toolkit and set "
                       "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
 endif()
-# CMake 3.25 does not know that nvcc has C++20.
-if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
-  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+set(cuda_host_compiler "${CMAKE_CUDA_HOST_COMPILER}")
+if(NOT cuda_host_compiler AND DEFINED ENV{CUDAHOSTCXX})
+  set(cuda_host_compiler "$ENV{CUDAHOSTCXX}")
 endif()
-set(CMAKE_CUDA_STANDARD 20)
+if(nvcc_release VERSION_LESS 12.0 AND NOT cuda_host_compiler)
+  execute_process(COMMAND g++ -dumpversion OUTPUT_VARIABLE gxx_version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(gxx_version VERSION_GREATER_EQUAL 12)
+    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc of CUDA ${nvcc_release} takes g++ up to 11, and g++ here "
+                        "is ${gxx_version}. Install g++-11 and set -DCMAKE_CUDA_HOST_COMPILER=g++-11, which only "
+                        "*.cu files are compiled with, or take a newer CUDA toolkit, ${nvidia_off}")
+  endif()
+endif()
+
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 17) # all that CUDA 11 reads; only *.cu files and what they include
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 # ncclprobe_find_nvidia(header|library <variable> <file> <what> <package hint>): beside the compiler

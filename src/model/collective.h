@@ -25,20 +25,19 @@ enum class Collective {
 };
 
 constexpr auto enum_names(Collective) {
-  using enum Collective;
-  return std::to_array<std::pair<Collective, std::string_view>>({
-      {all_reduce, "all_reduce"},
-      {all_gather, "all_gather"},
-      {reduce_scatter, "reduce_scatter"},
-      {broadcast, "broadcast"},
-      {reduce, "reduce"},
-      {all_to_all, "all_to_all"},
-      {gather, "gather"},
-      {scatter, "scatter"},
-      {send_recv, "send_recv"},
-      {all_to_all_v, "all_to_all_v"},
-      {hypercube, "hypercube"},
-  });
+  using namespace std::string_view_literals;
+  using T = Collective;
+  return std::array{std::pair{T::all_reduce, "all_reduce"sv},
+                    std::pair{T::all_gather, "all_gather"sv},
+                    std::pair{T::reduce_scatter, "reduce_scatter"sv},
+                    std::pair{T::broadcast, "broadcast"sv},
+                    std::pair{T::reduce, "reduce"sv},
+                    std::pair{T::all_to_all, "all_to_all"sv},
+                    std::pair{T::gather, "gather"sv},
+                    std::pair{T::scatter, "scatter"sv},
+                    std::pair{T::send_recv, "send_recv"sv},
+                    std::pair{T::all_to_all_v, "all_to_all_v"sv},
+                    std::pair{T::hypercube, "hypercube"sv}};
 }
 
 // True if the operation combines elements, so that a ReduceOp means something.

@@ -6,12 +6,12 @@
 #include "model/data_type.h"
 #include "model/reduce_op.h"
 
-#include <bit>
 #include <cstdint>
 
 // The oracle of the data check: what every rank puts in and what must come out, computed from
 // indexes alone and never by the library under test. Everything is constexpr, so that a CUDA kernel
-// and the CPU use the same lines (nvcc --expt-relaxed-constexpr).
+// and the CPU use the same lines (nvcc --expt-relaxed-constexpr), and C++17, which is all that the
+// nvcc of CUDA 11 reads.
 //
 // Inputs are small non-negative integers, chosen so that every partial result is exact in the type
 // and any order of operations gives the same bits: results are compared bit for bit. Where many
@@ -87,7 +87,7 @@ constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataTyp
     bool room_for_two = n > 1 && root >= 4;
     return room_for_two ? Pattern{seed, root, pairs, 1, 1} : Pattern{seed, limit, n, 1, 1};
   }
-  if (op == ReduceOp::avg && is_float(type) && !std::has_single_bit(n))
+  if (op == ReduceOp::avg && is_float(type) && (n & (n - 1)) != 0)
     return {seed, limit, n};
   if (op == ReduceOp::premul_sum && !is_float(type))
     limit /= k_premul_scalar; // floats of twice the size are as exact
@@ -187,6 +187,14 @@ constexpr Expectation expectation_for(Collective collective, ReduceOp op, int ro
   return {};
 }
 
+// std::bit_cast of C++20.
+constexpr std::uint64_t bits_of(double value) {
+  return __builtin_bit_cast(std::uint64_t, value);
+}
+constexpr std::uint32_t bits_of(float value) {
+  return __builtin_bit_cast(std::uint32_t, value);
+}
+
 // Bits of a non-negative finite value in the type, rounded to nearest even, in the low bytes.
 constexpr std::uint64_t encode(DataType type, double value) {
   // Drops `drop` low bits of an IEEE pattern, rounding to nearest even.
@@ -196,7 +204,7 @@ constexpr std::uint64_t encode(DataType type, double value) {
   };
   // A float with an exponent of this bias and a mantissa of so many bits.
   auto narrow = [&](int mantissa, int bias) -> std::uint64_t {
-    std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+    std::uint64_t bits = bits_of(value);
     if (bits >> 52 > static_cast<std::uint64_t>(1023 - bias))
       return round_off(bits - (static_cast<std::uint64_t>(1023 - bias) << 52), 52 - mantissa);
     // Subnormal: a multiple of the smallest.
@@ -215,11 +223,11 @@ constexpr std::uint64_t encode(DataType type, double value) {
   case DataType::u64:
     return static_cast<std::uint64_t>(value);
   case DataType::f64:
-    return std::bit_cast<std::uint64_t>(value);
+    return bits_of(value);
   case DataType::f32:
-    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return bits_of(static_cast<float>(value));
   case DataType::bf16:
-    return round_off(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 16);
+    return round_off(bits_of(static_cast<float>(value)), 16);
   case DataType::f16:
     return narrow(10, 15);
   case DataType::f8e4m3:

@@ -13,6 +13,9 @@
 namespace ncclprobe::nvidia {
 namespace {
 
+// CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, which headers before CUDA 12.1 do not name.
+constexpr auto k_multicast_supported = static_cast<CUdevice_attribute>(132);
+
 void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
   auto start = driver.optional<CUresult (*)(unsigned)>("cuInit");
   auto find = driver.optional<CUresult (*)(CUdevice*, const char*)>("cuDeviceGetByPCIBusId");
@@ -25,7 +28,7 @@ void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
     CUdevice device = 0;
     int value = 0;
     if (name && find(&device, name->c_str()) == CUDA_SUCCESS &&
-        attribute(&value, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == CUDA_SUCCESS)
+        attribute(&value, k_multicast_supported, device) == CUDA_SUCCESS)
       gpu.multicast = value != 0;
   }
 }
