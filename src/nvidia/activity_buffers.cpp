@@ -52,9 +52,9 @@ std::uint8_t* ActivityBuffers::take() {
   return data(number - 1);
 }
 
-void ActivityBuffers::give(std::uint8_t* given, std::size_t valid_bytes) {
+bool ActivityBuffers::give(std::uint8_t* given, std::size_t valid_bytes) {
   if (given < memory_ || given >= memory_ + count_ * bytes_each_)
-    return;
+    return false;
   auto number = static_cast<std::uint32_t>(static_cast<std::size_t>(given - memory_) / bytes_each_);
   slots_[number].valid_bytes = valid_bytes;
   std::uint32_t head = full_.load();
@@ -62,6 +62,7 @@ void ActivityBuffers::give(std::uint8_t* given, std::size_t valid_bytes) {
     slots_[number].next = head;
   } while (!full_.compare_exchange_weak(head, number + 1));
   came_.release();
+  return true;
 }
 
 ActivityBuffers::Full ActivityBuffers::next(std::chrono::milliseconds wait) {

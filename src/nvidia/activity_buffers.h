@@ -28,7 +28,8 @@ public:
 
   // All zeroes; null, and counted, if none is free.
   std::uint8_t* take();
-  void give(std::uint8_t* data, std::size_t valid_bytes);
+  // False if it is none of ours; then nothing is done.
+  bool give(std::uint8_t* data, std::size_t valid_bytes);
 
   // --- for the one thread that reads them ---
 

@@ -3,43 +3,76 @@
 
 #include "nvidia/activity_library.h"
 
+#include <array>
 #include <cstdlib>
 
 namespace ncclprobe::nvidia {
 namespace {
 
-// 130001 -> 13: before CUDA 13 CUPTI counted 1, 2, ... 28.
-long major_of(long version) {
-  return version / 10000;
+// Of CUDA, from CUPTI's own number: 130001 is CUDA 13's; before that it counted 1, 2, ... 28, and
+// 19 was the first of CUDA 12.
+long cuda_major_of(long number) {
+  if (number >= 10000)
+    return number / 10000;
+  return number >= 19 ? 12 : 11;
 }
 
 } // namespace
 
-ActivityLibrary::ActivityLibrary(const backend::Options& options) : library_(options) {
-  if (major_of(std::atol(library_.version().c_str())) != major_of(CUPTI_API_VERSION))
-    base::raise(
+ActivityLibrary::ActivityLibrary(const backend::Options& options)
+    : library_(options), number_(std::atol(library_.version().c_str())) {
+  if (cuda_major_of(number_) != cuda_major_of(CUPTI_API_VERSION))
+    throw base::Exception(base::Error{
         base::Errc::unsupported,
-        "CUPTI {} ({}) lays out its records otherwise than CUPTI {}, which this build reads",
-        library_.version(), library_.path(), CUPTI_API_VERSION);
+        fmt::format("CUPTI {} ({}) is of CUDA {}, and this build reads the records of CUDA {}",
+                    library_.version(), library_.path(), cuda_major_of(number_),
+                    cuda_major_of(CUPTI_API_VERSION)),
+        fmt::format("name CUDA {}'s with --library cupti=/path/libcupti.so",
+                    cuda_major_of(CUPTI_API_VERSION))});
   auto find = [&](auto& function, const char* symbol) {
     library_.library().require(function, symbol, library_.version());
   };
-  find(subscribe, "cuptiSubscribe_v2");
   find(unsubscribe, "cuptiUnsubscribe");
   find(register_timestamp_callback, "cuptiActivityRegisterTimestampCallback");
   find(set_attribute, "cuptiActivitySetAttribute");
   find(register_callbacks, "cuptiActivityRegisterCallbacks");
   find(enable, "cuptiActivityEnable");
   find(disable, "cuptiActivityDisable");
-  find(enable_driver_call, "cuptiActivityEnableDriverApi");
-  find(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
-  find(enable_all_sync_records, "cuptiActivityEnableAllSyncRecords");
-  find(enable_event_timestamps, "cuptiActivityEnableCudaEventDeviceTimestamps");
   find(flush_period, "cuptiActivityFlushPeriod");
   find(flush_all, "cuptiActivityFlushAll");
   find(next_record, "cuptiActivityGetNextRecord");
   find(dropped_records, "cuptiActivityGetNumDroppedRecords");
   find(result_string, "cuptiGetResultString");
+  auto look_for = [&](auto& function, const char* symbol) {
+    function = library_.library().optional<std::decay_t<decltype(function)>>(symbol);
+  };
+  look_for(enable_driver_call, "cuptiActivityEnableDriverApi");
+  look_for(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
+  look_for(enable_all_sync_records, "cuptiActivityEnableAllSyncRecords");
+  look_for(enable_event_timestamps, "cuptiActivityEnableCudaEventDeviceTimestamps");
+}
+
+CUptiResult ActivityLibrary::subscribe(CUpti_SubscriberHandle& subscriber,
+                                       CUpti_CallbackFunc callback, std::string& other) const {
+  other.clear();
+#if CUPTI_API_VERSION >= 130000
+  decltype(&cuptiSubscribe_v2) ask = nullptr;
+  library_.library().require(ask, "cuptiSubscribe_v2", library_.version());
+  std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> name{};
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  parameters.subscriberName = "ncclprobe";
+  parameters.oldSubscriberName = name.data();
+  parameters.oldSubscriberSize = name.size();
+  CUptiResult result = ask(&subscriber, callback, nullptr, &parameters);
+  name.back() = '\0';
+  other = name.data();
+  return result;
+#else
+  decltype(&cuptiSubscribe) ask = nullptr;
+  library_.library().require(ask, "cuptiSubscribe", library_.version());
+  return ask(&subscriber, callback, nullptr);
+#endif
 }
 
 std::string ActivityLibrary::difference() const {

@@ -6,39 +6,53 @@
 
 #include <cupti.h>
 
+#include <cstdint>
 #include <string>
 
 namespace ncclprobe::nvidia {
 
-// The functions of CUPTI that record what CUDA does, of CUDA 13 and later.
+// The functions of CUPTI that record what CUDA does, of CUDA 11.8 and later.
 class ActivityLibrary {
 public:
-  // Throws Errc::unsupported unless all functions below are there and its records are laid out as
-  // in the header that this build saw.
+  // Throws Errc::unsupported unless all functions below are there that are not said to be optional,
+  // and it is of the same CUDA major version as the header that this build saw.
   explicit ActivityLibrary(const backend::Options& options);
 
   // How it differs from that header though it is of the same major version; empty: not at all.
   std::string difference() const;
 
-  decltype(&cuptiSubscribe_v2) subscribe = nullptr;
+  // CUPTI serves one tool in a process. If another has it, `other` is its name, as far as CUPTI
+  // tells (CUDA 13 does).
+  CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback,
+                        std::string& other) const;
+
+  // Else it tells of all calls or of none (before CUDA 12.5).
+  bool chooses_calls() const {
+    return enable_driver_call != nullptr && enable_runtime_call != nullptr;
+  }
+  // Else it crashes where its request for a buffer is refused (before CUDA 12.9).
+  bool bears_refusal() const { return number_ >= 27; }
+
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
   decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp_callback = nullptr;
   decltype(&cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
   decltype(&cuptiActivityEnable) enable = nullptr;
   decltype(&cuptiActivityDisable) disable = nullptr;
-  decltype(&cuptiActivityEnableDriverApi) enable_driver_call = nullptr;
-  decltype(&cuptiActivityEnableRuntimeApi) enable_runtime_call = nullptr;
-  decltype(&cuptiActivityEnableAllSyncRecords) enable_all_sync_records = nullptr;
-  decltype(&cuptiActivityEnableCudaEventDeviceTimestamps) enable_event_timestamps = nullptr;
   decltype(&cuptiActivityFlushPeriod) flush_period = nullptr;
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
+  // Optional, and not in every header: null if this CUPTI has none.
+  CUptiResult(CUPTIAPI* enable_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
+  CUptiResult(CUPTIAPI* enable_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
+  CUptiResult(CUPTIAPI* enable_all_sync_records)(std::uint8_t) = nullptr;
+  CUptiResult(CUPTIAPI* enable_event_timestamps)(std::uint8_t) = nullptr;
 
 private:
   CuptiLibrary library_;
+  long number_; // its version
 };
 
 } // namespace ncclprobe::nvidia

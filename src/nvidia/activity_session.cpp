@@ -4,9 +4,10 @@
 #include "nvidia/activity_session.h"
 
 #include "base/clock.h"
+#include "nvidia/activity_records.h"
 
-#include <array>
 #include <atomic>
+#include <cstdlib>
 
 namespace ncclprobe::nvidia {
 namespace {
@@ -21,16 +22,32 @@ constexpr std::uint32_t k_flush_period_ms = 500;
 // CUPTI's callbacks carry nothing of ours. Never freed: it may call until the process ends.
 std::atomic<ActivityBuffers*> buffers_of_process{nullptr};
 
+// For a CUPTI that does not bear a refusal: what it gets if no buffer is free. Nobody reads it, but
+// its records are counted.
+constexpr std::size_t k_spare_bytes = std::size_t{64} << 10;
+std::atomic<decltype(&cuptiActivityGetNextRecord)> next_of_spare{nullptr}; // null: may be refused
+std::atomic<std::uint64_t> lost_in_spares{0};
+
 void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   ActivityBuffers* buffers = buffers_of_process;
   *most_records = 0; // as many as fit
   *buffer = buffers->take();
   *bytes = *buffer == nullptr ? 0 : buffers->bytes_each();
+  if (*buffer == nullptr && next_of_spare.load() != nullptr) {
+    *buffer = static_cast<std::uint8_t*>(std::calloc(1, k_spare_bytes)); // NOLINT: CUPTI holds it
+    *bytes = *buffer == nullptr ? 0 : k_spare_bytes;
+  }
 }
 
 void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
                         std::size_t valid_bytes) {
-  buffers_of_process.load()->give(buffer, valid_bytes);
+  if (buffers_of_process.load()->give(buffer, valid_bytes))
+    return;
+  CUpti_Activity* record = nullptr;
+  auto next = next_of_spare.load();
+  while (next != nullptr && valid_bytes > 0 && next(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+    ++lost_in_spares;
+  std::free(buffer); // NOLINT: from requested()
 }
 
 std::uint64_t CUPTIAPI timestamp() {
@@ -63,10 +80,12 @@ ActivitySession::~ActivitySession() {
 void ActivitySession::stop() {
   for (CUpti_ActivityKind kind : enabled_)
     (void)library_.disable(kind);
-  for (const TracedCall& call : runtime_calls())
-    (void)library_.enable_runtime_call(call.id, 0);
-  for (const TracedCall& call : driver_calls())
-    (void)library_.enable_driver_call(call.id, 0);
+  if (library_.chooses_calls()) {
+    for (const TracedCall& call : runtime_calls())
+      (void)library_.enable_runtime_call(call.id, 0);
+    for (const TracedCall& call : driver_calls())
+      (void)library_.enable_driver_call(call.id, 0);
+  }
   (void)library_.unsubscribe(subscriber_);
 }
 
@@ -80,19 +99,12 @@ void ActivitySession::check(CUptiResult result, const char* what) const {
 }
 
 void ActivitySession::subscribe() {
-  std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
-  CUpti_SubscriberParams parameters{};
-  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-  parameters.subscriberName = "ncclprobe";
-  parameters.oldSubscriberName = other.data();
-  parameters.oldSubscriberSize = other.size();
-  CUptiResult result = library_.subscribe(&subscriber_, ignore, nullptr, &parameters);
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    other.back() = '\0';
+  std::string other;
+  CUptiResult result = library_.subscribe(subscriber_, ignore, other);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     base::raise(base::Errc::unsupported,
                 "CUPTI serves one tool in a process, and another has it: {}",
-                other.front() == '\0' ? "one that it does not name" : other.data());
-  }
+                other.empty() ? "one that it does not name" : other);
   check(result, "be used");
 }
 
@@ -109,6 +121,8 @@ void ActivitySession::configure(model::TraceLevel level) {
   if (buffers_of_process == nullptr)
     buffers_of_process = new ActivityBuffers(k_buffers, k_buffer_bytes);
   buffers_ = buffers_of_process;
+  if (!cupti.bears_refusal())
+    next_of_spare = cupti.next_record;
   check(cupti.register_callbacks(requested, completed), "use our buffers");
 
   auto enable = [&](CUpti_ActivityKind kind) {
@@ -126,19 +140,29 @@ void ActivitySession::configure(model::TraceLevel level) {
   bool all_calls = level != model::TraceLevel::kernels;
   if (all_calls) {
     enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-    check(cupti.enable_all_sync_records(0), "leave out queries of what is not done");
+    if (cupti.enable_all_sync_records != nullptr)
+      check(cupti.enable_all_sync_records(0), "leave out queries of what is not done");
+  }
+  if (all_calls && k_tells_event_times && cupti.enable_event_timestamps != nullptr) {
     enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     check(cupti.enable_event_timestamps(1), "tell the times of events");
   }
-  // A call that this CUPTI does not know cannot be made either. The driver's calls show what the
-  // runtime launches too. Asking for any of the runtime's makes all of them slower: NCCL makes some
-  // 25 an operation, and tracing 64 KiB on 2 H200 then costs 37% instead of 16%.
-  if (all_calls)
-    for (const TracedCall& call : runtime_calls())
-      (void)cupti.enable_runtime_call(call.id, 1);
-  for (const TracedCall& call : driver_calls())
-    if (all_calls || call.purpose != CallPurpose::order)
-      (void)cupti.enable_driver_call(call.id, 1);
+  // The driver's calls show what the runtime launches too. Asking for any of the runtime's makes
+  // all of them slower: NCCL makes some 25 an operation, and tracing 64 KiB on 2 H200 then costs
+  // 37% instead of 16%.
+  if (!cupti.chooses_calls()) {
+    if (all_calls)
+      enable(CUPTI_ACTIVITY_KIND_RUNTIME);
+    enable(CUPTI_ACTIVITY_KIND_DRIVER);
+  } else {
+    // A call that this CUPTI does not know cannot be made either.
+    if (all_calls)
+      for (const TracedCall& call : runtime_calls())
+        (void)cupti.enable_runtime_call(call.id, 1);
+    for (const TracedCall& call : driver_calls())
+      if (all_calls || call.purpose != CallPurpose::order)
+        (void)cupti.enable_driver_call(call.id, 1);
+  }
   check(cupti.flush_period(k_flush_period_ms), "flush now and then");
 }
 
@@ -149,8 +173,8 @@ void ActivitySession::flush(Flush flush) const {
 std::uint64_t ActivitySession::dropped() const {
   std::size_t dropped = 0;
   if (library_.dropped_records(nullptr, 0, &dropped) != CUPTI_SUCCESS)
-    return 0;
-  return dropped;
+    dropped = 0;
+  return dropped + lost_in_spares.exchange(0);
 }
 
 } // namespace ncclprobe::nvidia

@@ -10,10 +10,13 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// The toolkit's own major version first: CUPTI must not be newer than the driver. Up to CUDA 12 the
-// soname carries major version 12 as well.
+// That of the toolkit's own major version first: CUPTI must not be newer than the driver. In CUDA
+// 11 each minor version has a name of its own.
 std::vector<std::string> sonames() {
-  return {fmt::format("libcupti.so.{}", CUDART_VERSION / 1000), "libcupti.so"};
+  constexpr int major = CUDART_VERSION / 1000;
+  std::string first = major > 11 ? fmt::format("libcupti.so.{}", major)
+                                 : fmt::format("libcupti.so.{}", cuda_version_text(CUDART_VERSION));
+  return {first, "libcupti.so"};
 }
 
 } // namespace

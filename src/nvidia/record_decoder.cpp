@@ -73,24 +73,24 @@ SynchronizationKind synchronization_kind(CUpti_ActivitySynchronizationType told)
 }
 
 std::string_view overhead_name(CUpti_ActivityOverheadKind told) {
-  switch (told) {
-  case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+  switch (static_cast<std::uint32_t>(told)) { // by number: older headers have no names for the last
+  case 1:
     return "driver_compiler";
-  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+  case 1U << 16:
     return "buffer_flush";
-  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+  case 2U << 16:
     return "instrumentation";
-  case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+  case 3U << 16:
     return "resource";
-  case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+  case 4U << 16:
     return "module_loading";
-  case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+  case 5U << 16:
     return "lazy_function_loading";
-  case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+  case 6U << 16:
     return "command_buffer_full";
-  case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+  case 7U << 16:
     return "activity_buffer_request";
-  case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+  case 8U << 16:
     return "unified_memory_start";
   default:
     return "unknown";
@@ -177,30 +177,30 @@ void RecordDecoder::record(const CUpti_Activity& record) {
   switch (record.kind) {
   case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
   case CUPTI_ACTIVITY_KIND_KERNEL:
-    return on(reinterpret_cast<const CUpti_ActivityKernel10&>(record));
+    return on(reinterpret_cast<const KernelRecord&>(record));
   case CUPTI_ACTIVITY_KIND_MEMCPY: {
-    const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
+    const auto& copy = reinterpret_cast<const CopyRecord&>(record);
     return on_copy(copy, copy_kind(copy.copyKind), copy.deviceId, copy.deviceId);
   }
   case CUPTI_ACTIVITY_KIND_MEMCPY2: {
-    const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpyPtoP4&>(record);
+    const auto& copy = reinterpret_cast<const PeerCopyRecord&>(record);
     return on_copy(copy, CopyKind::peer, copy.srcDeviceId, copy.dstDeviceId);
   }
   case CUPTI_ACTIVITY_KIND_MEMSET: {
-    const auto& set = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
+    const auto& set = reinterpret_cast<const SetRecord&>(record);
     return on_copy(set, CopyKind::set, set.deviceId, set.deviceId);
   }
   case CUPTI_ACTIVITY_KIND_RUNTIME:
   case CUPTI_ACTIVITY_KIND_DRIVER:
-    return on(reinterpret_cast<const CUpti_ActivityAPI&>(record));
+    return on(reinterpret_cast<const CallRecord&>(record));
   case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-    return on(reinterpret_cast<const CUpti_ActivitySynchronization2&>(record));
+    return on_synchronization(reinterpret_cast<const SynchronizationRecord&>(record));
   case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-    return on(reinterpret_cast<const CUpti_ActivityCudaEvent2&>(record));
+    return on_event(reinterpret_cast<const EventRecord&>(record));
   case CUPTI_ACTIVITY_KIND_OVERHEAD:
-    return on(reinterpret_cast<const CUpti_ActivityOverhead3&>(record));
+    return on_overhead(reinterpret_cast<const OverheadRecord&>(record));
   case CUPTI_ACTIVITY_KIND_ENVIRONMENT:
-    return on(reinterpret_cast<const CUpti_ActivityEnvironment&>(record));
+    return on(reinterpret_cast<const EnvironmentRecord&>(record));
   case CUPTI_ACTIVITY_KIND_STREAM: {
     const auto& stream = reinterpret_cast<const CUpti_ActivityStream&>(record);
     priorities_[std::uint64_t{stream.contextId} << 32 | stream.streamId] =
@@ -285,7 +285,7 @@ std::uint16_t RecordDecoder::stream_of(std::uint32_t context, std::uint32_t stre
   return id;
 }
 
-void RecordDecoder::on(const CUpti_ActivityKernel10& record) {
+void RecordDecoder::on(const KernelRecord& record) {
   if (CallTable::Call* call = calls_.at(record.correlationId)) {
     ++call->kernels;
     if (record.graphNodeId != 0) {
@@ -348,8 +348,13 @@ void RecordDecoder::on_copy(const Record& record, CopyKind kind, std::uint32_t s
   add_when_known(std::move(waiting));
 }
 
-void RecordDecoder::on(const CUpti_ActivityAPI& record) {
+void RecordDecoder::on(const CallRecord& record) {
   CallPurpose purpose = purposes_.of(record.kind, record.cbid);
+  // A CUPTI that cannot choose tells of all calls.
+  bool wanted = purpose != CallPurpose::other &&
+                (purpose != CallPurpose::order || level_ != model::TraceLevel::kernels);
+  if (!wanted)
+    return;
   bool of_runtime = record.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   bool launches = purpose == CallPurpose::launch || purpose == CallPurpose::graph_launch;
   if (launches)
@@ -383,7 +388,8 @@ void RecordDecoder::on(const CUpti_ActivityAPI& record) {
   add(first_rank_, row);
 }
 
-void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {
+template <typename Record>
+void RecordDecoder::on_synchronization(const Record& record) {
   trace::SynchronizationRow row;
   row.kind = synchronization_kind(record.type);
   row.correlation = record.correlationId;
@@ -397,33 +403,39 @@ void RecordDecoder::on(const CUpti_ActivitySynchronization2& record) {
   }
   if (record.cudaEventId != static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE)) {
     row.event = record.cudaEventId;
-    row.event_instance = record.cudaEventSyncId;
+    if constexpr (requires { record.cudaEventSyncId; })
+      row.event_instance = record.cudaEventSyncId;
   }
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
 }
 
-void RecordDecoder::on(const CUpti_ActivityCudaEvent2& record) {
-  trace::DeviceEventRow row;
-  row.at_ns = record.deviceTimestamp;
-  row.instance = record.cudaEventSyncId;
-  row.event = record.eventId;
-  row.correlation = record.correlationId;
-  row.stream = stream_of(record.contextId, record.streamId, record.deviceId);
-  add(rank_of(record.deviceId), row);
+template <typename Record>
+void RecordDecoder::on_event(const Record& record) {
+  if constexpr (requires { record.deviceTimestamp; }) {
+    trace::DeviceEventRow row;
+    row.at_ns = record.deviceTimestamp;
+    row.instance = record.cudaEventSyncId;
+    row.event = record.eventId;
+    row.correlation = record.correlationId;
+    row.stream = stream_of(record.contextId, record.streamId, record.deviceId);
+    add(rank_of(record.deviceId), row);
+  }
 }
 
-void RecordDecoder::on(const CUpti_ActivityOverhead3& record) {
+template <typename Record>
+void RecordDecoder::on_overhead(const Record& record) {
   trace::OverheadRow row;
   row.kind = spool_.intern(overhead_name(record.overheadKind));
   if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
     row.thread = record.objectId.pt.threadId;
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
-  std::free(record.overheadData); // NOLINT: CUPTI leaves it to its reader
+  if constexpr (requires { record.overheadData; })
+    std::free(record.overheadData); // NOLINT: CUPTI leaves it to its reader
 }
 
-void RecordDecoder::on(const CUpti_ActivityEnvironment& record) {
+void RecordDecoder::on(const EnvironmentRecord& record) {
   trace::EnvironmentRow row;
   row.at_ns = record.timestamp;
   switch (record.environmentKind) {

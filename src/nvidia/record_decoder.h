@@ -6,11 +6,10 @@
 #include "trace/spool_writer.h"
 
 #include "model/trial.h"
+#include "nvidia/activity_records.h"
 #include "nvidia/call_table.h"
 #include "nvidia/operation_log.h"
 #include "nvidia/traced_calls.h"
-
-#include <cupti.h>
 
 #include <deque>
 #include <map>
@@ -83,15 +82,19 @@ private:
                               std::vector<trace::LongRow>>;
 
   void record(const CUpti_Activity& record);
-  void on(const CUpti_ActivityKernel10& record);
+  void on(const KernelRecord& record);
   template <typename Record>
   void on_copy(const Record& record, trace::CopyKind kind, std::uint32_t source,
                std::uint32_t destination);
-  void on(const CUpti_ActivityAPI& record);
-  void on(const CUpti_ActivitySynchronization2& record);
-  void on(const CUpti_ActivityCudaEvent2& record);
-  void on(const CUpti_ActivityOverhead3& record);
-  void on(const CUpti_ActivityEnvironment& record);
+  void on(const CallRecord& record);
+  // Of what not every CUPTI tells.
+  template <typename Record>
+  void on_synchronization(const Record& record);
+  template <typename Record>
+  void on_event(const Record& record);
+  template <typename Record>
+  void on_overhead(const Record& record);
+  void on(const EnvironmentRecord& record);
 
   template <typename Row>
   void add(int rank, const Row& row) {

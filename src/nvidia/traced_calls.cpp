@@ -46,16 +46,20 @@ constexpr TracedCall k_runtime[] = {
     {CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_ptsz_v11010, CallPurpose::order},
     {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060, CallPurpose::launch},
     {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060, CallPurpose::launch},
+#if CUPTI_API_VERSION >= 26 // CUDA 12.8
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyBatchAsync_v12080, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyBatchAsync_ptsz_v12080, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DBatchAsync_v12080, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DBatchAsync_ptsz_v12080, CallPurpose::copy},
+#endif
+#if CUPTI_API_VERSION >= 130000
     {CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000, CallPurpose::launch},
     {CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_ptsz_v13000, CallPurpose::launch},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyBatchAsync_v13000, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyBatchAsync_ptsz_v13000, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DBatchAsync_v13000, CallPurpose::copy},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DBatchAsync_ptsz_v13000, CallPurpose::copy},
+#endif
 };
 
 constexpr TracedCall k_driver[] = {
@@ -105,22 +109,26 @@ constexpr TracedCall k_driver[] = {
     {CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags_ptsz, CallPurpose::order},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CallPurpose::launch},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, CallPurpose::launch},
+#if CUPTI_API_VERSION >= 26
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_ptsz, CallPurpose::copy},
+#endif
+#if CUPTI_API_VERSION >= 130000
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2_ptsz, CallPurpose::copy},
     {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, CallPurpose::order},
+#endif
 };
 
 std::vector<CallPurpose> by_id(std::span<const TracedCall> calls) {
   CUpti_CallbackId last = 0;
   for (const TracedCall& call : calls)
     last = std::max(last, call.id);
-  std::vector<CallPurpose> all(last + 1, CallPurpose::order);
+  std::vector<CallPurpose> all(last + 1, CallPurpose::other);
   for (const TracedCall& call : calls)
     all[call.id] = call.purpose;
   return all;

@@ -13,7 +13,8 @@
 // launch or copy are needed at every level.
 namespace ncclprobe::nvidia {
 
-enum class CallPurpose : std::uint8_t { launch, graph_launch, copy, order };
+// `other`: of no use to us.
+enum class CallPurpose : std::uint8_t { launch, graph_launch, copy, order, other };
 
 struct TracedCall {
   CUpti_CallbackId id = 0;
@@ -29,7 +30,7 @@ public:
   CallPurposes();
   CallPurpose of(CUpti_ActivityKind kind, CUpti_CallbackId id) const {
     const auto& all = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? runtime_ : driver_;
-    return id < all.size() ? all[id] : CallPurpose::order;
+    return id < all.size() ? all[id] : CallPurpose::other;
   }
 
 private:
