@@ -45,7 +45,8 @@ public:
 
   const std::set<Group>& groups() const { return groups_; }
   const std::set<std::string>& unknown() const { return unknown_; }
-  bool lacks_nvlinks() const { return lacks_nvlinks_; }
+  // What nobody told of NVLinks; empty if all was told that is needed.
+  const std::string& untold() const { return untold_; }
 
   FlowNetwork::Cut out_of(const Group& group) const {
     std::vector<int> inside;
@@ -127,7 +128,10 @@ private:
           continue;
         std::size_t from = island[j];
         std::replace(island.begin(), island.end(), from, island[i]);
-        lacks_nvlinks_ = lacks_nvlinks_ || link == Link::unknown;
+        if (link == Link::unknown)
+          untold_ = gpus[i]->nvlinks || gpus[j]->nvlinks
+                        ? "unknown: nobody told where the NVLinks lead"
+                        : "unknown: nobody told whether there are NVLinks";
         if (link == Link::unknown)
           add_both(gpu_point(number, gpus[i]->index), gpu_point(number, gpus[j]->index), {},
                    untold_nvlinks(number, gpus));
@@ -263,7 +267,7 @@ private:
   std::vector<int> point_of_rank_;
   std::set<Group> groups_;
   std::set<std::string> unknown_;
-  bool lacks_nvlinks_ = false; // somewhere, nobody told whether there are any
+  std::string untold_;
 };
 
 // busbw by the capacity out of a group, see the header; nothing if nothing must leave the group.
@@ -350,8 +354,8 @@ Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks,
   }
   found.unknown.assign(network.unknown().begin(), network.unknown().end());
   if (!found.busbw_gb_per_s)
-    found.derivation = network.lacks_nvlinks() ? "unknown: nobody told of NVLinks"
-                                               : "no link on the way has a known rate";
+    found.derivation =
+        network.untold().empty() ? "no link on the way has a known rate" : network.untold();
   if (traffic == Traffic::ring)
     found.in_switch_gb_per_s = in_switch(machine, ranks);
   return found;

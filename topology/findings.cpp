@@ -6,6 +6,8 @@
 #include "base/number_list.h"
 #include "topology/derive.h"
 #include "topology/link_health.h"
+#include "topology/links.h"
+#include "topology/pci_tree.h"
 
 #include <fmt/format.h>
 
@@ -108,6 +110,13 @@ private:
                : "";
   }
 
+  // Of its link, as the GPU or its place in the PCI tree tells.
+  std::optional<int> width_of(const Gpu& gpu) const {
+    if (int place = pci_position(host_, gpu.bus_id); place >= 0)
+      return pcie_rate(host_, static_cast<std::size_t>(place)).width;
+    return gpu.pcie.width_now.value;
+  }
+
   void pcie_links() {
     auto state = [&](const Gpu& gpu) { return pcie_state(speed_of(gpu.pcie), load_); };
     of_gpus(FindingKind::degraded, [&](const Gpu& gpu) {
@@ -125,6 +134,16 @@ private:
                                *speed.best_generation)
                  : lesser_slot("generation ", gpu.pcie.generation_slot_max,
                                gpu.pcie.generation_gpu_max);
+    });
+    std::optional<int> widest;
+    for (const Gpu& gpu : host_.gpus)
+      widest = std::max(widest, width_of(gpu));
+    // Of a width that is the most its slot has nothing is degraded; yet the others wait for it.
+    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+      auto width = width_of(gpu);
+      return width && *width < *widest && state(gpu) != PcieState::narrow
+                 ? fmt::format("PCIe x{}, and other GPUs of this host have x{}", *width, *widest)
+                 : "";
     });
     of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);

@@ -33,6 +33,19 @@ std::optional<double> nominal_by_capability(const Fact<std::string>& capability)
   return parsed ? knowledge::nvlink_gb_per_s(*parsed) : std::nullopt;
 }
 
+// Where neither link nor GPU tells its generation: drivers report up to 6.3% more than a link
+// carries (26.562 for 25, 53.125 for 50).
+std::optional<double> nominal_by_signal(const Fact<double>& gb_per_s) {
+  constexpr double k_most_coding = 1.07;
+  if (!gb_per_s)
+    return std::nullopt;
+  for (const knowledge::NvlinkGeneration& one : knowledge::nvlink_generations())
+    if (one.link_gb_per_s && *gb_per_s >= *one.link_gb_per_s &&
+        *gb_per_s <= k_most_coding * *one.link_gb_per_s)
+      return one.link_gb_per_s;
+  return std::nullopt;
+}
+
 template <typename T>
 std::optional<T> lesser(std::optional<T> a, std::optional<T> b) {
   if (!a || !b)
@@ -159,6 +172,8 @@ PcieRate pcie_rate(const Host& host, std::size_t device) {
 std::optional<double> nvlink_gb_per_s(const Gpu& gpu, const NvLink& link) {
   auto nominal =
       lesser(nominal_by_version(link.version), nominal_by_capability(gpu.compute_capability));
+  if (!nominal)
+    nominal = nominal_by_signal(link.gb_per_s);
   return lesser(link.gb_per_s.value, nominal);
 }
 

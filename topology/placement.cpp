@@ -130,6 +130,23 @@ std::string srun_binding(const std::vector<RankPlacement>& ranks) {
   return "--cpu-bind=mask_cpu:" + masks;
 }
 
+// By which mpirun finds each host. Of several, those without a name, or all if two have the same
+// one, get stand-ins: HOST0, HOST1.
+std::vector<std::string> names_of_hosts(const Machine& machine) {
+  if (machine.hosts.size() == 1)
+    return {machine.hosts.front().name.value_or("localhost")};
+  std::set<std::string> different;
+  bool same = false;
+  for (const Host& host : machine.hosts)
+    same = same || (host.name && !different.insert(*host.name).second);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
+    const Host& host = machine.hosts[i];
+    names.push_back(host.name && !same ? *host.name : fmt::format("HOST{}", i));
+  }
+  return names;
+}
+
 } // namespace
 
 std::vector<RankPlacement> propose_placement(const Machine& machine) {
@@ -189,10 +206,16 @@ std::vector<std::string> launch_options(const Machine& machine,
     lines.push_back(fmt::format("srun --ntasks-per-node={} --cpu-bind=none ...", most));
     return lines;
   }
+  const std::vector<std::string> names = names_of_hosts(machine);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == fmt::format("HOST{}", i)) {
+      lines.push_back("# HOST0, HOST1, ...: write the names of your hosts there, in this order");
+      break;
+    }
   lines.push_back("cat > ranks.txt <<END");
   for (const RankPlacement& rank : placement)
     lines.push_back(fmt::format("rank {}={} slot={}", rank.rank,
-                                host_at(machine, rank.host).name.value_or("localhost"),
+                                names.at(static_cast<std::size_t>(rank.host)),
                                 base::format_number_list(rank.cpus)));
   lines.push_back("END");
   lines.push_back(fmt::format(

@@ -24,6 +24,24 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::vector<std::string> TextTable::leave_out_columns_of(std::string_view cell) {
+  std::vector<std::string> left_out;
+  for (std::size_t c = 0; c < columns_.size() && !rows_.empty();) {
+    bool nothing_else =
+        std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row[c] == cell; });
+    if (!nothing_else) {
+      ++c;
+      continue;
+    }
+    auto at = static_cast<std::ptrdiff_t>(c);
+    left_out.push_back(std::move(columns_[c].title));
+    columns_.erase(columns_.begin() + at);
+    for (auto& row : rows_)
+      row.erase(row.begin() + at);
+  }
+  return left_out;
+}
+
 std::string TextTable::render(int indent) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {

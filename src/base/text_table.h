@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ncclprobe::base {
@@ -20,6 +21,8 @@ public:
   // Missing cells are empty; more cells than columns is a defect of the caller (throws
   // std::logic_error).
   void add_row(std::vector<std::string> cells);
+  // Leaves out the columns that have nothing but this cell; their titles.
+  std::vector<std::string> leave_out_columns_of(std::string_view cell);
   // Every line starts with `indent` spaces, has no trailing blanks, and ends with a newline.
   std::string render(int indent = 0) const;
 

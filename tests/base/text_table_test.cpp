@@ -30,6 +30,18 @@ TEST_CASE("a table without rows is its titles") {
   CHECK(TextTable({{"size"}, {"us"}}).render() == "size  us\n");
 }
 
+TEST_CASE("columns that hold nothing but one cell can be left out") {
+  TextTable table({{"GPU"}, {"model"}, {"CC"}, {"ECC"}});
+  table.add_row({"0", "?", "9.0", "?"});
+  table.add_row({"1", "?", "?", "?"});
+
+  CHECK(table.leave_out_columns_of("?") == std::vector<std::string>{"model", "ECC"});
+  CHECK(table.render() == "GPU   CC\n"
+                          "  0  9.0\n"
+                          "  1    ?\n");
+  CHECK(TextTable({{"size"}}).leave_out_columns_of("?").empty());
+}
+
 TEST_CASE("more cells than columns is a defect of the caller") {
   TextTable table({{"a"}});
 

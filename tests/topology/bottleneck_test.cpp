@@ -152,6 +152,20 @@ TEST_CASE("a link of unknown rate limits nothing, and is named") {
   CHECK_THAT(nothing.derivation, ContainsSubstring("no link on the way has a known rate"));
 }
 
+TEST_CASE("NVLinks that lead nobody knows where give no ceiling, and are not denied") {
+  Host host = two_switches("a");
+  NvLink link;
+  link.active = {true, Source::nvidia_smi};
+  for (Gpu& gpu : host.gpus)
+    gpu.nvlinks = {std::vector<NvLink>{link}, Source::nvidia_smi};
+  Machine machine{{host}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+
+  CHECK_FALSE(found.busbw_gb_per_s);
+  CHECK(found.derivation == "unknown: nobody told where the NVLinks lead");
+}
+
 TEST_CASE("GPUs that may have NVLinks have no ceiling by their PCIe links") {
   Host host = two_switches("a");
   for (Gpu& gpu : host.gpus)
@@ -162,7 +176,8 @@ TEST_CASE("GPUs that may have NVLinks have no ceiling by their PCIe links") {
        {Traffic::ring, Traffic::broadcast, Traffic::all_to_all, Traffic::gather}) {
     Bottleneck found = bottleneck(machine, rank_per_gpu(machine), traffic);
     CHECK_FALSE(found.busbw_gb_per_s);
-    CHECK_THAT(found.derivation, ContainsSubstring("unknown: nobody told of NVLinks"));
+    CHECK_THAT(found.derivation,
+               ContainsSubstring("unknown: nobody told whether there are NVLinks"));
     REQUIRE(found.unknown.size() == 1);
     CHECK_THAT(found.unknown[0], ContainsSubstring("NVLinks of GPUs 0-3"));
   }

@@ -5,6 +5,7 @@
 #include "topology/example_machines.h"
 #include "topology/findings.h"
 #include "topology/machine_files.h"
+#include "topology/read/nccl_xml.h"
 
 #include <algorithm>
 
@@ -57,6 +58,29 @@ TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told"
 
   CHECK(says(found, FindingKind::degraded, "GPU 0: PCIe x8 of x16"));
   CHECK(says(found, FindingKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
+}
+
+TEST_CASE(
+    "a GPU whose link is narrower than its neighbours' is remarked, though its slot has no more") {
+  Host host = topology_test::read_machine("four-t4.xml").hosts.at(0);
+
+  CHECK(says(findings(host, Load::idle), FindingKind::remark,
+             "GPU 3: PCIe x8, and other GPUs of this host have x16"));
+  CHECK_FALSE(says(findings(host, Load::idle), FindingKind::remark, "GPU 0: PCIe"));
+  CHECK_FALSE(says(findings(example(), Load::idle), FindingKind::remark, "PCIe x"));
+}
+
+TEST_CASE("two ends that count their NVLinks differently are a fault of the machine") {
+  auto machine = read_nccl_xml(R"(<system version="1"><cpu numaid="0">
+    <pci busid="0000:01:00.0"><gpu dev="0" sm="80" rank="0">
+      <nvlink target="0000:02:00.0" count="12" tclass="0x030200"/></gpu></pci>
+    <pci busid="0000:02:00.0"><gpu dev="1" sm="80" rank="1">
+      <nvlink target="0000:01:00.0" count="4" tclass="0x030200"/></gpu></pci></cpu></system>)",
+                               "uneven.xml");
+
+  REQUIRE(machine);
+  CHECK(says(findings(machine->hosts.at(0), Load::idle), FindingKind::degraded,
+             "GPU 1: 4 NVLinks are up; others of this host have 12 up"));
 }
 
 TEST_CASE("NVLinks that are down are named; GPUs without any that is up are only remarked") {

@@ -24,7 +24,12 @@ TEST_CASE("NVLinks carry what their generation carries, not their signalling rat
   CHECK_FALSE(nvlink_gb_per_s(gpu, link));
 
   link.gb_per_s = said(26.562);
-  CHECK(nvlink_gb_per_s(gpu, link) == 26.562);
+  CHECK(nvlink_gb_per_s(gpu, link) == 25); // what signals so fast carries 25
+  link.gb_per_s = said(53.125);
+  CHECK(nvlink_gb_per_s(gpu, link) == 50);
+  link.gb_per_s = said(40.0); // of no generation that is known
+  CHECK(nvlink_gb_per_s(gpu, link) == 40);
+  link.gb_per_s = said(26.562);
   link.version = said<std::string>("4.0");
   CHECK(nvlink_gb_per_s(gpu, link) == 25);
   gpu.compute_capability = said<std::string>("8.6");

@@ -79,6 +79,21 @@ TEST_CASE("the placement becomes a rank file, CPU masks and visible devices") {
   CHECK(has_line(lines, "srun --ntasks-per-node=4 --cpu-bind=mask_cpu:0x3,0xc,0x30,0xc0 ..."));
 }
 
+TEST_CASE("hosts of one name, or of none, get stand-ins in the rank file") {
+  Machine machine = two_nodes();
+  machine.hosts.push_back(machine.hosts.front());
+
+  std::vector<std::string> same = launch_options(machine, propose_placement(machine));
+  machine.hosts[1].name = {};
+  std::vector<std::string> one_unnamed = launch_options(machine, propose_placement(machine));
+
+  CHECK(has_line(same, "# HOST0, HOST1, ...: write the names of your hosts there, in this order"));
+  CHECK(has_line(same, "rank 3=HOST0 slot=6,7"));
+  CHECK(has_line(same, "rank 4=HOST1 slot=0,1"));
+  CHECK(has_line(one_unnamed, "rank 0=box slot=0,1"));
+  CHECK(has_line(one_unnamed, "rank 4=HOST1 slot=0,1"));
+}
+
 TEST_CASE("where NUMA nodes are unknown nothing is bound") {
   Machine machine = two_nodes();
   Host& host = machine.hosts[0];

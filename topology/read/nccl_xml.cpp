@@ -273,7 +273,9 @@ private:
     return {};
   }
 
-  // A GPU that NCCL looked at has a rank; without one nobody looked for links.
+  // A GPU that NCCL looked at has a rank; without one nobody looked for links. That two GPUs count
+  // the links between them differently is no fault of the file: each counts those that are up at
+  // its end, and so a machine with a bad link looks. The findings tell of it.
   Result<Fact<std::vector<NvLink>>> read_links(const xml_node& gpu) const {
     std::vector<NvLink> links;
     for (xml_node node : gpu.children("nvlink")) {

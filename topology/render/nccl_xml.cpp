@@ -290,9 +290,26 @@ private:
   std::map<int, Lone> lone_; // by NUMA node
 };
 
+// Only a hash of NCCL's own tells hosts of one file apart; without, two would become one with two
+// GPUs of each number.
+base::Result<void> check_that_hosts_stay_apart(const Machine& machine) {
+  std::set<std::string> hashes;
+  for (const Host& host : machine.hosts) {
+    bool hashed = host.id && host.id.source == Source::nccl;
+    if (machine.hosts.size() > 1 && (!hashed || !hashes.insert(*host.id).second))
+      return base::fail(base::Error{
+          base::Errc::invalid_argument,
+          fmt::format("a topology for NCCL is that of one host, and there are {}{}",
+                      machine.hosts.size(), hashed ? ", two of them with the same hash" : ""),
+          fmt::format("choose one with --host N, from 0 to {}", machine.hosts.size() - 1)});
+  }
+  return {};
+}
+
 } // namespace
 
 base::Result<std::string> write_nccl_xml(const Machine& machine) {
+  NCCLPROBE_TRY(check_that_hosts_stay_apart(machine));
   std::string out = "<system version=\"1\">\n";
   for (const Host& host : machine.hosts) {
     for (const Gpu& gpu : host.gpus)

@@ -9,11 +9,13 @@
 #include "topology/findings.h"
 #include "topology/links.h"
 #include "topology/paths.h"
+#include "topology/pci_tree.h"
 #include "topology/render/matrix.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace ncclprobe::topology {
@@ -52,15 +54,40 @@ std::string lanes(const Fact<int>& generation, const Fact<int>& width) {
   return fmt::format("gen{} x{}", text(generation), text(width));
 }
 
+// Where the GPU itself told nothing, what is known of its place in the PCI tree. NCCL's files have
+// the most that device and slot can do, others what the link does now.
+std::string pcie_of_device(const Host& host, const Gpu& gpu) {
+  int position = pci_position(host, gpu.bus_id);
+  if (position < 0)
+    return "?";
+  const PciDevice& device = host.pci[static_cast<std::size_t>(position)];
+  auto generation = [](const Fact<double>& gt_per_s) {
+    auto number = gt_per_s ? pcie_generation(*gt_per_s) : std::nullopt;
+    return number ? Fact<int>(*number, gt_per_s.source) : Fact<int>();
+  };
+  bool of_most = device.gt_per_s.source == Source::nccl || device.width.source == Source::nccl;
+  std::string stated = lanes(generation(device.gt_per_s), device.width);
+  std::string most = lanes(generation(device.gt_per_s_max), device.width_max);
+  const std::string nothing = lanes({}, {});
+  if (of_most)
+    return stated == nothing ? "?" : "? of " + stated;
+  if (stated == nothing && most == nothing)
+    return "?";
+  return (stated == nothing ? "?" : stated) + " of " + (most == nothing ? "?" : most);
+}
+
 // "gen1 x16 of gen5 x16": now, and at most in this slot.
-std::string pcie(const PcieLink& link) {
+std::string pcie(const Host& host, const Gpu& gpu) {
+  const PcieLink& link = gpu.pcie;
   Fact<int> generation = link.generation_slot_max;
   generation.fill_from(link.generation_gpu_max);
   Fact<int> width = link.width_slot_max;
   width.fill_from(link.width_gpu_max);
-  if (!link.generation_now && !link.width_now)
-    return generation || width ? "? of " + lanes(generation, width) : "?";
-  return lanes(link.generation_now, link.width_now) + " of " + lanes(generation, width);
+  bool now = link.generation_now || link.width_now;
+  if (!now && !generation && !width)
+    return pcie_of_device(host, gpu);
+  return (now ? lanes(link.generation_now, link.width_now) : "?") + " of " +
+         lanes(generation, width);
 }
 
 // "18 of 18 v4.0 x 25 GB/s to NVSwitch"
@@ -99,28 +126,77 @@ std::string fabric(const Fabric& fabric) {
   return words;
 }
 
-std::string gpu_table(const Host& host) {
-  base::TextTable table({{"GPU"},
-                         {"model", Align::left},
-                         {"bus id", Align::left},
-                         {"CC"},
-                         {"memory"},
-                         {"ECC", Align::left},
-                         {"MIG", Align::left},
-                         {"SM clock"},
-                         {"PCIe now of most", Align::left},
-                         {"NVLinks up", Align::left},
-                         {"fabric", Align::left},
-                         {"NUMA"},
-                         {"CPUs", Align::left}});
-  for (const Gpu& gpu : host.gpus)
-    table.add_row({std::to_string(gpu.index), text(gpu.name), text(gpu.bus_id),
-                   text(gpu.compute_capability), memory(gpu.memory_bytes),
-                   mode(gpu.ecc_now, gpu.ecc_pending), mode(gpu.mig_now, gpu.mig_pending),
-                   clock(gpu), pcie(gpu.pcie), nvlinks(gpu), fabric(gpu.fabric),
-                   text(gpu.numa_node),
-                   gpu.cpu_affinity ? base::format_number_list(*gpu.cpu_affinity) : "?"});
+// What one table has of each GPU. The CPUs near it are in the matrix below.
+struct GpuColumn {
+  base::TextTable::Column column;
+  std::function<std::string(const Host&, const Gpu&)> cell;
+};
+
+const std::vector<GpuColumn>& columns_of_gpus() {
+  static const std::vector<GpuColumn> all{
+      {{"model", Align::left}, [](const Host&, const Gpu& gpu) { return text(gpu.name); }},
+      {{"bus id", Align::left}, [](const Host&, const Gpu& gpu) { return text(gpu.bus_id); }},
+      {{"CC"}, [](const Host&, const Gpu& gpu) { return text(gpu.compute_capability); }},
+      {{"memory"}, [](const Host&, const Gpu& gpu) { return memory(gpu.memory_bytes); }},
+      {{"ECC", Align::left},
+       [](const Host&, const Gpu& gpu) { return mode(gpu.ecc_now, gpu.ecc_pending); }},
+      {{"MIG", Align::left},
+       [](const Host&, const Gpu& gpu) { return mode(gpu.mig_now, gpu.mig_pending); }},
+      {{"SM clock"}, [](const Host&, const Gpu& gpu) { return clock(gpu); }},
+      {{"NUMA"}, [](const Host&, const Gpu& gpu) { return text(gpu.numa_node); }},
+      {{"PCIe now of most", Align::left}, pcie},
+      {{"NVLinks up", Align::left}, [](const Host&, const Gpu& gpu) { return nvlinks(gpu); }},
+      {{"fabric", Align::left}, [](const Host&, const Gpu& gpu) { return fabric(gpu.fabric); }}};
+  return all;
+}
+
+// Of the columns from `first` to before `last`; `unknown` gets the titles of those that are unknown
+// of every GPU.
+std::string gpu_table(const Host& host, std::size_t first, std::size_t last,
+                      std::vector<std::string>& unknown) {
+  const std::vector<GpuColumn>& all = columns_of_gpus();
+  std::vector<base::TextTable::Column> titles{{"GPU"}};
+  for (std::size_t i = first; i < last; ++i)
+    titles.push_back(all[i].column);
+  base::TextTable table(std::move(titles));
+  for (const Gpu& gpu : host.gpus) {
+    std::vector<std::string> row{std::to_string(gpu.index)};
+    for (std::size_t i = first; i < last; ++i)
+      row.push_back(all[i].cell(host, gpu));
+    table.add_row(std::move(row));
+  }
+  unknown = table.leave_out_columns_of("?");
   return table.render();
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = std::min(text.find('\n', begin), text.size());
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
+  }
+  return longest;
+}
+
+// One table if that is no wider than a page, else what the GPUs are and how they are joined.
+std::string gpu_tables(const Host& host) {
+  constexpr std::size_t k_page_columns = 100;
+  constexpr std::size_t k_first_link = 8; // "PCIe now of most"
+  std::size_t columns = columns_of_gpus().size();
+  std::vector<std::string> unknown;
+  std::string out = gpu_table(host, 0, columns, unknown);
+  if (longest_line(out) > k_page_columns) {
+    std::vector<std::string> of_links;
+    out = gpu_table(host, 0, k_first_link, unknown);
+    std::string links = gpu_table(host, k_first_link, columns, of_links);
+    unknown.insert(unknown.end(), of_links.begin(), of_links.end());
+    out += "\n" + links;
+  }
+  std::string list;
+  for (const std::string& title : unknown)
+    list += (list.empty() ? "" : ", ") + title;
+  return list.empty() ? out : out + "unknown of every GPU: " + list + "\n";
 }
 
 std::string nic_table(const Host& host) {
@@ -210,7 +286,7 @@ std::string render_summary(const Machine& machine,
   for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
     const Host& host = machine.hosts[i];
     out += (i == 0 ? "" : "\n") + heading(host, i, machine.hosts.size()) + "\n";
-    out += host.gpus.empty() ? "no GPU is known\n" : gpu_table(host);
+    out += host.gpus.empty() ? "no GPU is known\n" : gpu_tables(host);
     if (host.gpus.size() > 1)
       out += p2p_line(host);
     if (!host.nics.empty())

@@ -57,6 +57,18 @@ TEST_CASE("several hosts come back apart") {
                    "two hosts");
 }
 
+TEST_CASE("hosts that nothing tells apart are not written as one") {
+  Host host = read_machine("one-gpu.xml").hosts.at(0);
+
+  auto refused = write_nccl_xml({{host, host}});
+
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::Errc::invalid_argument);
+  CHECK_THAT(refused.error().text(), ContainsSubstring("--host N, from 0 to 1"));
+  host.id = Fact<std::string>("0x1", Source::nccl);
+  CHECK_FALSE(write_nccl_xml({{host, host}}));
+}
+
 TEST_CASE("a tree of ports is written as NCCL would have found it") {
   support::check_golden("topology-switches.nccl.xml", written(read_machine("switches-hwloc.xml")));
 }

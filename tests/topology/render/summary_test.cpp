@@ -13,3 +13,13 @@ TEST_CASE("a recorded machine is summed up as agreed") {
       "topology-two-h200-vm.summary.txt",
       topology::render_summary(topology_test::read_machine("two-h200-vm.json"), {{}}));
 }
+
+TEST_CASE("what is unknown of every GPU is named below the table, and takes no room in it") {
+  std::string text = topology::render_summary(topology_test::read_machine("four-t4.xml"), {{}});
+
+  CHECK_THAT(text,
+             ContainsSubstring("GPU  bus id         CC  NUMA  PCIe now of most  NVLinks up\n"));
+  CHECK_THAT(text, ContainsSubstring("? of gen3 x8"));
+  CHECK_THAT(text, ContainsSubstring("unknown of every GPU: model, memory, ECC, MIG, SM clock, "
+                                     "fabric\n"));
+}
