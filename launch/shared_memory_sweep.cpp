@@ -3,11 +3,14 @@
 
 #include "launch/shared_memory_sweep.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "launch/process_state.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <sys/stat.h>
@@ -17,6 +20,9 @@ namespace ncclprobe::launch {
 namespace {
 
 namespace fs = std::filesystem;
+
+// For processes that may be stuck, all together.
+constexpr std::chrono::milliseconds k_patience{200};
 
 bool is_number(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(),
@@ -48,6 +54,18 @@ std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::
   return used;
 }
 
+// Who waits for a disk, or for the child of a vfork(), is in that state for a moment, too, and on a
+// busy machine somebody always is: it is stuck if it stays there.
+bool stays_stuck(pid_t pid, const base::Deadline& patience) {
+  constexpr timespec k_pause{0, 1'000'000};
+  while (is_stuck_in_kernel(pid)) {
+    if (patience.expired())
+      return true;
+    ::nanosleep(&k_pause, nullptr);
+  }
+  return false;
+}
+
 struct Use {
   std::set<std::string> used;
   bool by_all_seen = true; // no process of this user may not be looked at
@@ -56,6 +74,7 @@ struct Use {
 
 Use used_by_anybody(const fs::path& folder) {
   Use all;
+  const base::Deadline patience = base::Deadline::after(k_patience);
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
@@ -63,7 +82,7 @@ Use used_by_anybody(const fs::path& folder) {
     if (!is_number(entry->path().filename()) || ::stat(entry->path().c_str(), &status) != 0 ||
         status.st_uid != ::geteuid())
       continue;
-    if (is_stuck_in_kernel(std::stoi(entry->path().filename()))) {
+    if (stays_stuck(std::stoi(entry->path().filename()), patience)) {
       all.by_stuck = true;
       continue;
     }
