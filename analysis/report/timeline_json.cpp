@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/timeline_report.h"
+#include "analysis/statistics.h"
 
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,7 @@ Json sum_json(const PartsSum& sum) {
   Json out = parts_json(sum.parts);
   out["steps"] = sum.steps;
   out["exposed_wait_error_ns"] = sum.wait_error_ns;
+  out["exposed_transfer_error_ns"] = sum.wait_error_ns; // what the one has too much the other lacks
   out["overlap"] = sum.parts.communication_ns > 0
                        ? Json(static_cast<double>(sum.parts.hidden_ns) /
                               static_cast<double>(sum.parts.communication_ns))
@@ -59,6 +61,7 @@ Json gaps_json(const Gaps& gaps) {
        {GapCause::launch_late, GapCause::event, GapCause::other, GapCause::unknown})
     out[name_of(cause)] = {{"count", gaps.of(cause).count},
                            {"length_ns", gaps.of(cause).length_ns}};
+  out["events_traced"] = gaps.events_traced;
   return out;
 }
 
@@ -201,6 +204,7 @@ Json stragglers_json(const Stragglers& found) {
                      {"lateness", aligned_json(rank.lateness)},
                      {"lateness_interval_ns", interval_json(rank.lateness_interval)},
                      {"score", nullable(rank.score)},
+                     {"score_interval", interval_json(rank.score_interval)},
                      {"times_last", rank.times_last},
                      {"delay", aligned_json(rank.delay)},
                      {"delay_interval_ns", interval_json(rank.delay_interval)}});
@@ -212,9 +216,34 @@ Json stragglers_json(const Stragglers& found) {
           {"delay_is_per", found.per_step ? "step" : "collective"},
           {"start_skew",
            {{"median", aligned_json(found.skew.median)},
+            {"median_interval_ns", interval_json(found.skew.median_interval)},
             {"p99", aligned_json(found.skew.p99)},
+            {"p99_interval_ns", interval_json(found.skew.p99_interval)},
             {"largest", aligned_json(found.skew.largest)}}},
           {"ranks", ranks}};
+}
+
+// Null without times of channels.
+Json channels_json(const ChannelTimes& channels) {
+  if (channels.operations == 0)
+    return nullptr;
+  Json medians = Json::array();
+  for (const auto& [channel, lengths] : channels.lengths_ns)
+    medians.push_back({{"channel", channel}, {"median_ns", median(lengths.values())}});
+  return {{"operations", channels.operations},
+          {"median_starts_apart_ns", median(channels.starts_apart_ns.values())},
+          {"median_ends_apart_ns", median(channels.ends_apart_ns.values())},
+          {"channels", medians}};
+}
+
+// Of communicators, by how many lack them.
+Json missing_json(const std::vector<MissingRanks>& missing) {
+  Json out = Json::array();
+  for (const MissingRanks& one : missing)
+    out.push_back({{"communicators", one.communicators},
+                   {"communicator_size", one.size},
+                   {"ranks", one.ranks}});
+  return out;
 }
 
 } // namespace
@@ -226,6 +255,7 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
   Json out{{"timeline", heading.title},
            {"tracing_cost", heading.cost.empty() ? Json(nullptr) : Json(heading.cost)},
            {"notes", heading.notes},
+           {"missing_ranks", missing_json(timeline.missing)},
            {"clock", clock_json(timeline.clocks)},
            {"physics", physics_json(timeline.stragglers.physics)},
            {"ledger", ledger_json(timeline.ledger)},
@@ -242,12 +272,17 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
                                 {"shape", slowdown.kind.shape},
                                 {"overlapped", slowdown.overlapped},
                                 {"alone", slowdown.alone},
+                                {"alone_in_cell", slowdown.alone_cell},
                                 {"ratio", nullable(slowdown.ratio)},
+                                {"ratio_error", slowdown.ratio_error},
                                 {"interval", interval_json(slowdown.interval)},
                                 {"sum_ns", slowdown.sum_ns}});
-  for (bool communication : {false, true})
-    out[communication ? "communication_slowdown" : "compute_slowdown"] =
-        nullable(sum_of(timeline.slowdowns, communication).ratio());
+  for (bool communication : {false, true}) {
+    const SlowdownSum sum = sum_of(timeline.slowdowns, communication);
+    const std::string name = communication ? "communication_slowdown" : "compute_slowdown";
+    out[name] = nullable(sum.ratio());
+    out[name + "_error"] = sum.ratio() ? Json(sum.ratio_error()) : Json(nullptr);
+  }
   out["nccl"] = Json::array();
   for (const auto& [choice, time] : timeline.choices)
     out["nccl"].push_back({{"function", text(choice.function)},
@@ -257,7 +292,9 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
                            {"operations", time.operations},
                            {"timed", time.timed},
                            {"length_ns", time.length_ns},
-                           {"wait_ns", time.wait_ns}});
+                           {"wait_ns", time.wait_ns},
+                           {"wait_error_ns", time.wait_error_ns},
+                           {"channel_times", channels_json(time.channels)}});
   out["ranks"] = Json::array();
   for (const RankTimeline& rank : timeline.ranks)
     out["ranks"].push_back(rank_json(rank, heading));

@@ -5,12 +5,10 @@
 
 #include "analysis/report/message_section.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
-#include "analysis/statistics.h"
-#include "base/text_table.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ncclprobe::analysis {
 
@@ -19,22 +17,6 @@ using namespace timeline;
 namespace {
 
 constexpr int k_hang = 10;
-constexpr std::size_t k_most_ranks = 32;
-
-std::string shortened(const std::string& text, std::size_t most) {
-  std::string out = printable(text);
-  return out.size() <= most ? out : out.substr(0, most - 3) + "...";
-}
-
-std::string text_of(const Timeline& timeline, std::uint32_t id) {
-  return id < timeline.texts.size() ? timeline.texts[id] : "";
-}
-
-std::string cell_name(const TimelineHeading& heading, int cell) {
-  auto found = heading.cells.find(cell);
-  return found == heading.cells.end() ? fmt::format("cell {}", cell)
-                                      : fmt::format("{}: {}", cell, found->second);
-}
 
 class Writer {
 public:
@@ -45,15 +27,13 @@ public:
     head();
     if (timeline_.ranks.empty())
       return std::move(out_);
-    steps_by_rank();
-    steps_by_cell();
-    streams();
-    stragglers();
+    out_ += "\n" + render_steps(timeline_, heading_);
+    out_ += render_stragglers(timeline_.stragglers);
     if (std::string messages = render_messages(timeline_.messages); !messages.empty())
       out_ += "\n" + messages;
-    slowdown();
-    choices();
-    gaps();
+    out_ += render_slowdowns(timeline_);
+    out_ += render_choices(timeline_);
+    out_ += render_gaps(timeline_.gaps);
     return std::move(out_);
   }
 
@@ -61,7 +41,6 @@ private:
   void line(const std::string& title, const std::string& text) {
     out_ += paragraph(title, text, k_hang);
   }
-  void section(const std::string& title) { out_ += "\n" + title + "\n"; }
 
   void head() {
     std::uint64_t kernels = 0, copies = 0, operations = 0, steps = 0, without = 0;
@@ -95,17 +74,27 @@ private:
     const JoinCounts& joins = timeline_.joins;
     if (joins.operations > 0)
       line("Joined",
-           fmt::format("kernels with NCCL's operations {}, of these {} by time alone; "
-                       "operations with kernels {}; channels {}; proxy steps {}{}",
-                       share(joins.kernels_by_key + joins.kernels_by_time, joins.kernels),
-                       grouped(joins.kernels_by_time),
-                       share(joins.operations_joined, joins.operations),
+           fmt::format("{}channels {}; proxy steps {}{}", kernels_joined(from_nccl),
                        share(joins.channels_joined, joins.channels),
                        share(joins.proxy_steps_joined, joins.proxy_steps), outside_text()));
     line("Cost", heading_.cost.empty() ? "of tracing: unknown, no untraced trial beside this one"
                                        : "of tracing: " + heading_.cost);
     for (const std::string& note : heading_.notes)
       line("Note", note);
+    for (const MissingRanks& missing : timeline_.missing)
+      line("Note", describe(missing) + ", so who came last and who waited there is not known, and "
+                                       "all of it counts as transfer");
+  }
+
+  std::string kernels_joined(bool from_nccl) const {
+    const JoinCounts& joins = timeline_.joins;
+    if (joins.kernels == 0 && from_nccl)
+      return ""; // there are none to join
+    return fmt::format("kernels with NCCL's operations {}, of these {} by time alone; operations "
+                       "with kernels {}; ",
+                       share(joins.kernels_by_key + joins.kernels_by_time, joins.kernels),
+                       grouped(joins.kernels_by_time),
+                       share(joins.operations_joined, joins.operations));
   }
 
   std::string outside_text() const {
@@ -219,240 +208,6 @@ private:
     if (ledger.plugin > 0)
       text += fmt::format("; {} of NCCL's events lost", grouped(ledger.plugin));
     return text;
-  }
-
-  static base::TextTable parts_table(const std::string& first) {
-    using Align = base::TextTable::Align;
-    return base::TextTable({{first, first == "rank" ? Align::right : Align::left},
-                            {"steps"},
-                            {"step"},
-                            {"compute"},
-                            {"comm"},
-                            {"hidden"},
-                            {"overlap"},
-                            {"exp.wait"},
-                            {"exp.transfer"},
-                            {"copies"},
-                            {"idle"}});
-  }
-  static void add_parts(base::TextTable& table, const std::string& name, const PartsSum& sum) {
-    const StepParts& parts = sum.parts;
-    auto per_step = [&](std::int64_t ns) {
-      return us(static_cast<double>(ns) /
-                static_cast<double>(std::max<std::uint64_t>(1, sum.steps)));
-    };
-    Aligned wait{static_cast<double>(parts.exposed_wait_ns), sum.wait_error_ns};
-    table.add_row(
-        {name, grouped(sum.steps), per_step(parts.length_ns), per_step(parts.compute_ns),
-         per_step(parts.communication_ns), per_step(parts.hidden_ns),
-         percent(static_cast<double>(parts.hidden_ns), static_cast<double>(parts.communication_ns)),
-         wait.is_shown() ? per_step(parts.exposed_wait_ns) : "<2x error",
-         per_step(parts.exposed_transfer_ns), per_step(parts.memory_ns),
-         per_step(parts.idle_ns + parts.helper_ns)});
-  }
-
-  void steps_by_rank() {
-    section(
-        "Mean step of each rank, us (step = compute + exposed wait + exposed transfer + copies + "
-        "idle)");
-    std::vector<const RankTimeline*> shown;
-    for (const RankTimeline& rank : timeline_.ranks)
-      shown.push_back(&rank);
-    if (shown.size() > k_most_ranks) {
-      std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
-        return a->all.parts.exposed_wait_ns < b->all.parts.exposed_wait_ns;
-      });
-      shown.resize(k_most_ranks);
-    }
-    base::TextTable table = parts_table("rank");
-    for (const RankTimeline* rank : shown)
-      add_parts(table, std::to_string(rank->rank), rank->all);
-    out_ += table.render(2);
-    if (shown.size() < timeline_.ranks.size())
-      out_ += paragraph("  ",
-                        fmt::format("the {} of {} ranks that wait least; --format json has all",
-                                    shown.size(), timeline_.ranks.size()),
-                        2);
-    std::uint64_t communications = 0, matched = 0;
-    double error_ns = 0;
-    std::uint64_t steps = 0;
-    for (const RankTimeline& rank : timeline_.ranks) {
-      communications += rank.communications;
-      matched += rank.matched;
-      error_ns += rank.all.wait_error_ns;
-      steps += rank.all.steps;
-    }
-    std::string text =
-        fmt::format("Waits are known of {} of communication", share(matched, communications));
-    if (matched < communications)
-      text += "; the rest counts as transfer";
-    if (error_ns > 0 && steps > 0)
-      text += fmt::format("; they may be wrong by {} us a step",
-                          us(error_ns / static_cast<double>(steps)));
-    out_ += paragraph("  ", text + ".", 2);
-  }
-
-  void steps_by_cell() {
-    std::map<int, PartsSum> cells;
-    for (const RankTimeline& rank : timeline_.ranks)
-      for (const auto& [cell, sum] : rank.cells)
-        cells[cell].add(sum);
-    if (cells.size() < 2)
-      return;
-    section("Mean step of each cell, all ranks, us");
-    base::TextTable table = parts_table("cell");
-    for (const auto& [cell, sum] : cells)
-      add_parts(table, shortened(cell_name(heading_, cell), 24), sum);
-    out_ += table.render(2);
-  }
-
-  void streams() {
-    bool several = std::any_of(timeline_.ranks.begin(), timeline_.ranks.end(),
-                               [](const auto& rank) { return rank.streams.size() > 1; });
-    if (!several)
-      return;
-    section("Streams that communicate, us in all");
-    base::TextTable table({{"rank"}, {"stream"}, {"kernels"}, {"comm"}, {"hidden"}, {"overlap"}});
-    std::size_t rows = 0;
-    for (const RankTimeline& rank : timeline_.ranks)
-      for (const StreamParts& stream : rank.streams)
-        if (rows++ < 2 * k_most_ranks)
-          table.add_row({std::to_string(rank.rank), std::to_string(stream.stream),
-                         grouped(stream.kernels), us(static_cast<double>(stream.communication_ns)),
-                         us(static_cast<double>(stream.hidden_ns)),
-                         percent(static_cast<double>(stream.hidden_ns),
-                                 static_cast<double>(stream.communication_ns))});
-    out_ += table.render(2);
-    if (rows > 2 * k_most_ranks)
-      out_ += "  --format json has all.\n";
-  }
-
-  void stragglers() {
-    const Stragglers& found = timeline_.stragglers;
-    if (found.skew.collectives == 0)
-      return;
-    section("Who comes late");
-    out_ += paragraph(
-        "  ",
-        fmt::format("Start skew of {} collectives ({} seen on all of their ranks, {} on one only): "
-                    "median {}, 99% within {}, largest {}.",
-                    grouped(found.skew.collectives), grouped(found.skew.complete),
-                    grouped(found.skew.single), format_us(*found.skew.median),
-                    format_us(*found.skew.p99), format_us(*found.skew.largest)),
-        2);
-    std::vector<const Straggler*> shown;
-    for (const Straggler& rank : found.ranks)
-      shown.push_back(&rank);
-    std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
-      return a->delay.value_ns > b->delay.value_ns;
-    });
-    if (shown.size() > k_most_rows)
-      shown.resize(k_most_rows);
-    base::TextTable table({{"rank"},
-                           {"lateness"},
-                           {"95%, us"},
-                           {"score"},
-                           {"last in"},
-                           {found.per_step ? "delay per step" : "delay per coll."},
-                           {"95%, us"}});
-    for (const Straggler* rank : shown)
-      table.add_row({std::to_string(rank->rank), rank->lateness ? format_us(*rank->lateness) : "-",
-                     range_us(rank->lateness_interval),
-                     rank->score ? fmt::format("{:.1f}", *rank->score) : "-",
-                     grouped(rank->times_last), rank->times_last > 0 ? format_us(rank->delay) : "-",
-                     range_us(rank->delay_interval)});
-    out_ += table.render(2);
-    if (shown.size() < found.ranks.size())
-      out_ += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
-                          found.ranks.size());
-  }
-
-  void slowdown() {
-    if (timeline_.slowdowns.empty())
-      return;
-    section("Slowdown by company");
-    for (bool communication : {false, true})
-      if (SlowdownSum sum = sum_of(timeline_.slowdowns, communication); sum.ratio())
-        out_ += paragraph(
-            "  ",
-            fmt::format("{} takes {:.3f} times as long as alone ({} that ran both ways often "
-                        "enough).",
-                        communication ? "Communication beside computation"
-                                      : "Computation beside communication",
-                        *sum.ratio(), count_of(sum.kinds, "kind of kernel", "kinds of kernels")),
-            2);
-    using Align = base::TextTable::Align;
-    base::TextTable table({{"kernel", Align::left},
-                           {"what", Align::left},
-                           {"cell"},
-                           {"overlapped"},
-                           {"alone"},
-                           {"ratio"},
-                           {"95%"}});
-    std::vector<Slowdown> shown = timeline_.slowdowns; // first what has a ratio
-    std::stable_partition(shown.begin(), shown.end(),
-                          [](const Slowdown& slowdown) { return slowdown.ratio.has_value(); });
-    shown.resize(std::min(shown.size(), k_most_rows));
-    for (const Slowdown& slowdown : shown) {
-      table.add_row({shortened(text_of(timeline_, slowdown.kind.name), 36),
-                     slowdown.kind.communication ? "comm" : "compute",
-                     slowdown.kind.cell < 0 ? "-" : std::to_string(slowdown.kind.cell),
-                     grouped(slowdown.overlapped), grouped(slowdown.alone),
-                     slowdown.ratio ? fmt::format("{:.3f}", *slowdown.ratio) : "too few",
-                     slowdown.interval ? fmt::format("[{:.3f}, {:.3f}]", slowdown.interval->low,
-                                                     slowdown.interval->high)
-                                       : ""});
-    }
-    out_ += table.render(2);
-  }
-
-  void choices() {
-    if (timeline_.choices.empty())
-      return;
-    section("What NCCL chose, us per operation");
-    using Align = base::TextTable::Align;
-    base::TextTable table({{"function", Align::left},
-                           {"algorithm", Align::left},
-                           {"protocol", Align::left},
-                           {"channels"},
-                           {"operations"},
-                           {"median"},
-                           {"mean"},
-                           {"of it wait"},
-                           {"all, ms"}});
-    for (const auto& [choice, time] : timeline_.choices) {
-      auto timed = static_cast<double>(std::max<std::uint64_t>(1, time.timed));
-      bool known = time.timed > 0;
-      table.add_row(
-          {shortened(text_of(timeline_, choice.function), 16),
-           shortened(text_of(timeline_, choice.algorithm), 14),
-           shortened(text_of(timeline_, choice.protocol), 8), std::to_string(choice.channels),
-           grouped(time.operations), known ? us(median(time.lengths_ns.values())) : "-",
-           known ? us(static_cast<double>(time.length_ns) / timed) : "-",
-           known ? us(static_cast<double>(time.wait_ns) / timed) : "-",
-           known ? fmt::format("{:.3f}", static_cast<double>(time.length_ns) / 1e6) : "-"});
-    }
-    out_ += table.render(2);
-  }
-
-  void gaps() {
-    std::int64_t sum = 0;
-    for (const Gaps::Sum& cause : timeline_.gaps.causes)
-      sum += cause.length_ns;
-    if (sum == 0)
-      return;
-    section("Why streams stood still");
-    using Align = base::TextTable::Align;
-    base::TextTable table({{"cause", Align::left}, {"gaps"}, {"ms"}, {"share"}});
-    for (auto [cause, words] : {std::pair{GapCause::launch_late, "the host launched late"},
-                                {GapCause::event, "waited for an event"},
-                                {GapCause::other, "other"},
-                                {GapCause::unknown, "nobody wrote down the launch"}})
-      if (const Gaps::Sum& gaps = timeline_.gaps.of(cause); gaps.count > 0)
-        table.add_row({words, grouped(gaps.count),
-                       fmt::format("{:.3f}", static_cast<double>(gaps.length_ns) / 1e6),
-                       percent(static_cast<double>(gaps.length_ns), static_cast<double>(sum))});
-    out_ += table.render(2);
   }
 
   const Timeline& timeline_;

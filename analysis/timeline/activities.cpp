@@ -138,6 +138,19 @@ void add_nccl(const RankTrace& trace, const OperationIndex& operations, const Nc
 
 } // namespace
 
+Spans spans_of(const DeviceColumns& columns, Table table,
+               const std::vector<trace::LongRow>& long_durations) {
+  const LongDurations longs(long_durations, table);
+  Spans spans;
+  spans.reserve(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto start_ns = static_cast<std::int64_t>(columns.start_ns[i]);
+    spans.push_back(
+        {start_ns, start_ns + longs.length(columns.start_ns[i], columns.duration_ns[i])});
+  }
+  return spans;
+}
+
 Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
                          const NcclTimes& nccl, Pass pass) {
   Activities out;

@@ -61,6 +61,7 @@ struct Activity {
   std::uint32_t nccl = 0;  // first NcclOperationRow joined to it: index + 1; 0: none
   std::uint16_t stream = 0;
   Class kind = Class::compute;
+  float ready_error_ns = 0; // ready_ns may be wrong by that, as clocks are not known better
 };
 
 // From the first to the last channel of each NCCL operation, on the rank's clock if the GPU's is
@@ -81,6 +82,9 @@ struct Activities {
   bool from_nccl = false;
   std::uint64_t heard = 0; // of these, with times at which the host heard of it, not the GPU's own
 };
+// When each row of a table ran, rank's clock.
+Spans spans_of(const DeviceColumns& columns, trace::Table table,
+               const std::vector<trace::LongRow>& long_durations);
 // For Pass::collectives only communication.
 Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
                          const NcclTimes& nccl, Pass pass = Pass::everything);

@@ -10,6 +10,16 @@
 
 namespace ncclprobe::analysis::timeline {
 
+// What NCCL's channels took by the GPU's clock.
+struct ChannelTimes {
+  // Of operations all of whose channels have times, two or more.
+  std::uint64_t operations = 0;
+  Thinned starts_apart_ns; // last - first
+  Thinned ends_apart_ns;
+  std::map<std::uint8_t, Thinned> lengths_ns; // by channel
+  void add(const ChannelTimes& other);
+};
+
 // What NCCL chose. Texts: TraceSource::texts.
 struct NcclChoice {
   std::uint32_t function = 0, algorithm = 0, protocol = 0;
@@ -24,7 +34,9 @@ struct NcclChoiceTime {
   std::uint64_t timed = 0; // of these, with a length
   std::int64_t length_ns = 0;
   std::int64_t wait_ns = 0; // of it, for other ranks; 0 where they are not known
+  double wait_error_ns = 0; // of that, because clocks are not known better
   Thinned lengths_ns;
+  ChannelTimes channels;
   void add(const NcclChoiceTime& other);
 };
 using NcclChoices = std::map<NcclChoice, NcclChoiceTime>;

@@ -51,6 +51,12 @@ double ClockModel::error_at(std::uint64_t own_ns) const {
   return error_ns + drift_error * outside;
 }
 
+void ClockModel::extend(std::uint64_t first_own_ns, std::uint64_t last_own_ns) {
+  error_ns = std::max(error_at(first_own_ns), error_at(last_own_ns));
+  first_ns = std::min(first_ns, first_own_ns);
+  last_ns = std::max(last_ns, last_own_ns);
+}
+
 std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings) {
   if (readings.empty())
     return std::nullopt;

@@ -43,6 +43,8 @@ struct ClockModel {
 
   std::int64_t to_reference(std::uint64_t own_ns) const;
   double error_at(std::uint64_t own_ns) const;
+  // error_ns then holds from first to last, which may lie outside of the readings.
+  void extend(std::uint64_t first_own_ns, std::uint64_t last_own_ns);
 };
 
 // Weighted least squares, weights 1/error^2. Nothing without readings. error_ns = worst envelope +
@@ -74,9 +76,10 @@ struct Clocks {
   std::uint64_t inferred_from = 0; // of these collectives, of the host with the fewest
 
   bool all_known() const;
-  // Of the difference of two ranks' times, within their readings. Of hosts' clocks 0 on one host.
+  // Of the difference of two ranks' times; ClockModel::error_ns goes into it. Of hosts' clocks 0 on
+  // one host.
   double pair_error_ns(int a, int b) const;
-  double worst_error_ns() const; // of hosts whose clock is known, within their readings
+  double worst_error_ns() const; // of hosts whose clock is known
 };
 Clocks fit_clocks(const std::vector<RankHead>& ranks);
 

@@ -64,8 +64,10 @@ struct Collective {
   int second_last_rank = -1;
   int first_end_rank = -1;
   std::uint32_t ranks = 0;
-  std::uint32_t expected_ranks = 0;
+  std::uint32_t expected_ranks = 0; // 0: unknown
   bool needs_all = false;
+  // Seen on all that take part, as far as is known: only then the last to come is known.
+  bool is_complete() const { return ranks >= 2 && ranks >= expected_ranks; }
 };
 
 class CollectiveTable {

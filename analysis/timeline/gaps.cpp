@@ -118,6 +118,7 @@ void Gaps::add(const Gaps& other) {
     causes[i].count += other.causes[i].count;
     causes[i].length_ns += other.causes[i].length_ns;
   }
+  events_traced = events_traced || other.events_traced;
 }
 
 Gaps find_gaps(const RankTrace& trace, const Activities& activities,
@@ -135,6 +136,8 @@ Gaps find_gaps(const RankTrace& trace, const Activities& activities,
     return left.cell == right.cell && left.batch == right.batch;
   };
   Gaps gaps;
+  gaps.events_traced =
+      !trace.api.empty() || !trace.synchronizations.empty() || !trace.device_events.empty();
   std::vector<const Activity*> last; // of each stream: the one that ended last
   for (const Activity& activity : activities.all) {
     if (activity.stream >= last.size())

@@ -11,7 +11,8 @@ namespace ncclprobe::analysis::timeline {
 
 // Why a stream stood still between two of its activities of one batch. launch_late: the host began
 // to launch the second after the first had ended. event: the stream waited for an event that came
-// after the first had ended. other: neither; unknown: nobody wrote down when it was launched.
+// after the first had ended, which only traces of calls tell. other: neither; unknown: nobody wrote
+// down when it was launched.
 enum class GapCause { launch_late, event, other, unknown };
 inline constexpr std::size_t k_gap_causes = 4;
 const char* name_of(GapCause cause);
@@ -22,6 +23,7 @@ struct Gaps {
     std::int64_t length_ns = 0;
   };
   std::array<Sum, k_gap_causes> causes;
+  bool events_traced = false; // else what waited for an event is among the others
   Sum& of(GapCause cause) { return causes[static_cast<std::size_t>(cause)]; }
   const Sum& of(GapCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
   void add(const Gaps& other);

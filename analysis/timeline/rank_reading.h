@@ -29,7 +29,7 @@ struct RankReading {
         joined(join_nccl(trace, nccl_times, clock.gpu ? clock.gpu->error_ns : 0, activities)),
         parts(collective_parts(trace, activities, operations, traits, source)),
         halves(message_halves(trace, rank, activities, joined, operations, traits, source)) {
-    joined.counts.channels_overwritten = overwritten;
+    joined.counts.channels_overwritten = trace.channels_overwritten + overwritten;
   }
   RankReading(const RankReading&) = delete; // operations refers to trace
 };

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct RankTrace {
   std::vector<trace::CommunicatorRow> communicators;
   std::vector<trace::NcclOperationRow> nccl_operations;
   std::vector<trace::NcclChannelRow> nccl_channels;
-  std::vector<trace::NcclStepRow> nccl_steps; // only their NcclStepRow::nccl_operation is read
+  std::vector<trace::NcclStepRow> nccl_steps; // only their operations and begins are read
+  std::uint64_t channels_overwritten = 0;     // of nccl_channels, that have lost their times before
 };
 
 // What is known of a rank before its events are read.
@@ -70,6 +72,13 @@ struct DeclaredTransfer {
 };
 using DeclaredTransfers = std::vector<DeclaredTransfer>; // of one kernel
 
+// An operation of the schedule of one of the trial's cells.
+struct OperationPlace {
+  int cell = 0;
+  int index = 0;
+  bool operator==(const OperationPlace&) const = default;
+};
+
 struct TraceSource {
   std::vector<RankHead> ranks;    // ascending
   std::vector<std::string> texts; // by TextId::id
@@ -84,6 +93,9 @@ struct TraceSource {
   // which its stream runs them: one of a send, a receive or a group, perhaps several of a graph.
   // Only asked where NCCL did not tell; empty: not known.
   std::function<std::vector<DeclaredTransfers>(int cell, int operation_index, int rank)> transfers;
+  // The operation that does the same in a cell where nothing runs beside it, such as that of a
+  // step's computation alone; nothing: there is none. Empty: not known.
+  std::function<std::optional<OperationPlace>(const OperationPlace&)> alone;
 };
 
 } // namespace ncclprobe::analysis::timeline

@@ -6,6 +6,7 @@
 #include "analysis/cell_summary.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
@@ -50,11 +51,14 @@ DurationsByKind durations_of(const Activities& activities, const OperationIndex&
                     operation != nullptr ? operation->index : -1, activity.shape});
     auto length_ns = static_cast<double>(span.length());
     durations.sum_ns += length_ns;
-    if (covered == 0)
+    if (covered == 0) {
       durations.alone.add(length_ns);
-    else if (2 * covered >= span.length()) {
+      durations.alone_sum_ns += length_ns;
+      durations.alone_error_ns += activity.ready_error_ns;
+    } else if (2 * covered >= span.length()) {
       durations.overlapped.add(length_ns);
       durations.overlapped_sum_ns += length_ns;
+      durations.overlapped_error_ns += activity.ready_error_ns;
     }
   };
   std::vector<const Activity*> communication; // in the order in which they stop waiting
@@ -82,25 +86,60 @@ void add(DurationsByKind& to, const DurationsByKind& from) {
     at->second.alone.add(durations.alone);
     at->second.sum_ns += durations.sum_ns;
     at->second.overlapped_sum_ns += durations.overlapped_sum_ns;
+    at->second.alone_sum_ns += durations.alone_sum_ns;
+    at->second.overlapped_error_ns += durations.overlapped_error_ns;
+    at->second.alone_error_ns += durations.alone_error_ns;
   }
 }
 
-std::vector<Slowdown> slowdowns(const DurationsByKind& durations) {
+namespace {
+
+// Where a kind ran alone.
+std::pair<int, const Durations*> alone_of(const KernelKind& kind, const Durations& own,
+                                          const DurationsByKind& all, const AlonePlace& alone) {
+  if (own.alone.seen() >= k_fewest_for_slowdown || !alone || kind.operation_index < 0)
+    return {kind.cell, &own};
+  const auto place = alone({kind.cell, kind.operation_index});
+  if (!place)
+    return {kind.cell, &own};
+  KernelKind twin = kind;
+  twin.cell = place->cell;
+  twin.operation_index = place->index;
+  auto found = all.find(twin);
+  if (found == all.end() || found->second.alone.seen() <= own.alone.seen())
+    return {kind.cell, &own};
+  return {twin.cell, &found->second};
+}
+
+// All durations of a side may be wrong by their error in one direction, those of the two in
+// opposite ones.
+double relative_error(const Durations& overlapped, const Durations& alone) {
+  return overlapped.overlapped_error_ns / overlapped.overlapped_sum_ns +
+         alone.alone_error_ns / alone.alone_sum_ns;
+}
+
+} // namespace
+
+std::vector<Slowdown> slowdowns(const DurationsByKind& durations, const AlonePlace& alone_place) {
   std::vector<Slowdown> out;
   for (const auto& [kind, of_kind] : durations) {
     if (of_kind.overlapped.seen() == 0)
       continue;
+    const auto [alone_cell, alone] = alone_of(kind, of_kind, durations, alone_place);
     Slowdown slowdown;
     slowdown.kind = kind;
     slowdown.overlapped = of_kind.overlapped.seen();
-    slowdown.alone = of_kind.alone.seen();
+    slowdown.alone = alone->alone.seen();
+    slowdown.alone_cell = alone_cell;
     slowdown.sum_ns = of_kind.sum_ns;
     slowdown.overlapped_sum_ns = of_kind.overlapped_sum_ns;
     if (std::min(slowdown.overlapped, slowdown.alone) >= k_fewest_for_slowdown)
       if (auto test =
-              welch_ratio(of_kind.overlapped.values(), of_kind.alone.values(), k_confidence)) {
+              welch_ratio(of_kind.overlapped.values(), alone->alone.values(), k_confidence)) {
         slowdown.ratio = test->ratio;
         slowdown.interval = test->interval;
+        slowdown.log_standard_error = test->log_standard_error;
+        slowdown.ratio_error = test->ratio * relative_error(of_kind, *alone);
       }
     out.push_back(slowdown);
   }
@@ -109,16 +148,57 @@ std::vector<Slowdown> slowdowns(const DurationsByKind& durations) {
   return out;
 }
 
+void SlowdownSum::add(const Slowdown& one) {
+  if (!one.ratio)
+    return;
+  ++kinds;
+  const double alone = one.overlapped_sum_ns / *one.ratio;
+  overlapped_ns += one.overlapped_sum_ns;
+  alone_ns += alone;
+  alone_error_ns += alone * one.ratio_error / *one.ratio;
+  alone_variance_ns2 += alone * alone * one.log_standard_error * one.log_standard_error;
+}
+
+std::optional<Interval> SlowdownSum::interval() const {
+  if (!ratio())
+    return std::nullopt;
+  constexpr double k_normal = 1.959964; // many kernels each, hence no Student
+  const double factor = std::exp(k_normal * std::sqrt(alone_variance_ns2) / alone_ns);
+  return Interval{*ratio() / factor, *ratio() * factor};
+}
+
 SlowdownSum sum_of(const std::vector<Slowdown>& slowdowns, bool communication) {
   SlowdownSum sum;
-  for (const Slowdown& slowdown : slowdowns) {
-    if (!slowdown.ratio || slowdown.kind.communication != communication)
-      continue;
-    ++sum.kinds;
-    sum.overlapped_ns += slowdown.overlapped_sum_ns;
-    sum.alone_ns += slowdown.overlapped_sum_ns / *slowdown.ratio;
-  }
+  for (const Slowdown& slowdown : slowdowns)
+    if (slowdown.kind.communication == communication)
+      sum.add(slowdown);
   return sum;
+}
+
+std::vector<KernelSlowdown> by_kernel(const std::vector<Slowdown>& slowdowns) {
+  std::map<std::tuple<bool, std::uint32_t, int>, KernelSlowdown> kernels;
+  for (const Slowdown& one : slowdowns) {
+    const KernelKind& kind = one.kind;
+    KernelSlowdown& kernel = kernels[{kind.communication, kind.name, kind.cell}];
+    kernel.name = kind.name;
+    kernel.communication = kind.communication;
+    kernel.cell = kind.cell;
+    ++kernel.kinds;
+    kernel.overlapped += one.overlapped;
+    kernel.alone += one.alone;
+    if (one.alone_cell >= 0 && one.alone_cell != kind.cell)
+      kernel.alone_cell = one.alone_cell;
+    kernel.sum_ns += one.sum_ns;
+    kernel.sum.add(one);
+  }
+  std::vector<KernelSlowdown> out;
+  for (auto& [key, kernel] : kernels)
+    out.push_back(std::move(kernel));
+  std::ranges::stable_sort(out, [](const KernelSlowdown& a, const KernelSlowdown& b) {
+    const bool a_has = a.sum.kinds > 0, b_has = b.sum.kinds > 0;
+    return a_has != b_has ? a_has : a.sum_ns > b.sum_ns;
+  });
+  return out;
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -8,16 +8,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
-#include <random>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
 
 constexpr std::int64_t k_no_start = INT64_MIN;
-constexpr std::size_t k_fewest_blocks = 6; // a median's 95% interval needs as many
-constexpr std::size_t k_resamples = 1000;
+constexpr double k_deviations = 1.4826; // a normal distribution's, of its median absolute deviation
+constexpr std::size_t k_most_skews_drawn = 16'384;
+constexpr std::size_t k_most_starts_drawn = 512; // of each rank
 
 // Consecutive steps, of which there are as many as chance may draw from.
 struct Blocks {
@@ -78,8 +79,10 @@ public:
 private:
   void skew_and_physics() {
     std::vector<double> skews;
+    std::vector<InBlock> in_blocks;
     double worst_error = 0;
-    for (const Collective& one : all_) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const Collective& one = all_[i];
       if (one.ranks < 2) {
         ++out_.skew.single;
         continue;
@@ -87,6 +90,7 @@ private:
       ++out_.skew.collectives;
       out_.skew.complete += one.ranks == one.expected_ranks;
       skews.push_back(static_cast<double>(one.last_start_ns - one.first_start_ns));
+      in_blocks.push_back({skews.back(), blocks_.of_collective[i]});
       worst_error = std::max(worst_error, clocks_.pair_error_ns(one.first_rank, one.last_rank));
       if (!one.needs_all)
         continue;
@@ -104,13 +108,22 @@ private:
     out_.skew.median = Aligned{quantile(skews, 0.5), worst_error};
     out_.skew.p99 = Aligned{quantile(skews, 0.99), worst_error};
     out_.skew.largest = Aligned{quantile(skews, 1), worst_error};
+    const auto intervals =
+        bootstrap(std::move(in_blocks), blocks_.steps.size(),
+                  {[](const DrawnValues& drawn) { return drawn.quantile(0.5); },
+                   [](const DrawnValues& drawn) { return drawn.quantile(0.99); }},
+                  k_most_skews_drawn);
+    if (out_.skew.median->is_shown())
+      out_.skew.median_interval = intervals[0];
+    if (out_.skew.p99->is_shown())
+      out_.skew.p99_interval = intervals[1];
   }
 
   void delays() {
     std::vector<std::vector<double>> sums(ranks_.size(), std::vector<double>(blocks_.steps.size()));
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const Collective& one = all_[i];
-      if (one.ranks < 2)
+      if (!one.is_complete())
         continue;
       Aligned by{static_cast<double>(one.last_start_ns - one.second_last_start_ns),
                  clocks_.pair_error_ns(one.last_rank, one.second_last_rank)};
@@ -133,7 +146,7 @@ private:
 
   void lateness() {
     std::vector<std::vector<double>> late(ranks_.size());
-    std::vector<std::map<std::uint32_t, std::vector<double>>> by_block(ranks_.size());
+    std::vector<std::vector<InBlock>> in_blocks(ranks_.size());
     std::vector<double> starts;
     for (std::size_t i = 0; i < sample_.size(); ++i) {
       starts.clear();
@@ -148,7 +161,8 @@ private:
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
         if (auto start = sample_.start(i, rank)) {
           late[rank].push_back(static_cast<double>(*start - base) - middle);
-          by_block[rank][blocks_.of_collective[sample_.collective(i)]].push_back(late[rank].back());
+          in_blocks[rank].push_back(
+              {late[rank].back(), blocks_.of_collective[sample_.collective(i)]});
         }
     }
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -161,14 +175,34 @@ private:
         error_ns = std::max(error_ns, clocks_.pair_error_ns(ranks_[rank], other));
       Summary summary = summarise(late[rank]);
       straggler.lateness = Aligned{summary.median, error_ns};
-      std::vector<double> medians;
-      for (const auto& [block, values] : by_block[rank])
-        medians.push_back(median(values));
-      straggler.lateness_interval = median_interval(std::move(medians), k_confidence);
-      double scatter = 1.4826 * summary.median_absolute_deviation.value_or(0);
-      if (scatter > 0 && straggler.lateness->is_shown())
-        straggler.score = summary.median / scatter;
+      if (!straggler.lateness->is_shown())
+        continue;
+      straggler.lateness_interval = lateness_interval(in_blocks[rank]);
+      const double scatter = k_deviations * summary.median_absolute_deviation.value_or(0);
+      if (scatter <= 0)
+        continue;
+      straggler.score = summary.median / scatter;
+      straggler.score_interval = bootstrap(std::move(in_blocks[rank]), blocks_.steps.size(),
+                                           {score_of}, k_most_starts_drawn)[0];
     }
+  }
+
+  static std::optional<Interval> lateness_interval(const std::vector<InBlock>& late) {
+    std::map<std::uint32_t, std::vector<double>> by_block;
+    for (const InBlock& one : late)
+      by_block[one.block].push_back(one.value);
+    std::vector<double> medians;
+    for (auto& [block, values] : by_block)
+      medians.push_back(median(std::move(values)));
+    return median_interval(std::move(medians), k_confidence);
+  }
+
+  static std::optional<double> score_of(const DrawnValues& drawn) {
+    const double middle = drawn.quantile(0.5);
+    const double scatter = k_deviations * drawn.median_distance(middle);
+    if (scatter > 0)
+      return middle / scatter;
+    return middle == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), middle);
   }
 
   const std::vector<Collective>& all_;
@@ -181,40 +215,6 @@ private:
 };
 
 } // namespace
-
-std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks) {
-  std::vector<double> out(blocks);
-  for (std::size_t step = 0; step < steps; ++step)
-    ++out[block_of_step(step, steps, blocks)];
-  return out;
-}
-
-std::vector<std::optional<Interval>>
-bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps) {
-  std::vector<std::optional<Interval>> out(sums.size());
-  if (steps.size() < k_fewest_blocks)
-    return out;
-  std::mt19937_64 random(1);
-  std::vector<std::vector<double>> means(sums.size());
-  std::vector<std::size_t> drawn(steps.size());
-  for (std::size_t i = 0; i < k_resamples; ++i) {
-    double all_steps = 0;
-    for (std::size_t& block : drawn) {
-      block = static_cast<std::size_t>(random() % steps.size());
-      all_steps += steps[block];
-    }
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-      double sum = 0;
-      for (std::size_t block : drawn)
-        sum += sums[rank][block];
-      means[rank].push_back(sum / all_steps);
-    }
-  }
-  double tail = (1 - k_confidence) / 2;
-  for (std::size_t rank = 0; rank < sums.size(); ++rank)
-    out[rank] = Interval{quantile(means[rank], tail), quantile(means[rank], 1 - tail)};
-  return out;
-}
 
 StartSample::StartSample(std::size_t collectives, std::size_t ranks, std::size_t most)
     : ranks_(ranks) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/inference.h"
+#include "analysis/timeline/block_bootstrap.h"
 #include "analysis/timeline/collectives.h"
 
 #include <cstdint>
@@ -38,6 +38,7 @@ struct StartSkew {
   std::uint64_t complete = 0; // of these, seen on all ranks of their communicator
   std::uint64_t single = 0;   // seen on one rank only: not among them
   std::optional<Aligned> median, p99, largest;
+  std::optional<Interval> median_interval, p99_interval; // 95%, bootstrap over blocks of steps
 };
 
 // Of a collective that needs all ranks none can end before the last has begun. One that does shows
@@ -54,11 +55,14 @@ struct Straggler {
   std::uint64_t collectives = 0; // it took part in, of those sampled
   // median over collectives of s - median_j s_j; absent where its clock is unknown or it has none
   std::optional<Aligned> lateness;
-  std::optional<Interval> lateness_interval; // 95%, over blocks of steps
+  std::optional<Interval> lateness_interval; // 95%, over blocks of steps; only of a shown lateness
   // lateness / (1.4826 x median absolute deviation of its own); absent where they all are the same,
   // or where the lateness is not shown
   std::optional<double> score;
-  std::uint64_t times_last = 0; // of all collectives, by more than twice the clocks' error
+  // 95%, bootstrap over blocks of steps; an end is infinite where draws do not scatter.
+  std::optional<Interval> score_interval;
+  // Of all collectives that are seen on all of their ranks, by more than twice the clocks' error.
+  std::uint64_t times_last = 0;
   // Sum over these of (last start - second last start), per step: what would be gained if it came
   // with the second last.
   Aligned delay;
@@ -73,17 +77,6 @@ struct Stragglers {
   std::size_t sampled = 0; // collectives that lateness is taken from
   std::vector<Straggler> ranks;
 };
-
-// Consecutive steps stand together in blocks, of which there are as many as chance may draw from.
-inline constexpr std::size_t k_most_blocks = 128;
-constexpr std::size_t block_of_step(std::size_t step, std::size_t steps, std::size_t blocks) {
-  return step * blocks / steps;
-}
-std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks);
-// 95% intervals of sum / steps, when blocks are drawn with replacement; none of too few blocks.
-// `sums`: by rank and block.
-std::vector<std::optional<Interval>>
-bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps);
 
 Stragglers find_stragglers(const CollectiveTable& table, const StartSample& sample,
                            const std::vector<int>& ranks, const Clocks& clocks);

@@ -19,29 +19,59 @@ struct Starts {
   Spans aligned;
   std::vector<MessageHalf> halves;
   Spans halves_aligned;
-  double own_error_ns = 0;
+  Span on_host, on_gpu; // from the first to the last time, by these clocks
+  bool from_nccl = false;
 };
 
 struct RankResult {
   RankTimeline rank;
   DurationsByKind durations;
   NcclChoices choices;
+  std::vector<trace::CommunicatorRow> communicators;
   bool has_steps = false;
 };
 
 struct Waits {
-  // How wrong it may be until when an activity waited, because other hosts' clocks are not known
-  // better.
-  std::vector<std::pair<std::uint32_t, double>> errors;
   std::vector<bool> known; // by activity
 
-  // One kernel may hold collectives and messages: it waits for the last of all.
-  void note(Activity& activity, std::uint32_t index, std::int64_t ready_ns, RankTimeline& rank) {
+  // One kernel may hold collectives and messages: it waits for the last of all. A wait is no longer
+  // than the kernel, whatever the clocks.
+  void note(Activity& activity, std::uint32_t index, std::int64_t ready_ns, double error_ns,
+            RankTimeline& rank) {
     activity.ready_ns = std::max(activity.ready_ns, ready_ns);
+    const auto length_ns = static_cast<double>(activity.end_ns - activity.start_ns);
+    activity.ready_error_ns =
+        std::max(activity.ready_error_ns, static_cast<float>(std::min(error_ns, length_ns)));
     rank.matched += !known[index];
     known[index] = true;
   }
 };
+
+// Of times of NCCL's channels.
+Span gpu_extent(const std::vector<trace::NcclChannelRow>& rows) {
+  Span span{INT64_MAX, INT64_MIN};
+  for (const trace::NcclChannelRow& row : rows)
+    for (std::uint64_t at_ns : {row.start_gt, row.stop_gt})
+      if (at_ns != 0) {
+        span.begin = std::min(span.begin, static_cast<std::int64_t>(at_ns));
+        span.end = std::max(span.end, static_cast<std::int64_t>(at_ns));
+      }
+  return span;
+}
+
+Span host_extent(const std::vector<Activity>& all) {
+  Span span{INT64_MAX, INT64_MIN};
+  for (const Activity& activity : all) {
+    span.begin = std::min(span.begin, activity.start_ns);
+    span.end = std::max(span.end, activity.end_ns);
+  }
+  return span;
+}
+
+void extend(std::optional<ClockModel>& clock, const Span& over) {
+  if (clock && over.begin <= over.end)
+    clock->extend(static_cast<std::uint64_t>(over.begin), static_cast<std::uint64_t>(over.end));
+}
 
 class Analysis {
 public:
@@ -50,6 +80,8 @@ public:
     out_.clocks = fit_clocks(source.ranks);
     for (const RankHead& head : source.ranks) {
       ranks_.push_back(head.rank);
+      if (!is_wanted(head.rank))
+        continue;
       for (const trace::LossRow& row : head.losses)
         out_.ledger.add(row);
     }
@@ -58,8 +90,7 @@ public:
   base::Result<Timeline> run() {
     NCCLPROBE_TRY(for_each_rank<Starts>([&](std::size_t i) { return starts_of(i); },
                                         [&](std::size_t i, const Starts& of_rank) {
-                                          out_.clocks.ranks.at(ranks_[i]).own_error_ns =
-                                              of_rank.own_error_ns;
+                                          note_extent(i, of_rank);
                                           for (std::size_t k = 0; k < of_rank.parts.size(); ++k)
                                             table_.add(of_rank.parts[k], of_rank.aligned[k].begin,
                                                        of_rank.aligned[k].end, ranks_[i]);
@@ -72,19 +103,27 @@ public:
     DurationsByKind durations;
     bool has_steps = false;
     std::vector<RankMessages> messages;
+    CommunicatorRoll roll;
     NCCLPROBE_TRY(for_each_rank<RankResult>([&](std::size_t i) { return timeline_of(i); },
-                                            [&](std::size_t, RankResult result) {
+                                            [&](std::size_t i, RankResult result) {
+                                              roll.add(result.communicators);
+                                              has_steps = has_steps || result.has_steps;
+                                              messages.push_back(std::move(result.rank.messages));
+                                              if (!is_wanted(ranks_[i]))
+                                                return;
                                               out_.joins.add(result.rank.joins);
                                               out_.gaps.add(result.rank.gaps);
                                               add(durations, result.durations);
                                               add(out_.choices, result.choices);
-                                              has_steps = has_steps || result.has_steps;
-                                              messages.push_back(std::move(result.rank.messages));
                                               out_.ranks.push_back(std::move(result.rank));
                                             }));
-    out_.slowdowns = slowdowns(durations);
+    out_.missing = roll.missing();
+    out_.slowdowns = slowdowns(durations, source_.alone);
     out_.stragglers = find_stragglers(table_, sample_, ranks_, out_.clocks);
     out_.messages = sum_message_waits(ranks_, messages, has_steps);
+    auto is_other = [this](const auto& one) { return !is_wanted(one.rank); };
+    std::erase_if(out_.stragglers.ranks, is_other);
+    std::erase_if(out_.messages.ranks, is_other);
     out_.texts = source_.texts;
     return std::move(out_);
   }
@@ -123,6 +162,19 @@ private:
 
   const Clocks::OfRank& clock_of(std::size_t i) const { return out_.clocks.ranks.at(ranks_[i]); }
 
+  bool is_wanted(int rank) const {
+    return options_.ranks.empty() ||
+           std::ranges::find(options_.ranks, rank) != options_.ranks.end();
+  }
+
+  // Outside of their readings clocks are known less well.
+  void note_extent(std::size_t i, const Starts& of_rank) {
+    Clocks::OfRank& clock = out_.clocks.ranks.at(ranks_[i]);
+    extend(clock.host, of_rank.on_host);
+    extend(clock.gpu, of_rank.on_gpu);
+    clock.own_error_ns = of_rank.from_nccl && clock.gpu ? clock.gpu->error_ns : 0;
+  }
+
   base::Result<Starts> starts_of(std::size_t i) {
     const auto& clock = clock_of(i);
     if (!clock.host)
@@ -131,8 +183,9 @@ private:
     RankReading reading(std::move(trace), ranks_[i], clock, traits_, source_, Pass::collectives);
     Starts starts;
     starts.parts = std::move(reading.parts);
-    if (reading.activities.from_nccl && clock.gpu)
-      starts.own_error_ns = clock.gpu->error_ns;
+    starts.on_host = host_extent(reading.activities.all);
+    starts.on_gpu = gpu_extent(reading.trace.nccl_channels);
+    starts.from_nccl = reading.activities.from_nccl;
     for (const CollectivePart& part : starts.parts)
       starts.aligned.push_back(aligned(*clock.host, reading.activities.all[part.activity]));
     starts.halves = std::move(reading.halves.all);
@@ -146,13 +199,20 @@ private:
             clock.to_reference(static_cast<std::uint64_t>(activity.end_ns))};
   }
 
-  // Writes down until when each collective of this rank waited. Returns how wrong that may be, for
-  // those that waited for another host.
-  Waits mark_waits(RankReading& reading, std::size_t i, RankTimeline& rank) {
-    Waits waits{{}, std::vector<bool>(reading.activities.all.size())};
+  // What a wait may be wrong by. The last to come may have waited for the second last.
+  double wait_error_ns(int rank, const Collective& collective) const {
+    if (rank != collective.last_rank)
+      return out_.clocks.pair_error_ns(rank, collective.last_rank);
+    const auto ahead_ns =
+        static_cast<double>(collective.last_start_ns - collective.second_last_start_ns);
+    return std::max(0.0, out_.clocks.pair_error_ns(rank, collective.second_last_rank) - ahead_ns);
+  }
+
+  // Writes down until when each collective of this rank waited.
+  void mark_waits(RankReading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     if (!clock.host)
-      return waits;
+      return;
     std::size_t hint = 0;
     for (const CollectivePart& part : reading.parts) {
       const Collective* collective = table_.find(part.key, hint);
@@ -162,19 +222,17 @@ private:
       std::int64_t start_ns =
           clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns));
       sample_.note(table_.index_of(*collective), i, start_ns);
+      if (!collective->is_complete())
+        continue; // who came last is not known
       waits.note(activity, part.activity,
                  std::min(activity.start_ns +
                               std::max<std::int64_t>(0, collective->last_start_ns - start_ns),
                           activity.end_ns),
-                 rank);
-      double error = out_.clocks.pair_error_ns(ranks_[i], collective->last_rank);
-      if (error > 0)
-        waits.errors.emplace_back(part.activity, error);
+                 wait_error_ns(ranks_[i], *collective), rank);
     }
-    return waits;
   }
 
-  // The same of its sends and receives; adds to the errors.
+  // The same of its sends and receives.
   void mark_message_waits(RankReading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     const std::vector<MessageHalf>& halves = reading.halves.all;
@@ -204,11 +262,8 @@ private:
           {activity.start_ns, activity.end_ns, on_reference.begin, on_reference.end},
           in_step ? reading.operations.steps()[activity.step] : StepKey{}, block, blocks,
           rank.messages);
-      if (!wait)
-        continue;
-      waits.note(activity, halves[first].activity, wait->ready_ns, rank);
-      if (wait->error_ns > 0)
-        waits.errors.emplace_back(halves[first].activity, wait->error_ns);
+      if (wait)
+        waits.note(activity, halves[first].activity, wait->ready_ns, wait->error_ns, rank);
     }
   }
 
@@ -231,9 +286,11 @@ private:
     for (const Activity& activity : reading.activities.all)
       rank.communications +=
           activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
-    Waits waits = mark_waits(reading, i, rank);
+    Waits waits{std::vector<bool>(reading.activities.all.size())};
+    mark_waits(reading, i, rank, waits);
     mark_message_waits(reading, i, rank, waits);
-    result.has_steps = !reading.operations.steps().empty();
+    result.has_steps = has_steps;
+    result.communicators = reading.trace.communicators;
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
     BusySets busy = busy_sets(reading.activities);
@@ -246,11 +303,11 @@ private:
       if (options_.keep_steps)
         rank.steps.push_back({steps.keys[k], steps.windows[k].begin, parts[k]});
     }
-    for (const auto& [activity, error_ns] : waits.errors) {
-      std::uint32_t step = reading.activities.all[activity].step;
-      int cell = step == k_no_step ? -1 : reading.operations.steps()[step].cell;
-      rank.cells[cell].wait_error_ns += error_ns;
-    }
+    for (const Activity& activity : reading.activities.all)
+      if (activity.ready_error_ns > 0 && (!has_steps || activity.step != k_no_step)) {
+        int cell = has_steps ? reading.operations.steps()[activity.step].cell : -1;
+        rank.cells[cell].wait_error_ns += double{activity.ready_error_ns};
+      }
     for (const auto& [cell, sum] : rank.cells)
       rank.all.add(sum);
     rank.streams = streams_of(reading.activities, busy.compute, steps.windows);

@@ -6,6 +6,7 @@
 #include "analysis/timeline/gaps.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/message_waits.h"
+#include "analysis/timeline/missing_ranks.h"
 #include "analysis/timeline/slowdown.h"
 #include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/stragglers.h"
@@ -17,7 +18,7 @@ namespace ncclprobe::analysis::timeline {
 struct PartsSum {
   StepParts parts;
   std::uint64_t steps = 0;
-  // What exposed_wait may be wrong by, because other hosts' clocks are.
+  // What exposed_wait may be wrong by, because clocks are, and exposed_transfer the other way.
   double wait_error_ns = 0;
   Thinned lengths_ns; // of steps
   void add(const PartsSum& other);
@@ -60,11 +61,14 @@ struct Timeline {
   MessageWaits messages; // of sends and receives
   std::vector<Slowdown> slowdowns;
   NcclChoices choices;
+  std::vector<MissingRanks> missing;
 };
 
 struct TimelineOptions {
   unsigned threads = 2;
   bool keep_steps = false; // memory then grows with steps x ranks
+  // Only figures of these; empty: all. What is between ranks is found out from all the same.
+  std::vector<int> ranks;
 };
 
 // Reads each rank twice; holds as many ranks' events at a time as there are threads, and of the

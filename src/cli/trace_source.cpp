@@ -5,8 +5,10 @@
 
 #include "analysis/schedule_messages.h"
 #include "analysis/timeline/clock_inference.h"
+#include "workload/step_label.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace ncclprobe::cli {
@@ -101,7 +103,8 @@ Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {
     reader.rows(trace.api, &trace::ApiRow::correlation, &trace::ApiRow::start_ns);
     reader.rows(trace.synchronizations);
     reader.rows(trace.device_events);
-    reader.rows(trace.nccl_steps, &trace::NcclStepRow::nccl_operation);
+    reader.rows(trace.nccl_steps, &trace::NcclStepRow::nccl_operation,
+                &trace::NcclStepRow::start_ns);
   }
   if (reader.error())
     return base::fail(*reader.error());
@@ -152,6 +155,57 @@ Transfers transfers_in(const model::TrialSpec& trial) {
   return out;
 }
 
+// The operations of the schedule that are of one kind.
+std::vector<int> operations_of_kind(const model::Schedule& schedule, std::size_t kind) {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i)
+    if (schedule.operations[i].what.index() == kind)
+      out.push_back(static_cast<int>(i));
+  return out;
+}
+
+using AlonePlaces = std::map<std::pair<int, int>, OperationPlace>;
+
+// The schedule of a step's computation alone is that of the step with the rest left out, and so is
+// that of its communication: the n-th operation of a kind is the same one in both, if both have as
+// many of it.
+void add_places(const model::TrialSpec& trial, std::size_t step, std::size_t part,
+                AlonePlaces& places) {
+  const model::Schedule& whole = trial.cells[step].schedule;
+  const model::Schedule& alone = trial.cells[part].schedule;
+  std::set<std::size_t> kinds;
+  for (const model::Operation& operation : alone.operations)
+    kinds.insert(operation.what.index());
+  for (std::size_t kind : kinds) {
+    const std::vector<int> of_whole = operations_of_kind(whole, kind);
+    const std::vector<int> of_alone = operations_of_kind(alone, kind);
+    for (std::size_t i = 0; of_whole.size() == of_alone.size() && i < of_whole.size(); ++i)
+      places.try_emplace({static_cast<int>(step), of_whole[i]},
+                         OperationPlace{static_cast<int>(part), of_alone[i]});
+  }
+}
+
+AlonePlaces alone_places(const model::TrialSpec& trial) {
+  using workload::StepParts;
+  std::vector<std::optional<workload::StepLabel>> labels;
+  for (const model::Cell& cell : trial.cells)
+    labels.push_back(workload::read_step_label(cell.label));
+  AlonePlaces places;
+  for (std::size_t step = 0; step < labels.size(); ++step)
+    for (std::size_t part = 0; part < labels.size(); ++part) {
+      if (!labels[step] || !labels[part] || labels[step]->parts != StepParts::all ||
+          (labels[part]->parts != StepParts::compute &&
+           labels[part]->parts != StepParts::communication) ||
+          trial.cells[step].label.type != trial.cells[part].label.type)
+        continue;
+      workload::StepLabel same = *labels[part];
+      same.parts = StepParts::all;
+      if (same == *labels[step])
+        add_places(trial, step, part, places);
+    }
+  return places;
+}
+
 } // namespace
 
 Result<TraceSource> trace_source(const store::TraceFile& file, const model::TrialSpec* trial) {
@@ -179,6 +233,11 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
       return found == transfers.end() ? std::vector<DeclaredTransfers>() : found->second;
     };
   }
+  if (trial != nullptr)
+    source.alone = [places = alone_places(*trial)](const OperationPlace& place) {
+      auto found = places.find({place.cell, place.index});
+      return found == places.end() ? std::nullopt : std::optional(found->second);
+    };
   infer_clocks(source);
   return source;
 }

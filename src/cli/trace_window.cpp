@@ -3,6 +3,7 @@
 
 #include "cli/trace_window.h"
 
+#include "analysis/timeline/trace_cut.h"
 #include "base/units.h"
 
 #include <algorithm>
@@ -97,55 +98,6 @@ private:
   OperationIndex operations_;
   NcclTimes times_;
   Activities activities_;
-};
-
-template <typename T>
-void keep(std::vector<T>& column, const std::vector<bool>& kept) {
-  if (column.size() != kept.size())
-    return; // a column that the trace lacks
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    if (kept[i])
-      column[next++] = column[i];
-  column.resize(next);
-}
-
-// Rows that begin in the window, on the common clock.
-class Cutter {
-public:
-  Cutter(const ClockModel& clock, Span window) : clock_(clock), window_(window) {}
-
-  // How many rows are left.
-  std::size_t cut(RankTrace& trace) const {
-    cut(trace.kernels);
-    cut(trace.copies);
-    std::erase_if(trace.nccl_operations,
-                  [&](const auto& row) { return !is_inside(row.enqueue_ns); });
-    return trace.kernels.size() + trace.copies.size() + trace.nccl_operations.size();
-  }
-
-private:
-  bool is_inside(std::uint64_t at_ns) const {
-    std::int64_t at = clock_.to_reference(at_ns);
-    return at >= window_.begin && at < window_.end;
-  }
-  void cut(DeviceColumns& columns) const {
-    std::vector<bool> kept(columns.size());
-    for (std::size_t i = 0; i < kept.size(); ++i)
-      kept[i] = is_inside(columns.start_ns[i]);
-    keep(columns.start_ns, kept);
-    keep(columns.duration_ns, kept);
-    keep(columns.name, kept);
-    keep(columns.operation, kept);
-    keep(columns.correlation, kept);
-    keep(columns.grid, kept);
-    keep(columns.graph_node, kept);
-    keep(columns.stream, kept);
-    keep(columns.flags, kept);
-  }
-
-  ClockModel clock_;
-  Span window_;
 };
 
 } // namespace
@@ -244,11 +196,11 @@ namespace {
 
 Result<bool> is_anything_left(const TraceSource& source, const Clocks& clocks, Span span) {
   for (const RankHead& head : source.ranks) {
-    const auto& clock = clocks.ranks.at(head.rank).host;
-    if (!clock)
+    const Clocks::OfRank& clock = clocks.ranks.at(head.rank);
+    if (!clock.host)
       continue;
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source.load(head.rank, Pass::everything));
-    if (Cutter(*clock, span).cut(trace) > 0)
+    if (keep_window(trace, clock, span) > 0)
       return true;
   }
   return false;
@@ -268,8 +220,7 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
     told = fmt::format("window {}: what began in it; losses are of the whole trace", window.text);
     source.load = [load, span, clocks](int rank, Pass pass) -> Result<RankTrace> {
       NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));
-      if (const auto& clock = clocks.ranks.at(rank).host)
-        Cutter(*clock, span).cut(trace);
+      keep_window(trace, clocks.ranks.at(rank), span);
       return trace;
     };
     return source;
@@ -289,13 +240,11 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
   if (wanted.empty())
     return fail({Errc::not_found, fmt::format("the window {} holds no whole step", window.text),
                  describe(extent)});
-  told = fmt::format("window {}: {} of {} steps, {} to {}; joins and losses are of the whole trace",
+  told = fmt::format("window {}: {} of {} steps, {} to {}; losses are of the whole trace",
                      window.text, wanted.size(), extent.steps.size(), first, last);
-  source.load = [load, wanted](int rank, Pass pass) -> Result<RankTrace> {
+  source.load = [load, wanted, clocks](int rank, Pass pass) -> Result<RankTrace> {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));
-    for (trace::OperationRow& row : trace.operations)
-      if (row.batch >= 0 && !wanted.contains({row.cell, row.batch, row.iteration}))
-        row.batch = -1; // as if it stood outside of the timed part
+    keep_steps(trace, clocks.ranks.at(rank), wanted, pass);
     return trace;
   };
   return source;

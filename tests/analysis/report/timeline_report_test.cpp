@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/timeline_report.h"
+#include "analysis/report/timeline_sections.h"
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 #include "support/golden.h"
 
 #include <nlohmann/json.hpp>
+
+#include <sstream>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -73,13 +76,13 @@ TEST_CASE("The timeline of two ranks on one host") {
 TEST_CASE("Where clocks are not good enough the timeline says so") {
   std::string text = render_timeline(timeline_of(example(true)), heading());
   CHECK(text.find("2 hosts, their clocks known to +- 0.90 us") != std::string::npos);
-  CHECK(text.find("they may be wrong by") != std::string::npos);
+  CHECK(text.find("both +-") != std::string::npos);
   TraceSource source = example(true);
   std::erase_if(source.ranks[1].clocks,
                 [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
   text = render_timeline(timeline_of(source), {});
   CHECK(text.find("never compared") != std::string::npos);
-  CHECK(text.find("Who comes late") == std::string::npos);
+  CHECK(text.find("Not known: of each of the 40 collectives") != std::string::npos);
   CHECK(text.find("no untraced trial") != std::string::npos);
 }
 
@@ -89,7 +92,7 @@ TEST_CASE("Times below twice the clocks' error are not shown as a delay") {
     reading.error_ns = 9000;
   std::string text = render_timeline(timeline_of(source), heading());
   CHECK(text.find("not shown (below 2 x") != std::string::npos);
-  CHECK(text.find("<2x error") != std::string::npos);
+  CHECK(text.find("<2x +-") != std::string::npos);
 }
 
 TEST_CASE("A timeline of nothing is a heading") {
@@ -107,6 +110,78 @@ TEST_CASE("A captured job says what it lacks") {
   CHECK(text.find("no steps (all is one)") != std::string::npos);
   CHECK(text.find("nobody counted launches") != std::string::npos);
   CHECK(text.find("AllReduce") != std::string::npos);
+  CHECK(text.find("operations with kernels") == std::string::npos); // there are none
+  CHECK(text.find("left no trace") == std::string::npos);
+}
+
+TEST_CASE("A rank that left no trace is named, and nobody is late") {
+  RankBuilder rank;
+  rank.nccl(1, {100, 200});
+  TraceSource source = source_of({rank});
+  source.ranks[0].clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  std::string text = render_timeline(timeline_of(source), {"job/", "", {}, {}});
+  CHECK(text.find("a communicator of 2 ranks: rank 1 of it left no trace here") !=
+        std::string::npos);
+  CHECK(text.find("Who comes late\n  Not known") != std::string::npos);
+}
+
+TEST_CASE("Gaps say whether events could have been told from others") {
+  Gaps gaps;
+  gaps.of(GapCause::other) = {2, 1000};
+  CHECK(render_gaps(gaps).find("other, or an event (--trace api tells)") != std::string::npos);
+  gaps.events_traced = true;
+  CHECK(render_gaps(gaps).find("or an event") == std::string::npos);
+}
+
+TEST_CASE("Channels of NCCL's are compared, the fastest and the slowest by number") {
+  RankBuilder rank;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    rank.nccl(static_cast<std::uint64_t>(i), {20'000 * i + 1000, 20'000 * i + 11'000});
+    trace::NcclChannelRow second = rank.trace.nccl_channels.back();
+    second.channel = 5;
+    second.stop_gt += 3000;
+    rank.trace.nccl_channels.push_back(second);
+  }
+  TraceSource source = source_of({rank, rank});
+  for (RankHead& head : source.ranks)
+    head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  std::string text = render_choices(timeline_of(source));
+  CHECK(text.find("0: 10.0  5: 13.0") != std::string::npos);
+}
+
+TEST_CASE("No line is wider than the report, whatever the figures") {
+  TraceSource source = example(true);
+  for (auto& reading : source.ranks[1].clocks)
+    reading.error_ns = 1'000'000;
+  auto load = source.load;
+  source.load = [load](int rank, Pass pass) {
+    auto trace = load(rank, pass);
+    for (auto& row : trace->operations)
+      row.cell += row.cell * 9;
+    for (auto& start_ns : trace->kernels.start_ns)
+      start_ns *= 9973;
+    return trace;
+  };
+  TimelineHeading names = heading();
+  for (int cell = 0; cell < 11; ++cell)
+    names.cells[cell] = std::string(90, 'x') + " " + std::string(60, 'y');
+  std::istringstream lines(render_timeline(timeline_of(source), names));
+  for (std::string line; std::getline(lines, line);)
+    CHECK(line.size() <= 100);
+}
+
+TEST_CASE("Means of ranks are of the cells that all of them ran") {
+  std::vector<RankBuilder> ranks(2);
+  for (int rank = 0; rank < 2; ++rank)
+    for (int cell = 0; cell < 2 - rank; ++cell) {
+      RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];
+      std::int64_t at = 100'000 * (cell + 1);
+      trace.compute({at, at + (cell == 0 ? 1000 : 9000)},
+                    trace.operation({cell, 0, 0}, 0, trace::OperationKind::compute));
+    }
+  std::string text = render_timeline(timeline_of(source_of(ranks)), {});
+  CHECK(text.find("Of what all of these ranks ran: cell 0.") != std::string::npos);
+  CHECK(text.find("     0      1  1.00") != std::string::npos);
 }
 
 TEST_CASE("The timeline as JSON has every figure") {

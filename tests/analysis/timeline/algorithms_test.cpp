@@ -5,6 +5,7 @@
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 
+using namespace ncclprobe;
 using namespace ncclprobe::analysis::timeline;
 
 namespace {
@@ -40,6 +41,42 @@ TEST_CASE("Time is summed up for each choice of NCCL's") {
   NcclChoices twice = choices;
   add(twice, choices);
   CHECK(twice.at({k_all_reduce, k_ring, 0, 1}).length_ns == 200);
+}
+
+TEST_CASE("Channels are compared where all of an operation have times") {
+  RankBuilder rank;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    rank.nccl(static_cast<std::uint64_t>(i), {1000 * i + 10, 1000 * i + 110});
+    trace::NcclChannelRow second = rank.trace.nccl_channels.back();
+    second.channel = 7;
+    second.start_gt += 20;
+    second.stop_gt += 50;
+    if (i == 4)
+      second.start_gt = second.stop_gt = 0;
+    rank.trace.nccl_channels.push_back(second);
+  }
+  const ChannelTimes channels =
+      choices_in(rank, ClockModel{}).at({k_all_reduce, k_ring, 0, 1}).channels;
+  CHECK(channels.operations == 4);
+  CHECK(channels.starts_apart_ns.values() == std::vector<double>(4, 20));
+  CHECK(channels.ends_apart_ns.values() == std::vector<double>(4, 50));
+  CHECK(channels.lengths_ns.at(0).values() == std::vector<double>(4, 100));
+  CHECK(channels.lengths_ns.at(7).values() == std::vector<double>(4, 130));
+}
+
+TEST_CASE("A wait may be wrong by what clocks are") {
+  RankBuilder rank;
+  rank.nccl(1, {10, 50});
+  rank.nccl(2, {100, 160});
+  OperationIndex operations(rank.trace.operations);
+  NcclTimes times = nccl_times(rank.trace, ClockModel{});
+  Activities all = activities_of(rank.trace, operations, times);
+  Joined joined = join_nccl(rank.trace, times, 0, all);
+  for (Activity& activity : all.all)
+    activity.ready_error_ns = 50;
+  CHECK(nccl_choices(rank.trace, times, joined, all, operations)
+            .at({k_all_reduce, k_ring, 0, 1})
+            .wait_error_ns == 40 + 50); // none is longer than its operation
 }
 
 TEST_CASE("Without channels the kernel's time is shared by the operations in it") {

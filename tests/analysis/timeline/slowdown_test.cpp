@@ -104,6 +104,75 @@ TEST_CASE("Kernels of one name but another node, grid or number of elements are 
     CHECK_FALSE(slowdown.ratio);
 }
 
+TEST_CASE("A kernel that never runs alone is compared with the cell that leaves the rest out") {
+  RankBuilder rank;
+  std::int64_t at = 0;
+  for (std::uint32_t i = 0; i < 12; ++i, at += 1000) {
+    auto whole = rank.operation({0, 0, i}, 7, trace::OperationKind::compute);
+    rank.compute({at, at + 150}, whole);
+    rank.communicate({at, at + 200}, rank.operation({0, 0, i}, 8));
+  }
+  for (std::uint32_t i = 0; i < 12; ++i, at += 1000)
+    rank.compute({at, at + 100}, rank.operation({1, 0, i}, 3, trace::OperationKind::compute));
+  OperationIndex operations(rank.trace.operations);
+  Activities all = activities(rank.trace, operations);
+  DurationsByKind durations = durations_of(all, operations, busy_sets(all));
+  CHECK_FALSE(slowdowns(durations)[0].ratio);
+  auto found = slowdowns(durations, [](const OperationPlace& place) {
+    return place == OperationPlace{0, 7} ? std::optional(OperationPlace{1, 3}) : std::nullopt;
+  });
+  REQUIRE(found.size() == 2);
+  const Slowdown& compute = found[found[0].kind.communication ? 1 : 0];
+  CHECK(compute.alone == 12);
+  CHECK(compute.alone_cell == 1);
+  CHECK(*compute.ratio == Approx(1.5));
+}
+
+TEST_CASE("Kinds of one kernel in one cell are one row") {
+  Slowdown twice{.kind = {.name = 1, .cell = 0, .operation_index = 1},
+                 .overlapped = 20,
+                 .alone = 30,
+                 .alone_cell = 5,
+                 .ratio = 2,
+                 .log_standard_error = 0.1,
+                 .sum_ns = 100,
+                 .overlapped_sum_ns = 100};
+  Slowdown same = twice;
+  same.kind.operation_index = 2;
+  same.ratio = 1;
+  same.overlapped_sum_ns = 300;
+  Slowdown rare{.kind = {.name = 1, .cell = 0, .operation_index = 3}, .overlapped = 2};
+  Slowdown other{.kind = {.name = 2, .cell = 0}, .overlapped = 9, .sum_ns = 1e6};
+  auto rows = by_kernel({other, twice, same, rare});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].name == 1); // first what has a ratio
+  CHECK(rows[0].kinds == 3);
+  CHECK(rows[0].sum.kinds == 2);
+  CHECK(rows[0].overlapped == 42);
+  CHECK(rows[0].alone_cell == 5);
+  CHECK(*rows[0].sum.ratio() == Approx(400. / 350));
+  CHECK(rows[0].sum.interval()->low < 400. / 350);
+  CHECK_FALSE(rows[1].sum.ratio());
+}
+
+TEST_CASE("A ratio carries what the waits before may be wrong by") {
+  RankBuilder rank;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    rank.communicate({1000 * i, 1000 * i + (i % 2 == 0 ? 300 : 200)});
+    if (i % 2 == 0)
+      rank.compute({1000 * i, 1000 * i + 300});
+  }
+  OperationIndex operations(rank.trace.operations);
+  Activities all = activities(rank.trace, operations);
+  for (Activity& activity : all.all)
+    if (activity.kind == Class::communication)
+      activity.ready_error_ns = 30;
+  SlowdownSum sum = sum_of(slowdowns(durations_of(all, operations, busy_sets(all))), true);
+  CHECK(*sum.ratio() == Approx(1.5));
+  CHECK(sum.ratio_error() == Approx(1.5 * (30. / 300 + 30. / 200)));
+  CHECK_FALSE(sum.is_shown());
+}
+
 TEST_CASE("All kinds together are weighed by their time beside company") {
   Slowdown twice{.kind = {.name = 1}, .ratio = 2, .overlapped_sum_ns = 100};
   Slowdown same{.kind = {.name = 2}, .ratio = 1, .overlapped_sum_ns = 300};

@@ -70,6 +70,13 @@ TEST_CASE("The rank that comes late is found, with what it costs") {
   CHECK(late.lateness_interval->low == 65);
   CHECK(late.lateness_interval->high == 85);
   CHECK(late.score == Approx(75 / (1.4826 * 10)));
+  REQUIRE(late.score_interval);
+  CHECK(late.score_interval->low <= *late.score);
+  CHECK(late.score_interval->high >= *late.score);
+  REQUIRE(found.skew.median_interval);
+  CHECK(found.skew.median_interval->low <= 90);
+  CHECK(found.skew.median_interval->high >= 90);
+  CHECK(found.skew.p99_interval->high == 100);
   CHECK(late.times_last == 30);
   CHECK(late.delay.value_ns == 70); // 60, 70, 80 after the second last
   REQUIRE(late.delay_interval);
@@ -118,6 +125,7 @@ TEST_CASE("Below twice the clocks' error nobody is late") {
   found = late_rank(30).find(clocks);
   CHECK(found.ranks[2].times_last == 0);
   CHECK_FALSE(found.ranks[2].lateness->is_shown());
+  CHECK_FALSE(found.ranks[2].lateness_interval);
   CHECK_FALSE(found.ranks[2].score);
   CHECK(found.ranks[0].lateness->error_ns == 500); // it is compared with rank 2
 }
@@ -146,6 +154,20 @@ TEST_CASE("A collective that ends before all have begun shows an error of the cl
   made.needs_all = false; // a broadcast's root may leave early
   CHECK(made.find().physics.checked == 0);
   CHECK_FALSE(made.find().physics.worst_margin_ns);
+}
+
+TEST_CASE("Nobody is to blame for a collective that not all ranks of it tell of") {
+  CollectiveTable table;
+  const std::vector<int> ranks{0, 1};
+  CollectivePart part;
+  part.key = {1, 1};
+  part.expected_ranks = 3;
+  for (int rank : ranks)
+    table.add(part, 100 * rank, 1000, rank);
+  Stragglers found = find_stragglers(table, StartSample(1, 2), ranks, {});
+  CHECK(found.skew.collectives == 1);
+  CHECK(found.skew.complete == 0);
+  CHECK(found.ranks[1].times_last == 0);
 }
 
 TEST_CASE("One rank is neither early nor late") {

@@ -103,7 +103,8 @@ TEST_CASE("One host's clock a millisecond off changes nothing but the errors") {
   CHECK(out.clocks.worst_error_ns() == Approx(150 + 200));
   CHECK(out.ranks[0].all.parts.exposed_wait_ns == 2000);
   CHECK(out.ranks[0].all.wait_error_ns == Approx(20 * 350));
-  CHECK(out.ranks[1].all.wait_error_ns == 0); // it waited for itself
+  // Rank 1 came 200 ns after rank 0: it may have waited for that, as far as clocks tell.
+  CHECK(out.ranks[1].all.wait_error_ns == Approx(20 * 150));
   CHECK_FALSE(out.stragglers.skew.median->is_shown());
   CHECK(out.stragglers.ranks[1].times_last == 0);
   CHECK(out.stragglers.physics.violations == 0);
@@ -184,6 +185,61 @@ TEST_CASE("A captured job has NCCL's events alone, on one clock by its readings"
   CHECK(out.choices.begin()->second.operations == 20);
   CHECK(out.choices.begin()->second.length_ns == 10 * (500 + 450));
   CHECK(out.choices.begin()->second.wait_ns == 500);
+}
+
+TEST_CASE("Where a rank left no trace nobody knows who waited, and it is named") {
+  std::vector<RankBuilder> ranks(2);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    auto at = static_cast<std::int64_t>(1000 * i);
+    ranks[0].nccl(i, {at + 100, at + 600});
+    ranks[1].nccl(i, {at + 150, at + 600});
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    trace::CommunicatorRow& row = ranks[static_cast<std::size_t>(rank)].trace.communicators[0];
+    row.ranks = 4;
+    row.rank = 2 * rank;
+  }
+  TraceSource source = source_of(ranks);
+  for (RankHead& head : source.ranks)
+    head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  Timeline out = analysed(source);
+  CHECK(out.missing == std::vector<MissingRanks>{{1, 4, {1, 3}}});
+  CHECK(describe(out.missing[0]) ==
+        "a communicator of 4 ranks: ranks 1,3 of it left no trace here");
+  CHECK(out.ranks[0].matched == 0);
+  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
+  CHECK(out.stragglers.skew.collectives == 10);
+  CHECK(out.stragglers.skew.complete == 0);
+  CHECK(out.stragglers.ranks[1].times_last == 0);
+
+  for (RankBuilder& rank : ranks)
+    rank.trace.communicators[0].ranks = 2;
+  ranks[1].trace.communicators[0].rank = 1;
+  source.load = source_of(ranks).load;
+  out = analysed(source);
+  CHECK(out.missing.empty());
+  CHECK(out.ranks[0].matched == 10);
+}
+
+TEST_CASE("Figures of some ranks alone know what the others did") {
+  TraceSource source = source_of(two_ranks(20));
+  Timeline all = analysed(source);
+  Timeline one = analysed(source, {.ranks = {0}});
+  REQUIRE(one.ranks.size() == 1);
+  CHECK(one.ranks[0].all.parts == all.ranks[0].all.parts);
+  CHECK(one.stragglers.skew.collectives == 20);
+  REQUIRE(one.stragglers.ranks.size() == 1);
+  CHECK(one.stragglers.ranks[0].lateness->value_ns == -100);
+  CHECK(one.gaps.of(GapCause::other).count == 19);
+}
+
+TEST_CASE("Clocks are known less well outside of their readings") {
+  auto ranks = two_ranks(20);
+  TraceSource source = source_of(ranks);
+  source.ranks[1].host = "other";
+  source.ranks[1].clocks.push_back({0, 0, 150, 300, trace::ClockKind::host});
+  // One reading tells no rate: up to 100 ppm, until rank 1's last moment.
+  CHECK(analysed(source).clocks.worst_error_ns() == Approx(150 + 29'900 * 1e-4));
 }
 
 TEST_CASE("What a source cannot read ends the analysis, with the rank") {

@@ -61,6 +61,7 @@ void RankBuilder::nccl(std::uint64_t sequence, Times gpu_times, std::uint32_t op
     trace::CommunicatorRow communicator;
     communicator.hash = 77;
     communicator.ranks = 2;
+    communicator.rank = -1; // that of the rank, source_of() knows which
     trace.communicators.push_back(communicator);
   }
   trace::NcclOperationRow row;
@@ -100,7 +101,11 @@ std::vector<std::string> texts() {
           "Recv"};
 }
 
-TraceSource source_of(const std::vector<RankBuilder>& ranks) {
+TraceSource source_of(std::vector<RankBuilder> ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (trace::CommunicatorRow& communicator : ranks[rank].trace.communicators)
+      if (communicator.rank < 0)
+        communicator.rank = static_cast<int>(rank);
   TraceSource source;
   source.texts = texts();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank)

@@ -45,7 +45,7 @@ inline constexpr std::uint32_t k_gemm = 1, k_all_reduce_kernel = 2, k_all_reduce
 std::vector<std::string> texts();
 
 // The ranks 0, 1, ... on one host.
-TraceSource source_of(const std::vector<RankBuilder>& ranks);
+TraceSource source_of(std::vector<RankBuilder> ranks);
 
 inline Activities activities(const RankTrace& trace, const OperationIndex& operations) {
   return activities_of(trace, operations, nccl_times(trace, std::nullopt));

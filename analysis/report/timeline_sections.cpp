@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/timeline_sections.h"
+
+#include "analysis/report/text_layout.h"
+#include "analysis/report/timeline_words.h"
+#include "analysis/report/wrapped_row.h"
+#include "analysis/statistics.h"
+#include "base/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ncclprobe::analysis {
+
+using namespace timeline;
+
+namespace {
+
+using Align = base::TextTable::Align;
+
+std::string score_text(double score) {
+  constexpr double k_most = 999; // more is steady beyond what anybody compares
+  if (std::abs(score) > k_most)
+    return score > 0 ? ">999" : "<-999";
+  return std::abs(score) < 0.05 ? "0.0" : fmt::format("{:.1f}", score);
+}
+
+std::string score_range(const std::optional<Interval>& interval) {
+  return interval ? fmt::format("[{}, {}]", score_text(interval->low), score_text(interval->high))
+                  : "-";
+}
+
+std::string with_interval(const Aligned& time, const std::optional<Interval>& interval) {
+  return interval ? format_us(time) + " " + range_us(interval) : format_us(time);
+}
+
+double largest(const std::optional<Interval>& interval) {
+  return interval ? std::max(std::abs(interval->low), std::abs(interval->high)) : 0;
+}
+
+std::string straggler_table(const std::vector<const Straggler*>& shown, const TimeUnit& unit,
+                            bool per_step) {
+  const bool has_error = std::ranges::any_of(shown, [](const Straggler* rank) {
+    return (rank->lateness && rank->lateness->error_ns > 0) || rank->delay.error_ns > 0;
+  });
+  std::vector<base::TextTable::Column> columns{{"rank"}, {"lateness"}};
+  if (has_error)
+    columns.push_back({"+-"});
+  for (const char* title :
+       {"95%", "score", "95%", "last in", per_step ? "delay/step" : "delay/coll."})
+    columns.push_back({title});
+  if (has_error)
+    columns.push_back({"+-"});
+  columns.push_back({"95%"});
+  base::TextTable table(std::move(columns));
+  for (const Straggler* rank : shown) {
+    std::vector<std::string> cells{std::to_string(rank->rank),
+                                   rank->lateness ? within_error(*rank->lateness, unit) : "-"};
+    if (has_error)
+      cells.push_back(rank->lateness ? in_unit(rank->lateness->error_ns, unit) : "-");
+    cells.push_back(range(rank->lateness_interval, unit));
+    cells.push_back(rank->score ? score_text(*rank->score) : "-");
+    cells.push_back(score_range(rank->score_interval));
+    cells.push_back(grouped(rank->times_last));
+    cells.push_back(rank->times_last > 0 ? within_error(rank->delay, unit) : "-");
+    if (has_error)
+      cells.push_back(rank->times_last > 0 ? in_unit(rank->delay.error_ns, unit) : "-");
+    cells.push_back(range(rank->delay_interval, unit));
+    table.add_row(std::move(cells));
+  }
+  return table.render(2);
+}
+
+} // namespace
+
+std::string text_of(const Timeline& timeline, std::uint32_t id, std::size_t most) {
+  std::string out = printable(id < timeline.texts.size() ? timeline.texts[id] : "");
+  return out.size() <= most ? out : out.substr(0, most - 3) + "...";
+}
+
+std::string render_stragglers(const Stragglers& found) {
+  if (found.skew.collectives == 0)
+    return found.skew.single == 0
+               ? ""
+               : "\nWho comes late\n" +
+                     paragraph("  ",
+                               fmt::format("Not known: of each of the {} collectives one rank's "
+                                           "begin alone is on the common clock. Others left no "
+                                           "trace, or their hosts' clocks were never compared.",
+                                           grouped(found.skew.single)),
+                               2);
+  std::vector<const Straggler*> shown;
+  for (const Straggler& rank : found.ranks)
+    shown.push_back(&rank);
+  std::ranges::stable_sort(shown, std::ranges::greater{},
+                           [](const Straggler* rank) { return rank->delay.value_ns; });
+  if (shown.size() > k_most_rows)
+    shown.resize(k_most_rows);
+  double longest_ns = 0;
+  for (const Straggler* rank : shown)
+    longest_ns = std::max({longest_ns, rank->delay.value_ns, largest(rank->delay_interval),
+                           largest(rank->lateness_interval),
+                           rank->lateness ? std::abs(rank->lateness->value_ns) : 0});
+  const TimeUnit unit = unit_for(longest_ns);
+  std::string out = fmt::format("\nWho comes late, {}\n", unit.name);
+  out += paragraph(
+      "  ",
+      fmt::format(
+          "Start skew of {} collectives ({} seen on all of their ranks, {} on one only): "
+          "median {}, 99% within {}, largest {}.",
+          grouped(found.skew.collectives), grouped(found.skew.complete), grouped(found.skew.single),
+          with_interval(*found.skew.median, found.skew.median_interval),
+          with_interval(*found.skew.p99, found.skew.p99_interval), format_us(*found.skew.largest)),
+      2);
+  out += straggler_table(shown, unit, found.per_step);
+  if (shown.size() < found.ranks.size())
+    out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
+                       found.ranks.size());
+  return out;
+}
+
+namespace {
+
+std::string slowdown_table(const Timeline& timeline, std::vector<KernelSlowdown> kernels) {
+  kernels.resize(std::min(kernels.size(), k_most_rows));
+  auto any = [&](auto is) { return std::ranges::any_of(kernels, is); };
+  const bool kinds = any([](const KernelSlowdown& one) { return one.kinds > 1; });
+  const bool elsewhere = any([](const KernelSlowdown& one) { return one.alone_cell >= 0; });
+  const bool has_error = any([](const KernelSlowdown& one) { return one.sum.ratio_error() > 0; });
+  // What the other columns leave of the report's width.
+  const int name_columns = 43 - 10 * kinds - 9 * elsewhere - 8 * has_error;
+  std::vector<base::TextTable::Column> columns{{"kernel", Align::left}, {"cell"}};
+  if (kinds)
+    columns.push_back({"kinds"});
+  columns.push_back({"beside"});
+  columns.push_back({"alone"});
+  if (elsewhere)
+    columns.push_back({"in cell"});
+  columns.push_back({"ratio"});
+  if (has_error)
+    columns.push_back({"+-"});
+  columns.push_back({"95%", Align::left});
+  base::TextTable table(std::move(columns));
+  for (const KernelSlowdown& one : kernels) {
+    auto cell = [](int number) { return number < 0 ? "-" : std::to_string(number); };
+    std::vector<std::string> cells{text_of(timeline, one.name, 72), cell(one.cell)};
+    if (kinds)
+      cells.push_back(one.sum.kinds == one.kinds || one.sum.kinds == 0
+                          ? grouped(one.kinds)
+                          : fmt::format("{} of {}", one.sum.kinds, one.kinds));
+    cells.push_back(grouped(one.overlapped));
+    cells.push_back(grouped(one.alone));
+    if (elsewhere)
+      cells.push_back(one.alone_cell >= 0 ? cell(one.alone_cell) : "");
+    const auto ratio = one.sum.ratio();
+    cells.push_back(!ratio               ? "too few"
+                    : one.sum.is_shown() ? fmt::format("{:.3f}", *ratio)
+                                         : "<2x +-");
+    if (has_error)
+      cells.push_back(ratio ? fmt::format("{:.3f}", one.sum.ratio_error()) : "");
+    const auto interval = one.sum.interval();
+    cells.push_back(interval && one.sum.is_shown()
+                        ? fmt::format("[{:.3f}, {:.3f}]", interval->low, interval->high)
+                        : "");
+    add_wrapped_row(table, std::move(cells), {name_columns});
+  }
+  return table.render(2);
+}
+
+std::string slowdown_text(const SlowdownSum& sum, bool communication) {
+  const std::string what =
+      communication ? "Communication beside computation" : "Computation beside communication";
+  const std::string kinds = fmt::format("{} that ran both ways often enough",
+                                        count_of(sum.kinds, "kind of kernel", "kinds of kernels"));
+  if (!sum.ratio())
+    return what + ": no kind of kernel ran both ways often enough.";
+  if (!sum.is_shown())
+    return fmt::format("{}: no difference from alone is shown, by more than twice the clocks' "
+                       "{:.3f} ({}).",
+                       what, sum.ratio_error(), kinds);
+  return fmt::format("{} takes {:.3f}{} times as long as alone ({}).", what, *sum.ratio(),
+                     sum.ratio_error() > 0 ? fmt::format(" +- {:.3f}", sum.ratio_error()) : "",
+                     kinds);
+}
+
+} // namespace
+
+std::string render_slowdowns(const Timeline& timeline) {
+  if (timeline.slowdowns.empty())
+    return "";
+  std::string out = "\nSlowdown by company\n";
+  const std::vector<KernelSlowdown> all = by_kernel(timeline.slowdowns);
+  for (bool communication : {false, true}) {
+    std::vector<KernelSlowdown> kernels;
+    std::ranges::copy_if(all, std::back_inserter(kernels), [&](const KernelSlowdown& one) {
+      return one.communication == communication;
+    });
+    if (kernels.empty())
+      continue;
+    out +=
+        paragraph("  ", slowdown_text(sum_of(timeline.slowdowns, communication), communication), 2);
+    out += slowdown_table(timeline, std::move(kernels));
+  }
+  return out;
+}
+
+namespace {
+
+std::vector<std::string> choice_cells(const Timeline& timeline, const NcclChoice& choice) {
+  return {text_of(timeline, choice.function, 13), text_of(timeline, choice.algorithm, 14),
+          text_of(timeline, choice.protocol, 8), std::to_string(choice.channels)};
+}
+
+const std::vector<base::TextTable::Column> k_choice_columns{{"function", Align::left},
+                                                            {"algorithm", Align::left},
+                                                            {"protocol", Align::left},
+                                                            {"channels"},
+                                                            {"operations"}};
+
+void add_columns(std::vector<base::TextTable::Column>& to,
+                 std::initializer_list<const char*> titles) {
+  for (const char* title : titles)
+    to.push_back({title});
+}
+
+std::string channels_table(const Timeline& timeline) {
+  auto has_times = [](const auto& one) { return one.second.channels.operations > 0; };
+  if (std::ranges::none_of(timeline.choices, has_times))
+    return "";
+  auto columns = k_choice_columns;
+  add_columns(columns, {"fastest", "slowest", "starts apart", "ends apart"});
+  base::TextTable table(std::move(columns));
+  for (const auto& [choice, time] : timeline.choices) {
+    const ChannelTimes& channels = time.channels;
+    if (channels.operations == 0)
+      continue;
+    std::vector<std::pair<double, int>> medians;
+    for (const auto& [channel, lengths] : channels.lengths_ns)
+      medians.emplace_back(median(lengths.values()), channel);
+    const auto [fastest, slowest] = std::ranges::minmax(medians);
+    auto cells = choice_cells(timeline, choice);
+    cells.push_back(grouped(channels.operations));
+    for (const auto& [median_ns, channel] : {fastest, slowest})
+      cells.push_back(fmt::format("{}: {}", channel, us(median_ns)));
+    cells.push_back(us(median(channels.starts_apart_ns.values())));
+    cells.push_back(us(median(channels.ends_apart_ns.values())));
+    table.add_row(std::move(cells));
+  }
+  return "\nNCCL's channels, medians by the GPU's clock, us (of the fastest and slowest: its "
+         "number)\n" +
+         table.render(2);
+}
+
+} // namespace
+
+std::string render_choices(const Timeline& timeline) {
+  if (timeline.choices.empty())
+    return "";
+  const bool has_error = std::ranges::any_of(
+      timeline.choices, [](const auto& one) { return one.second.wait_error_ns > 0; });
+  auto columns = k_choice_columns;
+  add_columns(columns, {"median", "mean", "of it wait"});
+  if (has_error)
+    add_columns(columns, {"+-"});
+  add_columns(columns, {"all, ms"});
+  base::TextTable table(std::move(columns));
+  for (const auto& [choice, time] : timeline.choices) {
+    auto cells = choice_cells(timeline, choice);
+    cells.push_back(grouped(time.operations));
+    if (time.timed > 0) {
+      const auto timed = static_cast<double>(time.timed);
+      const Aligned wait{static_cast<double>(time.wait_ns) / timed, time.wait_error_ns / timed};
+      cells.push_back(us(median(time.lengths_ns.values())));
+      cells.push_back(us(static_cast<double>(time.length_ns) / timed));
+      cells.push_back(within_error(wait, {}));
+      if (has_error)
+        cells.push_back(us(wait.error_ns));
+      cells.push_back(fmt::format("{:.3f}", static_cast<double>(time.length_ns) / 1e6));
+    }
+    cells.resize(9 + has_error, "-");
+    table.add_row(std::move(cells));
+  }
+  return "\nWhat NCCL chose, us per operation\n" + table.render(2) + channels_table(timeline);
+}
+
+std::string render_gaps(const Gaps& gaps) {
+  std::int64_t sum = 0;
+  for (const Gaps::Sum& cause : gaps.causes)
+    sum += cause.length_ns;
+  if (sum == 0)
+    return "";
+  base::TextTable table({{"cause", Align::left}, {"gaps"}, {"ms"}, {"share"}});
+  for (auto [cause, words] :
+       {std::pair{GapCause::launch_late, "the host launched late"},
+        {GapCause::event, "waited for an event"},
+        {GapCause::other, gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
+        {GapCause::unknown, "nobody wrote down the launch"}})
+    if (const Gaps::Sum& of_cause = gaps.of(cause); of_cause.count > 0)
+      table.add_row({words, grouped(of_cause.count),
+                     fmt::format("{:.3f}", static_cast<double>(of_cause.length_ns) / 1e6),
+                     percent(static_cast<double>(of_cause.length_ns), static_cast<double>(sum))});
+  return "\nWhy streams stood still\n" + table.render(2);
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/nccl_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis::timeline {
+
+// Communicators of one size that lack the same ranks.
+struct MissingRanks {
+  std::size_t communicators = 0;
+  int size = 0;
+  std::vector<int> ranks; // in the communicator, ascending
+  bool operator==(const MissingRanks&) const = default;
+};
+
+// What each rank's trace says of its communicators tells who else should be there.
+class CommunicatorRoll {
+public:
+  void add(const std::vector<trace::CommunicatorRow>& of_rank);
+  // Most communicators first.
+  std::vector<MissingRanks> missing() const;
+
+private:
+  struct Known {
+    int size = 0;
+    std::set<int> ranks;
+  };
+  std::map<std::uint64_t, Known> communicators_; // by NCCL's number
+};
+
+// "2 communicators of 8 ranks: ranks 3,5-7 of them left no trace here"
+std::string describe(const MissingRanks& missing);
+
+} // namespace ncclprobe::analysis::timeline
