@@ -33,6 +33,10 @@ std::vector<TracingCost> tracing_costs(const model::Run& run) {
     cost.untraced_processes = untraced_ns.size();
     cost.ratio = geometric_mean(traced_ns) / geometric_mean(untraced_ns);
     cost.test = welch_ratio(traced_ns, untraced_ns, k_confidence);
+    if (cost.test && cost.test->interval.high > k_widest_cost * cost.test->interval.low) {
+      cost.test.reset();
+      cost.too_few_processes = true;
+    }
     costs.push_back(std::move(cost));
   }
   return costs;

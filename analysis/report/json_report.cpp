@@ -72,6 +72,7 @@ Json tracing_cost_json(const TracingCost& cost) {
   out["interval"] =
       cost.test ? Json({rounded(cost.test->interval.low), rounded(cost.test->interval.high)})
                 : Json(nullptr);
+  out["too_few_processes"] = cost.too_few_processes;
   return out;
 }
 
@@ -90,6 +91,10 @@ Json conditions_json(const model::Run& run) {
   ConditionSummary summary = summarise_conditions(run);
   if (summary.cells == 0)
     return nullptr;
+  Json memory_errors = Json::array();
+  for (const auto& [rank, errors] : summary.memory_errors)
+    memory_errors.push_back(
+        {{"rank", rank}, {"corrected", errors.corrected}, {"uncorrected", errors.uncorrected}});
   return {{"sm_clock_mhz", range_json(summary.sm_clock_mhz)},
           {"temperature_c", range_json(summary.temperature_c)},
           {"power_mw", range_json(summary.power_mw)},
@@ -97,7 +102,10 @@ Json conditions_json(const model::Run& run) {
                                    ? Json(throttle_text(*summary.throttle_reasons))
                                    : Json(nullptr)},
           {"cells", summary.cells},
-          {"throttled_cells", summary.throttled_cells}};
+          {"throttled_cells", summary.throttled_cells},
+          {"shared_ranks", summary.shared_ranks},
+          {"shared_cells", summary.shared_cells},
+          {"memory_errors", memory_errors}};
 }
 
 // Of each setting and rank; what could not be told apart is null.

@@ -23,6 +23,8 @@ std::string cost_text(const TracingCost& cost) {
   if (cost.test)
     text += fmt::format(" [{:.1f}, {:.1f}]", percent(cost.test->interval.low),
                         percent(cost.test->interval.high));
+  else if (cost.too_few_processes)
+    text += " (too few processes)";
   return text;
 }
 
@@ -61,7 +63,8 @@ std::string render_tracing_cost(const model::Run& run) {
       "What tracing cost (traced processes against untraced ones of the same blocks)\n";
   out += table.render(2);
   if (std::ranges::none_of(costs, [](const TracingCost& cost) { return cost.test.has_value(); }))
-    out += paragraph("", "One process each gives no interval: --repeat 5 shows how sure it is.", 2);
+    out += paragraph(
+        "", "So few processes give no interval: --repeat 5 or more shows how sure it is.", 2);
   return out;
 }
 

@@ -53,6 +53,17 @@ TEST_CASE("the cost of tracing is the ratio of traced to untraced processes, wit
   CHECK(json.at("tracing_cost").at(0).at("traced_processes") == 3);
 }
 
+TEST_CASE("an interval that says nothing is not told") {
+  model::Run run = make_gpu_run(1);
+  add_processes(run, model::Purpose::measure, {1000, 5000});
+  add_processes(run, model::Purpose::traced, {900, 2000});
+  auto costs = tracing_costs(run);
+  REQUIRE(costs.size() == 1);
+  CHECK_FALSE(costs[0].test);
+  CHECK(costs[0].too_few_processes);
+  CHECK(cost_text(costs[0]) == "-40.0% (too few processes)");
+}
+
 TEST_CASE("traced trials are no measurements of their setting") {
   model::Run run = make_gpu_run(1);
   add_processes(run, model::Purpose::measure, {1000, 1000});
