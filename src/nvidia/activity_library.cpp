@@ -43,6 +43,7 @@ ActivityLibrary::ActivityLibrary(const backend::Options& options)
   find(next_record, "cuptiActivityGetNextRecord");
   find(dropped_records, "cuptiActivityGetNumDroppedRecords");
   find(result_string, "cuptiGetResultString");
+  find(callback_name, "cuptiGetCallbackName");
   auto look_for = [&](auto& function, const char* symbol) {
     function = library_.library().optional<std::decay_t<decltype(function)>>(symbol);
   };

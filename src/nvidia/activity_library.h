@@ -20,6 +20,7 @@ public:
 
   // How it differs from that header though it is of the same major version; empty: not at all.
   std::string difference() const;
+  std::string version() const { return library_.version(); }
 
   // CUPTI serves one tool in a process. If another has it, `other` is its name, as far as CUPTI
   // tells (CUDA 13 does).
@@ -44,6 +45,7 @@ public:
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
+  decltype(&cuptiGetCallbackName) callback_name = nullptr;
   // Optional, and not in every header: null if this CUPTI has none.
   CUptiResult(CUPTIAPI* enable_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* enable_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;

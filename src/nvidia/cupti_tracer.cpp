@@ -26,8 +26,9 @@ class Reader {
 public:
   Reader(const ActivitySession& session, const OperationLog& operations,
          const backend::TraceRequest& request)
-      : session_(session), decoder_(request.level, *request.spool, request.rank_of_device,
-                                    operations, session.library().next_record),
+      : session_(session),
+        decoder_(request.level, *request.spool, request.rank_of_device, operations,
+                 session.library().next_record, session.library().callback_name),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   RecordDecoder::Counts counts() {
@@ -78,6 +79,8 @@ public:
         link_(std::move(link)) {
     link_->capture_begins = [this] { operations_.begin(OperationLog::k_captured, now_ns()); };
     link_->capture_ends = [this] { operations_.end(now_ns()); };
+    for (const auto& [device, rank] : asked.rank_of_device)
+      asked.spool->note(rank, "cupti", session_.library().version());
     if (std::string difference = session_.library().difference(); !difference.empty())
       spdlog::info("{}", difference);
   }

@@ -127,10 +127,10 @@ KernelName kernel_name(const char* told) {
 
 RecordDecoder::RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
                              std::map<int, int> rank_of_device, const OperationLog& operations,
-                             NextRecord next)
+                             NextRecord next, CallName call_name)
     : level_(level), spool_(spool), rank_of_device_(std::move(rank_of_device)),
       first_rank_(rank_of_device_.empty() ? -1 : rank_of_device_.begin()->second),
-      operations_(operations), next_(next) {}
+      operations_(operations), next_(next), call_name_(call_name) {}
 
 int RecordDecoder::rank_of(std::uint32_t device) const {
   auto found = rank_of_device_.find(static_cast<int>(device));
@@ -383,9 +383,20 @@ void RecordDecoder::on(const CallRecord& record) {
   row.thread = record.threadId;
   row.result = record.returnValue;
   row.function = static_cast<std::uint16_t>(record.cbid);
-  row.domain = of_runtime ? 0 : 1;
+  row.domain = of_runtime ? trace::CallDomain::runtime : trace::CallDomain::driver;
+  row.name = call_name_of(of_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API,
+                          record.cbid);
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
+}
+
+trace::TextId RecordDecoder::call_name_of(CUpti_CallbackDomain domain, std::uint32_t function) {
+  auto [place, is_new] = call_names_.try_emplace({domain, function});
+  const char* name = nullptr;
+  if (is_new && call_name_ != nullptr && call_name_(domain, function, &name) == CUPTI_SUCCESS &&
+      name != nullptr)
+    place->second = spool_.intern(name);
+  return place->second;
 }
 
 template <typename Record>

@@ -36,13 +36,18 @@ public:
   using NextRecord = CUptiResult (*)(std::uint8_t* buffer, std::size_t valid_bytes,
                                      CUpti_Activity** record);
 
+  // cuptiGetCallbackName, likewise; null: calls have no names.
+  using CallName = CUptiResult (*)(CUpti_CallbackDomain domain, std::uint32_t function,
+                                   const char** name);
+
   // Kernels and copies that wait to hear of their call; beyond that the oldest are written as they
   // are.
   static constexpr std::size_t k_most_waiting = 1 << 16;
 
   // `operations` outlives it.
   RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
-                std::map<int, int> rank_of_device, const OperationLog& operations, NextRecord next);
+                std::map<int, int> rank_of_device, const OperationLog& operations, NextRecord next,
+                CallName call_name = nullptr);
 
   void decode(std::uint8_t* buffer, std::size_t valid_bytes);
   // Nothing more comes that could tell them of their calls.
@@ -111,6 +116,7 @@ private:
   void write_rows();
   int rank_of(std::uint32_t device) const;
   const Name& name_of(const char* told);
+  trace::TextId call_name_of(CUpti_CallbackDomain domain, std::uint32_t function);
   std::uint16_t stream_of(std::uint32_t context, std::uint32_t stream, std::uint32_t device);
 
   model::TraceLevel level_;
@@ -119,12 +125,14 @@ private:
   int first_rank_; // whose the records are that name no device
   const OperationLog& operations_;
   NextRecord next_;
+  CallName call_name_;
   CallPurposes purposes_;
   CallTable calls_;
   std::map<int, RankRows> rows_;
   std::deque<Waiting<trace::KernelRow>> waiting_kernels_;
   std::deque<Waiting<trace::CopyRow>> waiting_copies_;
   std::unordered_map<const char*, Name> names_; // CUPTI's strings stay where they are
+  std::map<std::pair<CUpti_CallbackDomain, std::uint32_t>, trace::TextId> call_names_;
   std::unordered_map<std::uint64_t, std::uint16_t> streams_;
   std::unordered_map<std::uint64_t, std::int32_t> priorities_;
   std::map<std::uint32_t, GraphCount> graphs_;

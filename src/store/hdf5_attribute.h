@@ -4,6 +4,7 @@
 
 #include "store/hdf5_handle.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -46,6 +47,18 @@ hid_t file_type() {
     return H5T_STD_I64LE;
   else
     return H5T_STD_U64LE;
+}
+
+// By the number of the value.
+template <typename T>
+std::vector<std::string> labels_of() {
+  std::vector<std::string> labels;
+  for (const auto& [value, name] : enum_names(T{})) {
+    auto number = static_cast<std::size_t>(value);
+    labels.resize(std::max(labels.size(), number + 1));
+    labels[number] = name;
+  }
+  return labels;
 }
 
 // --- writing ---

@@ -95,15 +95,8 @@ void write_column_of(hid_t group, const base::Column<Row, T>& column, const std:
   for (const Row& row : rows)
     values.push_back(to_stored(row.*column.field));
   Hdf5Dataset dataset = write_column(group, column.name, values.data(), values.size());
-  if constexpr (std::is_enum_v<T>) {
-    std::vector<std::string> labels;
-    for (const auto& [value, name] : enum_names(T{})) {
-      auto number = static_cast<std::size_t>(value);
-      labels.resize(std::max(labels.size(), number + 1));
-      labels[number] = name;
-    }
-    write_texts(dataset.get(), "labels", labels);
-  }
+  if constexpr (std::is_enum_v<T>)
+    write_texts(dataset.get(), "labels", labels_of<T>());
   if (kind == FileKind::run) {
     std::string about = column.about;
     if constexpr (std::is_same_v<T, Text>)
@@ -197,11 +190,12 @@ std::vector<T> values_of_labels(hid_t dataset, const char* name) {
   return values;
 }
 
-// A column that is younger than the file keeps its defaults.
+// A column that is younger than the file keeps its defaults. It may be there all the same: builds
+// between two versions wrote it.
 template <typename Row, typename T>
 void read_column_of(hid_t group, const base::Column<Row, T>& column, int file_minor,
                     std::vector<Row>& rows, bool& first) {
-  if (column.since_minor > file_minor)
+  if (column.since_minor > file_minor && H5Lexists(group, column.name, H5P_DEFAULT) <= 0)
     return;
   Hdf5Dataset dataset(H5Dopen2(group, column.name, H5P_DEFAULT), "H5Dopen2", column.name);
   auto stored = read_column<Stored<T>>(dataset, column.name);

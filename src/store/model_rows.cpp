@@ -111,7 +111,9 @@ void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& c
          one.memory_used_bytes.value_or(k_no_bytes), one.nvlink_sent_bytes.value_or(k_no_bytes),
          one.nvlink_received_bytes.value_or(k_no_bytes),
          one.pcie_sent_mb_per_s.value_or(k_no_reading),
-         one.pcie_received_mb_per_s.value_or(k_no_reading)});
+         one.pcie_received_mb_per_s.value_or(k_no_reading), one.processes.value_or(k_no_reading),
+         one.corrected_errors.value_or(k_no_errors_read),
+         one.uncorrected_errors.value_or(k_no_errors_read)});
   for (const model::Mark& mark : record.marks)
     tables.marks.push_back(
         {cell_row, mark.rank, mark.batch, mark.iteration, mark.operation, mark.at_ns});
@@ -146,7 +148,10 @@ model::Condition condition_of(const ConditionRow& row) {
           reading(row.nvlink_sent_bytes, k_no_bytes),
           reading(row.nvlink_received_bytes, k_no_bytes),
           reading(row.pcie_sent_mb_per_s, k_no_reading),
-          reading(row.pcie_received_mb_per_s, k_no_reading)};
+          reading(row.pcie_received_mb_per_s, k_no_reading),
+          reading(row.processes, k_no_reading),
+          reading(row.corrected_errors, k_no_errors_read),
+          reading(row.uncorrected_errors, k_no_errors_read)};
 }
 
 // Whoever reads marks looks up what their operations are.

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <tuple>
 
-// The schema of a run file, version 1.4 (k_schema_major.k_schema_minor in run_file.h). Writer and
+// The schema of a run file, version 1.5 (k_schema_major.k_schema_minor in run_file.h). Writer and
 // reader are both driven by the lists below, so this is the format and not a description of it.
 // What came with 1.1 says "since 1.1": files of 1.0 have not got it, and read as if it were there
-// with default values. A reader of 1.0 does not look at it. Likewise for 1.2 to 1.4.
+// with default values. A reader of 1.0 does not look at it. Likewise for 1.2 to 1.5.
 //
 //   /            attributes schema = "ncclprobe.run", schema_version = [major, minor],
 //                kind = "run" (folded file), "header" or "trial" (parts of it)
@@ -271,7 +271,7 @@ constexpr auto columns(WorkerRow) {
              1),
       column("cpus", &R::cpus, "CPUs it was allowed to run on, such as 0-15,32-47 (since 1.1)", 1),
       column("cpus_asked", &R::cpus_asked,
-             "CPUs it was to have, of trials that ask for some (since 1.3)", 3));
+             "CPUs it was to have, of trials that ask for some (since 1.5)", 5));
 }
 
 // /worker_libraries: what each worker had loaded, in the order of /workers (since 1.2)
@@ -392,11 +392,14 @@ struct ConditionRow {
   std::uint64_t memory_used_bytes = UINT64_MAX;
   std::uint64_t nvlink_sent_bytes = UINT64_MAX, nvlink_received_bytes = UINT64_MAX;
   std::int32_t pcie_sent_mb_per_s = -1, pcie_received_mb_per_s = -1;
+  std::int32_t processes = -1;
+  std::uint64_t corrected_errors = UINT64_MAX, uncorrected_errors = UINT64_MAX;
 };
 inline constexpr std::int32_t k_no_reading = -1;
 inline constexpr std::int32_t k_no_temperature_c = -300; // below absolute zero
 inline constexpr std::uint64_t k_no_throttle_reasons = UINT64_MAX;
 inline constexpr std::uint64_t k_no_bytes = UINT64_MAX;
+inline constexpr std::uint64_t k_no_errors_read = UINT64_MAX;
 constexpr auto columns(ConditionRow) {
   using R = ConditionRow;
   return std::tuple(
@@ -415,7 +418,12 @@ constexpr auto columns(ConditionRow) {
              "counted on all its NVLinks; all bits set: not read (since 1.4)", 4),
       column("nvlink_received_bytes", &R::nvlink_received_bytes, "as above (since 1.4)", 4),
       column("pcie_sent_mb_per_s", &R::pcie_sent_mb_per_s, "MB/s; -1: not read (since 1.4)", 4),
-      column("pcie_received_mb_per_s", &R::pcie_received_mb_per_s, "as above (since 1.4)", 4));
+      column("pcie_received_mb_per_s", &R::pcie_received_mb_per_s, "as above (since 1.4)", 4),
+      column("processes", &R::processes,
+             "that compute on the GPU, ours among them; -1: not read (since 1.5)", 5),
+      column("corrected_errors", &R::corrected_errors,
+             "of its memory, since the driver's start; all bits set: not read (since 1.5)", 5),
+      column("uncorrected_errors", &R::uncorrected_errors, "as above (since 1.5)", 5));
 }
 constexpr int table_since_minor(ConditionRow) {
   return 1;

@@ -292,6 +292,11 @@ std::vector<TraceFile::Range> TraceFile::ranges(int rank, trace::Table table,
   return ranges;
 }
 
+bool TraceFile::has_column(int rank, trace::Table table, const char* name) const {
+  const StoredTable* stored = impl_->find(rank, table);
+  return stored != nullptr && stored->columns.contains(name);
+}
+
 Result<void> TraceFile::read_column(int rank, trace::Table table, const char* name, Range range,
                                     void* values, std::size_t value_bytes) const {
   const StoredTable* stored = impl_->find(rank, table);

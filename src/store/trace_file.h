@@ -85,6 +85,7 @@ private:
   };
   static Range whole(std::uint64_t rows) { return {0, rows}; }
   std::vector<Range> ranges(int rank, trace::Table table, const TraceWindow& window) const;
+  bool has_column(int rank, trace::Table table, const char* name) const;
   base::Result<void> read_column(int rank, trace::Table table, const char* name, Range range,
                                  void* values, std::size_t value_bytes) const;
   std::uint64_t long_duration_ns(int rank, trace::Table table, std::uint64_t start_ns) const;
@@ -106,8 +107,8 @@ private:
     base::Result<void> result;
     for_each_column<Row>([&](const auto& column) {
       using T = typename std::decay_t<decltype(column)>::Value;
-      if (!result)
-        return;
+      if (!result || (column.since_minor > 0 && !has_column(rank, Row::k_table, column.name)))
+        return; // the file is older than the column, which keeps its default
       std::vector<T> values(range.count);
       result = read_column(rank, Row::k_table, column.name, range, values.data(), sizeof(T));
       for (std::size_t i = 0; i < rows.size(); ++i)

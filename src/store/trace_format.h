@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-// The trace file, version 1.0: all ranks of one traced trial in one HDF5 file, column by column.
+// The trace file, version 1.1: all ranks of one traced trial in one HDF5 file, column by column.
 // Parts of it, of the ranks of one worker, are files of the same form.
 //
 //   /                   attributes schema = "ncclprobe.trace", schema_version = [major, minor],
@@ -31,10 +31,14 @@
 //                       a length that 32 bits do not hold). What overlaps [a, b) lies in chunks
 //                       with begin_ns < b and end_ns > a.
 //
-// Integers are little-endian; enumerations are u8 and named in "about"; texts are u32, the row in
-// /strings. duration_ns of 2^32 - 1 stands for a longer one, which is in the rank's long_duration.
-// Chunks of 65,536 rows (fewer in a short table), filters shuffle, deflate and fletcher32, which
-// every HDF5 has.
+// /rank_00003/provenance says what made the rows and on what (pairs of texts), and what is missing
+// from them and why. It came with 1.1, as did /api/name and the "labels"; readers of ours take
+// files without.
+//
+// Integers are little-endian; enumerations are u8 (a table: u16) with the attribute "labels" (label
+// of value v is labels[v]); texts are u32, the row in /strings. duration_ns of 2^32 - 1 stands for
+// a longer one, which is in the rank's long_duration. Chunks of 65,536 rows (fewer in a short
+// table), filters shuffle, deflate and fletcher32, which every HDF5 has.
 //
 // With h5py and pandas:
 //   f = h5py.File("run.trace/trial-000007.h5")
@@ -45,7 +49,7 @@ namespace ncclprobe::store {
 
 inline constexpr const char* k_trace_schema_name = "ncclprobe.trace";
 inline constexpr int k_trace_schema_major = 1;
-inline constexpr int k_trace_schema_minor = 0;
+inline constexpr int k_trace_schema_minor = 1;
 inline constexpr std::uint64_t k_trace_chunk_rows = 65'536; // 64 to 512 KiB a chunk
 
 // What trace this is.

@@ -20,17 +20,16 @@ using base::Errc;
 using base::Result;
 namespace fs = std::filesystem;
 
-// HDF5 says of a full disk only that it could not write; the system says why.
-std::string system_words(const fs::path& path) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+// HDF5 says of a full disk only that it could not write; the system says why. 0: it does not.
+int system_error(const fs::path& path) {
+  errno = 0;
+  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   std::string block(1 << 16, '\0');
   ssize_t written = fd >= 0 ? ::write(fd, block.data(), block.size()) : -1;
-  std::string words = written < static_cast<ssize_t>(block.size()) && errno != 0
-                          ? std::strerror(errno)
-                          : std::string();
+  int problem = written < static_cast<ssize_t>(block.size()) ? errno : 0;
   if (fd >= 0)
     ::close(fd);
-  return words;
+  return problem;
 }
 
 std::string bytes_of(const TraceReport& report) {
@@ -64,13 +63,13 @@ Result<TraceReport> make_trace_file(const fs::path& target,
   auto made = std::move(run_in_child({job}).front());
   std::error_code ignored; // the error that matters is the one before
   if (!made) {
-    errno = 0;
-    std::string words = made.error().code == Errc::failed ? system_words(temporary) : "";
+    int problem = made.error().code == Errc::failed ? system_error(temporary) : 0;
     fs::remove(temporary, ignored);
-    if (!words.empty())
-      return base::fail(base::Error{Errc::io,
-                                    fmt::format("cannot write {}: {}", target.string(), words),
-                                    "make room; what it is made from is kept"});
+    if (problem != 0)
+      return base::fail(base::Error{
+          Errc::io, fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
+          problem == ENOSPC || problem == EDQUOT ? "make room; what it is made from is kept"
+                                                 : "what it is made from is kept"});
     return base::fail(std::move(made.error()));
   }
   if (auto published = base::publish_file(temporary, target); !published) {

@@ -36,6 +36,8 @@ public:
     auto rows = read_number<std::uint64_t>(source.get(), "n_valid");
     write_number(target.get(), "n_valid", rows);
     for_each_column<Row>([&](const auto& column) {
+      if (column.since_minor > 0 && !has_link(source.get(), column.name))
+        return; // of an older part
       copy(source.get(), column.name, target.get());
       using T = typename std::decay_t<decltype(column)>::Value;
       if constexpr (std::is_same_v<T, trace::TextId>)

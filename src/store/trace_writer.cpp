@@ -53,6 +53,8 @@ TraceTableWriter::TraceTableWriter(hid_t parent, const std::string& name,
                                       H5P_DEFAULT, layout.get(), H5P_DEFAULT),
                            "H5Dcreate2", column.name);
     write_text(datasets_.back().get(), "about", column.about);
+    if (!column.labels.empty())
+      write_texts(datasets_.back().get(), "labels", column.labels);
   }
   write_number(group_.get(), "n_valid", rows);
 }

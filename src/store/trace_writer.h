@@ -23,14 +23,18 @@ struct TraceColumn {
   const char* about;
   hid_t type;
   std::size_t value_bytes;
+  std::vector<std::string> labels = {}; // of an enumeration
 };
 
 template <typename Row>
 std::vector<TraceColumn> trace_columns() {
   std::vector<TraceColumn> all;
   for_each_column<Row>([&](const auto& column) {
-    using T = TraceValue<typename std::decay_t<decltype(column)>::Value>;
+    using Value = typename std::decay_t<decltype(column)>::Value;
+    using T = TraceValue<Value>;
     all.push_back({column.name, column.about, file_type<T>(), sizeof(T)});
+    if constexpr (std::is_enum_v<Value>)
+      all.back().labels = labels_of<Value>();
   });
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include "trace/table.h"
 
+#include <array>
 #include <cstdint>
 #include <tuple>
 
@@ -18,6 +19,9 @@ inline constexpr std::uint8_t k_communication = 0x1; // belongs to the communica
 inline constexpr std::uint8_t k_helper = 0x2;        // ncclprobe's own: spins that hold a stream,
                                                      // meetings, filling and checking data
 inline constexpr std::uint8_t k_no_times = 0x4;      // the device told no times: a counted loss
+// As words, in the order of the bits.
+inline constexpr std::array<std::string_view, 3> k_flag_names{"communication", "helper",
+                                                              "no_times"};
 // /kernel: kernels of a GPU; on the CPU what the backend executed on a stream
 struct KernelRow {
   static constexpr Table k_table = Table::kernel;
@@ -59,6 +63,17 @@ enum class CopyKind : std::uint8_t {
   host_to_host,
   set
 };
+constexpr auto enum_names(CopyKind) {
+  using enum CopyKind;
+  return std::to_array<std::pair<CopyKind, std::string_view>>(
+      {{unknown, "unknown"},
+       {host_to_device, "host_to_device"},
+       {device_to_host, "device_to_host"},
+       {device_to_device, "device_to_device"},
+       {peer, "peer"},
+       {host_to_host, "host_to_host"},
+       {set, "set"}});
+}
 // /copy: copies and memory sets
 struct CopyRow {
   static constexpr Table k_table = Table::copy;
@@ -80,9 +95,7 @@ constexpr auto columns(CopyRow) {
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
       base::column("bytes", &R::bytes, "bytes moved or set"),
-      base::column("kind", &R::kind,
-                   "0 unknown, 1 host_to_device, 2 device_to_host, 3 device_to_device, 4 peer, 5 "
-                   "host_to_host, 6 set"),
+      base::column("kind", &R::kind, "from where to where; set: a memory set"),
       base::column("source_device", &R::source_device, "CUDA ordinal"),
       base::column("destination_device", &R::destination_device, "CUDA ordinal"),
       base::column("stream", &R::stream, "stream, /stream/id"),
@@ -113,6 +126,12 @@ constexpr auto columns(StreamRow) {
                     base::column("name", &R::name, "name, row in /strings; 0: unknown"));
 }
 
+enum class CallDomain : std::uint8_t { runtime, driver };
+constexpr auto enum_names(CallDomain) {
+  using enum CallDomain;
+  return std::to_array<std::pair<CallDomain, std::string_view>>(
+      {{runtime, "runtime"}, {driver, "driver"}});
+}
 // /api: calls of the CUDA runtime and driver
 struct ApiRow {
   static constexpr Table k_table = Table::api;
@@ -122,7 +141,8 @@ struct ApiRow {
   std::uint32_t thread = 0;
   std::uint32_t result = 0;
   std::uint16_t function = 0; // callback id
-  std::uint8_t domain = 0;    // 0 runtime, 1 driver
+  CallDomain domain = CallDomain::runtime;
+  TextId name; // empty: CUPTI did not tell
 };
 constexpr auto columns(ApiRow) {
   using R = ApiRow;
@@ -130,13 +150,23 @@ constexpr auto columns(ApiRow) {
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
       base::column("function", &R::function, "CUPTI's callback id"),
-      base::column("domain", &R::domain, "0 runtime, 1 driver"),
+      base::column("domain", &R::domain, "who was called"),
       base::column("thread", &R::thread, "thread id"),
       base::column("correlation", &R::correlation, "what kernels and copies refer to"),
-      base::column("result", &R::result, "return value"));
+      base::column("result", &R::result, "return value"),
+      base::column("name", &R::name, "what was called, row in /strings; 0: unknown", 1));
 }
 
 enum class SynchronizationKind : std::uint8_t { other, event, stream_wait_event, stream, context };
+constexpr auto enum_names(SynchronizationKind) {
+  using enum SynchronizationKind;
+  return std::to_array<std::pair<SynchronizationKind, std::string_view>>(
+      {{other, "other"},
+       {event, "event"},
+       {stream_wait_event, "stream_wait_event"},
+       {stream, "stream"},
+       {context, "context"}});
+}
 // /synchronization
 struct SynchronizationRow {
   static constexpr Table k_table = Table::synchronization;
@@ -153,7 +183,7 @@ constexpr auto columns(SynchronizationRow) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
-      base::column("kind", &R::kind, "0 other, 1 event, 2 stream_wait_event, 3 stream, 4 context"),
+      base::column("kind", &R::kind, "what was waited for"),
       base::column("event", &R::event, "event that is waited for; 0: none"),
       base::column("event_instance", &R::event_instance,
                    "which record of it, /device_event/instance; 0: unknown"),

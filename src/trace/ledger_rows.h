@@ -20,6 +20,18 @@ enum class LossKind : std::uint8_t {
   kernels_delivered,  // no loss: what came, with times
   unknown_record,     // of a kind or size that we do not know
 };
+constexpr auto enum_names(LossKind) {
+  using enum LossKind;
+  return std::to_array<std::pair<LossKind, std::string_view>>(
+      {{dropped_by_library, "dropped_by_library"},
+       {no_times, "no_times"},
+       {own_queue, "own_queue"},
+       {file, "file"},
+       {plugin, "plugin"},
+       {launches_seen, "launches_seen"},
+       {kernels_delivered, "kernels_delivered"},
+       {unknown_record, "unknown_record"}});
+}
 // /loss: the ledger; one row for each kind that is not zero, and the two counts always
 struct LossRow {
   static constexpr Table k_table = Table::loss;
@@ -31,8 +43,7 @@ constexpr auto columns(LossRow) {
   using R = LossRow;
   return std::tuple(
       base::column("kind", &R::kind,
-                   "0 dropped_by_library, 1 no_times, 2 own_queue, 3 file, 4 plugin, 5 "
-                   "launches_seen, 6 kernels_delivered, 7 unknown_record"),
+                   "what was counted; launches_seen and kernels_delivered are no losses"),
       base::column("count", &R::count, "how many"),
       base::column("at_ns", &R::at_ns, "counted at, ns"));
 }
@@ -46,7 +57,7 @@ struct LongRow {
 };
 constexpr auto columns(LongRow) {
   using R = LongRow;
-  return std::tuple(base::column("table", &R::table, "number of the table"),
+  return std::tuple(base::column("table", &R::table, "the table"),
                     base::column("start_ns", &R::start_ns, "start_ns of the row it belongs to"),
                     base::column("duration_ns", &R::duration_ns, "its real length, ns"));
 }
@@ -58,6 +69,11 @@ enum class ClockKind : std::uint8_t {
   host,        // another host's clock against the leader's
   globaltimer, // a GPU's %globaltimer against its host's clock
 };
+constexpr auto enum_names(ClockKind) {
+  using enum ClockKind;
+  return std::to_array<std::pair<ClockKind, std::string_view>>(
+      {{host, "host"}, {globaltimer, "globaltimer"}});
+}
 // /clock: readings of two clocks: reference = own + offset, within the error
 struct ClockRow {
   static constexpr Table k_table = Table::clock;
@@ -71,11 +87,28 @@ constexpr auto columns(ClockRow) {
   using R = ClockRow;
   return std::tuple(
       base::column("kind", &R::kind,
-                   "0 host: to the leader's clock, 1 globaltimer: from the GPU's to the host's"),
+                   "host: to the leader's clock, globaltimer: from the GPU's to the host's"),
       base::column("at_ns", &R::at_ns, "when, on the clock that is corrected, ns"),
       base::column("offset_ns", &R::offset_ns, "to add to that clock, ns"),
       base::column("error_ns", &R::error_ns, "the true offset is no farther away, ns"),
       base::column("round_trip_ns", &R::round_trip_ns, "time that the reading took, ns"));
+}
+
+// What FactRow::name may be and readers look for.
+inline constexpr std::string_view k_missing = "missing"; // what was asked for and is not here
+inline constexpr std::string_view k_level = "level";     // of a captured job
+// /provenance: what made the rows of a rank, and on what; a name may come more than once
+struct FactRow {
+  static constexpr Table k_table = Table::fact;
+  TextId name;
+  TextId value;
+};
+constexpr auto columns(FactRow) {
+  using R = FactRow;
+  return std::tuple(
+      base::column("name", &R::name,
+                   "nccl, driver, gpu, gpu_uuid, ..., or a variable NCCL_*; row in /strings"),
+      base::column("value", &R::value, "what it is, row in /strings"));
 }
 
 } // namespace ncclprobe::trace

@@ -31,6 +31,11 @@ constexpr auto columns(CommunicatorRow) {
 }
 
 enum class NcclKind : std::uint8_t { collective, send, receive };
+constexpr auto enum_names(NcclKind) {
+  using enum NcclKind;
+  return std::to_array<std::pair<NcclKind, std::string_view>>(
+      {{collective, "collective"}, {send, "send"}, {receive, "receive"}});
+}
 // /nccl_operation: collectives and point-to-point operations as NCCL launched them
 struct NcclOperationRow {
   static constexpr Table k_table = Table::nccl_operation;
@@ -58,7 +63,7 @@ constexpr auto columns(NcclOperationRow) {
       base::column("sequence", &R::sequence,
                    "counted for each function of a communicator, of sends and receives for each "
                    "peer: equal on all ranks that take part"),
-      base::column("kind", &R::kind, "0 collective, 1 send, 2 receive"),
+      base::column("kind", &R::kind, "what it is"),
       base::column("function", &R::function, "AllReduce, ..., row in /strings"),
       base::column("algorithm", &R::algorithm, "RING, ..., row in /strings; 0: none"),
       base::column("protocol", &R::protocol, "LL, LL128, SIMPLE, row in /strings; 0: none"),
@@ -126,6 +131,12 @@ constexpr auto columns(NcclStepRow) {
       base::column("stop_ns", &R::stop_ns, "end, ns"));
 }
 
+enum class NetworkKind : std::uint8_t { unknown, infiniband, socket };
+constexpr auto enum_names(NetworkKind) {
+  using enum NetworkKind;
+  return std::to_array<std::pair<NetworkKind, std::string_view>>(
+      {{unknown, "unknown"}, {infiniband, "infiniband"}, {socket, "socket"}});
+}
 // /nccl_network: what a network plugin did for a step
 struct NcclNetworkRow {
   static constexpr Table k_table = Table::nccl_network;
@@ -133,12 +144,12 @@ struct NcclNetworkRow {
   std::uint64_t bytes = 0;
   std::uint64_t request = 0; // work request of InfiniBand, or descriptor of a socket
   std::uint32_t nccl_operation = 0;
-  std::uint8_t kind = 0; // 1 InfiniBand, 2 socket
+  NetworkKind kind = NetworkKind::unknown;
 };
 constexpr auto columns(NcclNetworkRow) {
   using R = NcclNetworkRow;
   return std::tuple(base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
-                    base::column("kind", &R::kind, "1 InfiniBand, 2 socket"),
+                    base::column("kind", &R::kind, "what carried it"),
                     base::column("request", &R::request, "work request, or descriptor"),
                     base::column("bytes", &R::bytes, "bytes"),
                     base::column("start_ns", &R::start_ns, "begin, ns"),

@@ -15,6 +15,6 @@ namespace ncclprobe::trace {
 using AllRows =
     std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow, SynchronizationRow,
                DeviceEventRow, OverheadRow, EnvironmentRow, CommunicatorRow, NcclOperationRow,
-               NcclChannelRow, NcclStepRow, NcclNetworkRow, LossRow, LongRow, ClockRow>;
+               NcclChannelRow, NcclStepRow, NcclNetworkRow, LossRow, LongRow, ClockRow, FactRow>;
 
 } // namespace ncclprobe::trace

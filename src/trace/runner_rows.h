@@ -11,6 +11,14 @@
 namespace ncclprobe::trace {
 
 enum class SpanKind : std::uint8_t { cell, warm_up, batch, check, meeting };
+constexpr auto enum_names(SpanKind) {
+  using enum SpanKind;
+  return std::to_array<std::pair<SpanKind, std::string_view>>({{cell, "cell"},
+                                                               {warm_up, "warm_up"},
+                                                               {batch, "batch"},
+                                                               {check, "check"},
+                                                               {meeting, "meeting"}});
+}
 // /span: parts of a trial on the host
 struct SpanRow {
   static constexpr Table k_table = Table::span;
@@ -28,7 +36,7 @@ constexpr auto columns(SpanRow) {
       base::column("cell", &R::cell, "index of the cell in the trial"),
       base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
       base::column("iterations", &R::iterations, "launches of the timed region in it"),
-      base::column("kind", &R::kind, "0 cell, 1 warm_up, 2 batch, 3 check, 4 meeting"));
+      base::column("kind", &R::kind, "what it was spent on"));
 }
 
 enum class OperationKind : std::uint8_t {
@@ -44,6 +52,20 @@ enum class OperationKind : std::uint8_t {
   group,
   other
 };
+constexpr auto enum_names(OperationKind) {
+  using enum OperationKind;
+  return std::to_array<std::pair<OperationKind, std::string_view>>({{collective, "collective"},
+                                                                    {send, "send"},
+                                                                    {receive, "receive"},
+                                                                    {copy, "copy"},
+                                                                    {compute, "compute"},
+                                                                    {event, "event"},
+                                                                    {marker, "marker"},
+                                                                    {graph, "graph"},
+                                                                    {chase, "chase"},
+                                                                    {group, "group"},
+                                                                    {other, "other"}});
+}
 // /operation: one operation of the schedule as the host enqueued it
 struct OperationRow {
   static constexpr Table k_table = Table::operation;
@@ -68,9 +90,7 @@ constexpr auto columns(OperationRow) {
       base::column("iteration", &R::iteration, "launch of the timed region within the batch"),
       base::column("index", &R::index, "position in the schedule's operations"),
       base::column("stream", &R::stream, "stream of the schedule"),
-      base::column("kind", &R::kind,
-                   "0 collective, 1 send, 2 receive, 3 copy, 4 compute, 5 event, 6 marker, 7 "
-                   "graph, 8 chase, 9 group (all that was sent and received in it), 10 other"));
+      base::column("kind", &R::kind, "what it is; group: all that was sent and received in it"));
 }
 
 } // namespace ncclprobe::trace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "trace/ledger_rows.h"
 #include "trace/spool_format.h"
 
 #include <atomic>
@@ -38,6 +39,10 @@ public:
   template <typename Row>
   void append(int rank, const Row& row) {
     append(rank, std::span<const Row>(&row, 1));
+  }
+  // What made the rank's rows, or what is missing from them (FactRow).
+  void note(int rank, std::string_view name, std::string_view value) {
+    append(rank, FactRow{intern(name), intern(value)});
   }
   // The number of a text, which is written when it is new.
   TextId intern(std::string_view text);

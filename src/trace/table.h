@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/column.h"
+#include "base/enum_names.h"
 
 #include <cstdint>
 
@@ -16,7 +17,7 @@
 // blocks in the spool, from 1; 0 is the empty text.
 namespace ncclprobe::trace {
 
-inline constexpr std::uint32_t k_rows_version = 1;
+inline constexpr std::uint32_t k_rows_version = 2;
 inline constexpr std::uint32_t k_long_duration = UINT32_MAX;
 
 constexpr std::uint32_t short_duration(std::uint64_t duration_ns) {
@@ -50,51 +51,35 @@ enum class Table : std::uint16_t {
   long_duration = 16,
   clock = 17,
   stream = 18,
+  fact = 19,
 };
 
-// Its group in a trace file.
-constexpr const char* name_of(Table table) {
-  switch (table) {
-  case Table::text:
-    return "strings";
-  case Table::span:
-    return "span";
-  case Table::operation:
-    return "operation";
-  case Table::kernel:
-    return "kernel";
-  case Table::copy:
-    return "copy";
-  case Table::api:
-    return "api";
-  case Table::synchronization:
-    return "synchronization";
-  case Table::device_event:
-    return "device_event";
-  case Table::overhead:
-    return "overhead";
-  case Table::environment:
-    return "environment";
-  case Table::nccl_operation:
-    return "nccl_operation";
-  case Table::nccl_channel:
-    return "nccl_channel";
-  case Table::nccl_step:
-    return "nccl_step";
-  case Table::nccl_network:
-    return "nccl_network";
-  case Table::communicator:
-    return "communicator";
-  case Table::loss:
-    return "loss";
-  case Table::long_duration:
-    return "long_duration";
-  case Table::clock:
-    return "clock";
-  case Table::stream:
-    return "stream";
-  }
-  return "unknown";
+// Its group in a trace file. None is left out: a number is the place of its name.
+constexpr auto enum_names(Table) {
+  using enum Table;
+  return std::to_array<std::pair<Table, std::string_view>>({{text, "strings"},
+                                                            {span, "span"},
+                                                            {operation, "operation"},
+                                                            {kernel, "kernel"},
+                                                            {copy, "copy"},
+                                                            {api, "api"},
+                                                            {synchronization, "synchronization"},
+                                                            {device_event, "device_event"},
+                                                            {overhead, "overhead"},
+                                                            {environment, "environment"},
+                                                            {nccl_operation, "nccl_operation"},
+                                                            {nccl_channel, "nccl_channel"},
+                                                            {nccl_step, "nccl_step"},
+                                                            {nccl_network, "nccl_network"},
+                                                            {communicator, "communicator"},
+                                                            {loss, "loss"},
+                                                            {long_duration, "long_duration"},
+                                                            {clock, "clock"},
+                                                            {stream, "stream"},
+                                                            {fact, "provenance"}});
+}
+inline const char* name_of(Table table) {
+  return base::to_string(table).data(); // of literals, which end in a zero
 }
 
 } // namespace ncclprobe::trace

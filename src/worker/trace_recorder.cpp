@@ -62,6 +62,9 @@ TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const 
     ranks_.push_back(rank);
   operations_.reserve(k_operations);
   tracer_ = backend.start_trace({level, &spool_, std::move(rank_of_device)});
+  note("backend", backend.name());
+  if (std::string missing = tracer_->missing(); !missing.empty())
+    note(trace::k_missing, missing);
   if (backend.name() == "nvidia") // NCCL finds the plugin in this very program
     // Times of channels are NCCL's proxy threads' work: on 2 H200 they alone made 64 KiB take half
     // as long again.
@@ -119,6 +122,11 @@ void TraceRecorder::write() {
   }
   operations_.clear();
   spans_.clear();
+}
+
+void TraceRecorder::note(std::string_view name, std::string_view value) {
+  for (int rank : ranks_) // none: it is off
+    spool_.note(rank, name, value);
 }
 
 void TraceRecorder::end_cell() {

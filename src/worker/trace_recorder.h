@@ -67,7 +67,8 @@ public:
 
   void end_cell(); // all streams are idle
   void finish();   // likewise, and nothing more comes
-  std::string missing() const { return on() ? tracer_->missing() : ""; }
+  // Of all its ranks (trace::FactRow).
+  void note(std::string_view name, std::string_view value);
 
 private:
   void begin(const OperationNote& note);

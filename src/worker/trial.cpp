@@ -8,6 +8,7 @@
 #include "backend/synthetic/synthetic_backend.h"
 #include "base/allowed_cpus.h"
 #include "base/number_list.h"
+#include "base/version.h"
 #include "host/host_backend.h"
 #include "nvidia/factory.h"
 #include "worker/evidence.h"
@@ -100,6 +101,9 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     link.send({-1, told});
   };
   tell_what_is_used();
+  trace->note("ncclprobe", base::version());
+  for (const model::Library& one : told.libraries)
+    trace->note(one.name + "_library", fmt::format("{} {}", one.version, one.path));
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
   note_memory(model::MemoryUse::What::connected); // nobody else uses any by now

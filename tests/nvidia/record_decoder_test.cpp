@@ -103,6 +103,14 @@ CUpti_ActivityAPI call(std::uint32_t correlation,
   return record;
 }
 
+// As cuptiGetCallbackName, of one function.
+CUptiResult call_name(CUpti_CallbackDomain domain, std::uint32_t function, const char** name) {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || function != CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx)
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  *name = "cuLaunchKernelEx";
+  return CUPTI_SUCCESS;
+}
+
 class Trace {
 public:
   explicit Trace(TraceLevel level = TraceLevel::kernels, std::map<int, int> ranks = {{0, 5}})
@@ -110,7 +118,7 @@ public:
               fmt::format("decoder-{}-{}.spool", getpid(), ++made_)) {
     std::filesystem::remove(path_);
     REQUIRE(spool_.open(path_));
-    decoder_.emplace(level, spool_, std::move(ranks), operations_, next_record);
+    decoder_.emplace(level, spool_, std::move(ranks), operations_, next_record, call_name);
   }
   ~Trace() { std::filesystem::remove(path_); }
 
@@ -410,7 +418,8 @@ TEST_CASE("calls, synchronizations and events are rows where they are asked for"
   CHECK(calls[0].start_ns == 9'000);
   CHECK(calls[0].duration_ns == 500);
   CHECK(calls[0].function == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
-  CHECK(calls[0].domain == 1);
+  CHECK(calls[0].domain == trace::CallDomain::driver);
+  CHECK(trace.text(calls[0].name) == "cuLaunchKernelEx");
   CHECK(calls[0].thread == static_cast<std::uint32_t>(pthread_self()));
   auto waits = trace.rows<trace::SynchronizationRow>();
   REQUIRE(waits.size() == 2);

@@ -100,3 +100,31 @@ TEST_CASE("h5py alone reads a run file") {
     NCCLPROBE_SKIP("/usr/bin/python3 has no h5py (package python3-h5py)");
   REQUIRE(WEXITSTATUS(status) == 0);
 }
+
+TEST_CASE("files of builds between two schema versions read, with or without the newest column") {
+  support::ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(1);
+  REQUIRE(store::begin_run(file, run.header));
+  REQUIRE(store::write_part(file, run.trials[0]));
+  REQUIRE(store::fold(file));
+  auto change = [&](const char* statement) {
+    return std::system(
+        fmt::format("/usr/bin/python3 -c \"import h5py; f = h5py.File('{}', 'r+'); {}\"",
+                    file.string(), statement)
+            .c_str());
+  };
+  if (change("") != 0)
+    NCCLPROBE_SKIP("/usr/bin/python3 has no h5py (package python3-h5py)");
+
+  REQUIRE(change("f.attrs.modify('schema_version', [1, 4])") == 0);
+  auto with = store::read_run(file);
+  REQUIRE(change("del f['workers/cpus_asked']") == 0);
+  auto without = store::read_run(file);
+
+  REQUIRE(with);
+  REQUIRE(with->trials[0].workers[0].cpus_asked == run.trials[0].workers[0].cpus_asked);
+  REQUIRE(without);
+  REQUIRE(without->trials[0].workers[0].cpus_asked.empty());
+  REQUIRE(without->trials[0].workers[0].cpus == run.trials[0].workers[0].cpus);
+}

@@ -16,6 +16,7 @@ for name in (name for name in f if name.startswith("rank_")):
     for table in rank.values():
         for column in table.values():
             assert column.attrs["about"] and len(column[:]) == table.attrs["n_valid"], column.name
+            assert "labels" not in column.attrs or len(column.attrs["labels"]) > int(column[:].max()), column.name
             assert column.fletcher32 and column.compression == "gzip", column.name
     k = {column: rank["kernel"][column][:].astype("u8") for column in rank["kernel"]}
     total = int((k["start_ns"] % 1_000_003).sum()) + sum(

@@ -36,7 +36,7 @@ def same(what, got, wanted):
 
 
 same("schema", f.attrs["schema"], "ncclprobe.run")
-same("schema version", list(f.attrs["schema_version"]), [1, 4])
+same("schema version", list(f.attrs["schema_version"]), [1, 5])
 same("kind", f.attrs["kind"], "run")
 same("run_id", f["run"].attrs["run_id"], expected["run_id"])
 same("seed", int(f["run"].attrs["seed"]), expected["seed"])

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "trace/spool_writer.h"
+
 #include "store/trace_convert.h"
+#include "store/trace_file.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
 #include "support/scratch_folder.h"
@@ -57,9 +60,34 @@ TEST_CASE("h5py reads every column of a trace, with HDF5's own filters") {
   }
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
-  REQUIRE(output.text == fmt::format("ncclprobe.trace [1, 0] trial 7 run-1 kernels complete 1\n"
+  REQUIRE(output.text == fmt::format("ncclprobe.trace [1, 1] trial 7 run-1 kernels complete 1\n"
                                      "rank 3: 150000 kernels, sum {}, names {}\n",
                                      sum, names));
+}
+
+TEST_CASE("a trace from before its newest column is read and merged, with the column's default") {
+  need("h5py");
+  support::ScratchFolder folder;
+  trace::SpoolWriter spool;
+  REQUIRE(spool.open(folder / "a.spool"));
+  spool.append(
+      0, trace::ApiRow{.start_ns = 5, .function = 307, .name = spool.intern("cuLaunchKernelEx")});
+  REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "api"}));
+  Output changed = python(
+      fmt::format("-c \"import h5py; f = h5py.File('{}', 'r+'); del f['rank_00000/api/name']\"",
+                  (folder / "a.h5").string()));
+  REQUIRE(changed.exit_code == 0);
+
+  REQUIRE(store::merge_traces({folder / "a.h5"}, folder / "b.h5"));
+  for (const char* file : {"a.h5", "b.h5"}) {
+    auto trace = store::TraceFile::open(folder / file);
+    REQUIRE(trace);
+    auto rows = trace->rows<trace::ApiRow>(0);
+    REQUIRE(rows);
+    REQUIRE(rows->size() == 1);
+    CHECK(rows->front().function == 307);
+    CHECK(rows->front().name.id == 0);
+  }
 }
 
 TEST_CASE("the example reads a trace with pandas") {

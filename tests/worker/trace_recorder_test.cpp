@@ -8,6 +8,7 @@
 #include "support/catch.h"
 #include "support/local_rendezvous.h"
 #include "support/scratch_folder.h"
+#include "support/spool_rows.h"
 #include "worker/schedule_runner.h"
 #include "worker/trace_recorder.h"
 #include "workload/collective_benchmark.h"
@@ -86,7 +87,54 @@ backend::Options two_ranks() {
   return options;
 }
 
+// Whose devices cannot be traced.
+class Blind final : public backend::Backend {
+public:
+  std::string_view name() const override { return "blind"; }
+  bool moves_data() const override { return false; }
+  std::unique_ptr<backend::Device> open_device(int) override { return nullptr; }
+  std::vector<std::unique_ptr<backend::Communicator>> connect(const std::string&,
+                                                              const std::vector<int>&,
+                                                              std::span<const backend::Member>,
+                                                              backend::Rendezvous&) override {
+    return {};
+  }
+  void group_begin() override {}
+  void group_end() override {}
+  double max_over_ranks(std::span<backend::Communicator* const>, double value) override {
+    return value;
+  }
+  std::int64_t now_ns() override { return 0; }
+  std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest&) override {
+    class Nothing final : public backend::Tracer {
+      void begin_operation(std::uint32_t, std::uint64_t) override {}
+      void end_operation(std::uint64_t) override {}
+      void flush() override {}
+      void finish() override {}
+      std::string missing() const override { return "no kernels: another tool has CUPTI"; }
+    };
+    return std::make_unique<Nothing>();
+  }
+};
+
 } // namespace
+
+TEST_CASE("what a tracer cannot record stands in the trace of each rank, with the reason") {
+  support::ScratchFolder folder;
+  Blind backend;
+
+  worker::TraceRecorder recorder(backend, model::TraceLevel::kernels, folder / "a.spool",
+                                 {{0, 4}, {1, 5}});
+
+  std::set<int> ranks;
+  for (const auto& [rank, row] : support::ranked_rows<FactRow>(folder / "a.spool"))
+    if (support::text_in(folder / "a.spool", row.name) == k_missing) {
+      ranks.insert(rank);
+      CHECK(support::text_in(folder / "a.spool", row.value) ==
+            "no kernels: another tool has CUPTI");
+    }
+  CHECK(ranks == std::set{4, 5});
+}
 
 TEST_CASE("a traced cell shows every launch of every batch, on both ranks") {
   bool synthetic = GENERATE(true, false);
@@ -151,7 +199,6 @@ TEST_CASE("off, a recorder writes nothing and asks nobody") {
   { worker::TraceRecorder::Span span(recorder, SpanKind::cell); }
   recorder.end_cell();
   recorder.finish();
-  CHECK(recorder.missing().empty());
 }
 
 TEST_CASE("a trace whose file cannot be made ends the trial with the path") {

@@ -62,6 +62,7 @@ public:
       say("cannot write " + path + " (" + std::strerror(errno) + "): nothing is recorded");
       return;
     }
+    spool_.note(rank, trace::k_level, wanted);
     start_tracing(spool_, detail, GpuClock::estimated);
     if (rank == 0)
       say("recording NCCL's operations (" + wanted + ") into " + absolute.string() +

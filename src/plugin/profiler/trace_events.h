@@ -41,6 +41,8 @@ struct Communicator {
   std::int32_t rank = 0;
   std::int32_t global_rank = 0;
   std::int32_t nodes = 0;
+  std::int32_t device = -1;   // CUDA's number; -1: unknown
+  std::int32_t interface = 0; // version of it that NCCL took
   Word<64> name;
   // Of each peer the sends to it, then the receives from it: NCCL does not number them. Never
   // freed, as NCCL may tell of a communicator at any time.

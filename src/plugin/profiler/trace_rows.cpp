@@ -3,7 +3,10 @@
 
 #include "plugin/profiler/trace_rows.h"
 
+#include "plugin/profiler/provenance.h"
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace ncclprobe::plugin {
@@ -55,6 +58,10 @@ void TraceRows::on(const CommunicatorMade& made) {
   row.rank = communicator.rank;
   row.nodes = communicator.nodes;
   add(communicator.global_rank, row);
+  if (!ranks_known_.insert(communicator.global_rank).second)
+    return;
+  spool_.note(communicator.global_rank, "plugin_interface", std::to_string(communicator.interface));
+  write_provenance(spool_, communicator.global_rank, communicator.device);
 }
 
 void TraceRows::on(const OperationBegun& begun) {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -77,6 +78,7 @@ private:
   trace::SpoolWriter& spool_;
   GpuClock clock_;
   std::map<int, RankRows> rows_;
+  std::set<int> ranks_known_; // whose provenance is written
   std::size_t waiting_ = 0;
   std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
   std::array<TimerBound, TraceState::k_communicators> timers_{};

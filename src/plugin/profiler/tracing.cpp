@@ -3,6 +3,7 @@
 
 #include "plugin/profiler/tracing.h"
 
+#include "plugin/profiler/provenance.h"
 #include "plugin/profiler/trace_rows.h"
 
 #include <algorithm>
@@ -179,8 +180,8 @@ void set_members(std::span<const int> global_ranks) {
   members_known = known;
 }
 
-Communicator* open_communicator(std::uint64_t hash, const char* name, int nodes, int size,
-                                int rank) {
+Communicator* open_communicator(int interface, std::uint64_t hash, const char* name, int nodes,
+                                int size, int rank) {
   if (!records())
     return nullptr;
   std::uint32_t index = state.communicators_made.fetch_add(1);
@@ -191,6 +192,8 @@ Communicator* open_communicator(std::uint64_t hash, const char* name, int nodes,
   communicator.size = size;
   communicator.rank = rank;
   communicator.nodes = nodes;
+  communicator.interface = interface;
+  communicator.device = current_device();
   communicator.name.set(name);
   communicator.global_rank = global_rank_of(index, hash, rank);
   communicator.messages = new (std::nothrow)
@@ -326,12 +329,12 @@ void* begin_event(void* parent, const abi::Network& what) {
   row.nccl_operation = operation_of(parent);
   if (infiniband) {
     const auto& told = static_cast<const abi::InfiniBandRequest*>(what.data)->request;
-    row.kind = 1;
+    row.kind = trace::NetworkKind::infiniband;
     row.request = told.work_request;
     row.bytes = told.bytes;
   } else {
     const auto& told = static_cast<const abi::SocketRequest*>(what.data)->request;
-    row.kind = 2;
+    row.kind = trace::NetworkKind::socket;
     row.request = static_cast<std::uint64_t>(told.descriptor);
     row.bytes = told.bytes;
   }

@@ -46,8 +46,9 @@ void start_by_itself(int rank);
 struct Communicator; // an NCCL context
 
 // Null if there are too many or nobody traces. `name` may be null.
-Communicator* open_communicator(std::uint64_t hash, const char* name, int nodes, int size,
-                                int rank);
+// `interface`: version of it that NCCL took.
+Communicator* open_communicator(int interface, std::uint64_t hash, const char* name, int nodes,
+                                int size, int rank);
 bool is_traced_communicator(const void* context);
 std::uint64_t wanted_events(); // bits of the activation mask
 

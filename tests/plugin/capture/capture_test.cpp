@@ -6,6 +6,7 @@
 #include "trace/spool_reader.h"
 
 #include "support/catch.h"
+#include "support/spool_rows.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +122,32 @@ TEST_CASE("a job that is not ours leaves a spool for each process") {
   CHECK_THAT(files[0].filename().string(), Catch::Matchers::StartsWith("rank-3-"));
   CHECK(files[0].extension() == ".spool");
   CHECK(operations_in(files[0]) == 100);
+}
+
+TEST_CASE("a captured job says what recorded it and with which variables") {
+  Folder folder;
+
+  Child child = in_child(folder.path, "full", [](abi::ProfilerV5& profiler) {
+    setenv("NCCL_ALGO", "RING", 1);
+    void* context = nullptr;
+    int mask = 0;
+    if (profiler.init(&context, 42, &mask, nullptr, 1, 4, 3, nullptr) != 0)
+      return 1;
+    return profiler.finalize(context);
+  });
+
+  CHECK(child.status == 0);
+  REQUIRE(folder.files().size() == 1);
+  std::map<std::string, std::string> facts;
+  for (const auto& [rank, row] : support::ranked_rows<trace::FactRow>(folder.files()[0])) {
+    CHECK(rank == 3);
+    facts[support::text_in(folder.files()[0], row.name)] =
+        support::text_in(folder.files()[0], row.value);
+  }
+  CHECK(facts["level"] == "full");
+  CHECK(facts["plugin_interface"] == "5");
+  CHECK(facts["NCCL_ALGO"] == "RING");
+  CHECK_THAT(facts["command"], ContainsSubstring("test_plugin_capture"));
 }
 
 TEST_CASE("a program that ends without closing its communicators loses nothing") {

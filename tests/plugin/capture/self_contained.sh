@@ -11,7 +11,7 @@ needed=$(echo "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 [ -n "$needed" ] || fail "readelf tells no library that it needs: is this a shared library?"
 for one in $needed; do
   case $one in
-    libc.so.*|libm.so.*|libstdc++.so.*|libgcc_s.so.*|libpthread.so.*|ld-linux*) ;;
+    libc.so.*|libm.so.*|libstdc++.so.*|libgcc_s.so.*|libpthread.so.*|libdl.so.*|ld-linux*) ;;
     libasan.so.*|libubsan.so.*) ;;
     *) fail "it needs $one" ;;
   esac

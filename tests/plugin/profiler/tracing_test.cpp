@@ -283,7 +283,7 @@ TEST_CASE("steps of the proxy and the network find their collective") {
   auto network = traced.rows<trace::NcclNetworkRow>();
   REQUIRE(network.size() == 1);
   CHECK(network[0].nccl_operation == id);
-  CHECK(network[0].kind == 2);
+  CHECK(network[0].kind == trace::NetworkKind::socket);
   CHECK(network[0].request == 31);
   CHECK(network[0].bytes == 65'536);
 }
