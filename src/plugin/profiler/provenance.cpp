@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/profiler/provenance.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+namespace ncclprobe::plugin {
+namespace {
+
+constexpr std::size_t k_most_command_bytes = 1'000;
+
+// The function of a library that the process has loaded already; nothing is loaded for this.
+template <typename Function>
+Function* find(void* library, const char* symbol) {
+  return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, symbol));
+}
+
+void* driver() {
+  static void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return library;
+}
+
+// Programs that loaded NCCL for themselves do not share its symbols: it is asked by its path.
+void* nccl() {
+  if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr)
+    return RTLD_DEFAULT;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (std::size_t name = line.find("/libnccl.so"); name != std::string::npos)
+      return dlopen(line.substr(line.find('/')).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  return nullptr;
+}
+
+std::string nccl_version() {
+  void* library = nccl(); // RTLD_DEFAULT is null
+  auto* ask = reinterpret_cast<int (*)(int*)>(dlsym(library, "ncclGetVersion"));
+  int code = 0;
+  if (ask == nullptr || ask(&code) != 0)
+    return "";
+  int major = code < 10'000 ? code / 1'000 : code / 10'000; // until 2.8: 2708 is 2.7.8
+  int minor = code < 10'000 ? code / 100 % 10 : code / 100 % 100;
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(code % 100);
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string command() {
+  std::stringstream bytes;
+  bytes << std::ifstream("/proc/self/cmdline", std::ios::binary).rdbuf();
+  std::string words = bytes.str().substr(0, k_most_command_bytes);
+  while (!words.empty() && words.back() == '\0')
+    words.pop_back();
+  std::ranges::replace(words, '\0', ' ');
+  return words;
+}
+
+std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::array<char, 4> hex{};
+    std::snprintf(hex.data(), hex.size(), "%s%02x",
+                  i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+    text += hex.data();
+  }
+  return text;
+}
+
+} // namespace
+
+int current_device() {
+  auto* ask = find<int(int*)>(driver(), "cuCtxGetDevice");
+  int device = -1;
+  return ask != nullptr && ask(&device) == 0 ? device : -1;
+}
+
+void write_provenance(trace::SpoolWriter& spool, int rank, int device) {
+  auto note = [&](std::string_view name, std::string_view value) {
+    if (!value.empty())
+      spool.note(rank, name, value);
+  };
+  note("command", command());
+  note("nccl", nccl_version());
+  note("driver", first_line("/proc/driver/nvidia/version"));
+  int version = 0;
+  if (auto* ask = find<int(int*)>(driver(), "cuDriverGetVersion");
+      ask != nullptr && ask(&version) == 0)
+    note("cuda_of_driver",
+         std::to_string(version / 1'000) + "." + std::to_string(version / 10 % 100));
+  std::array<char, 128> name{};
+  if (auto* ask = find<int(char*, int, int)>(driver(), "cuDeviceGetName");
+      ask != nullptr && device >= 0 &&
+      ask(name.data(), static_cast<int>(name.size()) - 1, device) == 0)
+    note("gpu", name.data());
+  std::array<unsigned char, 16> uuid{};
+  if (auto* ask = find<int(unsigned char*, int)>(driver(), "cuDeviceGetUuid_v2");
+      ask != nullptr && device >= 0 && ask(uuid.data(), device) == 0)
+    note("gpu_uuid", uuid_text(uuid));
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one)
+    if (const char* equals = std::strchr(*one, '=');
+        equals != nullptr && std::strncmp(*one, "NCCL_", 5) == 0)
+      note({*one, static_cast<std::size_t>(equals - *one)}, equals + 1);
+}
+
+} // namespace ncclprobe::plugin
