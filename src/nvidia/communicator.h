@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/host_meeting.h"
 #include "nvidia/gpu.h"
-#include "nvidia/host_meeting.h"
 #include "nvidia/meeting.h"
 #include "nvidia/nccl_library.h"
 
@@ -23,7 +23,7 @@ struct GroupDepth {
 // of them can end in an orderly way, because that waits for the others.
 struct Fellowship {
   bool broken = false;
-  std::unique_ptr<HostMeeting> meeting; // none: they are not all on this host
+  std::unique_ptr<backend::HostMeeting> meeting; // none: they are not all on this host
 };
 
 // One rank of an NCCL communicator.
@@ -55,7 +55,7 @@ public:
                backend::Stream& stream) override;
   void check() override;
   std::unique_ptr<backend::Registration> register_buffer(backend::Buffer& buffer) override;
-  HostMeeting* host_meeting() const { return fellows_->meeting.get(); }
+  backend::HostMeeting* host_meeting() const { return fellows_->meeting.get(); }
   // Something failed with it elsewhere: the destructor will abort it.
   void give_up() { fellows_->broken = true; }
 

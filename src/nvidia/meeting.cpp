@@ -53,7 +53,8 @@ void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> 
   }
 }
 
-double meet_on_host(HostMeeting& meeting, std::span<NcclCommunicator* const> local, double value) {
+double meet_on_host(backend::HostMeeting& meeting, std::span<NcclCommunicator* const> local,
+                    double value) {
   std::vector<int> ranks;
   for (const NcclCommunicator* member : local)
     ranks.push_back(member->rank());
@@ -75,7 +76,7 @@ Meeting::Meeting(const Gpu& gpu) {
 double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value) {
   if (local.empty())
     return value;
-  if (HostMeeting* meeting = local.front()->host_meeting())
+  if (backend::HostMeeting* meeting = local.front()->host_meeting())
     return meet_on_host(*meeting, local, value);
   for (NcclCommunicator* member : local) {
     Meeting& own = member->meeting();

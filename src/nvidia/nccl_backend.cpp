@@ -36,39 +36,6 @@ ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
   return id;
 }
 
-// Memory in which all ranks can meet; none, for all of them, if one process cannot reach it.
-std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::vector<int>& ranks,
-                                           std::span<const backend::Member> local,
-                                           backend::Rendezvous& rendezvous) {
-  auto size = static_cast<int>(ranks.size());
-  std::unique_ptr<HostMeeting> meeting;
-  auto tell = [&](const std::string& topic, auto&& words_of) {
-    std::map<int, std::string> own;
-    for (const backend::Member& member : local)
-      own[member.global_rank] = words_of(member);
-    return rendezvous.exchange(key + topic, ranks, own);
-  };
-  auto attempt = [&](auto&& make) {
-    try {
-      meeting = make();
-    } catch (const base::Exception& error) {
-      spdlog::debug("ranks meet by messages: {}", error.what());
-    }
-  };
-  std::string invitation = tell("/meeting", [&](const backend::Member& member) {
-                             if (member.rank == 0)
-                               attempt([&] { return HostMeeting::create(size); });
-                             return member.rank == 0 && meeting ? meeting->invitation() : "";
-                           }).front();
-  if (!meeting && !invitation.empty())
-    attempt([&] { return HostMeeting::open(invitation, size); });
-  for (const std::string& word :
-       tell("/met", [&](const backend::Member&) { return meeting ? "yes" : "no"; }))
-    if (word != "yes")
-      return nullptr;
-  return meeting;
-}
-
 std::vector<NcclCommunicator*> nccl_members(std::span<backend::Communicator* const> local) {
   std::vector<NcclCommunicator*> members;
   for (backend::Communicator* member : local)
@@ -118,9 +85,9 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     return {};
   close_stale_groups();
   ncclUniqueId id = share_id(*nccl_, key, ranks, local, rendezvous);
-  std::unique_ptr<HostMeeting> meeting;
+  std::unique_ptr<backend::HostMeeting> meeting;
   if (on_one_host(ranks))
-    meeting = share_meeting(key, ranks, local, rendezvous);
+    meeting = backend::share_meeting(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
   // If one of these fails, what NCCL has made so far is left to the end of the process, which is
@@ -176,7 +143,8 @@ bool NcclBackend::on_one_host(const std::vector<int>& ranks) const {
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
-NcclBackend::own(const std::vector<Made>& made, int size, std::unique_ptr<HostMeeting> meeting) {
+NcclBackend::own(const std::vector<Made>& made, int size,
+                 std::unique_ptr<backend::HostMeeting> meeting) {
   auto fellows = std::make_shared<Fellowship>();
   fellows->meeting = std::move(meeting);
   std::vector<std::unique_ptr<backend::Communicator>> members;

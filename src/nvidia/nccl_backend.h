@@ -51,8 +51,8 @@ private:
     ncclComm_t comm;
     const backend::Member* member;
   };
-  std::vector<std::unique_ptr<backend::Communicator>> own(const std::vector<Made>& made, int size,
-                                                          std::unique_ptr<HostMeeting> meeting);
+  std::vector<std::unique_ptr<backend::Communicator>>
+  own(const std::vector<Made>& made, int size, std::unique_ptr<backend::HostMeeting> meeting);
   bool on_one_host(const std::vector<int>& ranks) const;
   void close_stale_groups();
 

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend/synthetic/cost_model.h"
+#include "backend/synthetic/fellows.h"
 #include "backend/synthetic/synthetic_backend.h"
 #include "support/catch.h"
 #include "support/error_of.h"
 #include "support/local_rendezvous.h"
+#include "support/scratch_folder.h"
 
+#include <filesystem>
+#include <thread>
 #include <vector>
 
 namespace ncclprobe::backend {
@@ -52,6 +56,74 @@ std::vector<std::int64_t> measure(const Options& options, int calls) {
     times.push_back(backend->now_ns() - start);
   }
   return times;
+}
+
+// A traced rank of two, in a thread as in a process of its own: when the meeting and then the
+// collective were over on its clock.
+std::pair<std::int64_t, std::int64_t> traced_rank(int rank, std::uint64_t late_ns,
+                                                  Rendezvous& rendezvous,
+                                                  const std::filesystem::path& path) {
+  auto backend = make_synthetic_backend({});
+  trace::SpoolWriter spool;
+  if (!spool.open(path))
+    return {};
+  auto tracer = backend->start_trace({model::TraceLevel::kernels, &spool, {{0, rank}}});
+  auto device = backend->open_device(0);
+  auto stream = device->open_stream(0);
+  auto buffer = device->allocate(4 * k_mib_of_f32);
+  Member member{rank, rank, device.get()};
+  auto world = backend->connect("world", {0, 1}, std::span(&member, 1), rendezvous);
+  Communicator* own = world.front().get();
+  stream->spin(late_ns);
+  stream->idle();
+  backend->max_over_ranks(std::span(&own, 1), 0);
+  std::int64_t met_ns = backend->now_ns();
+  stream->spin(late_ns);
+  own->enqueue({Collective::all_reduce,
+                {*buffer, 0},
+                {*buffer, 0},
+                k_mib_of_f32,
+                DataType::f32,
+                ReduceOp::sum,
+                0},
+               *stream);
+  stream->idle();
+  return {met_ns, backend->now_ns()};
+}
+
+TEST_CASE("traced ranks meet at one time, and a collective ends after its last rank has come") {
+  support::ScratchFolder folder;
+  support::LocalRendezvous rendezvous;
+  std::pair<std::int64_t, std::int64_t> early;
+  std::thread other([&] { early = traced_rank(1, 1'000, rendezvous, folder / "1.spool"); });
+
+  auto late = traced_rank(0, 1'000'000, rendezvous, folder / "0.spool");
+
+  other.join();
+  CHECK(late.first == 1'000'000);
+  CHECK(early.first == late.first);
+  CHECK(late.second > 2'000'000);
+  CHECK(early.second == late.second);
+}
+
+TEST_CASE("of traced ranks a message arrives after it was sent, and its number is its pair's") {
+  support::LocalRendezvous rendezvous;
+  std::vector<Member> members{{0, 0, nullptr}, {1, 1, nullptr}};
+  std::shared_ptr<Fellows> sender;
+  std::thread other([&] {
+    sender = Fellows::meet("world", {0, 1}, std::span(members).subspan(1), rendezvous);
+    sender->tell_begin(1, 0, 0, 500);
+    sender->tell_begin(1, 0, 1, 700);
+  });
+  auto receiver = Fellows::meet("world", {0, 1}, std::span(members).first(1), rendezvous);
+
+  CHECK(receiver->sent_ns(1, 0, 1) == 700);
+  CHECK(receiver->sent_ns(1, 0, 0) == 500);
+
+  other.join();
+  for (std::uint64_t number = 2; number < 300; ++number)
+    sender->tell_begin(1, 0, number, 1'000);
+  CHECK(receiver->sent_ns(1, 0, 1) == 0); // forgotten
 }
 
 TEST_CASE("costs follow the formulas of the rings") {

@@ -4,6 +4,7 @@
 #include "backend/synthetic/synthetic_backend.h"
 
 #include "backend/synthetic/cost_model.h"
+#include "backend/synthetic/fellows.h"
 #include "backend/task_tracer.h"
 
 #include <algorithm>
@@ -23,7 +24,17 @@ struct World {
   std::int64_t now_ns = 0;
   int group_depth = 0;
   TaskTracer* tracer = nullptr;
-  std::map<class SyntheticStream*, std::int64_t> group; // stream -> cost of its longest transfer
+  struct Message { // one side of it
+    Fellows* fellows;
+    int from, to;
+    std::uint64_t number;
+    bool sends;
+  };
+  struct Transfers { // of a group on one stream
+    std::int64_t longest_ns = 0;
+    std::vector<Message> messages; // whose other side has a clock that must fit
+  };
+  std::map<class SyntheticStream*, Transfers> group;
   struct Traffic {
     BusySpans communication, host_copies;
   };
@@ -82,7 +93,7 @@ public:
   ~SyntheticStream() override { world_.group.erase(this); }
 
   void add(std::int64_t cost_ns, std::string_view name, std::uint8_t flags = 0) {
-    std::int64_t start_ns = std::max(busy_until_ns_, world_.now_ns);
+    std::int64_t start_ns = next_start_ns();
     busy_until_ns_ = start_ns + cost_ns;
     if (world_.tracer == nullptr)
       return;
@@ -97,7 +108,7 @@ public:
   }
 
   void record(Event& event) override {
-    static_cast<SyntheticEvent&>(event).at_ns = std::max(busy_until_ns_, world_.now_ns);
+    static_cast<SyntheticEvent&>(event).at_ns = next_start_ns();
   }
   void wait(Event& event) override {
     busy_until_ns_ = std::max(busy_until_ns_, static_cast<SyntheticEvent&>(event).at_ns);
@@ -135,6 +146,9 @@ public:
   }
   void mark(std::string_view) override {}
 
+  // When what is enqueued next begins.
+  std::int64_t next_start_ns() const { return std::max(busy_until_ns_, world_.now_ns); }
+
   // Asking is waiting: the clock goes on to the end of the stream's work.
   bool idle() override {
     if (world_.settings.failure == Failure::hang)
@@ -158,7 +172,7 @@ private:
     for (BusySpans* spans : {&own, &others})
       std::erase_if(*spans, [&](const auto& span) { return span.second <= world_.now_ns; });
     std::sort(others.begin(), others.end());
-    std::int64_t start_ns = std::max(busy_until_ns_, world_.now_ns);
+    std::int64_t start_ns = next_start_ns();
     add(synthetic_slowed_ns(world_.settings, start_ns, cost_ns, others), name, flags);
     if (world_.settings.copy_ppm > 0)
       own.emplace_back(start_ns, busy_until_ns_);
@@ -175,10 +189,29 @@ private:
   std::int64_t busy_until_ns_ = 0;
 };
 
+// What a group, or one call without, puts on its streams. All that is sent is told before anything
+// that is received is waited for, as in NCCL.
+void end_transfers(World& world) {
+  for (const auto& [stream, transfers] : world.group)
+    for (const World::Message& one : transfers.messages)
+      if (one.sends)
+        one.fellows->tell_begin(one.from, one.to, one.number, stream->next_start_ns());
+  for (const auto& [stream, transfers] : world.group) {
+    std::int64_t begin_ns = stream->next_start_ns();
+    for (const World::Message& one : transfers.messages)
+      if (!one.sends)
+        begin_ns = std::max(begin_ns, one.fellows->sent_ns(one.from, one.to, one.number));
+    stream->add_communication(transfers.longest_ns + begin_ns - stream->next_start_ns(),
+                              "send_recv");
+  }
+  world.group.clear();
+}
+
 class SyntheticCommunicator : public Communicator {
 public:
-  SyntheticCommunicator(World& world, int rank, int size)
-      : world_(world), rank_(rank), size_(size) {}
+  SyntheticCommunicator(World& world, int rank, int size, std::shared_ptr<Fellows> fellows)
+      : world_(world), rank_(rank), size_(size), fellows_(std::move(fellows)) {}
+  double largest(double value) { return fellows_ ? fellows_->largest(value) : value; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
@@ -192,30 +225,38 @@ public:
       base::raise(Errc::unsupported, "all_to_all cannot work in place");
     std::int64_t cost =
         synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
-    static_cast<SyntheticStream&>(stream).add_communication(
-        with_noise(cost, world_.settings, world_.options, calls_++), to_string(call.collective));
+    auto& on = static_cast<SyntheticStream&>(stream);
+    cost = with_noise(cost, world_.settings, world_.options, calls_++);
+    if (fellows_) // all end after the last one has begun
+      cost += fellows_->last_begin_ns(on.next_start_ns()) - on.next_start_ns();
+    on.add_communication(cost, to_string(call.collective));
   }
-  void send(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
-    transfer(count, type, stream, 2 * transfers_sent_++);
+  void send(Place, std::uint64_t count, model::DataType type, int peer, Stream& stream) override {
+    transfer(count, type, stream, 2 * transfers_sent_++,
+             {fellows_.get(), rank_, peer, sent_[peer]++, true});
   }
-  void receive(Place, std::uint64_t count, model::DataType type, int, Stream& stream) override {
-    transfer(count, type, stream, 2 * transfers_received_++ + 1);
+  void receive(Place, std::uint64_t count, model::DataType type, int peer,
+               Stream& stream) override {
+    transfer(count, type, stream, 2 * transfers_received_++ + 1,
+             {fellows_.get(), peer, rank_, received_[peer]++, false});
   }
   void check() override {}
 
 private:
   // What a group sends and receives goes both ways at once: it takes as long as its longest
   // transfer.
-  void transfer(std::uint64_t count, model::DataType type, Stream& stream, std::uint64_t call) {
+  void transfer(std::uint64_t count, model::DataType type, Stream& stream, std::uint64_t call,
+                const World::Message& message) {
     fail_if_asked();
     std::int64_t cost =
         synthetic_cost_ns(world_.settings, model::Collective::send_recv, count, type, size_);
     cost = with_noise(cost, world_.settings, world_.options, call);
-    auto& on = static_cast<SyntheticStream&>(stream);
+    World::Transfers& transfers = world_.group[&static_cast<SyntheticStream&>(stream)];
+    transfers.longest_ns = std::max(transfers.longest_ns, cost);
+    if (message.fellows != nullptr)
+      transfers.messages.push_back(message);
     if (world_.group_depth == 0)
-      return on.add_communication(cost, "send_recv");
-    std::int64_t& longest = world_.group[&on];
-    longest = std::max(longest, cost);
+      end_transfers(world_);
   }
 
   void fail_if_asked() const {
@@ -230,9 +271,11 @@ private:
   World& world_;
   int rank_;
   int size_;
+  std::shared_ptr<Fellows> fellows_; // null: nobody traces, or they are on several hosts
   std::uint64_t calls_ = 0;
   std::uint64_t transfers_sent_ = 0;
   std::uint64_t transfers_received_ = 0;
+  std::map<int, std::uint64_t> sent_, received_; // by peer
 };
 
 class SyntheticDevice : public Device {
@@ -279,16 +322,19 @@ public:
     return std::make_unique<SyntheticDevice>(world_, index);
   }
 
-  std::vector<std::unique_ptr<Communicator>> connect(const std::string&,
+  std::vector<std::unique_ptr<Communicator>> connect(const std::string& key,
                                                      const std::vector<int>& ranks,
                                                      std::span<const Member> local,
-                                                     Rendezvous&) override {
+                                                     Rendezvous& rendezvous) override {
     if (world_.settings.failure == Failure::start)
       base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
+    std::shared_ptr<Fellows> fellows;
+    if (world_.tracer != nullptr && !local.empty())
+      fellows = Fellows::meet(key, ranks, local, rendezvous);
     std::vector<std::unique_ptr<Communicator>> communicators;
     for (const Member& member : local) {
       communicators.push_back(std::make_unique<SyntheticCommunicator>(
-          world_, member.rank, static_cast<int>(ranks.size())));
+          world_, member.rank, static_cast<int>(ranks.size()), fellows));
       const int index = static_cast<SyntheticDevice*>(member.device)->index();
       *world_.memory_used.at(index) += k_synthetic_communicator_bytes;
     }
@@ -301,12 +347,16 @@ public:
       base::raise(Errc::invalid_argument, "group_end without group_begin");
     if (--world_.group_depth > 0)
       return;
-    for (auto& [stream, cost_ns] : world_.group)
-      stream->add_communication(cost_ns, "send_recv");
-    world_.group.clear();
+    end_transfers(world_);
   }
 
-  double max_over_ranks(std::span<Communicator* const>, double value) override { return value; }
+  double max_over_ranks(std::span<Communicator* const> local, double value) override {
+    if (local.empty())
+      return value;
+    auto& one = *static_cast<SyntheticCommunicator*>(local.front());
+    world_.now_ns = static_cast<std::int64_t>(one.largest(static_cast<double>(world_.now_ns)));
+    return one.largest(value);
+  }
   std::int64_t now_ns() override { return world_.now_ns; }
   std::optional<std::uint64_t> memory_used(int index) override {
     auto found = world_.memory_used.find(index);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/host_meeting.h"
+#include "backend/host_meeting.h"
 
 #include "base/error.h"
+#include "base/log.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +18,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace ncclprobe::nvidia {
+namespace ncclprobe::backend {
 
 // In a cache line of its own. Of two rounds that follow each other the values lie apart: a rank may
 // begin the next one while another still reads, but nobody gets further than that.
@@ -37,31 +38,40 @@ constexpr std::uint64_t k_polls_between_looks = 1024;
 
 } // namespace
 
-HostMeeting::HostMeeting(base::Fd file, std::string name, int size)
-    : file_(std::move(file)), name_(std::move(name)), size_(size) {
+std::size_t HostMeeting::bytes_of(int size, std::size_t extra_bytes) {
+  return static_cast<std::size_t>(size) * sizeof(Seat) + extra_bytes;
+}
+
+HostMeeting::HostMeeting(base::Fd file, std::string name, int size, std::size_t extra_bytes)
+    : file_(std::move(file)), name_(std::move(name)), size_(size),
+      bytes_(bytes_of(size, extra_bytes)) {
   static_assert(std::atomic<double>::is_always_lock_free);
-  std::size_t bytes = static_cast<std::size_t>(size) * sizeof(Seat);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED)
     raise_errno("cannot map the memory that the ranks of this host share");
   seats_ = static_cast<Seat*>(memory); // zero-filled by the kernel, which is round 0 for all
 }
 
 HostMeeting::~HostMeeting() {
-  munmap(seats_, static_cast<std::size_t>(size_) * sizeof(Seat));
+  munmap(seats_, bytes_);
 }
 
-std::unique_ptr<HostMeeting> HostMeeting::create(int size) {
+std::byte* HostMeeting::extra() const {
+  return reinterpret_cast<std::byte*>(seats_ + size_);
+}
+
+std::unique_ptr<HostMeeting> HostMeeting::create(int size, std::size_t extra_bytes) {
   std::random_device random;
   std::string name = fmt::format("ncclprobe-meeting-{:08x}{:08x}", random(), random());
   base::Fd file(memfd_create(name.c_str(), MFD_CLOEXEC));
-  if (!file ||
-      ftruncate(file.get(), static_cast<off_t>(static_cast<std::size_t>(size) * sizeof(Seat))) != 0)
+  if (!file || ftruncate(file.get(), static_cast<off_t>(bytes_of(size, extra_bytes))) != 0)
     raise_errno("cannot make memory for the ranks of this host to share");
-  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), std::move(name), size));
+  return std::unique_ptr<HostMeeting>(
+      new HostMeeting(std::move(file), std::move(name), size, extra_bytes));
 }
 
-std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, int size) {
+std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, int size,
+                                               std::size_t extra_bytes) {
   std::size_t blank = invitation.find(' ');
   std::string path = invitation.substr(0, blank);
   std::string name = blank == std::string::npos ? "" : invitation.substr(blank + 1);
@@ -74,10 +84,11 @@ std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, in
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0)
     raise_errno("cannot open " + path);
-  if (static_cast<std::size_t>(status.st_size) != static_cast<std::size_t>(size) * sizeof(Seat))
+  if (static_cast<std::size_t>(status.st_size) != bytes_of(size, extra_bytes))
     base::raise(base::Errc::unavailable, "{} is something else than the memory of {} ranks", path,
                 size);
-  return std::unique_ptr<HostMeeting>(new HostMeeting(std::move(file), std::move(name), size));
+  return std::unique_ptr<HostMeeting>(
+      new HostMeeting(std::move(file), std::move(name), size, extra_bytes));
 }
 
 std::string HostMeeting::invitation() const {
@@ -106,4 +117,36 @@ double HostMeeting::meet(std::span<const int> own_ranks, double value,
   return largest;
 }
 
-} // namespace ncclprobe::nvidia
+std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::vector<int>& ranks,
+                                           std::span<const Member> local, Rendezvous& rendezvous,
+                                           std::size_t extra_bytes) {
+  auto size = static_cast<int>(ranks.size());
+  std::unique_ptr<HostMeeting> meeting;
+  auto tell = [&](const std::string& topic, auto&& words_of) {
+    std::map<int, std::string> own;
+    for (const Member& member : local)
+      own[member.global_rank] = words_of(member);
+    return rendezvous.exchange(key + topic, ranks, own);
+  };
+  auto attempt = [&](auto&& make) {
+    try {
+      meeting = make();
+    } catch (const base::Exception& error) {
+      spdlog::debug("ranks meet by messages: {}", error.what());
+    }
+  };
+  std::string invitation = tell("/meeting", [&](const Member& member) {
+                             if (member.rank == 0)
+                               attempt([&] { return HostMeeting::create(size, extra_bytes); });
+                             return member.rank == 0 && meeting ? meeting->invitation() : "";
+                           }).front();
+  if (!meeting && !invitation.empty())
+    attempt([&] { return HostMeeting::open(invitation, size, extra_bytes); });
+  for (const std::string& word :
+       tell("/met", [&](const Member&) { return meeting ? "yes" : "no"; }))
+    if (word != "yes")
+      return nullptr;
+  return meeting;
+}
+
+} // namespace ncclprobe::backend

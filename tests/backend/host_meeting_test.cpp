@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/host_meeting.h"
 #include "base/error.h"
-#include "nvidia/host_meeting.h"
 #include "support/catch.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include <vector>
 
 using namespace ncclprobe;
-using nvidia::HostMeeting;
+using backend::HostMeeting;
 
 namespace {
 
@@ -82,6 +82,16 @@ TEST_CASE("who waits in a meeting looks around, and leaves it by what is thrown 
 
   CHECK_THROWS_AS(meeting->meet(me, 1, [] { throw std::runtime_error("a peer is gone"); }),
                   std::runtime_error);
+}
+
+TEST_CASE("behind the seats lies what the ranks share, zeroes at first") {
+  auto first = HostMeeting::create(2, 16);
+  auto second = HostMeeting::open(first->invitation(), 2, 16);
+  CHECK(second->extra()[15] == std::byte{0});
+
+  first->extra()[15] = std::byte{7};
+
+  CHECK(second->extra()[15] == std::byte{7});
 }
 
 TEST_CASE("memory that is not there or not the ranks' is refused") {
