@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -25,8 +26,19 @@ bool fabric_manager_runs(const model::Survey& survey) {
   return std::find(services.begin(), services.end(), "nv-fabricmanager") != services.end();
 }
 
-// Whether it found anything.
-bool check_services(const model::Survey& survey, Findings& into) {
+bool has_joined(const GpuHealth& gpu) {
+  return gpu.fabric_state == "completed" && gpu.fabric_status.value_or(0) == 0;
+}
+
+bool tells_state(const GpuHealth& gpu) {
+  return !gpu.fabric_state.empty() && gpu.fabric_state != "not_supported";
+}
+
+enum class Manager { well, ill, not_seen };
+
+// GPUs that have joined prove that somebody runs the fabric, whether it can be seen from here or
+// not: a container shows the host's switches, but not its processes.
+Manager check_services(const model::Survey& survey, Findings& into) {
   const model::DriverSurvey& driver = survey.host->driver;
   bool running = fabric_manager_runs(survey);
   std::string version = driver_version(survey);
@@ -43,23 +55,41 @@ bool check_services(const model::Survey& survey, Findings& into) {
          "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version",
          {},
          {}});
-  bool missing = !running && driver.nvswitches > 0;
-  if (missing)
+  bool missing = !running && driver.nvswitches > 0 &&
+                 !std::all_of(survey.health.begin(), survey.health.end(), has_joined);
+  if (!missing)
+    return differ ? Manager::ill : Manager::well;
+  std::string seen = fmt::format("{} NVSwitches on the PCI bus", driver.nvswitches);
+  const std::string& container = survey.process.confinement.container;
+  if (container.empty()) {
     into.add_host(survey, {"D09",
                            Severity::fail,
                            "this host has NVSwitches, but the fabric manager does not run",
-                           {fmt::format("{} NVSwitches on the PCI bus", driver.nvswitches)},
+                           {seen},
                            "CUDA error 802 (system not yet initialized), or no NVLink between GPUs",
                            "systemctl enable --now nvidia-fabricmanager (administrator)",
                            {},
                            {}});
-  return differ || missing;
+    return Manager::ill;
+  }
+  // What GPUs tell of themselves says more.
+  if (std::none_of(survey.health.begin(), survey.health.end(), tells_state))
+    into.add_host(survey,
+                  {"D09",
+                   Severity::unknown,
+                   "whether the host's fabric manager runs cannot be seen from this container",
+                   {seen, "a container: " + container},
+                   "",
+                   "on the host: systemctl status nvidia-fabricmanager",
+                   {},
+                   {}});
+  return Manager::not_seen;
 }
 
-void check_state(const model::Survey& survey, bool ill, Findings& into) {
+void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   std::vector<std::string> ready;
   std::vector<std::string> untold;
-  bool bad = ill;
+  bool bad = manager == Manager::ill;
   for (const GpuHealth& gpu : survey.health) {
     if (gpu.fabric_state.empty()) {
       note_untold(gpu, {{"its state in the fabric", is_pcie_card(gpu.name)}}, untold);
@@ -68,7 +98,7 @@ void check_state(const model::Survey& survey, bool ill, Findings& into) {
     if (gpu.fabric_state == "not_supported")
       continue;
     std::string problem = complaints(gpu);
-    bool failed = gpu.fabric_state != "completed" || gpu.fabric_status.value_or(0) != 0;
+    bool failed = !has_joined(gpu);
     if (failed || !problem.empty()) {
       bad = true;
       into.add_host(
@@ -106,7 +136,7 @@ void check_state(const model::Survey& survey, bool ill, Findings& into) {
                            "",
                            {},
                            {}});
-  else if (untold.empty())
+  else if (untold.empty() && manager == Manager::well)
     into.add_host(survey, {"D09",
                            Severity::ok,
                            survey.host->driver.nvswitches > 0
@@ -157,15 +187,49 @@ void check_multicast(const model::Survey& survey, Findings& into) {
         k_look);
 }
 
+// NVLink between hosts: GPUs in a cluster, the daemon that exports their memory, and the channel
+// through which a process may import it.
+void check_imex(const model::Survey& survey, Findings& into) {
+  std::set<std::string> cliques;
+  for (const GpuHealth& gpu : survey.health)
+    if (in_cluster(gpu))
+      cliques.insert(
+          fmt::format("cluster {}, clique {}", gpu.fabric_cluster, shown(gpu.fabric_clique)));
+  const model::DriverSurvey& driver = survey.host->driver;
+  std::size_t channels = count_imex_channels(driver);
+  bool daemon = std::find(driver.services.begin(), driver.services.end(), "nvidia-imex") !=
+                driver.services.end();
+  if (cliques.empty() && channels == 0 && !daemon)
+    return;
+  std::vector<std::string> seen(cliques.begin(), cliques.end());
+  if (cliques.empty())
+    seen.emplace_back("NVML tells of no cluster of this host's GPUs");
+  seen.emplace_back(daemon ? "nvidia-imex runs"
+                           : "nvidia-imex is not among the processes that are visible here");
+  seen.push_back(fmt::format("{} channel(s) in {}", channels, k_imex_channels));
+  bool ready = !cliques.empty() && channels > 0;
+  into.add_host(survey,
+                {"D10",
+                 Severity::info,
+                 ready ? "these GPUs can be part of an NVLink domain of several hosts (IMEX)"
+                       : "part of what NVLink between hosts needs is there (IMEX), part is not",
+                 seen,
+                 ready ? "" : "NCCL takes the network between hosts, not NVLink",
+                 "nvidia-imex-ctl -N shows the domain",
+                 {},
+                 {}});
+}
+
 } // namespace
 
 void check_fabric(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host || survey.health.empty())
       continue;
-    bool ill = check_services(survey, into);
-    check_state(survey, ill, into);
+    Manager manager = check_services(survey, into);
+    check_state(survey, manager, into);
     check_multicast(survey, into);
+    check_imex(survey, into);
   }
 }
 

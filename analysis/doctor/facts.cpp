@@ -97,6 +97,21 @@ void name_fewer(const std::vector<int>& group, std::vector<int>& named) {
     named.insert(named.end(), group.begin(), group.end());
 }
 
+bool is_graph(const RehearsedCell& cell) {
+  return cell.label.variant.find("graph") != std::string::npos;
+}
+
+bool in_cluster(const model::GpuHealth& gpu) {
+  return gpu.fabric_cluster.find_first_not_of("0-") != std::string::npos;
+}
+
+std::size_t count_imex_channels(const model::DriverSurvey& driver) {
+  return static_cast<std::size_t>(std::count_if(
+      driver.device_files.begin(), driver.device_files.end(), [](const std::string& file) {
+        return file.size() > k_imex_channels.size() && file.starts_with(k_imex_channels);
+      }));
+}
+
 int count_hosts(const Case& one) {
   std::set<std::string> hosts;
   for (const model::Survey& survey : one.surveys)

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What several checks read out of a survey.
@@ -48,6 +49,15 @@ bool has_no_nvlink(const std::string& gpu_name);
 // Of groups of ranks that differ the smallest is the one to name; of equals, all. Call it for each
 // group in turn.
 void name_fewer(const std::vector<int>& group, std::vector<int>& named);
+
+// Launched from a CUDA graph.
+bool is_graph(const RehearsedCell& cell);
+
+// NVLink between hosts: whether the GPU says that it is of a cluster, and through how many channels
+// processes of the host may reach the memory of others.
+inline constexpr std::string_view k_imex_channels = "/dev/nvidia-caps-imex-channels";
+bool in_cluster(const model::GpuHealth& gpu);
+std::size_t count_imex_channels(const model::DriverSurvey& driver);
 
 int count_hosts(const Case& one);
 // "rank(s) 2,3 on beta"; the host only where there are several.

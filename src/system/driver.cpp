@@ -113,6 +113,8 @@ model::DriverSurvey driver_survey(const fs::path& root) {
   for (const std::string& name : names_in(root / "dev"))
     if (name.starts_with("nvidia"))
       found.device_files.push_back("/dev/" + name);
+  for (const std::string& name : names_in(root / "dev/nvidia-caps-imex-channels"))
+    found.device_files.push_back("/dev/nvidia-caps-imex-channels/" + name);
   for (const std::string& name : names_in(root / "dev/infiniband"))
     if (name.starts_with("uverbs"))
       found.device_files.push_back("/dev/infiniband/" + name);

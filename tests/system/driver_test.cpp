@@ -62,6 +62,7 @@ TEST_CASE("modules, device files and packages are listed") {
       .file("sys/module/nvidia_peermem/version", "580.95.05\n")
       .file("dev/nvidiactl", "")
       .file("dev/infiniband/uverbs0", "")
+      .file("dev/nvidia-caps-imex-channels/channel0", "")
       .file("var/lib/dpkg/status",
             "Package: vim\nVersion: 9.0\n\nPackage: nvidia-fabricmanager-580\nStatus: installed\n"
             "Version: 580.95.05-1\n");
@@ -69,8 +70,10 @@ TEST_CASE("modules, device files and packages are listed") {
   model::DriverSurvey found = system::driver_survey(tree.root());
 
   CHECK(found.modules == std::vector<model::KernelModule>{{"nvidia_peermem", "580.95.05"}});
-  CHECK(found.device_files ==
-        std::vector<std::string>{"/dev/nvidiactl", "/dev/infiniband/uverbs0"});
+  CHECK(found.device_files == std::vector<std::string>{"/dev/nvidia-caps-imex-channels",
+                                                       "/dev/nvidiactl",
+                                                       "/dev/nvidia-caps-imex-channels/channel0",
+                                                       "/dev/infiniband/uverbs0"});
   CHECK(found.fabric_manager_version == "580.95.05");
 }
 

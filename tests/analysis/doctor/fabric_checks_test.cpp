@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D09, D10.
+#include "patient.h"
+
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::found;
+using test_doctor::healthy_case;
+using test_doctor::what;
+using test_doctor::worst;
+
+TEST_CASE("a fabric manager that is missing or of another version is a failure") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.fabric_manager_version = "575.57.08";
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("different versions"));
+
+  one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_state = "not_supported"; // before Hopper
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("does not run"));
+  CHECK(worst(one, "D09") == Severity::fail);
+}
+
+TEST_CASE("GPUs that have joined the fabric need no fabric manager that can be seen") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  CHECK(worst(one, "D09") == Severity::ok);
+
+  one.surveys[0].process.confinement.container = "/.dockerenv";
+  CHECK(worst(one, "D09") == Severity::ok);
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("2 GPU(s) have joined"));
+}
+
+TEST_CASE("in a container it is unknown whether the host's fabric manager runs") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  one.surveys[0].process.confinement.container = "/.dockerenv";
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_state = "not_supported";
+  CHECK(worst(one, "D09") == Severity::unknown);
+  CHECK(found(one, "D09").size() == 1);
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("cannot be seen from this container"));
+
+  // A GPU that says itself that it has not joined is no matter of what can be seen.
+  one.surveys[0].health[1].fabric_state = "in_progress";
+  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("has not joined"));
+}
+
+TEST_CASE("what there is of NVLink between hosts is told, and nothing where there is nothing") {
+  Case one = healthy_case();
+  auto of_imex = [&] {
+    for (const Finding& finding : found(one, "D10"))
+      if (finding.what.find("IMEX") != std::string::npos)
+        return finding;
+    return Finding{};
+  };
+  CHECK(of_imex().what.empty());
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_cluster = "00000000-0000-0000-0000-000000000000";
+  CHECK(of_imex().what.empty());
+
+  for (model::GpuHealth& gpu : one.surveys[0].health) {
+    gpu.fabric_cluster = "7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e";
+    gpu.fabric_clique = 32766;
+  }
+  CHECK_THAT(of_imex().what, ContainsSubstring("part is not"));
+  CHECK(of_imex().evidence ==
+        std::vector<std::string>{"cluster 7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e, clique 32766",
+                                 "nvidia-imex is not among the processes that are visible here",
+                                 "0 channel(s) in /dev/nvidia-caps-imex-channels"});
+
+  one.surveys[0].host->driver.services.push_back("nvidia-imex");
+  one.surveys[0].host->driver.device_files.push_back("/dev/nvidia-caps-imex-channels/channel0");
+  CHECK_THAT(of_imex().what, ContainsSubstring("can be part of an NVLink domain"));
+  CHECK(of_imex().severity == Severity::info);
+}
+
+TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  one.surveys[0].host->driver.nvswitches = 0; // the hypervisor has them
+
+  CHECK(worst(one, "D09") == Severity::ok);
+}
+
+TEST_CASE("multicast is what the driver says, or unknown") {
+  Case one = healthy_case();
+  CHECK_THAT(what(one, "D10"), ContainsSubstring("the driver offers multicast"));
+
+  one.surveys[0].health[1].multicast = false;
+  CHECK_THAT(what(one, "D10"), ContainsSubstring("no multicast on some"));
+
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.multicast.reset();
+  CHECK(worst(one, "D10") == Severity::unknown);
+}
