@@ -6,6 +6,8 @@
 #include "analysis/doctor/findings.h"
 #include "topology/paths.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
@@ -136,6 +138,35 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
   }
 }
 
+enum class Iommu { off, passes, translates, unknown };
+
+// What groups say goes before the kernel's command line, which is silent of the kernel's default.
+Iommu iommu_of(const model::PciSurvey& pci, std::vector<std::string>& seen) {
+  std::size_t passed = 0;
+  Iommu worst = Iommu::passes;
+  for (const model::IommuGroup& group : pci.device_groups) {
+    bool translated = group.type.starts_with("DMA");
+    passed += group.type == "identity" ? 1 : 0;
+    if (translated)
+      worst = Iommu::translates;
+    if (group.type != "identity")
+      seen.push_back(fmt::format("{}: IOMMU type {}", fmt::join(group.devices, ", "),
+                                 group.type.empty() ? "not told" : group.type));
+  }
+  if (passed > 0)
+    seen.push_back(fmt::format("{} group(s) of GPUs and network cards: identity", passed));
+  auto says = [&](const char* words) { return pci.iommu_words.find(words) != std::string::npos; };
+  if (worst == Iommu::translates)
+    return worst;
+  if (passed > 0 && passed == pci.device_groups.size())
+    return Iommu::passes;
+  if (says("iommu=pt") || says("iommu.passthrough=1"))
+    return Iommu::passes;
+  if (says("iommu=on"))
+    return Iommu::translates;
+  return pci.iommu_groups == 0 ? Iommu::off : Iommu::unknown;
+}
+
 void check_peers(const model::Survey& survey, Findings& into) {
   const model::PciSurvey& pci = survey.host->pci;
   bool any_nvlink =
@@ -143,6 +174,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
                   [](const GpuHealth& gpu) { return gpu.active_nvlinks.value_or(0) > 0; });
   bool several = survey.inventory.gpus.size() > 1;
   bool concerned = (several && !any_nvlink) || !survey.host->rdma.empty();
+  bool matters = !survey.inventory.gpus.empty() || !survey.host->rdma.empty();
   std::vector<std::string> redirecting;
   std::size_t unread = 0;
   for (const model::PciBridge& bridge : pci.bridges) {
@@ -156,6 +188,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
   if (!pci.iommu_words.empty())
     seen.push_back("kernel command line: " + pci.iommu_words);
   seen.push_back(fmt::format("{} IOMMU groups", pci.iommu_groups));
+  Iommu iommu = iommu_of(pci, seen);
   if (unread > 0)
     seen.push_back(
         fmt::format("{} of {} PCI bridges could not be read", unread, pci.bridges.size()));
@@ -175,12 +208,10 @@ void check_peers(const model::Survey& survey, Findings& into) {
                  {}});
     return;
   }
-  bool full = pci.iommu_words.find("iommu=on") != std::string::npos &&
-              pci.iommu_words.find("iommu=pt") == std::string::npos;
-  if (full && pci.hypervisor.empty()) {
+  if (iommu == Iommu::translates && pci.hypervisor.empty()) {
     into.add_host(survey, {"D13",
                            concerned ? Severity::warn : Severity::info,
-                           "the IOMMU translates every device's addresses",
+                           "the IOMMU translates addresses of GPUs or network cards",
                            seen,
                            "P2P over PCIe may be slow, or give wrong data",
                            "iommu=pt on the kernel's command line, and reboot (administrator)",
@@ -197,10 +228,23 @@ void check_peers(const model::Survey& survey, Findings& into) {
     unknown("no PCI bridge is visible: what stands between devices is not known", "");
   else if (unread > 0)
     unknown("ACS of PCI bridges can only be read by root", "sudo lspci -vvv | grep -i acsctl");
+  else if (iommu == Iommu::unknown && matters)
+    unknown("whether the IOMMU translates addresses of GPUs and network cards is not known",
+            "cat /sys/kernel/iommu_groups/*/type; dmesg | grep -i 'iommu: Default domain type'");
   else
-    into.add_host(
-        survey,
-        {"D13", Severity::ok, "nothing redirects traffic between devices", seen, "", "", {}, {}});
+    into.add_host(survey, {"D13",
+                           Severity::ok,
+                           iommu == Iommu::off
+                               ? "nothing redirects traffic between devices; no IOMMU is in use"
+                           : iommu == Iommu::passes
+                               ? "nothing redirects traffic between devices; the IOMMU passes "
+                                 "their addresses through"
+                               : "nothing redirects traffic between devices",
+                           seen,
+                           "",
+                           "",
+                           {},
+                           {}});
 }
 
 void check_untold(const model::Survey& survey, Findings& into, bool anything) {

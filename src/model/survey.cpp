@@ -22,9 +22,10 @@ CODEC(Confinement, container, memory_limit_bytes, memory_used_bytes, cpus, pids_
       numa_calls_allowed)
 CODEC(ProcessSurvey, environment, libraries, limits, confinement, cpus_allowed)
 CODEC(SharedSegment, name, bytes, age_s, owner)
-CODEC(SharedMemory, size_bytes, free_bytes, segments)
+CODEC(SharedMemory, size_bytes, free_bytes, segments, removed_at_logout)
 CODEC(PciBridge, address, redirects_peers)
-CODEC(PciSurvey, bridges, iommu_groups, iommu_words, hypervisor)
+CODEC(IommuGroup, type, devices)
+CODEC(PciSurvey, bridges, iommu_groups, device_groups, iommu_words, hypervisor)
 CODEC(KernelModule, name, version)
 CODEC(DriverSurvey, module_version, flavour, modules, services, device_files,
       fabric_manager_version, nvidia_pci_devices, nvswitches)
@@ -38,7 +39,7 @@ CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl
       name_addresses, installed)
 CODEC(GpuProcess, pid, name, used_bytes)
 CODEC(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
-CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corrected_since_reset,
+CODEC(GpuHealth, index, name, uuid, pci_bus_id, vbios, ecc_on, ecc_on_after_reset, corrected_since_reset,
       uncorrected_since_reset, corrected_ever, uncorrected_ever, retired_pages, retirement_pending,
       remapped_rows_corrected, remapped_rows_uncorrected, remap_pending, remap_failed,
       throttle_reasons, sm_clock_mhz, most_sm_clock_mhz, memory_clock_mhz, most_memory_clock_mhz,
@@ -46,7 +47,7 @@ CODEC(GpuHealth, index, name, uuid, pci_bus_id, ecc_on, ecc_on_after_reset, corr
       busy_percent, memory_bytes, free_bytes, persistence, compute_mode, mig, processes,
       mps_clients, pcie_generation, most_pcie_generation, pcie_width, most_pcie_width, pcie_replays,
       nvlinks, active_nvlinks, nvlink_errors, fabric_state, fabric_status, fabric_health,
-      fabric_cluster, fabric_clique, multicast)
+      fabric_cluster, fabric_clique, multicast, memory_pools)
 
 void to_json(nlohmann::json& out, const Survey& value) {
   out = {{"ranks", value.ranks},
@@ -58,7 +59,9 @@ void to_json(nlohmann::json& out, const Survey& value) {
          {"host", value.host},
          {"health", value.health},
          {"health_problem", value.health_problem},
-         {"problem", value.problem}};
+         {"problem", value.problem},
+         {"worker_problem", value.worker_problem},
+         {"worker_mismatch", value.worker_mismatch}};
 }
 
 void from_json(const nlohmann::json& in, Survey& value) {
@@ -73,6 +76,8 @@ void from_json(const nlohmann::json& in, Survey& value) {
   value.health = in.value("health", none.health);
   value.health_problem = in.value("health_problem", none.health_problem);
   value.problem = in.value("problem", none.problem);
+  value.worker_problem = in.value("worker_problem", none.worker_problem);
+  value.worker_mismatch = in.value("worker_mismatch", none.worker_mismatch);
 }
 
 const Setting* Survey::variable(std::string_view name) const {

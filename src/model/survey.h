@@ -65,6 +65,8 @@ struct SharedMemory {
   std::uint64_t size_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::vector<SharedSegment> segments; // NCCL's, CUDA's and MPI's, by name
+  // By systemd's logind, when the user's last session ends (RemoveIPC). Absent: not known.
+  std::optional<bool> removed_at_logout;
   bool operator==(const SharedMemory&) const = default;
 };
 
@@ -76,11 +78,19 @@ struct PciBridge {
   bool operator==(const PciBridge&) const = default;
 };
 
+// Devices whose addresses the IOMMU treats alike.
+struct IommuGroup {
+  std::string type; // "identity": passed through; "DMA", "DMA-FQ": translated; empty: not told
+  std::vector<std::string> devices; // GPUs and network cards only
+  bool operator==(const IommuGroup&) const = default;
+};
+
 struct PciSurvey {
   std::vector<PciBridge> bridges;
   int iommu_groups = 0;
-  std::string iommu_words; // of the kernel's command line: "intel_iommu=on iommu=pt"
-  std::string hypervisor;  // empty: no sign of one
+  std::vector<IommuGroup> device_groups; // those with a GPU or a network card
+  std::string iommu_words;               // of the kernel's command line: "intel_iommu=on iommu=pt"
+  std::string hypervisor;                // empty: no sign of one
   bool operator==(const PciSurvey&) const = default;
 };
 
@@ -182,6 +192,8 @@ struct Survey {
   std::vector<GpuHealth> health;  // likewise: every GPU of the host that NVML knows
   std::string health_problem;     // why there is none
   std::string problem; // why the worker that should look at GPUs did not answer; without them, then
+  std::string worker_problem;   // why the worker does not answer at all: nothing was looked at
+  bool worker_mismatch = false; // because it speaks as one of another version would
   bool operator==(const Survey&) const = default;
 
   const Setting* variable(std::string_view name) const;

@@ -20,6 +20,9 @@ constexpr std::size_t k_access_control_register = 6;
 constexpr std::uint32_t k_request_redirect = 1U << 2;
 constexpr std::uint32_t k_completion_redirect = 1U << 3;
 constexpr std::string_view k_bridge_class = "0x0604";
+constexpr std::string_view k_network_class = "0x02"; // Ethernet, InfiniBand
+constexpr std::string_view k_display_class = "0x03"; // and 3D controllers
+constexpr std::string_view k_nvidia = "0x10de";
 
 std::uint32_t number_at(std::string_view space, std::size_t offset, int bytes) {
   std::uint32_t value = 0;
@@ -30,6 +33,12 @@ std::uint32_t number_at(std::string_view space, std::size_t offset, int bytes) {
   return value;
 }
 
+bool is_gpu_or_nic(const std::filesystem::path& device) {
+  std::string kind = text_of(device / "class");
+  return kind.starts_with(k_network_class) ||
+         (kind.starts_with(k_display_class) && text_of(device / "vendor") == k_nvidia);
+}
+
 // Not text: no byte may be cut off.
 std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -37,6 +46,24 @@ std::string bytes_of(const std::filesystem::path& path) {
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
+}
+
+// Those of GPUs and network cards: what the kernel's command line does not say, its own default
+// does, and it shows only here.
+std::vector<model::IommuGroup> device_groups(const std::filesystem::path& root) {
+  std::vector<model::IommuGroup> found;
+  std::filesystem::path folder = root / "sys/kernel/iommu_groups";
+  for (const std::string& name : names_in(folder)) {
+    model::IommuGroup group;
+    for (const std::string& address : names_in(folder / name / "devices"))
+      if (is_gpu_or_nic(root / "sys/bus/pci/devices" / address))
+        group.devices.push_back(address);
+    if (group.devices.empty())
+      continue;
+    group.type = text_of(folder / name / "type");
+    found.push_back(std::move(group));
+  }
+  return found;
 }
 
 std::string iommu_words(const std::filesystem::path& root) {
@@ -89,6 +116,7 @@ model::PciSurvey pci_survey(const std::filesystem::path& root) {
     if (text_of(devices / address / "class").starts_with(k_bridge_class))
       found.bridges.push_back({address, redirects_peers(bytes_of(devices / address / "config"))});
   found.iommu_groups = static_cast<int>(names_in(root / "sys/kernel/iommu_groups").size());
+  found.device_groups = device_groups(root);
   found.iommu_words = iommu_words(root);
   found.hypervisor = hypervisor(root);
   return found;

@@ -78,3 +78,26 @@ TEST_CASE("bare metal has no hypervisor") {
 
   CHECK(system::pci_survey(tree.root()).hypervisor.empty());
 }
+
+TEST_CASE("the IOMMU's groups of GPUs and network cards are found with their type") {
+  support::FileTree tree;
+  const std::string devices = "sys/bus/pci/devices/";
+  tree.file(devices + "0000:3b:00.0/class", "0x030200\n")
+      .file(devices + "0000:3b:00.0/vendor", "0x10de\n")
+      .file(devices + "0000:02:00.0/class", "0x030000\n") // the board's own display
+      .file(devices + "0000:02:00.0/vendor", "0x1a03\n")
+      .file(devices + "0000:5e:00.0/class", "0x020700\n")
+      .file(devices + "0000:5e:00.0/vendor", "0x15b3\n");
+  const std::string groups = "sys/kernel/iommu_groups/";
+  tree.file(groups + "7/type", "DMA-FQ\n")
+      .file(groups + "7/devices/0000:3b:00.0/x", "")
+      .file(groups + "8/type", "DMA\n")
+      .file(groups + "8/devices/0000:02:00.0/x", "")
+      .file(groups + "9/devices/0000:5e:00.0/x", ""); // older kernels do not tell the type
+
+  model::PciSurvey found = system::pci_survey(tree.root());
+
+  CHECK(found.iommu_groups == 3);
+  CHECK(found.device_groups ==
+        std::vector<model::IommuGroup>{{"DMA-FQ", {"0000:3b:00.0"}}, {"", {"0000:5e:00.0"}}});
+}

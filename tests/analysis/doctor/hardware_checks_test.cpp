@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D03, D07 to D13, D20, D22, D24, D33.
+// D03, D08, D11 to D13, D20, D22, D24, D33.
 #include "patient.h"
 
 #include "support/catch.h"
+
+#include <fmt/ranges.h>
 
 #include <functional>
 
@@ -110,25 +112,6 @@ TEST_CASE("an idle GPU is not throttled") {
   CHECK(worst(one, "D22") == Severity::ok);
 }
 
-TEST_CASE("a fabric manager that is missing or of another version is a failure") {
-  Case one = healthy_case();
-  one.surveys[0].host->driver.fabric_manager_version = "575.57.08";
-  CHECK_THAT(what(one, "D09"), ContainsSubstring("different versions"));
-
-  one = healthy_case();
-  one.surveys[0].host->driver.services.clear();
-  CHECK_THAT(what(one, "D09"), ContainsSubstring("does not run"));
-  CHECK(worst(one, "D09") == Severity::fail);
-}
-
-TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
-  Case one = healthy_case();
-  one.surveys[0].host->driver.services.clear();
-  one.surveys[0].host->driver.nvswitches = 0; // the hypervisor has them
-
-  CHECK(worst(one, "D09") == Severity::ok);
-}
-
 TEST_CASE("Xids in the kernel's log are graver when the hardware caused them") {
   Case one = healthy_case();
   one.surveys[0].host->kernel_log.xids = {{31, "0000:3b:00", "NVRM: Xid (PCI:0000:3b:00): 31, x"}};
@@ -224,18 +207,6 @@ TEST_CASE("GPUs that share NVLinks but may not reach each other are a warning") 
   CHECK(worst(one, "D12") == Severity::ok);
 }
 
-TEST_CASE("multicast is what the driver says, or unknown") {
-  Case one = healthy_case();
-  CHECK_THAT(what(one, "D10"), ContainsSubstring("the driver offers multicast"));
-
-  one.surveys[0].health[1].multicast = false;
-  CHECK_THAT(what(one, "D10"), ContainsSubstring("no multicast on some"));
-
-  for (model::GpuHealth& gpu : one.surveys[0].health)
-    gpu.multicast.reset();
-  CHECK(worst(one, "D10") == Severity::unknown);
-}
-
 TEST_CASE("a rank that may only run far from its GPU is named") {
   using topology::Source;
   Case one = healthy_case();
@@ -317,6 +288,34 @@ TEST_CASE("a translating IOMMU is a warning, one in pass-through mode is not") {
   CHECK(worst(one, "D13") == Severity::ok);
 }
 
+TEST_CASE("an IOMMU that translates by the kernel's own default is a warning as well") {
+  Case one = healthy_case();
+  model::PciSurvey& pci = one.surveys[0].host->pci;
+  pci.iommu_groups = 90; // and the kernel's command line is silent
+  CHECK(worst(one, "D13") == Severity::unknown);
+
+  pci.device_groups = {{"identity", {"0000:3b:00.0"}}, {"DMA-FQ", {"0000:4b:00.0"}}};
+  CHECK(worst(one, "D13") == Severity::warn);
+  CHECK_THAT(fmt::format("{}", fmt::join(found(one, "D13").front().evidence, "\n")),
+             ContainsSubstring("0000:4b:00.0: IOMMU type DMA-FQ"));
+
+  pci.device_groups[1].type = "identity";
+  CHECK(worst(one, "D13") == Severity::ok);
+  pci.iommu_words = "intel_iommu=on"; // what the groups say goes before it
+  CHECK(worst(one, "D13") == Severity::ok);
+
+  pci.device_groups[1].type = "unmanaged"; // given to a virtual machine
+  pci.iommu_words.clear();
+  CHECK(worst(one, "D13") == Severity::unknown);
+}
+
+TEST_CASE("on a host without GPUs and RDMA the IOMMU does not matter") {
+  Case one = test_doctor::healthy_cpu_case();
+  one.surveys[0].host->pci.iommu_groups = 90;
+
+  CHECK(worst(one, "D13") == Severity::ok);
+}
+
 TEST_CASE("GPUs that are not alike are a warning, and so is their numbering by speed") {
   Case one = healthy_case();
   for (model::Survey& survey : one.surveys)
@@ -327,25 +326,6 @@ TEST_CASE("GPUs that are not alike are a warning, and so is their numbering by s
   for (model::Survey& survey : one.surveys)
     survey.process.environment = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
   CHECK(worst(one, "D07") == Severity::ok);
-}
-
-TEST_CASE("a rank that finds no GPU of its own is named") {
-  Case one = healthy_case();
-  for (model::Survey& survey : one.surveys)
-    survey.inventory.gpus.resize(1);
-
-  auto findings = found(one, "D07");
-
-  CHECK(findings.front().severity == Severity::fail);
-  CHECK(findings.front().ranks == std::vector<int>{1});
-}
-
-TEST_CASE("ranks of one host that are shown different GPUs are a warning") {
-  Case one = healthy_case();
-  one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", "0"}};
-  one.surveys[1].process.environment = {{"CUDA_VISIBLE_DEVICES", "1"}};
-
-  CHECK(worst(one, "D07") == Severity::warn);
 }
 
 TEST_CASE("a GPU without free memory is a failure, one that does not tell is unknown") {
@@ -398,4 +378,16 @@ TEST_CASE("a PCIe link that stays slow under load is a failure") {
 
   one.under_load[0].health[0].pcie_generation = 3;
   CHECK(worst(one, "D12") == Severity::fail);
+}
+
+TEST_CASE("a command that repairs GPUs has their numbers in it") {
+  Case one = healthy_case();
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.mig = true;
+
+  REQUIRE(found(one, "D08").size() == 1);
+  CHECK_THAT(found(one, "D08").front().fix, ContainsSubstring("nvidia-smi -i 0,1 -mig 0"));
+  one.surveys[0].health[0].mig = false;
+  one.surveys[0].health[1].compute_mode = "prohibited";
+  CHECK_THAT(found(one, "D08").front().fix, ContainsSubstring("nvidia-smi -i 1 -c DEFAULT"));
 }
