@@ -14,17 +14,22 @@
 
 namespace ncclprobe::analysis::doctor {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LibraryCode, path, cubins, ptx)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LibraryCode, path, cubins, ptx, cuda)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PythonTorch, interpreter, problem, python, torch,
                                                 path, cuda, architectures, nccl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connection, from_rank, to_rank, address, problem)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenNetwork, ranks, name, interfaces, lines)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CommunicatorMemory, rank, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenWay, from_rank, to_rank, from_gpu, to_gpu,
+                                                way)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenAlgorithm, function, bytes, algorithm,
+                                                protocol, channels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RehearsedCell, label, outcome, elements, wrong,
                                                 first_wrong, conditions, busbw_gb_per_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Rehearsal, name, backend, ranks, outcome, cells,
-                                                last_words, networks, communicators)
+                                                last_words, networks, communicators, ways,
+                                                algorithms)
 
 nlohmann::json case_json(const Case& one) {
   return {{"ncclprobe", one.ncclprobe},
@@ -98,6 +103,16 @@ std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cel
 
 void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
   NcclLog log = read_nccl_log(evidence.log);
+  for (const ConnectionLine& line : log.connections) {
+    ChosenWay way{line.from_rank, line.to_rank, line.from_gpu, line.to_gpu, line.way};
+    if (std::find(into.ways.begin(), into.ways.end(), way) == into.ways.end())
+      into.ways.push_back(std::move(way));
+  }
+  for (const ChoiceLine& line : log.choices) {
+    ChosenAlgorithm choice{line.function, line.bytes, line.algorithm, line.protocol, line.channels};
+    if (std::find(into.algorithms.begin(), into.algorithms.end(), choice) == into.algorithms.end())
+      into.algorithms.push_back(std::move(choice));
+  }
   if (log.network.empty())
     return;
   auto same =
@@ -127,7 +142,7 @@ Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
     add_evidence(evidence, one);
   if (record.spec.backend == "nvidia") // the others' communicators are nothing of NCCL's
     for (const MemorySplit& rank : memory_splits(record))
-      if (rank.connecting_bytes)
+      if (rank.connecting_bytes.value_or(0) > 0) // 0: there was nothing to connect
         one.communicators.push_back({rank.rank, *rank.connecting_bytes});
   if (!record.outcome.ok())
     for (const model::WorkerRecord& worker : record.workers)
@@ -135,6 +150,11 @@ Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
         one.last_words.push_back(fmt::format("rank {} on {}: {}", model::format_ranks(worker.ranks),
                                              worker.host, worker.output_tail));
   return one;
+}
+
+bool Case::looked_at() const {
+  return std::all_of(surveys.begin(), surveys.end(),
+                     [](const model::Survey& survey) { return survey.worker_problem.empty(); });
 }
 
 const model::HostSurvey* Case::host_of(const model::Survey& survey) const {

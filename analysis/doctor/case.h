@@ -33,6 +33,26 @@ struct ChosenNetwork {
   bool operator==(const ChosenNetwork&) const = default;
 };
 
+// Which way NCCL goes from one rank's GPU to another's, as its log has it.
+struct ChosenWay {
+  int from_rank = 0;
+  int to_rank = 0;
+  std::string from_gpu; // "0": as nvidia-smi numbers it, since NCCL 2.19
+  std::string to_gpu;
+  std::string way; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
+  bool operator==(const ChosenWay&) const = default;
+};
+
+// Which algorithm and protocol NCCL took for a size, as its log has it.
+struct ChosenAlgorithm {
+  std::string function; // "AllReduce"
+  std::uint64_t bytes = 0;
+  std::string algorithm; // "RING"
+  std::string protocol;  // empty: not told
+  int channels = 0;      // 0: not told
+  bool operator==(const ChosenAlgorithm&) const = default;
+};
+
 struct CommunicatorMemory {
   int rank = 0;
   std::uint64_t bytes = 0; // of the GPU, that connecting took
@@ -48,6 +68,8 @@ struct Rehearsal {
   std::vector<std::string> last_words; // of its workers, when it failed
   std::vector<ChosenNetwork> networks; // none: NCCL's log was not ours to read
   std::vector<CommunicatorMemory> communicators;
+  std::vector<ChosenWay> ways; // likewise
+  std::vector<ChosenAlgorithm> algorithms;
   bool operator==(const Rehearsal&) const = default;
 };
 
@@ -76,6 +98,7 @@ struct LibraryCode {
   std::string path;
   std::vector<std::string> cubins; // "sm_90"
   std::vector<std::string> ptx;    // "compute_90"
+  std::string cuda;                // "13.0": that it was built with; empty: it does not tell
   bool operator==(const LibraryCode&) const = default;
 };
 
@@ -107,6 +130,7 @@ struct Case {
   std::vector<model::Survey> under_load; // health alone, of each host
   bool operator==(const Case&) const = default;
 
+  bool looked_at() const; // by the worker of every rank, GPUs or not
   const model::HostSurvey* host_of(const model::Survey& survey) const; // nullptr: not surveyed
   int ranks() const;
 };

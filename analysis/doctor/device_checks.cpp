@@ -4,22 +4,17 @@
 // The GPUs that ranks see: which, whose, how much of them is free, and the CPUs beside them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "analysis/doctor/gpu_findings.h"
 #include "topology/placement.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
 // A CUDA context, NCCL's kernels and buffers; generously.
 constexpr std::uint64_t k_needed_bytes = std::uint64_t{2} << 30;
-
-std::string value_of(const model::Survey& survey, std::string_view name) {
-  const model::Setting* setting = survey.variable(name);
-  return setting == nullptr ? "(not set)" : setting->value;
-}
 
 void check_inventory(const Case& one, Findings& into) {
   bool any = false;
@@ -54,146 +49,41 @@ void check_inventory(const Case& one, Findings& into) {
     into.add({"D03", Severity::info, "no GPU is visible to any rank", {}, "", "", {}, {}});
 }
 
-// Whether each rank of a host finds a GPU of its own. Rank r of a host takes the r-th that it sees.
-void check_rank_to_gpu(const Case& one, Findings& into) {
-  std::map<std::string, std::vector<const model::Survey*>> by_host;
-  bool any = false;
-  for (const model::Survey& survey : one.surveys) {
-    by_host[survey.inventory.boot_id].push_back(&survey);
-    any = any || !survey.inventory.gpus.empty();
-  }
-  if (!any)
-    return;
-  for (const auto& [host, surveys] : by_host) {
-    std::set<std::string> orders;
-    std::set<std::string> lists;
-    std::vector<std::string> seen;
-    std::size_t place = 0;
-    bool enough = true;
-    std::vector<int> without;
-    for (const model::Survey* survey : surveys) {
-      orders.insert(value_of(*survey, "CUDA_DEVICE_ORDER"));
-      lists.insert(value_of(*survey, "CUDA_VISIBLE_DEVICES"));
-      for (int rank : survey->ranks) {
-        const auto& gpus = survey->inventory.gpus;
-        if (place < gpus.size())
-          seen.push_back(fmt::format("rank {}: GPU {} {} {}", rank, place, gpus[place].pci_bus_id,
-                                     gpus[place].uuid));
-        else
-          without.push_back(rank);
-        enough = enough && place < gpus.size();
-        ++place;
-      }
-    }
-    const model::Survey& first = *surveys.front();
-    if (lists.size() > 1) {
-      std::vector<std::string> all(lists.begin(), lists.end());
-      into.add_host(
-          first,
-          {"D07",
-           Severity::warn,
-           "ranks of one host have different CUDA_VISIBLE_DEVICES",
-           all,
-           "ncclprobe gives rank r the r-th GPU that it sees; with one GPU shown to each rank most "
-           "find none, and CUDA IPC between them may fail",
-           "show every rank all GPUs of its host, and choose by local rank",
-           {},
-           {}});
-    }
-    if (!enough)
-      into.add_host(first, {"D07",
-                            Severity::fail,
-                            "some ranks find no GPU of their own",
-                            seen,
-                            "NCCL refuses two ranks on one GPU: 'Duplicate GPU detected'",
-                            "start one rank a GPU",
-                            without,
-                            {}});
-    else if (lists.size() <= 1)
-      into.add_host(first,
-                    {"D07", Severity::ok, "every rank has a GPU of its own", seen, "", "", {}, {}});
-    std::set<std::string> models;
-    for (const model::Gpu& gpu : first.inventory.gpus)
-      models.insert(gpu.name);
-    if (models.size() > 1 && !orders.contains("PCI_BUS_ID"))
-      into.add_host(first, {"D07",
-                            Severity::warn,
-                            "GPUs are numbered by speed, not as nvidia-smi numbers them",
-                            {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs are not alike"},
-                            "CUDA_VISIBLE_DEVICES=0 may mean another GPU than nvidia-smi's 0",
-                            "export CUDA_DEVICE_ORDER=PCI_BUS_ID",
-                            {},
-                            {}});
-  }
+// Processes in evidence, a line each: "pid 71 python 300 MiB".
+std::string text_of(const model::GpuProcess& process) {
+  return fmt::format("pid {} {} {}", process.pid, process.name,
+                     process.used_bytes ? fmt::format("{} MiB", *process.used_bytes >> 20)
+                                        : std::string());
 }
 
 void check_sharing(const model::Survey& survey, Findings& into) {
+  GpuFindings gpus(survey);
   bool alone = true;
   for (const model::GpuHealth& gpu : survey.health) {
-    std::string label = gpu_label(gpu);
-    if (gpu.compute_mode == "prohibited") {
-      alone = false;
-      into.add_host(survey, {"D08",
-                             Severity::fail,
-                             "a GPU's compute mode is 'prohibited'",
-                             {label},
-                             "no program can use it",
-                             "nvidia-smi -i INDEX -c DEFAULT (administrator)",
-                             {},
-                             {}});
-    } else if (gpu.compute_mode.starts_with("exclusive")) {
-      into.add_host(survey, {"D08",
-                             Severity::info,
-                             "GPUs take one process each (exclusive compute mode)",
-                             {label},
-                             "a second process on the GPU fails with 'device busy'",
-                             "",
-                             {},
-                             {}});
-    }
-    if (gpu.mig == true) {
-      alone = false;
-      into.add_host(
-          survey,
-          {"D08",
-           Severity::warn,
-           "MIG is on",
-           {label},
-           "NCCL before 2.30 cannot use more than one instance of a GPU, and instances have no "
-           "P2P",
-           "nvidia-smi -i INDEX -mig 0 (administrator, no process on the GPU)",
-           {},
-           {}});
-    }
-    if (gpu.mps_clients == true) {
-      alone = false;
-      into.add_host(survey, {"D08",
-                             Severity::warn,
-                             "processes share a GPU through MPS",
-                             {label},
-                             "others' kernels run between ours: times mean little",
-                             "",
-                             {},
-                             {}});
-    }
-    if (gpu.processes && !gpu.processes->empty()) {
-      alone = false;
-      std::vector<std::string> seen;
+    bool exclusive = gpu.compute_mode.starts_with("exclusive");
+    alone = alone && gpu.compute_mode != "prohibited" && gpu.mig != true &&
+            gpu.mps_clients != true && (!gpu.processes || gpu.processes->empty());
+    if (gpu.compute_mode == "prohibited")
+      gpus.bad("D08", Severity::fail, "a GPU's compute mode is 'prohibited'", gpu, "",
+               "no program can use it", "nvidia-smi -i GPUS -c DEFAULT (administrator)");
+    else if (exclusive)
+      gpus.bad("D08", Severity::info, "GPUs take one process each (exclusive compute mode)", gpu,
+               "", "a second process on the GPU fails with 'device busy'", "");
+    if (gpu.mig == true)
+      gpus.bad("D08", Severity::warn, "MIG is on", gpu, "",
+               "NCCL before 2.30 cannot use more than one instance of a GPU, and instances have no "
+               "P2P",
+               "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
+    if (gpu.mps_clients == true)
+      gpus.bad("D08", Severity::warn, "processes share a GPU through MPS", gpu, "",
+               "others' kernels run between ours: times mean little", "");
+    if (gpu.processes)
       for (const model::GpuProcess& process : *gpu.processes)
-        seen.push_back(fmt::format(
-            "{}: pid {} {} {}", label, process.pid, process.name,
-            process.used_bytes ? fmt::format("{} MiB", *process.used_bytes >> 20) : std::string()));
-      into.add_host(survey,
-                    {"D08",
-                     Severity::warn,
-                     "other processes use the GPUs",
-                     seen,
-                     "measurements are disturbed, and memory is missing",
-                     "nvidia-smi; wait for them, or choose other GPUs with CUDA_VISIBLE_DEVICES",
-                     {},
-                     {}});
-    }
+        gpus.bad("D08", Severity::warn, "other processes use the GPUs", gpu, text_of(process),
+                 "measurements are disturbed, and memory is missing",
+                 "nvidia-smi; wait for them, or choose other GPUs with CUDA_VISIBLE_DEVICES");
   }
+  gpus.finish(into);
   if (survey.health.empty())
     return;
   bool told = std::any_of(survey.health.begin(), survey.health.end(),
@@ -244,27 +134,31 @@ void check_memory(const model::Survey& survey, Findings& into) {
     into.add(survey, {"D20", Severity::ok, "GPU memory is free", {}, "", "", {}, {}});
 }
 
-// What a communicator takes of each GPU, as the rehearsal saw it.
+// What a communicator takes of each GPU, of the largest one that the rehearsals made.
 void check_communicators(const Case& one, Findings& into) {
-  for (const Rehearsal& rehearsal : one.rehearsals) {
-    if (rehearsal.communicators.empty())
-      continue;
-    std::vector<std::string> seen;
-    std::uint64_t most = 0;
-    for (const CommunicatorMemory& memory : rehearsal.communicators) {
-      most = std::max(most, memory.bytes);
-      seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
-    }
-    into.add({"D20",
-              Severity::info,
-              fmt::format("connecting {} ranks with NCCL takes {} MiB of a GPU's memory",
-                          rehearsal.ranks, most >> 20),
-              seen,
-              "so much less is left for data; more comes with the first collective of each kind",
-              "",
-              {},
-              {}});
-  }
+  const Rehearsal* largest = nullptr;
+  std::uint64_t most = 0;
+  for (const Rehearsal& rehearsal : one.rehearsals)
+    for (const CommunicatorMemory& memory : rehearsal.communicators)
+      if (largest == nullptr || rehearsal.ranks > largest->ranks ||
+          (rehearsal.ranks == largest->ranks && memory.bytes > most)) {
+        largest = &rehearsal;
+        most = memory.bytes;
+      }
+  if (most == 0) // of copies, which need none
+    return;
+  std::vector<std::string> seen;
+  for (const CommunicatorMemory& memory : largest->communicators)
+    seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
+  into.add({"D20",
+            Severity::info,
+            fmt::format("connecting {} ranks with NCCL takes {} MiB of a GPU's memory",
+                        largest->ranks, most >> 20),
+            seen,
+            "so much less is left for data; more comes with the first collective of each kind",
+            "",
+            {},
+            {}});
 }
 
 struct Seats {
@@ -345,7 +239,6 @@ void check_affinity(const Case& one, Findings& into) {
 
 void check_devices(const Case& one, Findings& into) {
   check_inventory(one, into);
-  check_rank_to_gpu(one, into);
   for (const model::Survey& survey : one.surveys) {
     check_sharing(survey, into);
     check_memory(survey, into);

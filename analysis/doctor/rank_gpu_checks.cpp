@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D07: whether every rank of a host has a GPU of its own.
+#include "analysis/doctor/findings.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+std::string value_of(const model::Survey& survey, std::string_view name) {
+  const model::Setting* setting = survey.variable(name);
+  return setting == nullptr ? "(not set)" : setting->value;
+}
+
+// What tells one GPU from another, whatever number ranks see it under. Instances of one GPU have a
+// UUID each.
+std::string identity_of(const model::Gpu& gpu) {
+  return gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid;
+}
+
+std::string line_of(int rank, const model::Gpu& gpu, const std::string& number) {
+  return fmt::format("rank {}: GPU {} {} {}", rank, number, gpu.pci_bus_id, gpu.uuid);
+}
+
+// Rank r of a host takes the r-th GPU that it sees.
+struct Dealt {
+  std::vector<std::string> seen; // a line a rank that has a GPU
+  std::vector<std::string> only; // a line a rank that sees one GPU
+  std::vector<int> without;
+  std::vector<int> sharing;      // ranks whose GPU another one has too
+  std::set<std::string> visible; // GPUs, to any rank
+  std::set<std::string> lone;    // GPUs that are the only one some rank sees
+  std::size_t ranks = 0;
+
+  bool good() const { return without.empty() && sharing.empty(); }
+  // As srun --gpus-per-task=1 shows them.
+  bool one_shown_to_each() const { return only.size() == ranks && lone.size() == ranks; }
+};
+
+Dealt deal(const std::vector<const model::Survey*>& surveys) {
+  Dealt dealt;
+  std::map<std::string, std::vector<int>> ranks_by_gpu;
+  for (const model::Survey* survey : surveys) {
+    const std::vector<model::Gpu>& gpus = survey->inventory.gpus;
+    for (const model::Gpu& gpu : gpus)
+      dealt.visible.insert(identity_of(gpu));
+    for (int rank : survey->ranks) {
+      std::size_t place = dealt.ranks++;
+      if (place < gpus.size()) {
+        dealt.seen.push_back(line_of(rank, gpus[place], std::to_string(place)));
+        ranks_by_gpu[identity_of(gpus[place])].push_back(rank);
+      } else {
+        dealt.without.push_back(rank);
+      }
+      if (gpus.size() == 1) {
+        dealt.only.push_back(line_of(rank, gpus.front(), "0 of 1"));
+        dealt.lone.insert(identity_of(gpus.front()));
+      }
+    }
+  }
+  for (const auto& [gpu, ranks] : ranks_by_gpu)
+    if (ranks.size() > 1 && !gpu.empty())
+      dealt.sharing.insert(dealt.sharing.end(), ranks.begin(), ranks.end());
+  return dealt;
+}
+
+constexpr const char* k_how_dealt = "ncclprobe gives rank r of a host the r-th GPU that it sees";
+constexpr const char* k_show_all =
+    "show every rank all GPUs of its host (no --gpus-per-task, no CUDA_VISIBLE_DEVICES for one "
+    "rank), and choose by local rank";
+
+Finding finding_of(const Dealt& dealt) {
+  if (dealt.one_shown_to_each() && !dealt.good())
+    return {"D07",
+            Severity::warn,
+            "every rank sees one GPU only, another one each: ncclprobe cannot deal these out",
+            dealt.only,
+            fmt::format("{}, so most find none, and nothing is measured; programs that take the "
+                        "only one they see do run, but CUDA IPC between them may fail",
+                        k_how_dealt),
+            k_show_all,
+            dealt.without,
+            {}};
+  if (!dealt.sharing.empty())
+    return {"D07",
+            Severity::fail,
+            "ranks of one host are given one and the same GPU",
+            dealt.seen,
+            "NCCL refuses two ranks on one GPU: 'Duplicate GPU detected'",
+            k_show_all,
+            dealt.sharing,
+            {}};
+  if (dealt.without.empty())
+    return {"D07", Severity::ok, "every rank has a GPU of its own", dealt.seen, "", "", {}, {}};
+  bool enough = dealt.visible.size() >= dealt.ranks;
+  return {"D07",
+          Severity::fail,
+          "some ranks find no GPU of their own",
+          dealt.seen,
+          enough ? fmt::format("{}; there are {} GPUs for {} ranks, but not every rank sees all",
+                               k_how_dealt, dealt.visible.size(), dealt.ranks)
+                 : "NCCL refuses two ranks on one GPU: 'Duplicate GPU detected'",
+          enough ? k_show_all : "start one rank a GPU",
+          dealt.without,
+          {}};
+}
+
+void check_order(const std::vector<const model::Survey*>& surveys, Findings& into) {
+  const model::Survey& first = *surveys.front();
+  std::set<std::string> models;
+  for (const model::Gpu& gpu : first.inventory.gpus)
+    models.insert(gpu.name);
+  bool by_address = std::any_of(surveys.begin(), surveys.end(), [](const model::Survey* survey) {
+    return value_of(*survey, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+  });
+  if (models.size() > 1 && !by_address)
+    into.add_host(first, {"D07",
+                          Severity::warn,
+                          "GPUs are numbered by speed, not as nvidia-smi numbers them",
+                          {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs are not alike"},
+                          "CUDA_VISIBLE_DEVICES=0 may mean another GPU than nvidia-smi's 0",
+                          "export CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                          {},
+                          {}});
+}
+
+} // namespace
+
+void check_rank_gpus(const Case& one, Findings& into) {
+  std::map<std::string, std::vector<const model::Survey*>> by_host;
+  bool any = false;
+  for (const model::Survey& survey : one.surveys) {
+    by_host[survey.inventory.boot_id].push_back(&survey);
+    any = any || !survey.inventory.gpus.empty();
+  }
+  if (!any)
+    return;
+  for (const auto& [host, surveys] : by_host) {
+    const model::Survey& first = *surveys.front();
+    const Dealt dealt = deal(surveys);
+    std::set<std::string> lists;
+    for (const model::Survey* survey : surveys)
+      lists.insert(value_of(*survey, "CUDA_VISIBLE_DEVICES"));
+    Finding finding = finding_of(dealt);
+    if (lists.size() < 2 || finding.severity != Severity::ok)
+      into.add_host(first, std::move(finding));
+    else
+      into.add_host(first, {"D07",
+                            Severity::warn,
+                            "ranks of one host have different CUDA_VISIBLE_DEVICES",
+                            {lists.begin(), lists.end()},
+                            fmt::format("{}; CUDA IPC between ranks may fail", k_how_dealt),
+                            k_show_all,
+                            {},
+                            {}});
+    check_order(surveys, into);
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor
