@@ -39,6 +39,28 @@ std::string library_version(const model::Survey& survey, std::string_view name) 
   return library == nullptr ? "" : library->version;
 }
 
+// Whether there is anything to judge. Without a worker's answer all else would be guessed.
+bool check_workers(const Case& one, Findings& into) {
+  bool all = true;
+  for (const model::Survey& survey : one.surveys) {
+    if (survey.worker_problem.empty())
+      continue;
+    all = false;
+    into.add(survey, {"D32",
+                      Severity::fail,
+                      survey.worker_mismatch
+                          ? "ncclprobe and its worker program are of different versions"
+                          : "ncclprobe's worker program does not answer, with or without GPUs",
+                      {survey.worker_problem},
+                      "nothing was looked at, and nothing can be measured",
+                      "install ncclprobe and ncclprobe-worker together, or name the right one: "
+                      "--library worker=PATH",
+                      {},
+                      {}});
+  }
+  return all;
+}
+
 void check_agreement(const Case& one, Findings& into) {
   struct Subject {
     const char* name;
@@ -132,7 +154,8 @@ void check_launch(const Case& one, Findings& into) {
          "",
          {},
          {}});
-  check_agreement(one, into);
+  if (check_workers(one, into))
+    check_agreement(one, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

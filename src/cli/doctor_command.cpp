@@ -83,6 +83,10 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
   one.ncclprobe = base::version_and_build();
   one.launcher_problem = ward.launcher_problem;
   one.surveys = ward.surveys;
+  if (!one.looked_at()) {
+    one.not_rehearsed = "the worker program does not answer";
+    return one;
+  }
   if (ward.fleet->rank() == 0)
     one.code = doctor::read_library_code(ward.surveys.front());
   if (ward.fleet->rank() == 0 && !options.python.empty())

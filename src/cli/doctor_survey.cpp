@@ -37,10 +37,13 @@ model::Survey survey_here(const World& world, const DoctorOptions& options, cons
     found.inventory.hostname = self.hostname;
     found.inventory.boot_id = self.boot_id;
     found.taken_utc = base::utc_now();
-  }
-  if (!problem.empty())
+    // It was not the GPUs that silenced it.
+    found.worker_problem = survey.error().text();
+    found.worker_mismatch = survey.error().code == base::Errc::protocol;
+  } else if (!problem.empty()) {
     found.inventory.nvidia_problem = problem;
-  found.problem = problem;
+    found.problem = problem;
+  }
   found.mpi = started_by_launcher(world) ? ward.fleet->description() : "";
   found.ncclprobe = base::version_and_build();
   found.ranks = {ward.fleet->rank()};

@@ -65,14 +65,16 @@ Result<std::vector<launch::SupervisorReport>> introduce(const World& world, Live
 model::Host inventory(const LiveSight& live, const TopoOptions& options,
                       std::vector<std::string>& remarks) {
   launch::WorkerProgram program = with_libraries(live.worker, options.libraries);
+  if (options.cuda == "auto" && options.record.empty())
+    program.arguments.push_back("--links");
   auto host = launch::take_inventory(program, k_inventory_patience);
-  if (!host) {
-    remarks.push_back("looked without the GPU libraries: " + host.error().text());
-    program.arguments.push_back("--no-gpus");
-    host = launch::take_inventory(program, k_inventory_patience);
-  }
-  if (!host)
-    remarks.push_back(host.error().text());
+  if (host)
+    return std::move(*host);
+  const std::string problem = host.error().text();
+  program.arguments.push_back("--no-gpus");
+  host = launch::take_inventory(program, k_inventory_patience);
+  remarks.push_back(host ? "looked without the GPU libraries: " + problem
+                         : "nothing was looked at: " + host.error().text());
   return host ? std::move(*host) : model::Host{};
 }
 

@@ -35,6 +35,23 @@ class Alone(DoctorCase):
         self.assertIn("=> no GPU here", done.stdout)
         self.assertEqual(self.processes(), [])
 
+    def test_a_worker_of_another_version_is_a_broken_installation_and_no_broken_driver(self):
+        old = self.folder / "old-worker"
+        old.write_text("#!/bin/sh\nprintf 'frames of another protocol' >&3\nsleep 0.1\n")
+        old.chmod(0o755)
+
+        code, document = self.examine("--library", f"worker={old}")
+
+        self.assertEqual(code, FAILURES)
+        self.assertEqual({one["id"] for one in document["findings"]}, {"D01", "D32"})
+        self.assertIn("of different versions", self.found(document, "D32")[0]["what"])
+
+        old.unlink()
+        code, document = self.examine("--library", f"worker={old}")
+
+        self.assertEqual(code, FAILURES)
+        self.assertEqual({one["id"] for one in document["findings"]}, {"D01", "D32"})
+
     def test_a_planted_variable_is_found_and_is_in_the_exit_code(self):
         code, clean = self.examine()
         before = {one["what"] for one in clean["findings"]}
