@@ -85,7 +85,7 @@ Result<NodeInQuestion> node_of(const model::Host& host) {
   const std::string driver = text_of(host, "cuda_driver");
   node.driver = version_in(driver);
   node.software = {cuda_of_driver(driver), version_in(text_of(host, "cuda_runtime")),
-                   version_in(text_of(host, "nccl"))};
+                   version_in(text_of(host, "nccl")), std::nullopt};
   for (const model::Gpu& one : host.gpus) {
     auto same = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const auto& gpu) {
       return gpu.name == one.name && gpu.nvlinks == one.nvlinks;
@@ -118,8 +118,11 @@ Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one) {
         }))
       hosts.push_back(&survey.inventory);
   NCCLPROBE_TRY_ASSIGN(auto nodes, nodes_of_hosts(hosts));
-  for (NodeInQuestion& node : nodes)
+  for (NodeInQuestion& node : nodes) {
     node.nccl = footprint(one);
+    for (const doctor::LibraryCode& library : one.code) // of NCCL's library alone
+      node.software.nccl_cuda = version_in(library.cuda);
+  }
   return nodes;
 }
 

@@ -19,19 +19,23 @@ Known at_least(const std::optional<VersionNumber>& have, const VersionNumber& le
   return *have >= least ? Known::yes : Known::no;
 }
 
+Known both(Known one, Known other) {
+  if (one == Known::no || other == Known::no)
+    return Known::no;
+  return one == Known::yes && other == Known::yes ? Known::yes : Known::unknown;
+}
+
 Known judge_link(const FeatureChain::Link& link, const GpuInQuestion& gpu,
                  const SoftwareInQuestion& software) {
   if (link.needs == "capability")
     return at_least(VersionNumber{{gpu.capability.major, gpu.capability.minor}}, link.least);
   if (link.needs == "nccl")
     return at_least(software.nccl, link.least);
-  if (link.needs == "driver_and_runtime_cuda") {
-    Known driver = at_least(software.driver_cuda, link.least);
-    Known runtime = at_least(software.runtime_cuda, link.least);
-    if (driver == Known::no || runtime == Known::no)
-      return Known::no;
-    return driver == Known::yes && runtime == Known::yes ? Known::yes : Known::unknown;
-  }
+  if (link.needs == "nccl_build")
+    return both(at_least(software.nccl, link.least), at_least(software.nccl_cuda, link.least_cuda));
+  if (link.needs == "driver_and_runtime_cuda")
+    return both(at_least(software.driver_cuda, link.least),
+                at_least(software.runtime_cuda, link.least));
   return Known::unknown;
 }
 

@@ -39,6 +39,7 @@ struct SoftwareInQuestion {
   std::optional<knowledge::VersionNumber> driver_cuda; // newest CUDA the driver knows
   std::optional<knowledge::VersionNumber> runtime_cuda;
   std::optional<knowledge::VersionNumber> nccl;
+  std::optional<knowledge::VersionNumber> nccl_cuda; // that it was built with
 };
 
 enum class Known { yes, no, unknown };

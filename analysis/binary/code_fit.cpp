@@ -6,6 +6,7 @@
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 #include "knowledge/cuda_tables.h"
+#include "knowledge/document.h"
 #include "model/enum_names.h"
 
 #include <nlohmann/json.hpp>
@@ -19,24 +20,10 @@ using knowledge::Misfit;
 
 constexpr int k_hang = 13;
 
-// Which CUDA a GPU needs its code to come from, and what to look for.
 std::string remedy(const knowledge::ComputeCapability& gpu, Misfit misfit) {
-  knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu);
-  std::string text;
-  if (misfit == Misfit::gpu_too_old && horizon.last_cuda)
-    text = fmt::format("take an older build: CUDA {} was the last to compile for {}",
-                       horizon.last_cuda->text(), gpu.sm());
-  else if (horizon.first_cuda)
-    text =
-        fmt::format("take a build for {} (CUDA {} or newer)", gpu.sm(), horizon.first_cuda->text());
-  else
-    text = fmt::format("take a build for {}", gpu.sm());
-  if (horizon.last_wheel != nullptr && misfit == Misfit::gpu_too_old)
-    text += fmt::format("; of PyTorch's wheels {} is the newest with its code",
-                        horizon.last_wheel->name());
-  else if (horizon.first_wheel != nullptr)
-    text += fmt::format("; PyTorch's wheels have its code since {}", horizon.first_wheel->name());
-  return text;
+  const std::string wheels = knowledge::wheels_for(gpu, misfit);
+  return fmt::format("take {}{}{}", knowledge::build_for(gpu, misfit), wheels.empty() ? "" : "; ",
+                     wheels);
 }
 
 void judge_jit(const DeviceCode& code, GpuVerdict& verdict) {
@@ -85,12 +72,9 @@ GpuVerdict judge_one(const DeviceCode& code, const GpuToServe& gpu) {
     } else {
       verdict.runs = GpuVerdict::Runs::no;
       Misfit misfit = knowledge::why_no_code(gpu.capability, cubins, ptx);
-      std::string why = misfit == Misfit::gpu_too_new   ? "all code is for older GPUs"
-                        : misfit == Misfit::gpu_too_old ? "all code is for newer GPUs"
-                                                        : "code for older and newer GPUs only";
       verdict.meaning = fmt::format("\"no kernel image is available for execution on the device\": "
                                     "{}; {}",
-                                    why, remedy(gpu.capability, misfit));
+                                    knowledge::misfit_text(misfit), remedy(gpu.capability, misfit));
     }
     break;
   }
@@ -125,6 +109,11 @@ std::string render_device_code(const std::string& path, const DeviceCode& code,
                               fmt::format("{}, {}, {}", printable(path), code.format,
                                           count_of(code.containers, "fat binary", "fat binaries")),
                               k_hang);
+  if (!code.nccl.empty())
+    out += paragraph("NCCL",
+                     fmt::format("{}, built with CUDA {}", code.nccl,
+                                 code.nccl_cuda.empty() ? "unknown" : code.nccl_cuda),
+                     k_hang);
   if (code.empty())
     out += paragraph("Code", "no GPU code", k_hang);
   else {
@@ -151,7 +140,7 @@ std::string render_device_code(const std::string& path, const DeviceCode& code,
         k_hang);
   for (const std::string& problem : code.problems)
     out += paragraph("Damaged", problem, k_hang);
-  return out;
+  return out + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
 }
 
 std::string render_device_code_json(const std::string& path, const DeviceCode& code,
@@ -160,7 +149,10 @@ std::string render_device_code_json(const std::string& path, const DeviceCode& c
                       {"file", printable(path)},
                       {"format", code.format},
                       {"containers", code.containers},
-                      {"problems", code.problems}};
+                      {"nccl", code.nccl},
+                      {"nccl_cuda", code.nccl_cuda},
+                      {"problems", code.problems},
+                      {"tables_date", knowledge::tables_date()}};
   for (const char* list : {"cubins", "ptx", "link_time", "gpus"})
     json[list] = nlohmann::json::array();
   for (const auto& [target, count] : code.cubins)

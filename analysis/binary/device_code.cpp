@@ -48,6 +48,26 @@ std::string_view name_of(std::string_view names, const Elf64_Shdr& section) {
   return name.substr(0, name.find('\0'));
 }
 
+// What NCCL prints of itself when it starts: "NCCL version 2.28.9+cuda13.0".
+void find_nccl(std::string_view content, DeviceCode& code) {
+  constexpr std::string_view k_begin = "NCCL version ";
+  constexpr std::string_view k_cuda = "+cuda";
+  constexpr std::string_view k_version = "0123456789.";
+  auto version_at = [&](std::size_t at) {
+    return content.substr(at, content.find_first_not_of(k_version, at) - at);
+  };
+  for (std::size_t at = content.find(k_begin); at != std::string_view::npos;
+       at = content.find(k_begin, at + 1)) {
+    std::string_view version = version_at(at + k_begin.size());
+    std::size_t behind = at + k_begin.size() + version.size();
+    if (version.empty() || content.substr(behind, k_cuda.size()) != k_cuda)
+      continue;
+    code.nccl = version;
+    code.nccl_cuda = version_at(behind + k_cuda.size());
+    return;
+  }
+}
+
 std::string kind_of(const Elf64_Ehdr& header) {
   switch (header.e_type) {
   case ET_REL:
@@ -96,6 +116,8 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
     if (section.sh_type != SHT_NOBITS && content.size() < section.sh_size)
       add_problem(code, fmt::format("section {} reaches beyond the file (cut short?)", i));
     std::string_view name = name_of(names, section);
+    if (name.starts_with(".rodata") && code.nccl.empty())
+      find_nccl(content, code);
     if (name == ".nv_fatbin" || name == "__nv_relfatbin")
       read_fat_binaries(content, code);
     else if (section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_EXECINSTR) == 0 &&

@@ -38,7 +38,9 @@ struct DeviceCode {
   std::map<knowledge::CodeTarget, CodeCount> cubins;
   std::map<knowledge::CodeTarget, PtxCode> ptx;
   std::map<knowledge::CodeTarget, CodeCount> link_time; // to be linked when the program runs (LTO)
-  std::vector<std::string> problems;                    // parts that could not be read
+  std::string nccl;                  // version of the NCCL that the file is or holds; empty: none
+  std::string nccl_cuda;             // that it was built with
+  std::vector<std::string> problems; // parts that could not be read
 
   bool empty() const { return cubins.empty() && ptx.empty() && link_time.empty(); }
   std::vector<knowledge::CodeTarget> cubin_targets() const;

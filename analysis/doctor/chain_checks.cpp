@@ -6,7 +6,10 @@
 #include "analysis/doctor/findings.h"
 #include "knowledge/nccl_tables.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -21,11 +24,20 @@ Answer answer(bool holds) {
   return holds ? Answer::yes : Answer::no;
 }
 
-// What a chain is judged by: the least of the GPUs and libraries of all ranks.
+const model::Survey* first_of_host(const Case& one, const model::Survey& survey) {
+  for (const model::Survey& other : one.surveys)
+    if (other.host && other.inventory.boot_id == survey.inventory.boot_id)
+      return &other;
+  return nullptr;
+}
+
+// What a chain is judged by, of one rank: its GPUs, its libraries, and what the first rank of its
+// host found.
 class Subject {
 public:
   Subject(const Case& one, const model::Survey& survey)
-      : survey_(survey), host_(one.host_of(survey)) {}
+      : case_(one), survey_(survey), first_(first_of_host(one, survey)),
+        host_(first_ == nullptr ? nullptr : &*first_->host) {}
 
   Answer holds(const FeatureChain::Link& link) const {
     const std::string& needs = link.needs;
@@ -33,40 +45,66 @@ public:
       return at_least(capability(), link.least);
     if (needs == "nccl")
       return at_least(version_of("nccl"), link.least);
-    if (needs == "nccl_build") // which CUDA it was built with it does not say
-      return std::min(at_least(version_of("nccl"), link.least), Answer::unknown);
+    if (needs == "nccl_build")
+      return std::min(at_least(version_of("nccl"), link.least),
+                      at_least(nccl_cuda(), link.least_cuda));
     if (needs == "driver_and_runtime_cuda")
       return std::min(at_least(driver_cuda(), link.least),
                       at_least(version_of("cuda_runtime"), link.least));
     if (needs == "cumem_host_cuda")
       return std::min(at_least(driver_cuda(), {{12, 6}}),
                       at_least(version_of("cuda_runtime"), {{12, 2}}));
-    if (needs == "multicast")
-      return multicast();
-    if (needs == "fabric")
-      return fabric();
     if (needs == "nvls_enabled") {
       const model::Setting* setting = survey_.variable("NCCL_NVLS_ENABLE");
       return answer(setting == nullptr || setting->value != "0");
     }
     if (needs == "rank_per_gpu")
-      return answer(survey_.ranks.size() <= survey_.inventory.gpus.size());
-    if (needs == "rdma")
-      return host_ == nullptr ? Answer::unknown : answer(!host_->rdma.empty());
-    if (needs == "peermem_or_dmabuf")
-      return host_ == nullptr ? Answer::unknown : answer(peermem() || dmabuf());
-    if (needs == "gpudirect_nccl")
-      return gpudirect_nccl();
+      return rank_per_gpu();
     if (needs == "numa_calls") {
       auto allowed = survey_.process.confinement.numa_calls_allowed;
       return allowed ? answer(*allowed) : Answer::unknown;
     }
-    return Answer::unknown;
+    if (needs == "graph_rehearsed")
+      return graph_rehearsed();
+    if (needs == "nvls_chosen")
+      return nvls_chosen();
+    return host_ == nullptr ? Answer::unknown : holds_on_host(link);
   }
 
 private:
+  Answer holds_on_host(const FeatureChain::Link& link) const {
+    const std::string& needs = link.needs;
+    if (needs == "multicast")
+      return of_all_gpus([](const model::GpuHealth& gpu) {
+        return gpu.multicast ? answer(*gpu.multicast) : Answer::unknown;
+      });
+    if (needs == "fabric")
+      return of_all_gpus([](const model::GpuHealth& gpu) {
+        return gpu.fabric_state.empty()
+                   ? Answer::unknown
+                   : answer(gpu.fabric_state == "completed" && gpu.fabric_status.value_or(0) == 0);
+      });
+    if (needs == "one_clique")
+      return of_all_gpus([&](const model::GpuHealth& gpu) { return in_the_clique(gpu); });
+    if (needs == "imex") // whether the domain is up only its own tool tells
+      return count_imex_channels(host_->driver) == 0 ? Answer::no : Answer::unknown;
+    if (needs == "rdma")
+      return answer(!host_->rdma.empty());
+    if (needs == "peermem_or_dmabuf")
+      return answer(peermem() || dmabuf());
+    if (needs == "gpudirect_nccl")
+      return gpudirect_nccl();
+    if (needs == "no_redirection")
+      return no_redirection();
+    return Answer::unknown;
+  }
+
   static Answer at_least(const std::optional<VersionNumber>& version, const VersionNumber& least) {
     return version ? answer(*version >= least) : Answer::unknown;
+  }
+  static std::optional<VersionNumber> version_in(const std::string& text) {
+    auto version = parse_version(text);
+    return version ? std::optional(*version) : std::nullopt;
   }
   std::optional<VersionNumber> capability() const {
     std::optional<VersionNumber> least;
@@ -77,26 +115,45 @@ private:
   }
   std::optional<VersionNumber> version_of(const char* name) const {
     const model::Library* library = survey_.inventory.library(name);
-    auto version = parse_version(library == nullptr ? "" : library->version);
-    return version ? std::optional(*version) : std::nullopt;
+    return version_in(library == nullptr ? "" : library->version);
   }
   std::optional<VersionNumber> driver_cuda() const {
-    auto version = parse_version(driver_cuda_version(survey_));
-    return version ? std::optional(*version) : std::nullopt;
+    return version_in(driver_cuda_version(survey_));
   }
-  Answer fabric() const {
-    Answer all = survey_.health.empty() ? Answer::unknown : Answer::yes;
-    for (const model::GpuHealth& gpu : survey_.health)
-      all = std::min(all, gpu.fabric_state.empty() ? Answer::unknown
-                                                   : answer(gpu.fabric_state == "completed" &&
-                                                            gpu.fabric_status.value_or(0) == 0));
+  // Of the leader's; where ranks have another NCCL, D32 says so.
+  std::optional<VersionNumber> nccl_cuda() const {
+    return version_in(case_.code.empty() ? "" : case_.code.front().cuda);
+  }
+  Answer rank_per_gpu() const {
+    std::size_t ranks = 0;
+    std::set<std::string> gpus;
+    for (const model::Survey& other : case_.surveys)
+      if (other.inventory.boot_id == survey_.inventory.boot_id) {
+        ranks += other.ranks.size();
+        for (const model::Gpu& gpu : other.inventory.gpus)
+          gpus.insert(gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid);
+      }
+    return answer(ranks <= gpus.size());
+  }
+  template <typename Judge>
+  Answer of_all_gpus(Judge judge) const {
+    Answer all = first_->health.empty() ? Answer::unknown : Answer::yes;
+    for (const model::GpuHealth& gpu : first_->health)
+      all = std::min(all, judge(gpu));
     return all;
   }
-  Answer multicast() const {
-    Answer all = survey_.health.empty() ? Answer::unknown : Answer::yes;
-    for (const model::GpuHealth& gpu : survey_.health)
-      all = std::min(all, gpu.multicast ? answer(*gpu.multicast) : Answer::unknown);
-    return all;
+  // In the one of the first GPU that tells, of all hosts.
+  Answer in_the_clique(const model::GpuHealth& gpu) const {
+    if (gpu.fabric_cluster.empty())
+      return gpu.fabric_state == "not_supported" ? Answer::no : Answer::unknown;
+    if (!in_cluster(gpu))
+      return Answer::no;
+    for (const model::Survey& other : case_.surveys)
+      for (const model::GpuHealth& first : other.health)
+        if (in_cluster(first))
+          return answer(first.fabric_cluster == gpu.fabric_cluster &&
+                        first.fabric_clique == gpu.fabric_clique);
+    return Answer::unknown;
   }
   bool peermem() const {
     return std::any_of(
@@ -107,10 +164,47 @@ private:
   Answer gpudirect_nccl() const {
     Answer with_dmabuf = at_least(version_of("nccl"), {{2, 13, 4}});
     Answer with_peermem = at_least(version_of("nccl"), {{2, 9, 8}});
-    return host_ == nullptr || !peermem() ? with_dmabuf : with_peermem;
+    return peermem() ? with_peermem : with_dmabuf;
+  }
+  // As D13 has it. What a hypervisor does cannot be seen.
+  Answer no_redirection() const {
+    const model::PciSurvey& pci = host_->pci;
+    if (!pci.hypervisor.empty() || pci.bridges.empty())
+      return Answer::unknown;
+    Answer all = Answer::yes;
+    for (const model::PciBridge& bridge : pci.bridges)
+      all = std::min(all,
+                     bridge.redirects_peers ? answer(!*bridge.redirects_peers) : Answer::unknown);
+    return all;
+  }
+  // What was tried needs no guess.
+  Answer graph_rehearsed() const {
+    Answer worst = Answer::yes;
+    bool tried = false;
+    for (const Rehearsal& rehearsal : case_.rehearsals)
+      for (const RehearsedCell& cell : rehearsal.cells) {
+        bool ran = cell.outcome.kind != model::OutcomeKind::not_run &&
+                   cell.outcome.kind != model::OutcomeKind::skipped;
+        if (rehearsal.backend != "nvidia" || !is_graph(cell) || !ran)
+          continue;
+        tried = true;
+        worst = std::min(worst, answer(cell.outcome.ok()));
+      }
+    return tried ? worst : Answer::unknown;
+  }
+  Answer nvls_chosen() const {
+    Answer chosen = Answer::unknown;
+    for (const Rehearsal& rehearsal : case_.rehearsals)
+      for (const ChosenAlgorithm& one : rehearsal.algorithms)
+        if (one.function == "AllReduce") // the large message is among them
+          chosen = std::max(chosen == Answer::unknown ? Answer::no : chosen,
+                            answer(one.algorithm.starts_with("NVLS")));
+    return chosen;
   }
 
+  const Case& case_;
   const model::Survey& survey_;
+  const model::Survey* first_;
   const model::HostSurvey* host_;
 };
 
@@ -118,32 +212,59 @@ const char* word_of(Answer given) {
   return given == Answer::yes ? "yes" : given == Answer::no ? "no" : "unknown";
 }
 
+// Of all ranks the least, and the hosts that give it where there are several.
+Answer judge(const FeatureChain::Link& link, const Case& one, const std::vector<Subject>& subjects,
+             const std::vector<const model::Survey*>& surveys, std::string& line) {
+  std::vector<Answer> given;
+  for (const Subject& subject : subjects)
+    given.push_back(subject.holds(link));
+  Answer least = *std::min_element(given.begin(), given.end());
+  std::vector<std::string> hosts;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string& host = surveys[i]->inventory.hostname;
+    if (given[i] == least && std::find(hosts.begin(), hosts.end(), host) == hosts.end())
+      hosts.push_back(host);
+  }
+  line = fmt::format("{}: {}", link.text, word_of(least));
+  if (count_hosts(one) > 1 && least != *std::max_element(given.begin(), given.end()))
+    line += fmt::format(" on {}", fmt::join(hosts, ", "));
+  return least;
+}
+
 } // namespace
 
 void check_chains(const Case& one, Findings& into) {
-  auto survey = std::find_if(one.surveys.begin(), one.surveys.end(), [](const model::Survey& each) {
-    return !each.inventory.gpus.empty() && each.host;
-  });
-  if (survey == one.surveys.end())
+  std::vector<const model::Survey*> surveys;
+  std::vector<Subject> subjects;
+  std::vector<std::string> hosts;
+  for (const model::Survey& survey : one.surveys) {
+    if (survey.inventory.gpus.empty())
+      continue;
+    surveys.push_back(&survey);
+    subjects.emplace_back(one, survey);
+    if (std::find(hosts.begin(), hosts.end(), survey.inventory.hostname) == hosts.end())
+      hosts.push_back(survey.inventory.hostname);
+  }
+  if (subjects.empty())
     return;
-  Subject subject(one, *survey);
   for (const FeatureChain& chain : knowledge::feature_chains()) {
     Answer all = Answer::yes;
     std::vector<std::string> seen;
     for (const FeatureChain::Link& link : chain.links) {
-      Answer held = subject.holds(link);
+      std::string line;
+      Answer held = judge(link, one, subjects, surveys, line);
       if (held != Answer::yes)
-        seen.push_back(fmt::format("{}: {}", link.text, word_of(held)));
+        seen.push_back(std::move(line));
       all = std::min(all, held);
     }
-    into.add_host(*survey, {"D29",
-                            all == Answer::yes ? Severity::ok : Severity::info,
-                            fmt::format("{}: {}", chain.feature, word_of(all)),
-                            seen,
-                            "",
-                            "",
-                            {},
-                            {}});
+    into.add({"D29",
+              all == Answer::yes ? Severity::ok : Severity::info,
+              fmt::format("{}: {}", chain.feature, word_of(all)),
+              seen,
+              "",
+              "",
+              {},
+              hosts});
   }
 }
 

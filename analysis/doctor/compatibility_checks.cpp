@@ -5,6 +5,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "knowledge/compatibility.h"
+#include "knowledge/cuda_tables.h"
 
 #include <algorithm>
 #include <set>
@@ -27,18 +28,38 @@ bool loads_compat_package(const model::Survey& survey) {
                      });
 }
 
-// "; the newest it runs: CUDA 12.2, with fewer features 12.9"
-std::string newest_text(const VersionNumber& driver) {
-  const knowledge::NewestRuntimes newest = knowledge::newest_runtimes(driver);
-  if (!newest.full && !newest.minor_compat)
-    return "";
+// The last CUDA that serves all GPUs of a rank; nothing: none of them was dropped so far.
+std::optional<VersionNumber> last_cuda(const model::Survey& survey) {
+  std::optional<VersionNumber> last;
+  for (const model::Gpu& gpu : survey.inventory.gpus) {
+    auto capability = knowledge::parse_compute_capability(gpu.compute_capability);
+    auto its = capability ? knowledge::support_horizon(*capability).last_cuda : std::nullopt;
+    if (its && (!last || *its < *last))
+      last = its;
+  }
+  return last;
+}
+
+// "; the newest it runs: CUDA 12.2, with fewer features 12.9", and what a newer driver would bring.
+std::string newest_text(const VersionNumber& driver, const std::optional<VersionNumber>& last) {
+  const knowledge::NewestRuntimes newest = knowledge::newest_runtimes(driver, last);
+  const VersionNumber best = last ? *last : knowledge::cuda_toolkits().back().version;
   std::vector<std::string> parts;
   if (newest.full)
     parts.push_back("CUDA " + newest.full->text());
   if (newest.minor_compat)
     parts.push_back(fmt::format("{}with fewer features {}", newest.full ? "" : "CUDA ",
                                 newest.minor_compat->text()));
-  return fmt::format("; the newest it runs: {}", fmt::join(parts, ", "));
+  std::string text =
+      parts.empty() ? "" : fmt::format("; the newest it runs: {}", fmt::join(parts, ", "));
+  if (newest.full == best)
+    return fmt::format("{}, the newest {}", text,
+                       last ? "that serves these GPUs" : "that the tables know");
+  auto driver_of_best = knowledge::full_driver(best);
+  return fmt::format("{}; the newest for these GPUs: {}, {}", text, best.text(),
+                     driver_of_best
+                         ? fmt::format("all of it from driver {}", driver_of_best->text())
+                         : "whose own driver the tables do not know");
 }
 
 // `runtime`: whose it is, for people.
@@ -55,8 +76,8 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
       fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
                   text_of(fit.least))};
   using enum knowledge::DriverVerdict;
-  std::string what =
-      fmt::format("driver against {}: {}{}", runtime, to_string(fit.verdict), newest_text(driver));
+  std::string what = fmt::format("driver against {}: {}{}", runtime, to_string(fit.verdict),
+                                 newest_text(driver, last_cuda(survey)));
   switch (fit.verdict) {
   case full:
     into.add(survey, {id, Severity::ok, what, seen, "", "", {}, {}});
@@ -151,10 +172,12 @@ Code code_of_library(const LibraryCode& library) {
   return code;
 }
 
+// What to do where nothing runs.
+using Remedy = std::string (*)(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit);
+
 // `who` has this code: "this ncclprobe", a library. `seen`: where that is known from.
 void check_code(const model::Survey& survey, const char* id, const Code& code,
-                const std::string& who, const std::string& seen, const std::string& fix,
-                Findings& into) {
+                const std::string& who, const std::string& seen, Remedy remedy, Findings& into) {
   std::set<std::string> capabilities;
   for (const model::Gpu& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
@@ -173,16 +196,18 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
     }
     knowledge::CodeFit fit = knowledge::judge_code(*capability, code.cubins, code.ptx);
     using enum knowledge::CodeVerdict;
-    if (fit.verdict == none)
+    if (fit.verdict == none) {
+      auto misfit = knowledge::why_no_code(*capability, code.cubins, code.ptx);
       into.add(survey, {id,
                         Severity::fail,
-                        fmt::format("{} has no code for compute capability {}", who, text),
+                        fmt::format("{} has no code for compute capability {}: {}", who, text,
+                                    knowledge::misfit_text(misfit)),
                         {seen},
                         "'no kernel image is available for execution on the device'",
-                        fix,
+                        remedy(*capability, misfit),
                         {},
                         {}});
-    else
+    } else {
       into.add(survey, {id,
                         fit.verdict == ptx_jit ? Severity::info : Severity::ok,
                         fmt::format("on compute capability {} {} runs its code for {} ({})", text,
@@ -192,7 +217,24 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
                         "",
                         {},
                         {}});
+    }
   }
+}
+
+// nvcc names architectures without the dot.
+std::string remedy_of_worker(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
+  return fmt::format("take {}; ncclprobe is built for it with -DNCCLPROBE_CUDA_ARCHS={}{}",
+                     knowledge::build_for(gpu, misfit), gpu.major, gpu.minor);
+}
+
+std::string remedy_of_nccl(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
+  return fmt::format("take {}; ncclprobe doctor --binary FILE lists what a libnccl holds",
+                     knowledge::build_for(gpu, misfit));
+}
+
+std::string remedy_of_torch(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
+  const std::string wheels = knowledge::wheels_for(gpu, misfit);
+  return wheels.empty() ? fmt::format("take {}", knowledge::build_for(gpu, misfit)) : wheels;
 }
 
 // What it says itself, or else what our table knows of the official wheel.
@@ -253,9 +295,7 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
     list += " " + target.sm();
   for (const auto& target : code.ptx)
     list += " " + target.compute();
-  check_code(survey, "D26", code, name, list,
-             "take a wheel that has code for these GPUs: ncclprobe doctor --explain-gpu names them",
-             into);
+  check_code(survey, "D26", code, name, list, remedy_of_torch, into);
   const model::Library* nccl = survey.inventory.library("nccl");
   auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
   auto its = knowledge::parse_version(torch.nccl);
@@ -280,17 +320,17 @@ void check_compatibility(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     check_driver_fit(survey, into);
     check_code(survey, "D05", code_of_worker(survey), "this ncclprobe",
-               survey.inventory.worker_version,
-               "build with -DNCCLPROBE_CUDA_ARCHS=... for these GPUs", into);
+               survey.inventory.worker_version, remedy_of_worker, into);
   }
   // All ranks have the same NCCL, or D32 says so.
-  for (const LibraryCode& library : one.code)
+  for (const LibraryCode& library : one.code) {
+    std::string who = "NCCL's library";
+    if (!library.cuda.empty())
+      who += fmt::format(" (built with CUDA {})", library.cuda);
     for (const model::Survey& survey : one.surveys)
-      check_code(
-          survey, "D05", code_of_library(library), "NCCL's library", list_of(library),
-          "take a libnccl that is built for these GPUs: ncclprobe doctor --binary FILE lists "
-          "what one holds",
-          into);
+      check_code(survey, "D05", code_of_library(library), who, list_of(library), remedy_of_nccl,
+                 into);
+  }
   for (const PythonTorch& torch : one.torch)
     if (!one.surveys.empty())
       check_torch(one.surveys.front(), torch, into);

@@ -34,7 +34,8 @@ void check_driver(const Case& one, Findings& into);        // D02
 void check_compatibility(const Case& one, Findings& into); // D04, D05, D26 if asked for
 void check_libraries(const Case& one, Findings& into);     // D06
 void check_installed(const Case& one, Findings& into);     // D06
-void check_devices(const Case& one, Findings& into);       // D03, D07, D08, D20, D24
+void check_rank_gpus(const Case& one, Findings& into);     // D07
+void check_devices(const Case& one, Findings& into);       // D03, D08, D20, D24
 void check_fabric(const Case& one, Findings& into);        // D09, D10
 void check_health(const Case& one, Findings& into);        // D11, D22, D33
 void check_links(const Case& one, Findings& into);         // D12, D13
@@ -43,7 +44,8 @@ void check_host(const Case& one, Findings& into);          // D15, D16, D17
 void check_network(const Case& one, Findings& into);       // D18, D19
 void check_between_hosts(const Case& one, Findings& into); // D18
 void check_copies(const Case& one, Findings& into);        // D13
-void check_rehearsal(const Case& one, Findings& into);     // D21, D25, D27
+void check_rehearsal(const Case& one, Findings& into);     // D21, D23 if told, D25, D27
+void check_ways(const Case& one, Findings& into);          // D12
 void check_speed(const Case& one, Findings& into);         // D34
 void check_chains(const Case& one, Findings& into);        // D29
 

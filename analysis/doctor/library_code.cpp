@@ -23,6 +23,7 @@ std::vector<LibraryCode> read_library_code(const model::Survey& survey) {
       continue;
     LibraryCode& one = found.emplace_back();
     one.path = library.path;
+    one.cuda = code->nccl_cuda;
     for (const knowledge::CodeTarget& target : code->cubin_targets())
       one.cubins.push_back(target.sm());
     for (const knowledge::CodeTarget& target : code->ptx_targets())

@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D21, D25, D27: the real kernel and the real collective.
+// D21, D23, D25, D27: the real kernel and the real collective.
+#include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "base/readable_bytes.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
 using model::OutcomeKind;
-
-bool is_graph(const RehearsedCell& cell) {
-  return cell.label.variant.find("graph") != std::string::npos;
-}
 
 // For the large message that is measured there may be no memory left.
 bool is_base(const RehearsedCell& cell) {
@@ -125,6 +126,34 @@ void check_capability(const Rehearsal& rehearsal, const char* id, const std::str
   }
 }
 
+// What NCCL's log says that it took for the sizes that ran.
+void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
+  std::map<std::pair<std::uint64_t, std::string>, std::string> by_size; // and way: a line
+  for (const ChosenAlgorithm& one : rehearsal.algorithms) {
+    std::string way =
+        one.protocol.empty() ? one.algorithm : fmt::format("{}/{}", one.algorithm, one.protocol);
+    by_size[{one.bytes, way}] = fmt::format(
+        "{} of {} bytes: {}{}", one.function, one.bytes, way,
+        one.channels > 0 ? fmt::format(", {} channel(s)", one.channels) : std::string());
+  }
+  if (by_size.empty())
+    return;
+  std::vector<std::string> choices;
+  std::vector<std::string> seen;
+  for (const auto& [choice, line] : by_size) {
+    choices.push_back(fmt::format("{} {}", base::readable_bytes(choice.first), choice.second));
+    seen.push_back(line);
+  }
+  into.add({"D23",
+            Severity::info,
+            fmt::format("NCCL took, {}: {}", where_it_ran(rehearsal), fmt::join(choices, ", ")),
+            seen,
+            "",
+            "ncclprobe run --proof shows it for every size",
+            {},
+            {}});
+}
+
 } // namespace
 
 void check_rehearsal(const Case& one, Findings& into) {
@@ -152,6 +181,7 @@ void check_rehearsal(const Case& one, Findings& into) {
     if (rehearsal.name == k_copies)
       continue;
     check_end_to_end(rehearsal, into);
+    check_algorithms(rehearsal, into);
     check_capability(rehearsal, "D21", "an all-reduce captured in a CUDA graph",
                      "needs CUDA 11.3 and NCCL 2.9.6 or later", is_graph, into);
     check_capability(

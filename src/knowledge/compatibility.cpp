@@ -70,9 +70,12 @@ DriverFit judge_driver(const VersionNumber& driver, const VersionNumber& cuda_ru
   return fit;
 }
 
-NewestRuntimes newest_runtimes(const VersionNumber& driver) {
+NewestRuntimes newest_runtimes(const VersionNumber& driver,
+                               const std::optional<VersionNumber>& last) {
   NewestRuntimes newest;
   for (const Toolkit& toolkit : cuda_toolkits()) {
+    if (last && toolkit.version > *last)
+      break;
     DriverVerdict verdict = judge_driver(driver, toolkit.version).verdict;
     if (verdict == DriverVerdict::full) {
       newest.full = toolkit.version;
@@ -141,6 +144,38 @@ SupportHorizon support_horizon(const ComputeCapability& gpu) {
       horizon.newest_without.push_back(wheel.cuda_tag);
   }
   return horizon;
+}
+
+std::string_view misfit_text(Misfit misfit) {
+  switch (misfit) {
+  case Misfit::gpu_too_new:
+    return "all code is for older GPUs";
+  case Misfit::gpu_too_old:
+    return "all code is for newer GPUs";
+  case Misfit::gap:
+    break;
+  }
+  return "code for older and newer GPUs only";
+}
+
+std::string build_for(const ComputeCapability& gpu, Misfit misfit) {
+  const SupportHorizon horizon = support_horizon(gpu);
+  if (misfit == Misfit::gpu_too_old && horizon.last_cuda)
+    return fmt::format("an older build: CUDA {} was the last to compile for {}",
+                       horizon.last_cuda->text(), gpu.sm());
+  if (horizon.first_cuda)
+    return fmt::format("a build for {} (CUDA {} or newer)", gpu.sm(), horizon.first_cuda->text());
+  return fmt::format("a build for {}", gpu.sm());
+}
+
+std::string wheels_for(const ComputeCapability& gpu, Misfit misfit) {
+  const SupportHorizon horizon = support_horizon(gpu);
+  if (horizon.last_wheel != nullptr && misfit == Misfit::gpu_too_old)
+    return fmt::format("of PyTorch's wheels {} is the newest with its code",
+                       horizon.last_wheel->name());
+  if (horizon.first_wheel != nullptr)
+    return fmt::format("PyTorch's wheels have its code since {}", horizon.first_wheel->name());
+  return "";
 }
 
 } // namespace ncclprobe::knowledge

@@ -42,7 +42,9 @@ struct NewestRuntimes {
   std::optional<VersionNumber> full;
   std::optional<VersionNumber> minor_compat; // only if newer
 };
-NewestRuntimes newest_runtimes(const VersionNumber& driver);
+// `last`: of those that serve a GPU, if newer ones do not.
+NewestRuntimes newest_runtimes(const VersionNumber& driver,
+                               const std::optional<VersionNumber>& last = std::nullopt);
 
 enum class CodeVerdict {
   native,     // machine code for exactly this GPU
@@ -81,6 +83,14 @@ struct SupportHorizon {
   std::vector<std::string> newest_without;   // tags of the newest release that have no code for it
 };
 SupportHorizon support_horizon(const ComputeCapability& gpu);
+
+// The same in words. "all code is for newer GPUs"
+std::string_view misfit_text(Misfit misfit);
+// "an older build: CUDA 12.9 was the last to compile for sm_70", "a build for sm_120 (CUDA 12.8 or
+// newer)"
+std::string build_for(const ComputeCapability& gpu, Misfit misfit);
+// "of PyTorch's wheels 2.7+cu126 is the newest with its code"; empty: none is known that has it.
+std::string wheels_for(const ComputeCapability& gpu, Misfit misfit);
 
 constexpr auto enum_names(DriverVerdict) {
   return std::to_array<std::pair<DriverVerdict, std::string_view>>(

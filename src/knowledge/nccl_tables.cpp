@@ -7,6 +7,15 @@
 #include "knowledge/json_fields.h"
 
 namespace ncclprobe::knowledge {
+namespace {
+
+// Empty without such a field.
+VersionNumber version_in(const nlohmann::json& link, const char* name) {
+  std::string text = text_of(link, name);
+  return text.empty() ? VersionNumber{} : base::value_or_throw(parse_version(text));
+}
+
+} // namespace
 
 const std::vector<NcclDefaultBuild>& nccl_default_builds() {
   static const std::vector<NcclDefaultBuild> all = [] {
@@ -26,10 +35,8 @@ const std::vector<FeatureChain>& feature_chains() {
       FeatureChain chain{
           text_of(one, "feature"), {}, text_of(one, "note"), texts_of(one, "sources")};
       for (const auto& link : one.at("all_of")) {
-        std::string least = text_of(link, "least");
-        chain.links.push_back(
-            {text_of(link, "text"), text_of(link, "needs"),
-             least.empty() ? VersionNumber{} : base::value_or_throw(parse_version(least))});
+        chain.links.push_back({text_of(link, "text"), text_of(link, "needs"),
+                               version_in(link, "least"), version_in(link, "least_cuda")});
       }
       made.push_back(std::move(chain));
     }

@@ -27,6 +27,7 @@ struct FeatureChain {
     // are asked of a machine, such as "multicast". Empty: only a try tells.
     std::string needs;
     VersionNumber least;
+    VersionNumber least_cuda; // of "nccl_build": the CUDA that NCCL was built with
   };
   std::string feature;
   std::vector<Link> links;

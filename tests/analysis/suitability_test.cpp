@@ -100,6 +100,33 @@ TEST_CASE("a feature chain is no if one link is, and unknown if none is no but o
   CHECK(chain(judge_chains(asked("H200"), software), "bf16 reductions") == Known::no);
 }
 
+TEST_CASE("what a GPU cannot do is no, whatever the software") {
+  for (const char* gpu : {"T4", "A100", "L4"}) {
+    CHECK(chain(judge_chains(asked(gpu), {}), "fp8 reductions") == Known::no);
+    CHECK(chain(judge_chains(asked(gpu), {}), "multi-node NVLink") == Known::no);
+  }
+  SoftwareInQuestion software;
+  software.nccl = knowledge::VersionNumber{{2, 28, 9}};
+  CHECK(chain(judge_chains(asked("H200"), software), "fp8 reductions") == Known::yes);
+}
+
+TEST_CASE("the CUDA that NCCL was built with is a link of its own") {
+  SoftwareInQuestion software;
+  software.nccl = knowledge::VersionNumber{{2, 28, 9}};
+  auto build = [&] {
+    for (const ChainVerdict& one : judge_chains(asked("H200"), software))
+      for (std::size_t i = 0; i < one.links.size(); ++i)
+        if (one.chain->links[i].needs == "nccl_build")
+          return one.links[i];
+    throw std::logic_error("no link of the build");
+  };
+  CHECK(build() == Known::unknown);
+  software.nccl_cuda = knowledge::VersionNumber{{13, 0}};
+  CHECK(build() == Known::yes);
+  software.nccl_cuda = knowledge::VersionNumber{{11, 8}};
+  CHECK(build() == Known::no);
+}
+
 TEST_CASE("what is not sourced is called unknown") {
   CHECK_THAT(explained("A10G"), ContainsSubstring("NVLink unknown"));
 }

@@ -120,6 +120,9 @@ TEST_CASE("a driver has a newest runtime, and a newer one with fewer features") 
   CHECK(newest.full == version("11.4"));
   CHECK(newest.minor_compat == version("11.8"));
   CHECK_FALSE(newest_runtimes(version("340.1")).minor_compat.has_value());
+  newest = newest_runtimes(version("580.95.05"), version("12.9")); // a GPU that CUDA 13 left out
+  CHECK(newest.full == version("12.9"));
+  CHECK_FALSE(newest.minor_compat.has_value());
 }
 
 TEST_CASE("a driver that is too old says which one would do") {

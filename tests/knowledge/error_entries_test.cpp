@@ -36,6 +36,27 @@ TEST_CASE("every expression of an error entry compiles") {
       }
 }
 
+TEST_CASE("NCCL's refusal to reduce FP8 is known by its line") {
+  for (const ErrorEntry& one : error_entries())
+    if (one.id == "fp8_reduction") {
+      CHECK(RE2::PartialMatch("FP8 reduction support begins with sm90 capable devices.",
+                              one.match.front()));
+      return;
+    }
+  FAIL("no entry");
+}
+
+TEST_CASE("advice names commands, not the tables that ours is made of") {
+  for (const knowledge::ErrorEntry& entry : knowledge::error_entries())
+    for (const auto* list : {&entry.root_causes, &entry.confirm, &entry.fix, &entry.avoid})
+      for (const std::string& text : *list)
+        for (const char* table : {"cuda_toolkits", "pytorch_wheels", "nccl_versions", "gpu_models",
+                                  "feature_chains", "plugin_api", "minor_compat_min"}) {
+          INFO(entry.id << ": " << text);
+          CHECK_THAT(text, !ContainsSubstring(table));
+        }
+}
+
 TEST_CASE("every Xid of the table is known by its line in the kernel log") {
   for (const Xid& xid : xids()) {
     std::string line =

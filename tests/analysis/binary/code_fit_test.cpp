@@ -49,6 +49,19 @@ TEST_CASE("PTX is compiled only by a driver that knows its version") {
   CHECK_THAT(old.meaning, ContainsSubstring("unsupported toolchain"));
 }
 
+TEST_CASE("an NCCL is shown with the CUDA that it was built with") {
+  DeviceCode code = code_of(code_entry(CodeKind::cubin, 90));
+  CHECK_THAT(render_device_code("a", code, {}), !ContainsSubstring("NCCL"));
+
+  code.nccl = "2.28.9";
+  code.nccl_cuda = "13.0";
+
+  CHECK_THAT(render_device_code("a", code, {}),
+             ContainsSubstring("NCCL         2.28.9, built with CUDA 13.0\n"));
+  auto json = nlohmann::json::parse(render_device_code_json("a", code, {}));
+  CHECK(json["nccl_cuda"] == "13.0");
+}
+
 TEST_CASE("a file without GPU code gives no verdict") {
   GpuVerdict none = verdict(*read_device_code(elf_file({{".text", "a"}})), {9, 0});
 

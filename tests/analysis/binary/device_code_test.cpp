@@ -39,6 +39,21 @@ TEST_CASE("machine code and PTX of a shared object are listed with their reach")
   CHECK(code->problems.empty());
 }
 
+TEST_CASE("an NCCL tells its version and the CUDA that it was built with") {
+  auto code = read_device_code(elf_file(
+      {{".rodata", std::string("NCCL version mismatch with\0", 27) +
+                       "x NCCL version 2.28.9+cuda13.0" + std::string(1, '\0') + "more"}}));
+  REQUIRE(code);
+  CHECK(code->nccl == "2.28.9");
+  CHECK(code->nccl_cuda == "13.0");
+
+  for (const char* text : {"NCCL version ", "NCCL version 2.28.9", "NCCL version +cuda13.0"}) {
+    auto other = read_device_code(elf_file({{".rodata", text}}));
+    REQUIRE(other);
+    CHECK(other->nccl.empty());
+  }
+}
+
 TEST_CASE("several fat binaries with padding between them are all read") {
   std::string section = fat_binary(code_entry(CodeKind::cubin, 75, 0, 44)) + std::string(12, '\0') +
                         fat_binary(code_entry(CodeKind::cubin, 75)) +
@@ -166,6 +181,8 @@ TEST_CASE("an installed NCCL has code for several GPUs") {
       CHECK(code->cubins.size() >= 2);
       CHECK(code->ptx.size() >= 1);
       CHECK(code->problems.empty());
+      CHECK(code->nccl.starts_with("2."));
+      CHECK_FALSE(code->nccl_cuda.empty());
       return;
     }
   NCCLPROBE_SKIP("no libnccl.so.2 here");

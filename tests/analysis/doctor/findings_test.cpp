@@ -67,7 +67,11 @@ TEST_CASE("a case survives being written and read") {
   one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
   one.rehearsals[0].communicators = {{1, 1 << 20}};
   one.under_load = {one.surveys[0]};
-  one.code = {{"/usr/lib/libnccl.so.2", {"sm_90"}, {}}};
+  one.code = {{"/usr/lib/libnccl.so.2", {"sm_90"}, {}, "13.0"}};
+  one.rehearsals[0].algorithms = {{"AllReduce", 8 << 20, "NVLS", "SIMPLE", 16}};
+  one.surveys[0].host->pci.device_groups = {{"DMA-FQ", {"0000:3b:00.0"}}};
+  one.surveys[1].worker_problem = "the survey worker ended with exit 1";
+  one.surveys[1].worker_mismatch = true;
 
   auto again = read_case(write_case(one));
 

@@ -151,3 +151,67 @@ TEST_CASE("ranks that chose different networks cannot connect; sockets beside RD
   CHECK(worst.evidence ==
         std::vector<std::string>{"ranks 0: Socket over eth0", "ranks 1: IB over mlx5_0:1/IB"});
 }
+
+TEST_CASE("what connecting takes is told once, of the largest communicator that was made") {
+  Case one = healthy_case();
+  Rehearsal pair = one.rehearsals[0];
+  pair.name = "2 ranks";
+  pair.communicators = {{0, std::uint64_t{500} << 20}, {1, std::uint64_t{500} << 20}};
+  Rehearsal copies = one.rehearsals[0];
+  copies.name = k_copies;
+  copies.ranks = 4;
+  one.rehearsals[0].ranks = 4;
+  one.rehearsals[0].communicators = {{0, std::uint64_t{380} << 20}, {3, std::uint64_t{388} << 20}};
+  one.rehearsals = {pair, one.rehearsals[0], copies};
+  auto told = [&] {
+    std::vector<std::string> all;
+    for (const Finding& finding : found(one, "D20"))
+      if (finding.what.starts_with("connecting"))
+        all.push_back(finding.what);
+    return all;
+  };
+
+  CHECK(told() ==
+        std::vector<std::string>{"connecting 4 ranks with NCCL takes 388 MiB of a GPU's memory"});
+
+  one.rehearsals = {copies};
+  one.rehearsals[0].communicators = {{0, 0}, {1, 0}}; // as older versions stored it
+  CHECK(told().empty());
+}
+
+TEST_CASE("a trial that connects nothing tells nothing of what connecting takes") {
+  model::TrialRecord record;
+  record.spec.backend = "nvidia";
+  record.workers.resize(1);
+  using What = model::MemoryUse::What;
+  record.workers[0].memory = {{0, What::opened, 1 << 20}, {0, What::connected, 1 << 20}};
+
+  CHECK(rehearsal_of(record, k_copies).communicators.empty());
+}
+
+TEST_CASE("what NCCL's log says of its choices is told by size") {
+  model::TrialRecord record;
+  record.evidence = {
+      {0,
+       "h:1:1 [0] NCCL INFO AllReduce: 536870912 Bytes -> Algo NVLS proto SIMPLE "
+       "channel{Lo..Hi}={0..15}\n"
+       "h:1:1 [0] NCCL INFO AllReduce: 65536 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3}\n",
+       "v5",
+       {}},
+      {1,
+       "h:1:2 [1] NCCL INFO AllReduce: 65536 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3}\n",
+       "v5",
+       {}}};
+  Case one = healthy_case();
+  CHECK(found(one, "D23").empty());
+
+  one.rehearsals[0].algorithms = rehearsal_of(record, "all ranks").algorithms;
+
+  REQUIRE(found(one, "D23").size() == 1);
+  Finding finding = found(one, "D23").front();
+  CHECK(finding.severity == Severity::info);
+  CHECK(finding.what == "NCCL took, on all ranks (2 ranks): 64 KiB RING/LL, 512 MiB NVLS/SIMPLE");
+  CHECK(finding.evidence ==
+        std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channel(s)",
+                                 "AllReduce of 536870912 bytes: NVLS/SIMPLE, 16 channel(s)"});
+}

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D01, D02, D04, D05, D06, D26, D29, D32.
+// D01, D02, D04, D05, D06, D26, D32.
 #include "patient.h"
 
+#include "analysis/doctor/diagnosis.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -92,6 +93,24 @@ TEST_CASE("a worker that did not survive looking at the GPUs is a failure") {
   CHECK(worst(one, "D02") == Severity::fail);
 }
 
+TEST_CASE(
+    "a worker program that answers nothing is a broken installation, and stops the questions") {
+  Case one = healthy_cpu_case();
+  one.surveys[0].worker_problem = "cannot start /opt/ncclprobe-worker: No such file or directory";
+  auto findings = examine(one);
+  for (const Finding& finding : findings)
+    CHECK((finding.id == "D01" || finding.id == "D32"));
+  CHECK(findings.front().severity == Severity::fail);
+  CHECK_THAT(findings.front().what, ContainsSubstring("does not answer"));
+  CHECK(findings.front().evidence.front() == one.surveys[0].worker_problem);
+  CHECK_THAT(diagnose(one, findings).conclusion, ContainsSubstring("the launch is broken"));
+
+  one.surveys[0].worker_mismatch = true;
+  CHECK_THAT(what(one, "D32"), ContainsSubstring("of different versions"));
+  CHECK_THAT(found(one, "D32").front().fix, ContainsSubstring("together"));
+  CHECK(found(one, "D32").size() == 1); // and no agreement of all ranks beside it
+}
+
 TEST_CASE("driver and runtime are judged as NVIDIA's compatibility rules say") {
   Case one = healthy_case();
   CHECK(worst(one, "D04") == Severity::ok);
@@ -105,6 +124,47 @@ TEST_CASE("driver and runtime are judged as NVIDIA's compatibility rules say") {
   CHECK(worst(one, "D04") == Severity::ok);
   set_version(one, "cuda_runtime", "");
   CHECK(worst(one, "D04") == Severity::unknown);
+}
+
+TEST_CASE(
+    "the newest CUDA is that of driver and GPUs, and what a newer driver would bring is told") {
+  Case one = healthy_case();
+  CHECK_THAT(what(one, "D04"),
+             ContainsSubstring("the newest it runs: CUDA 13.0, with fewer features") &&
+                 ContainsSubstring("the newest for these GPUs: 13."));
+
+  one.surveys[1].inventory.gpus[0].compute_capability = "7.0"; // one V100 among them
+  CHECK(what(one, "D04").find("13.0,") != std::string::npos);
+  one.surveys.erase(one.surveys.begin());
+  CHECK(what(one, "D04") == "driver against CUDA runtime: full; the newest it runs: CUDA 12.9, the "
+                            "newest that serves these GPUs");
+
+  set_version(one, "cuda_driver", "535.129.03 (CUDA 12.2)");
+  set_version(one, "cuda_runtime", "12.1");
+  CHECK_THAT(what(one, "D04"),
+             ContainsSubstring("CUDA 12.2, with fewer features 12.9; the newest for these GPUs: "
+                               "12.9, all of it from driver 575."));
+}
+
+TEST_CASE("code for older GPUs and code for newer ones ask for different builds") {
+  Case one = healthy_case();
+  auto of_capability = [&](const char* text) {
+    for (model::Survey& survey : one.surveys)
+      for (model::Gpu& gpu : survey.inventory.gpus)
+        gpu.compute_capability = text;
+    return found(one, "D05").front();
+  };
+  Finding old = of_capability("7.0");
+  CHECK_THAT(old.what, ContainsSubstring("all code is for newer GPUs"));
+  CHECK_THAT(old.fix, ContainsSubstring("CUDA 12.9 was the last to compile for sm_70") &&
+                          ContainsSubstring("-DNCCLPROBE_CUDA_ARCHS=70"));
+
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.worker_version = "ncclprobe-worker 0.1.0, architectures 80,90";
+  Finding fresh = of_capability("12.0");
+  CHECK_THAT(fresh.what, ContainsSubstring("all code is for older GPUs"));
+  CHECK_THAT(fresh.fix, ContainsSubstring("CUDA 12.8 or newer") &&
+                            ContainsSubstring("-DNCCLPROBE_CUDA_ARCHS=120"));
 }
 
 TEST_CASE("a GPU without code in this build is a failure before anything runs") {
@@ -137,6 +197,10 @@ TEST_CASE("an NCCL that is built without these GPUs is a failure that names the 
   CHECK_THAT(findings.front().what, ContainsSubstring("NCCL's library has no code"));
   CHECK_THAT(findings.front().evidence.front(),
              ContainsSubstring("/usr/lib/libnccl.so.2.28.3: sm_80 sm_100"));
+  CHECK_THAT(findings.front().fix, ContainsSubstring("take a build for sm_90"));
+
+  one.code[0].cuda = "13.0";
+  CHECK_THAT(what(one, "D05"), ContainsSubstring("NCCL's library (built with CUDA 13.0) has no"));
 }
 
 TEST_CASE("two majors of one library in a process are a failure, twice the same a warning") {
@@ -168,64 +232,6 @@ TEST_CASE("a libcuda of a compatibility package is a warning") {
   one.surveys[0].process.libraries[0].path = "/usr/local/cuda/compat/libcuda.so.580.95.05";
 
   CHECK(worst(one, "D06") == Severity::warn);
-}
-
-namespace {
-
-Finding chain_of(const Case& one, const std::string& feature) {
-  for (Finding& finding : found(one, "D29"))
-    if (finding.what.starts_with(feature))
-      return finding;
-  return {};
-}
-
-} // namespace
-
-TEST_CASE("a feature's chain breaks at the link that is missing") {
-  Case one = healthy_case();
-  Finding nvls = chain_of(one, "NVLS");
-  CHECK(nvls.what == "NVLS all-reduce: unknown"); // multicast itself is never tried
-  CHECK(nvls.evidence ==
-        std::vector<std::string>{"NCCL >= 2.17 built with CUDA >= 12.1: unknown",
-                                 "enough GPUs for the tuner to choose it (5 on H200, 6 on B200/AWS "
-                                 "measured): unknown"});
-
-  one.surveys[0].health[1].multicast = false;
-  nvls = chain_of(one, "NVLS");
-  CHECK(nvls.what == "NVLS all-reduce: no");
-  CHECK(nvls.evidence.front() == "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: no");
-
-  one.surveys[0].health[1].multicast.reset();
-  CHECK(chain_of(one, "NVLS").evidence.front() ==
-        "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: unknown");
-
-  one.surveys[0].process.environment = {{"NCCL_NVLS_ENABLE", "0"}};
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
-}
-
-TEST_CASE("GPUDirect RDMA needs a newer NCCL where it goes by DMA-BUF") {
-  Case one = healthy_case();
-  auto nccl_link = [&] {
-    for (const std::string& line : chain_of(one, "GPUDirect RDMA").evidence)
-      if (line.starts_with("NCCL >= 2.9.8"))
-        return line.substr(line.rfind(' ') + 1);
-    return std::string("yes");
-  };
-  CHECK(nccl_link() == "yes");
-  one.surveys[0].inventory.libraries[2].version = "2.10.3";
-  CHECK(nccl_link() == "yes");
-  one.surveys[0].host->driver.modules = {{"nvidia", "580.95.05"}}; // no nvidia_peermem
-  CHECK(nccl_link() == "no");
-}
-
-TEST_CASE("what a chain needs of CUDA is asked of driver and runtime, however it is worded") {
-  Case one = healthy_case();
-  for (const std::string& line : chain_of(one, "multi-node NVLink").evidence)
-    CHECK_THAT(line, !ContainsSubstring("fabric handles"));
-}
-
-TEST_CASE("a host without GPUs has no feature chains") {
-  CHECK(found(healthy_cpu_case(), "D29").empty());
 }
 
 TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
