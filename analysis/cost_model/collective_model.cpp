@@ -123,7 +123,8 @@ CollectiveModel model_of(const Points& points) {
 
 } // namespace
 
-std::vector<CollectiveModel> collective_models(const std::vector<Point>& points) {
+std::vector<CollectiveModel> collective_models(const std::vector<Point>& all) {
+  const Points points = with_ways(all);
   std::vector<CollectiveModel> models;
   for (auto first = points.begin(); first != points.end();) {
     auto last = std::find_if(first, points.end(), [&](const Point& point) {
@@ -182,22 +183,18 @@ std::optional<RankModel> RankModel::fit(const std::vector<Point>& points,
   RankModel out;
   out.collective_ = collective;
   out.ranks_per_node_ = ranks_per_node;
-  for (const Point& point : points)
+  for (const Point& point : with_ways(points))
     if (point.collective == collective) {
       own.push_back(point);
       out.most_ranks_ = std::max(out.most_ranks_, point.ranks);
     }
-  // The pieces of the largest communicator are those of all.
-  Points largest;
-  for (const Point& point : own)
-    if (point.ranks == out.most_ranks_)
-      largest.push_back(point);
-  const std::vector<CollectiveModel> models = collective_models(largest);
+  const std::vector<CollectiveModel> models = collective_models(own); // by ranks
   if (models.empty())
     return std::nullopt;
+  const CollectiveModel& widest = models.back();
   std::uint64_t after_bytes = 0;
-  for (const Piece& piece : models.front().pieces) {
-    const bool is_last = &piece == &models.front().pieces.back();
+  for (const Piece& piece : widest.pieces) {
+    const bool is_last = &piece == &widest.pieces.back();
     Segment segment{.last_bytes = is_last ? UINT64_MAX : piece.last_bytes,
                     .tree = piece.algorithm == "TREE",
                     .has_base = false,
@@ -206,7 +203,7 @@ std::optional<RankModel> RankModel::fit(const std::vector<Point>& points,
     std::set<int> ranks;
     for (const Point& point : own)
       if (point.bytes > after_bytes && point.bytes <= segment.last_bytes &&
-          (point.ranks == out.most_ranks_ ||
+          (point.ranks == widest.ranks || point.algorithm.empty() || piece.algorithm.empty() ||
            (point.algorithm == piece.algorithm && point.protocol == piece.protocol))) {
         inside.push_back(point);
         ranks.insert(point.ranks);

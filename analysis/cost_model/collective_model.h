@@ -44,7 +44,7 @@ struct CollectiveModel {
 };
 
 // One for each collective and size of communicator with two sizes or more. `points` as
-// cost_points() gives them.
+// cost_points() gives them; of those without a known way, that of with_ways().
 std::vector<CollectiveModel> collective_models(const std::vector<Point>& points);
 
 // All models' errors together; nothing if no size could be left out.
@@ -84,7 +84,8 @@ Shape shape_of(model::Collective collective, bool tree, int ranks, int ranks_per
 // ways. With one number of ranks measured, base and alpha cannot be told apart: base is 0.
 class RankModel {
 public:
-  // Of one collective; nothing if there are too few points.
+  // Of one collective, in the pieces of the largest communicator that has any; nothing if there are
+  // too few points.
   static std::optional<RankModel> fit(const std::vector<Point>& points,
                                       model::Collective collective, int ranks_per_node);
 

@@ -9,6 +9,7 @@
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace ncclprobe::analysis::cost_model {
@@ -43,7 +44,8 @@ void add_collectives(const std::vector<SettingResult>& results,
     Point point{.collective = *collective,
                 .ranks = result.ranks,
                 .bytes = result.label.bytes,
-                .time_ns = result.time_ns};
+                .time_ns = result.time_ns,
+                .launch_ns = result.launch_ns};
     if (auto use = default_use(proofs, result.label)) {
       point.algorithm = use->algorithm;
       point.protocol = use->protocol;
@@ -53,7 +55,7 @@ void add_collectives(const std::vector<SettingResult>& results,
 }
 
 void add_steps(const model::Run& run, const std::vector<SettingResult>& results,
-               std::vector<Point>& points) {
+               const std::vector<SettingProof>& proofs, std::vector<Point>& points) {
   for (const steps::StepResult& step : steps::step_results(run, results)) {
     if (!step.is_default || step.step.parts != workload::StepParts::communication ||
         step.data == DataState::wrong || step.buckets.empty() || !step.step.input_copy().empty())
@@ -65,13 +67,17 @@ void add_steps(const model::Run& run, const std::vector<SettingResult>& results,
       if (cell == trial.spec.cells.end())
         continue;
       auto moved = moved_by(cell->schedule, trial.spec.ranks);
+      // The companion tells of all stretches of the step together.
+      const Use use = default_use(proofs, step.label).value_or(Use{});
       for (std::size_t i = 0; i < std::min(moved.size(), step.buckets.size()); ++i)
         if (moved[i] && moved[i]->ranks > 1 && moved[i]->bytes > 0 &&
             step.buckets[i].transfer_ns > 0)
           points.push_back({.collective = moved[i]->collective,
                             .ranks = moved[i]->ranks,
                             .bytes = moved[i]->bytes,
-                            .time_ns = step.buckets[i].transfer_ns});
+                            .time_ns = step.buckets[i].transfer_ns,
+                            .algorithm = use.algorithm,
+                            .protocol = use.protocol});
       break;
     }
   }
@@ -115,8 +121,9 @@ std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int 
 
 std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results) {
   std::vector<Point> points;
-  add_collectives(results, setting_proofs(run), model::TimingMode::batch, points);
-  add_steps(run, results, points);
+  const std::vector<SettingProof> proofs = setting_proofs(run);
+  add_collectives(results, proofs, model::TimingMode::batch, points);
+  add_steps(run, results, proofs, points);
   add_points(points, {});
   return points;
 }
@@ -134,6 +141,31 @@ void add_points(std::vector<Point>& points, std::vector<Point> more) {
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
     return std::tuple(a.collective, a.ranks, a.bytes) < std::tuple(b.collective, b.ranks, b.bytes);
   });
+}
+
+std::vector<Point> with_ways(std::vector<Point> points) {
+  const std::vector<Point> known = [&] {
+    std::vector<Point> some = points;
+    std::erase_if(some, [](const Point& point) { return point.algorithm.empty(); });
+    return some;
+  }();
+  for (Point& point : points) {
+    if (!point.algorithm.empty())
+      continue;
+    double least = 0;
+    for (const Point& other : known) {
+      if (other.collective != point.collective || other.ranks != point.ranks)
+        continue;
+      const double distance =
+          std::abs(std::log(static_cast<double>(other.bytes) / static_cast<double>(point.bytes)));
+      if (!point.algorithm.empty() && distance >= least)
+        continue;
+      least = distance;
+      point.algorithm = other.algorithm;
+      point.protocol = other.protocol;
+    }
+  }
+  return points;
 }
 
 } // namespace ncclprobe::analysis::cost_model

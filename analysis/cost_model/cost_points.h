@@ -20,6 +20,7 @@ struct Point {
   double time_ns = 0;
   std::string algorithm; // as the companion trial saw it; empty: not known
   std::string protocol;
+  std::optional<double> launch_ns; // the host was busy asking for it; of collectives only
 };
 
 // With default settings: collectives launched back to back, out of place where both were measured,
@@ -32,6 +33,11 @@ std::vector<Point> latency_points(const model::Run& run, const std::vector<Setti
 
 // In the same order again.
 void add_points(std::vector<Point>& points, std::vector<Point> more);
+
+// The same, where it is not known how one was carried out with the way of the size nearest to it
+// (as a ratio) of which it is known, of the same collective on as many ranks; without any it stays
+// unknown.
+std::vector<Point> with_ways(std::vector<Point> points);
 
 // What each stretch of communication of a step moves, in the order of its begins; nothing for one
 // that is not one collective, or the same one of several groups of ranks at once.

@@ -5,6 +5,8 @@
 
 #include "analysis/cell_summary.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -36,8 +38,10 @@ TransferCosts::TransferCosts(const std::vector<Point>& points, int ranks_per_nod
     numbers[point.collective].insert(point.ranks);
   for (const auto& [collective, ranks] : numbers) {
     auto model = RankModel::fit(points, collective, ranks_per_node);
-    if (!model)
+    if (!model) {
+      no_line_[collective].assign(ranks.begin(), ranks.end());
       continue;
+    }
     models_.emplace(collective, std::move(*model));
     RankErrors& errors = rank_errors_[collective];
     errors.measured.assign(ranks.begin(), ranks.end());
@@ -63,13 +67,20 @@ TransferCosts::TransferCosts(const std::vector<Point>& points, int ranks_per_nod
 base::Result<TransferCosts::Time>
 TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inter_node) const {
   auto model = models_.find(transfer.collective);
-  if (model == models_.end())
+  if (model == models_.end()) {
+    const auto name = model::to_string(transfer.collective);
+    auto few = no_line_.find(transfer.collective);
     return fail(base::Error{
         Errc::not_found,
-        fmt::format("no {} of two sizes or more on two ranks or more was measured",
-                    model::to_string(transfer.collective)),
-        fmt::format("measure it and add that run with --also: ncclprobe run --collectives {}",
-                    model::to_string(transfer.collective))});
+        few == no_line_.end()
+            ? fmt::format("no {} on two ranks or more was measured", name)
+            : fmt::format("{} was measured on {} ranks, but nowhere at two sizes that are carried "
+                          "out alike",
+                          name, fmt::join(few->second, ", ")),
+        fmt::format("measure sizes and add that run with --also: ncclprobe run --collectives {} "
+                    "--sizes 1M:1G",
+                    name)});
+  }
   auto time = model->second.at({transfer.ranks, transfer.ranks_per_node, transfer.sharing},
                                transfer.bytes, inter_node);
   if (!time)

@@ -50,6 +50,7 @@ public:
 private:
   std::map<model::Collective, RankModel> models_;
   std::map<model::Collective, RankErrors> rank_errors_;
+  std::map<model::Collective, std::vector<int>> no_line_; // numbers of ranks that make no model
 };
 
 } // namespace ncclprobe::analysis::cost_model

@@ -79,6 +79,38 @@ TEST_CASE("A left out size is predicted by the others of its piece") {
   CHECK(models[0].left_out_errors[1] == Approx(1 - 1 / 1.2));
 }
 
+TEST_CASE("Points of which no way is known join those that lie around them") {
+  std::vector<Point> points = ring_points({4}), mixed;
+  for (const Point& point : points) {
+    mixed.push_back(point);
+    mixed.push_back(ring_point(4, point.bytes + point.bytes / 2));
+    mixed.back().algorithm = mixed.back().protocol = "";
+  }
+
+  auto models = collective_models(mixed);
+
+  REQUIRE(models.size() == 1);
+  REQUIRE(models[0].pieces.size() == 2);
+  CHECK(models[0].points == mixed.size());
+  CHECK(models[0].pieces[0].protocol == "LL");
+  CHECK(models[0].pieces[0].last_bytes == 96 * k_kib);
+  CHECK(models[0].pieces[1].first_bytes == 256 * k_kib);
+  CHECK(models[0].pieces[1].last_bytes == 384 * k_mib);
+}
+
+TEST_CASE("Of two ways that are alike near, the nearer size's is taken") {
+  auto known = ring_points({4});
+  known.push_back(ring_point(4, 100 * k_kib));
+  known.back().algorithm = "";
+  known.push_back(ring_point(2, 100 * k_kib));
+  known.back().algorithm = "";
+
+  auto points = with_ways(known);
+
+  CHECK(points[points.size() - 2].protocol == "LL"); // 64K is nearer than 256K
+  CHECK(points.back().algorithm.empty());            // nothing is known on 2 ranks
+}
+
 TEST_CASE("A single size makes no model") {
   CHECK(collective_models({ring_point(2, k_mib)}).empty());
   CHECK_FALSE(left_out({}).has_value());
@@ -96,6 +128,18 @@ TEST_CASE("From several numbers of ranks follows any other") {
       CHECK(time->ns == Approx(ring_point(ranks, bytes).time_ns));
       CHECK(time->interval_ns.has_value());
     }
+}
+
+TEST_CASE("One size on more ranks takes nothing away from the sizes on fewer") {
+  std::vector<Point> points = ring_points({4});
+  points.push_back(ring_point(8, 4 * k_mib));
+
+  auto model = RankModel::fit(points, Collective::all_reduce, 64);
+
+  REQUIRE(model.has_value());
+  CHECK(model->most_ranks() == 8);
+  // All of the large sizes: 3000 a hop, and what does not grow with them.
+  CHECK(model->at(16, 64 * k_mib, {})->ns == Approx(ring_point(16, 64 * k_mib).time_ns));
 }
 
 TEST_CASE("Beyond a node the wires between nodes must be told of") {

@@ -50,6 +50,21 @@ TEST_CASE("Each number of ranks is left out in turn") {
         off.of({Collective::all_reduce, 8, 8, 1, k_bytes}, {})->half_width);
 }
 
+TEST_CASE("What lacks a second size is said as it is") {
+  std::vector<Point> points = ring_points({2, 4});
+  points.push_back(
+      {.collective = Collective::all_to_all, .ranks = 8, .bytes = k_bytes, .time_ns = 9000});
+  const TransferCosts costs(points, 64);
+
+  auto single = costs.of({Collective::all_to_all, 8, 8, 1, k_bytes}, {});
+  auto none = costs.of({Collective::send_recv, 2, 2, 1, k_bytes}, {});
+
+  REQUIRE_FALSE(single.has_value());
+  CHECK_THAT(single.error().text(), ContainsSubstring("all_to_all was measured on 8 ranks, but"));
+  REQUIRE_FALSE(none.has_value());
+  CHECK_THAT(none.error().text(), ContainsSubstring("no send_recv on two ranks or more"));
+}
+
 TEST_CASE("Errors grow with the doublings beyond what was measured") {
   const RankErrors errors{{2, 4, 8}, {0.02, -0.02, 0.02}, {2, 4, 8}};
 
