@@ -3,6 +3,8 @@
 
 #include "analysis/cost_model/loggp.h"
 
+#include "analysis/statistics.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -10,15 +12,36 @@
 namespace ncclprobe::analysis::cost_model {
 namespace {
 
+// Of the gap: timer and scatter keep a host that sets the pace a little below it.
+constexpr double k_bound_share = 0.9;
+
 // A size that was measured both ways.
 struct Pair {
   Point batch;
-  std::vector<double> single_ns;
+  std::vector<Point> single;
 };
 
 bool is_alike(const Point& a, const Point& b) {
+  // Not known of all sizes of a number of ranks: then there is nothing to tell them apart.
+  if (a.algorithm.empty() || b.algorithm.empty())
+    return std::tie(a.collective, a.ranks) == std::tie(b.collective, b.ranks);
   return std::tie(a.collective, a.ranks, a.algorithm, a.protocol) ==
          std::tie(b.collective, b.ranks, b.algorithm, b.protocol);
+}
+
+std::optional<double> overhead_ns(const std::vector<Pair>& pairs) {
+  std::vector<double> shortest_ns;
+  for (const Pair& pair : pairs) {
+    std::optional<double> shortest = pair.batch.launch_ns;
+    for (const Point& one : pair.single)
+      if (one.launch_ns && (!shortest || *one.launch_ns < *shortest))
+        shortest = one.launch_ns;
+    if (shortest)
+      shortest_ns.push_back(*shortest);
+  }
+  if (shortest_ns.empty())
+    return std::nullopt;
+  return median(std::move(shortest_ns));
 }
 
 std::optional<LogGp> model_of(const std::vector<Pair>& pairs) {
@@ -29,9 +52,9 @@ std::optional<LogGp> model_of(const std::vector<Pair>& pairs) {
     const double further_bytes = static_cast<double>(pair.batch.bytes) - 1;
     features.push_back({0, 1, further_bytes});
     times_ns.push_back(pair.batch.time_ns);
-    for (double time_ns : pair.single_ns) {
+    for (const Point& one : pair.single) {
       features.push_back({1, 0, further_bytes});
-      times_ns.push_back(time_ns);
+      times_ns.push_back(one.time_ns);
     }
     sizes.insert(pair.batch.bytes);
   }
@@ -41,21 +64,28 @@ std::optional<LogGp> model_of(const std::vector<Pair>& pairs) {
   if (!fit)
     return std::nullopt;
   const Point& one = pairs.front().batch;
-  return LogGp{one.collective, one.ranks,       one.algorithm,  one.protocol,
-               *sizes.begin(), *sizes.rbegin(), std::move(*fit)};
+  return LogGp{one.collective, one.ranks,       one.algorithm,   one.protocol,
+               *sizes.begin(), *sizes.rbegin(), std::move(*fit), overhead_ns(pairs)};
 }
 
 } // namespace
 
+std::optional<bool> LogGp::is_bound_by_host() const {
+  if (!overhead_ns)
+    return std::nullopt;
+  return *overhead_ns >= k_bound_share * gap_ns();
+}
+
 std::vector<LogGp> loggp_models(const std::vector<Point>& batches,
                                 const std::vector<Point>& single) {
   std::vector<Pair> pairs;
-  for (const Point& batch : batches) {
+  const std::vector<Point> known_single = with_ways(single);
+  for (const Point& batch : with_ways(batches)) {
     Pair pair{batch, {}};
-    for (const Point& one : single)
+    for (const Point& one : known_single)
       if (one.bytes == batch.bytes && is_alike(one, batch))
-        pair.single_ns.push_back(one.time_ns);
-    if (!pair.single_ns.empty())
+        pair.single.push_back(one);
+    if (!pair.single.empty())
       pairs.push_back(std::move(pair));
   }
   std::vector<LogGp> models;

@@ -7,6 +7,8 @@
 #include "workload/step_model.h"
 #include "workload/tensor_parallel.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -31,21 +33,8 @@ bool is_of(const StepResult& result, const StepRequest& request) {
   return own && own->batch == result.step.batch;
 }
 
-const model::Cell* cell_of(const model::Run& run, const StepResult& result) {
-  for (const model::TrialRecord& trial : run.trials)
-    for (const model::Cell& cell : trial.spec.cells)
-      if (cell.label == result.label)
-        return &cell;
-  return nullptr;
-}
-
-std::vector<int> hosts_of(const model::Run& run) {
-  std::vector<int> hosts(run.header.ranks.size(), 0);
-  for (const model::RankPlace& place : run.header.ranks)
-    if (place.rank >= 0 && place.rank < static_cast<int>(hosts.size()))
-      hosts[static_cast<std::size_t>(place.rank)] = place.host;
-  return hosts;
-}
+constexpr const char* k_one_process =
+    "one process was measured, so nothing is known of how processes differ (run --repeat)";
 
 // Where every rank does what one by itself would do, the step without communication tells as well.
 bool is_whole_on_each(const StepRequest& request) {
@@ -121,11 +110,22 @@ Costs scaled(Costs costs, double factor) {
   return costs;
 }
 
+// Further off, a replay misses something that on other ranks may be otherwise.
+constexpr double k_most_replay_error = 0.1;
+
 std::string why_no_interval(const StepBase& base, const StepProgram& program,
                             const TransferCosts& transfers,
-                            const std::optional<InterNode>& inter_node) {
-  if (base.ranks > 0 && !base.half_width)
-    return "one process was measured, so nothing is known of how processes differ (run --repeat)";
+                            const std::optional<InterNode>& inter_node,
+                            const std::vector<std::string>& unknown, double replay_error) {
+  if (!unknown.empty())
+    return fmt::format("nothing is known of how long {} takes (run a step of that kind)",
+                       fmt::join(unknown, ", "));
+  if (!base.half_width)
+    return base.why_no_half_width;
+  if (std::abs(replay_error) > k_most_replay_error)
+    return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses what on "
+                       "more ranks may take another part of the step",
+                       100 * replay_error);
   for (const Transfer& one : program.transfers())
     if (auto time = transfers.of(one, inter_node); time && !time->half_width) {
       const RankErrors& errors = transfers.rank_errors().at(one.collective);
@@ -141,16 +141,18 @@ std::string why_no_interval(const StepBase& base, const StepProgram& program,
 
 } // namespace
 
-std::optional<double> half_width_of(const std::vector<double>& times) {
-  if (times.size() < 2)
-    return std::nullopt;
-  const auto n = static_cast<double>(times.size());
-  double mean = 0, squares = 0;
-  for (double time : times)
-    mean += std::log(time) / n;
-  for (double time : times)
-    squares += std::pow(std::log(time) - mean, 2);
-  return student_quantile(n - 1, k_confidence) * std::sqrt(squares / (n - 1) * (1 + 1 / n));
+double StatedCompute::half_width() const {
+  const double low = forward_ns.low + backward_ns.low + optimizer_ns.low;
+  const double high = forward_ns.high + backward_ns.high + optimizer_ns.high;
+  return low > 0 ? std::log(high / low) / 2 : 0;
+}
+
+std::set<model::Collective> collectives_of(const StepRequest& request, int ranks) {
+  std::set<model::Collective> collectives;
+  if (auto program = program_on(request, ranks, ranks))
+    for (const Transfer& one : program->transfers())
+      collectives.insert(one.collective);
+  return collectives;
 }
 
 std::optional<StepBase> measured_base(const model::Run& run, const std::vector<StepResult>& results,
@@ -172,11 +174,9 @@ std::optional<StepBase> measured_base(const model::Run& run, const std::vector<S
   base.works = WorkCosts::measured(run, *widest, *program);
   base.program = std::move(*program);
   base.measured = widest->times;
-  std::vector<double> rests_ns;
-  for (const steps::StepProcess& process : widest->processes)
-    if (const steps::StepTimes& times = process.figures.times; times.step_ns > times.exposed_ns())
-      rests_ns.push_back(times.step_ns - times.exposed_ns());
-  base.half_width = half_width_of(rests_ns);
+  base.measured_ranks = base.ranks;
+  base.half_width = half_width_of(rests_of(*widest));
+  base.why_no_half_width = k_one_process;
   find_alone(base, results);
   return base.alone_ns > 0 ? std::optional(std::move(base)) : std::nullopt;
 }
@@ -186,19 +186,54 @@ Flops flops_of(const workload::ModelSpec& spec) {
   return {model.forward_flops(), model.backward_flops()};
 }
 
-Result<StepBase> stated_base(const StepRequest& request, const StatedCompute& compute) {
+Result<StepBase> stated_base(const StepRequest& request, const StatedCompute& compute,
+                             const std::vector<MeasuredRates>& others) {
   StepBase base{.request = request, .source = compute.source};
   // Products even if the run's compute was something else: that is what was stated.
   base.request.compute = {};
-  base.request.optimizer = compute.optimizer_ns > 0;
+  base.request.optimizer = compute.optimizer_ns.high > 0;
   const Flops flops = flops_of(request.model);
   const double samples = samples_on(base.request, 1);
   using enum model::Activity;
-  base.works.set_rate(forward, Work::Kind::product, compute.forward_ns / flops.forward / samples);
+  base.works.set_rate(forward, Work::Kind::product,
+                      compute.forward_ns.middle() / flops.forward / samples);
   base.works.set_rate(backward, Work::Kind::product,
-                      compute.backward_ns / flops.backward / samples);
+                      compute.backward_ns.middle() / flops.backward / samples);
   base.works.set_rate(optimizer, Work::Kind::optimizer,
-                      compute.optimizer_ns / static_cast<double>(request.model.parameter_count()));
+                      compute.optimizer_ns.middle() /
+                          static_cast<double>(request.model.parameter_count()));
+  for (const MeasuredRates& one : others)
+    base.works.take_rates(one.works);
+  base.half_width = compute.half_width();
+  NCCLPROBE_TRY(schedule_on(base.request, 1));
+  find_alone(base, {});
+  return base;
+}
+
+Result<StepBase> rated_base(const StepRequest& request, const std::vector<MeasuredRates>& others) {
+  auto from = std::find_if(others.begin(), others.end(),
+                           [](const MeasuredRates& one) { return one.has_products(); });
+  if (from == others.end())
+    return base::fail(base::Errc::not_found, "no step was measured that computes products");
+  const int ranks = static_cast<int>(from->result->step.ranks.size());
+  StepBase base{.request = request};
+  base.request.compute = {};
+  base.source = fmt::format("by the rates of {} at {} rank{}: {}", describe_step(*from->result),
+                            ranks, ranks == 1 ? "" : "s", rates_in_words(from->works));
+  base.works.take_rates(from->works);
+  for (const MeasuredRates& one : others)
+    base.works.take_rates(one.works);
+  base.program = from->program;
+  base.measured = from->result->times;
+  base.measured_ranks = ranks;
+  const auto of_processes = half_width_of(rests_of(*from->result));
+  const auto of_sizes = spread_of_rates({from, others.end()});
+  if (of_processes && of_sizes)
+    base.half_width = std::hypot(*of_processes, *of_sizes);
+  base.why_no_half_width =
+      of_processes ? "products of too few sizes were measured to know how their rate changes with "
+                     "it (run another model too, or state a range: --tflops 350-450)"
+                   : k_one_process;
   NCCLPROBE_TRY(schedule_on(base.request, 1));
   find_alone(base, {});
   return base;
@@ -236,23 +271,32 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     out.unknown.emplace_back(model::to_string(one));
   const StepProgram::Times times = program->replay(*costs, works);
   // What no replay knows of, such as gaps between kernels, stays as it was measured.
-  double more_ns = 0, more_exposed_ns = 0;
-  if (base.ranks > 0)
-    if (auto own = replayed(base, transfers, where)) {
-      more_ns = base.measured.step_ns - own->step_ns;
-      more_exposed_ns = base.measured.exposed_ns() - own->exposed_ns();
+  double more_ns = 0, more_exposed_ns = 0, replay_error = 0;
+  if (auto known = replayed(base, transfers, where)) {
+    replay_error = known->step_ns / base.measured.step_ns - 1;
+    if (base.ranks > 0) {
+      more_ns = base.measured.step_ns - known->step_ns;
+      more_exposed_ns = base.measured.exposed_ns() - known->exposed_ns();
     }
+  }
   const double least_ns = times.computing_ns;
   out.step_ns = std::max(times.step_ns + more_ns, least_ns);
   out.exposed_ns = std::max(times.exposed_ns() + more_exposed_ns, 0.0);
   const double ideal_ns =
       base.alone_ns / base.alone_samples * samples_on(base.request, ranks) / ranks;
   out.efficiency = ideal_ns / out.step_ns;
-  out.why_no_interval = why_no_interval(base, *program, transfers, middle);
+  out.why_no_interval =
+      why_no_interval(base, *program, transfers, middle, out.unknown, replay_error);
   if (!out.why_no_interval.empty())
     return out;
   // Each source by itself goes to either end of what is known of it.
-  double below = 0, above = 0;
+  double below = 0, above = 0, less_efficient = 0, more_efficient = 0;
+  // A rank by itself that is computed by the same rates is off with them, the other way round.
+  auto add_efficiency = [&](double step_ns, double work_half_width) {
+    const double more =
+        ideal_ns * std::exp(base.ranks > 0 ? 0 : work_half_width) / step_ns - out.efficiency;
+    (more < 0 ? less_efficient : more_efficient) += more * more;
+  };
   auto add = [&](double& share, const Result<Costs>& low, const Result<Costs>& high,
                  double work_half_width) {
     if (!low || !high)
@@ -265,6 +309,8 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
         more_ns * std::expm1(work_half_width);
     below += less_ns * less_ns;
     above += plus_ns * plus_ns;
+    add_efficiency(out.step_ns + less_ns, -work_half_width);
+    add_efficiency(out.step_ns + plus_ns, work_half_width);
     share = (plus_ns - less_ns) / 2 / out.step_ns;
   };
   add(out.from_transfers, costs_of(*program, transfers, middle, -1),
@@ -273,10 +319,19 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   if (where.inter_node)
     add(out.from_inter_node, costs_of(*program, transfers, where.inter_node->best),
         costs_of(*program, transfers, where.inter_node->worst), 0);
+  // What replays were seen to be off by may come again.
+  out.from_replay = std::max(std::abs(replay_error), std::abs(base.held_out_error.value_or(0)));
+  below += std::pow(out.from_replay * out.step_ns, 2);
+  above += std::pow(out.from_replay * out.step_ns, 2);
+  add_efficiency(out.step_ns * (1 - out.from_replay), 0);
+  add_efficiency(out.step_ns * (1 + out.from_replay), 0);
   const Interval bounds{std::max(out.step_ns - std::sqrt(below), 0.0),
                         out.step_ns + std::sqrt(above)};
   out.step_interval_ns = bounds;
-  if (bounds.low > 0)
+  if (base.ranks == 0)
+    out.efficiency_interval = Interval{std::max(out.efficiency - std::sqrt(less_efficient), 0.0),
+                                       out.efficiency + std::sqrt(more_efficient)};
+  else if (bounds.low > 0)
     out.efficiency_interval = Interval{ideal_ns / bounds.high, ideal_ns / bounds.low};
   return out;
 }

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/cost_model/measured_rates.h"
 #include "analysis/cost_model/transfer_costs.h"
 #include "analysis/cost_model/work_costs.h"
 #include "analysis/steps/step_results.h"
 #include "workload/step_request.h"
 
+#include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,18 +18,23 @@
 // run there is made, and replayed with the times that models give to its operations.
 namespace ncclprobe::analysis::cost_model {
 
+// A figure that a user says, or between what it lies.
+struct Stated {
+  Stated(double exact = 0) : low(exact), high(exact) {} // NOLINT: a number is one
+  Stated(double from, double to) : low(from), high(to) {}
+  double low, high;
+  double middle() const { return std::sqrt(low * high); } // both ends are as many times away
+};
+
 // What a user says of computing, in place of a measurement: of all of a model on one rank, with the
 // request's samples.
 struct StatedCompute {
-  double forward_ns = 0;
-  double backward_ns = 0;
-  double optimizer_ns = 0;
+  Stated forward_ns;
+  Stated backward_ns;
+  Stated optimizer_ns;
   std::string source; // "as stated, ..."
+  double half_width() const;
 };
-
-// How far, relative, the median of these processes and one further process may lie apart: 95%.
-// Nothing for fewer than two.
-std::optional<double> half_width_of(const std::vector<double>& times);
 
 // What a prediction starts from.
 struct StepBase {
@@ -34,13 +42,18 @@ struct StepBase {
   std::string source; // "measured at 4 ranks", ...
   WorkCosts works;
   int ranks = 0; // that it was measured at; 0: it was not
+  // Of this step, or of another one whose rates are taken (rated_base); neither where computing is
+  // stated.
   std::optional<StepProgram> program;
   steps::StepTimes measured;
+  int measured_ranks = 0;
   // Relative, 95%: how far one further process may be from the measured step in what is not
-  // communication. Nothing with one process.
+  // communication; of another model's, its rates besides. Nothing if that is not known.
   std::optional<double> half_width;
-  double alone_ns = 0;      // the step of a rank by itself
-  double alone_samples = 0; // that it works on
+  std::string why_no_half_width;
+  std::optional<double> held_out_error; // of the largest step that was measured (HeldOut)
+  double alone_ns = 0;                  // the step of a rank by itself
+  double alone_samples = 0;             // that it works on
   std::string alone_source;
 };
 
@@ -49,9 +62,15 @@ struct StepBase {
 std::optional<StepBase> measured_base(const model::Run& run,
                                       const std::vector<steps::StepResult>& results,
                                       const workload::StepRequest& request, int most_ranks);
-// Errors: those of the pattern's maker.
+// Rates of what the user does not state, such as copies into buckets, are those of `others`, steps
+// of any model. Errors: those of the pattern's maker.
 base::Result<StepBase> stated_base(const workload::StepRequest& request,
-                                   const StatedCompute& compute);
+                                   const StatedCompute& compute,
+                                   const std::vector<MeasuredRates>& others = {});
+// With the rates of the first of `others` that has products, and those that it lacks of the rest.
+// Errors: not_found if none has; those of the pattern's maker.
+base::Result<StepBase> rated_base(const workload::StepRequest& request,
+                                  const std::vector<MeasuredRates>& others);
 
 // Floating point operations of one sample in the forward and in the backward pass.
 struct Flops {
@@ -69,8 +88,9 @@ struct Predicted {
   std::optional<Interval> efficiency_interval;
   std::string why_not;         // nothing above counts
   std::string why_no_interval; // if it has none
-  // Half the interval's width, relative to the step, by source; they add up as squares.
-  double from_transfers = 0, from_computing = 0, from_inter_node = 0;
+  // Half the interval's width, relative to the step, by source; they add up as squares. Replay:
+  // what replays were seen to be off by.
+  double from_transfers = 0, from_computing = 0, from_inter_node = 0, from_replay = 0;
   std::vector<std::string> unknown; // activities that are taken to need no time
 };
 
@@ -80,6 +100,9 @@ struct Surroundings {
 };
 Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
                   const Surroundings& where);
+
+// Collectives that the step needs on so many ranks; none if it cannot be made.
+std::set<model::Collective> collectives_of(const workload::StepRequest& request, int ranks);
 
 // The measured step's replay; nothing if some transfer has no model.
 std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,

@@ -6,6 +6,7 @@
 #include "analysis/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ncclprobe::analysis::cost_model {
 namespace {
@@ -59,20 +60,18 @@ WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& re
   }
   WorkCosts costs;
   costs.alike_ = program.is_alike();
-  std::map<std::string, model::Activity> activities;
   for (const Work& work : program.works()) {
     auto times_ns = processes.find(work.stretch);
     if (times_ns == processes.end())
       continue;
     auto [stretch, is_new] = costs.stretches_.try_emplace(work.stretch);
     if (is_new)
-      stretch->second = {work.kind, 0, median(times_ns->second)};
+      stretch->second = {work.kind, 0, median(times_ns->second), work.activity};
     stretch->second.amount += work.amount;
-    activities[work.stretch] = work.activity;
   }
   std::map<std::pair<model::Activity, Work::Kind>, std::pair<double, double>> sums;
   for (const auto& [name, stretch] : costs.stretches_) {
-    auto& [time_ns, amount] = sums[{activities[name], stretch.kind}];
+    auto& [time_ns, amount] = sums[{stretch.activity, stretch.kind}];
     time_ns += stretch.time_ns;
     amount += stretch.amount;
   }
@@ -84,6 +83,33 @@ WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& re
 
 void WorkCosts::set_rate(model::Activity activity, Work::Kind kind, double ns_per_unit) {
   rates_[{activity, kind}] = ns_per_unit;
+}
+
+void WorkCosts::take_rates(const WorkCosts& other) {
+  rates_.insert(other.rates_.begin(), other.rates_.end()); // leaves those that are there
+}
+
+std::optional<double> WorkCosts::rate(model::Activity activity, Work::Kind kind) const {
+  auto found = rates_.find({activity, kind});
+  return found == rates_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<WorkCosts::Deviation> WorkCosts::product_deviations(model::Activity activity) const {
+  std::map<double, std::pair<double, int>> by_amount; // time of all, how many
+  for (const auto& [name, stretch] : stretches_)
+    if (stretch.activity == activity && stretch.kind == Work::Kind::product && stretch.amount > 0 &&
+        stretch.time_ns > 0) {
+      auto& [time_ns, count] = by_amount[stretch.amount];
+      time_ns += stretch.time_ns;
+      ++count;
+    }
+  std::vector<Deviation> deviations;
+  const auto mean = rate(activity, Work::Kind::product);
+  for (const auto& [amount, all] : by_amount)
+    if (mean && *mean > 0)
+      deviations.push_back(
+          {amount, std::log(all.first / (amount * all.second) / *mean), all.first});
+  return deviations;
 }
 
 std::vector<double> WorkCosts::of(const StepProgram& program,

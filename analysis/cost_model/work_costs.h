@@ -7,6 +7,7 @@
 #include "model/run.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,18 @@ public:
   static WorkCosts measured(const model::Run& run, const steps::StepResult& result,
                             const StepProgram& program);
   void set_rate(model::Activity activity, Work::Kind kind, double ns_per_unit);
+  // Those of `other` that are not known here; no times of its stretches.
+  void take_rates(const WorkCosts& other);
+  std::optional<double> rate(model::Activity activity, Work::Kind kind) const;
+
+  // What another model's products may be off by: how far the rates of stretches that compute
+  // another amount each lie from the rate of their activity.
+  struct Deviation {
+    double amount = 0;    // of products in such a stretch
+    double log_ratio = 0; // of its rate to the activity's
+    double time_ns = 0;   // of all such stretches
+  };
+  std::vector<Deviation> product_deviations(model::Activity activity) const;
 
   // By work of a program. `unknown` is told of activities that nothing is known of: they take no
   // time.
@@ -32,6 +45,7 @@ private:
     Work::Kind kind = Work::Kind::product;
     double amount = 0;
     double time_ns = 0;
+    model::Activity activity = model::Activity::note;
   };
   bool alike_ = false; // stretches are the same in every program in which all ranks do the same
   std::map<std::string, Stretch> stretches_;

@@ -36,7 +36,7 @@ Json model_json(const CollectiveModel& model) {
           {"pieces", std::move(pieces)}};
 }
 
-// L, o: null, as only their sum is known.
+// o: null where the host's calls were not timed.
 Json loggp_json(const cost_model::LogGp& one) {
   return {{"collective", model::to_string(one.collective)},
           {"ranks", one.ranks},
@@ -44,10 +44,10 @@ Json loggp_json(const cost_model::LogGp& one) {
           {"last_bytes", one.last_bytes},
           {"algorithm", one.algorithm},
           {"protocol", one.protocol},
-          {"latency_and_overheads_us", one.latency_and_overheads_ns() / 1e3},
-          {"latency_and_overheads_interval_us", interval_json(one.fit.intervals[0], 1e3)},
-          {"L_us", nullptr},
-          {"o_us", nullptr},
+          {"L_us", one.latency_ns() / 1e3},
+          {"L_interval_us", interval_json(one.fit.intervals[0], 1e3)},
+          {"o_us", one.overhead_ns ? Json(*one.overhead_ns / 1e3) : Json(nullptr)},
+          {"bound_by_host", one.is_bound_by_host() ? Json(*one.is_bound_by_host()) : Json(nullptr)},
           {"g_us", one.gap_ns() / 1e3},
           {"g_interval_us", interval_json(one.fit.intervals[1], 1e3)},
           {"G_us_per_mb", one.gap_per_byte_ns() * 1e3},
@@ -68,7 +68,8 @@ Json predicted_json(const cost_model::Predicted& one) {
           {"half_width",
            {{"transfers", one.from_transfers},
             {"computing", one.from_computing},
-            {"inter_node", one.from_inter_node}}},
+            {"inter_node", one.from_inter_node},
+            {"replay", one.from_replay}}},
           {"taken_to_need_no_time", one.unknown}};
 }
 
@@ -76,7 +77,7 @@ Json predicted_json(const cost_model::Predicted& one) {
 
 std::string render_prediction_json(const Prediction& prediction) {
   Json out{{"schema", "ncclprobe.prediction"},
-           {"version", 2},
+           {"version", 3},
            {"synthetic", prediction.synthetic},
            {"workload", model::to_string(prediction.base.request.pattern)},
            {"model", prediction.base.request.model.name},

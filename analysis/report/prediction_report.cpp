@@ -4,11 +4,11 @@
 #include "analysis/report/prediction_report.h"
 
 #include "analysis/report/heading.h"
+#include "analysis/report/prediction_base.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/wrapped_row.h"
 #include "base/text_table.h"
 #include "base/units.h"
-#include "workload/models/model_file.h"
-#include "workload/step_reader.h"
 
 #include <fmt/ranges.h>
 
@@ -20,7 +20,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using base::Errc;
 using base::TextTable;
 using cost_model::CollectiveModel;
 using cost_model::Fit;
@@ -35,132 +34,6 @@ int ranks_per_host(const model::Run& run) {
   return most;
 }
 
-using workload::StepRequest;
-
-bool is_same(StepRequest a, StepRequest b) {
-  a.model = b.model = {}; // of one name
-  return a == b;
-}
-
-// The steps that the run measured of that model and that are as the user says.
-base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::StepResult>& results,
-                                                      const PredictionRequest& request,
-                                                      const workload::ModelSpec& model) {
-  std::vector<StepRequest> found;
-  std::optional<base::Error> refused;
-  for (const steps::StepResult& result : results) {
-    if (!result.is_default || result.step.parts != workload::StepParts::all ||
-        result.step.model != model.name || !result.step.input_copy().empty() ||
-        (request.sequence > 0 && result.step.sequence != request.sequence))
-      continue;
-    workload::ModelSpec spec = model;
-    if (result.step.sequence != spec.sequence) {
-      NCCLPROBE_TRY_ASSIGN(spec,
-                           workload::find_model(request.model, {.sequence = result.step.sequence}));
-    }
-    auto measured = workload::request_of(result.step, result.label.type, std::move(spec));
-    if (!measured) { // of a newer version; others may be meant
-      refused = measured.error();
-      continue;
-    }
-    StepRequest said = *measured;
-    request.say(said);
-    if (is_same(said, *measured) && std::none_of(found.begin(), found.end(), [&](const auto& one) {
-          return is_same(one, *measured) && one.model.sequence == measured->model.sequence;
-        }))
-      found.push_back(std::move(*measured));
-  }
-  if (found.empty() && refused)
-    return base::fail(std::move(*refused));
-  return found;
-}
-
-std::string describe(const StepRequest& request) {
-  std::string text =
-      fmt::format("{} of {}, {}, batch {}", model::to_string(request.pattern),
-                  printable(request.model.name), model::to_string(request.type), request.batch);
-  if (request.model.sequence > 0)
-    text += fmt::format(", sequence {}", request.model.sequence);
-  for (const std::string& word : workload::option_words(request))
-    text += ", " + word;
-  return text;
-}
-
-// The one model of the run's steps.
-base::Result<std::string> only_model(const std::vector<steps::StepResult>& results) {
-  std::string name;
-  for (const steps::StepResult& result : results) {
-    if (!name.empty() && name != result.step.model)
-      return base::fail(base::Error{Errc::invalid_argument, "this run has steps of several models",
-                                    "say which: --model " + result.step.model});
-    name = result.step.model;
-  }
-  if (name.empty())
-    return base::fail(base::Error{Errc::not_found, "this run has no steps of training",
-                                  "say of which model to predict steps: --model NAME"});
-  return name;
-}
-
-base::Result<cost_model::StatedCompute> stated_compute(const PredictionRequest& request,
-                                                       const StepRequest& step) {
-  if (request.compute)
-    return *request.compute;
-  const cost_model::Flops flops = cost_model::flops_of(step.model);
-  const double ns_per_flop = static_cast<double>(step.batch) / *request.flops_per_s * 1e9;
-  return cost_model::StatedCompute{
-      .forward_ns = flops.forward * ns_per_flop,
-      .backward_ns = flops.backward * ns_per_flop,
-      .source = fmt::format("products of {} samples at the stated {:g} Tflop/s", step.batch,
-                            *request.flops_per_s / 1e12)};
-}
-
-base::Result<cost_model::StepBase> base_of(const model::Run& run,
-                                           const std::vector<steps::StepResult>& results,
-                                           PredictionRequest request) {
-  if (request.model.empty()) {
-    NCCLPROBE_TRY_ASSIGN(request.model, only_model(results));
-  }
-  NCCLPROBE_TRY_ASSIGN(const workload::ModelSpec model,
-                       workload::find_model(request.model, {.sequence = request.sequence}));
-  NCCLPROBE_TRY_ASSIGN(const std::vector<StepRequest> measured,
-                       measured_steps(results, request, model));
-  const bool stated = request.compute || request.flops_per_s;
-  if (!stated && measured.size() > 1) {
-    std::string steps;
-    for (const StepRequest& one : measured)
-      steps += (steps.empty() ? "" : "; ") + describe(one);
-    return base::fail(base::Error{
-        Errc::invalid_argument,
-        fmt::format("this run has {} kinds of steps that are meant: {}", measured.size(), steps),
-        "say which, by --workload, --batch, --type and so on"});
-  }
-  if (!stated && measured.size() == 1)
-    if (auto base = cost_model::measured_base(run, results, measured.front(), INT32_MAX))
-      return std::move(*base);
-  if (!stated)
-    return base::fail(
-        {Errc::not_found,
-         fmt::format("this run has no such step of {}, so how long it computes is not known",
-                     printable(model.name)),
-         "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
-         "--workload ddp --model " +
-             request.model});
-  StepRequest step;
-  step.model = model;
-  if (measured.size() == 1)
-    step = measured.front();
-  request.say(step);
-  if (measured.size() != 1 && !request.says_batch && step.pattern != workload::StepPattern::ddp &&
-      step.pattern != workload::StepPattern::fsdp)
-    return base::fail(
-        base::Error{Errc::invalid_argument,
-                    fmt::format("what {} communicates depends on the samples of a step",
-                                model::to_string(step.pattern)),
-                    "say how many there are: --batch"});
-  NCCLPROBE_TRY_ASSIGN(const cost_model::StatedCompute compute, stated_compute(request, step));
-  return cost_model::stated_base(step, compute);
-}
-
 std::string ms(double ns) {
   return fmt::format("{:.3f}", ns / 1e6);
 }
@@ -172,11 +45,12 @@ std::string interval_text(const std::optional<Interval>& interval, double unit,
                   : "unknown";
 }
 
-// "11.2 [10.1, 12.3]"
+// "11.2 +-1.1"; intervals of factors are symmetrical.
 std::string factor_text(const Fit& line, std::size_t factor, double unit) {
   std::string text = format_number(line.factors[factor] / unit);
-  return line.intervals[factor] ? text + " " + interval_text(line.intervals[factor], unit, "{:.3g}")
-                                : text;
+  if (const auto& interval = line.intervals[factor])
+    text += fmt::format(" +-{:.3g}", (interval->high - interval->low) / 2 / unit);
+  return text;
 }
 
 double worst_residual(const Fit& line) {
@@ -229,14 +103,18 @@ std::string render_quality(const Prediction& prediction) {
                      "no error is known: that takes steps of this kind measured at three numbers "
                      "of ranks or more, of which two train together",
                      11);
-  if (prediction.replayed_ns)
-    out +=
-        paragraph("  replay",
-                  fmt::format("the step at {} rank{}, by its schedule {} ms; measured {} ms, and "
-                              "the difference is kept",
-                              prediction.base.ranks, prediction.base.ranks == 1 ? "" : "s",
-                              ms(*prediction.replayed_ns), ms(prediction.base.measured.step_ns)),
-                  11);
+  if (prediction.replayed_ns) {
+    const cost_model::StepBase& base = prediction.base;
+    out += paragraph(
+        "  replay",
+        fmt::format("the step {} {} rank{}, by its schedule {} ms; measured {} ms ({:+.1f}%){}",
+                    base.ranks > 0 ? "at" : "that the rates are from, at", base.measured_ranks,
+                    base.measured_ranks == 1 ? "" : "s", ms(*prediction.replayed_ns),
+                    ms(base.measured.step_ns),
+                    100 * (*prediction.replayed_ns / base.measured.step_ns - 1),
+                    base.ranks > 0 ? ", and the difference is kept" : ""),
+        11);
+  }
   return out;
 }
 
@@ -257,9 +135,18 @@ std::string render_models(const std::vector<CollectiveModel>& models) {
                      piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
                      factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
                      fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
-                     std::string(model::to_string(piece.begin))});
-  return "Collectives: t(m) = alpha + beta m, least squares of relative errors [95%]\n" +
-         table.render(2);
+                     piece.begin == Piece::Begin::observed
+                         ? "switch" // in full the table would be too wide
+                         : std::string(model::to_string(piece.begin))});
+  const bool any_switch = std::any_of(models.begin(), models.end(), [](const auto& model) {
+    return std::any_of(model.pieces.begin(), model.pieces.end(),
+                       [](const Piece& piece) { return piece.begin == Piece::Begin::observed; });
+  });
+  return "Collectives: t(m) = alpha + beta m, least squares of relative errors (+-: 95%)\n" +
+         table.render(2) +
+         (any_switch
+              ? "  switch: NCCL was seen to take another algorithm or protocol from there on.\n"
+              : "");
 }
 
 std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
@@ -274,23 +161,39 @@ std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
                    {"from"},
                    {"to"},
                    {"by", TextTable::Align::left},
-                   {"L + 2o us"},
+                   {"L us"},
+                   {"o us"},
                    {"g us"},
-                   {"G us/MB"},
-                   {"residual %"}});
-  for (const cost_model::LogGp& one : models)
-    table.add_row({std::string(model::to_string(one.collective)), std::to_string(one.ranks),
-                   base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
-                   one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
-                   factor_text(one.fit, 0, 1e3), factor_text(one.fit, 1, 1e3),
-                   factor_text(one.fit, 2, 1e-3),
-                   fmt::format("{:.1f}", 100 * worst_residual(one.fit))});
-  return "LogGP: one at a time L + 2o + (m-1) G, back to back g + (m-1) G [95%]\n" +
-         table.render(2) +
-         paragraph("",
-                   "L and o are known together only: no run has the time of the host's calls. For "
-                   "the same reason g is the larger of gap and overhead.",
-                   2);
+                   {"G us/MB"}});
+  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 0, 0, 0, 0};
+  bool any_bound = false, all_known = true;
+  double worst = 0;
+  for (const cost_model::LogGp& one : models) {
+    const auto bound = one.is_bound_by_host();
+    any_bound = any_bound || bound.value_or(false);
+    all_known = all_known && bound.has_value();
+    worst = std::max(worst, worst_residual(one.fit));
+    add_wrapped_row(table,
+                    {std::string(model::to_string(one.collective)), std::to_string(one.ranks),
+                     base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
+                     one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
+                     factor_text(one.fit, 0, 1e3),
+                     one.overhead_ns ? format_number(*one.overhead_ns / 1e3) : "?",
+                     (bound.value_or(false) ? "<= " : "") + factor_text(one.fit, 1, 1e3),
+                     factor_text(one.fit, 2, 1e-3)},
+                    k_widths);
+  }
+  std::string notes =
+      "o is the host's call for one launch. It is not in L: a single launch is timed "
+      "on the device, which is kept busy until the call has returned.";
+  notes += fmt::format(" Residuals: at most {:.1f}%.", 100 * worst);
+  if (any_bound)
+    notes += " <=: the host's calls take as long, so they set the pace and the gap itself may be "
+             "shorter.";
+  if (!all_known)
+    notes += " ?: this run did not time the host's calls, so g is the longer of gap and overhead.";
+  return "LogGP: one at a time L + (m-1) G, back to back max(g, o) + (m-1) G (+-: 95%)\n" +
+         table.render(2) + paragraph("", notes, 2);
 }
 
 std::string render_predicted(const Prediction& prediction) {
@@ -327,11 +230,31 @@ std::string render_predicted(const Prediction& prediction) {
   const auto last = std::find_if(prediction.predicted.rbegin(), prediction.predicted.rend(),
                                  [](const auto& one) { return one.step_interval_ns.has_value(); });
   if (last != prediction.predicted.rend())
-    add_note(fmt::format("Of the interval at {} ranks: transfers +-{:.1f}%, computing +-{:.1f}%, "
-                         "between nodes as stated +-{:.1f}% of the step.",
-                         last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
-                         100 * last->from_inter_node));
+    add_note(
+        fmt::format("Of the interval at {} ranks: transfers +-{:.1f}%, computing +-{:.1f}%, "
+                    "between nodes as stated +-{:.1f}%, what replays are off by +-{:.1f}% of the "
+                    "step.",
+                    last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
+                    100 * last->from_inter_node, 100 * last->from_replay));
+  const cost_model::StepBase& base = prediction.base;
+  if (base.measured_ranks == 0 && base.half_width == 0.0)
+    add_note("Computing is taken to be exactly as stated: a range (--tflops 350-450) widens the "
+             "interval.");
   return table.render(2) + notes;
+}
+
+// None of the collectives that the step needs.
+base::Error nothing_measured(const workload::StepRequest& request, const std::vector<int>& ranks) {
+  std::vector<std::string> names;
+  for (model::Collective one : cost_model::collectives_of(request, ranks.front()))
+    names.emplace_back(model::to_string(one));
+  return {base::Errc::not_found,
+          fmt::format("this run has no {} of two sizes or more on two ranks or more",
+                      names.empty() ? "collective" : join(names, ", ")),
+          fmt::format("measure {} and add that run with --also: ncclprobe run --collectives {} "
+                      "--sizes 1M:1G",
+                      names.size() > 1 ? "them" : "it",
+                      names.empty() ? "all_reduce" : join(names, ","))};
 }
 
 } // namespace
@@ -350,11 +273,9 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   Prediction out{.request = request, .synthetic = is_synthetic(run)};
   out.ranks_per_node = request.ranks_per_node > 0 ? request.ranks_per_node : ranks_per_host(run);
   const cost_model::TransferCosts transfers(points, out.ranks_per_node);
-  if (transfers.rank_errors().empty())
-    return base::fail({Errc::not_found,
-                       "this run has no collective of two sizes or more on two ranks or more",
-                       "measure some: ncclprobe run --collectives all_reduce --sizes 1M:1G"});
   NCCLPROBE_TRY_ASSIGN(out.base, base_of(run, results, request));
+  if (transfers.rank_errors().empty())
+    return base::fail(nothing_measured(out.base.request, request.ranks));
   out.models = cost_model::collective_models(points);
   out.loggp = cost_model::loggp_models(points, single);
   out.left_out = cost_model::left_out(out.models);
@@ -362,9 +283,11 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   const cost_model::Surroundings where{out.ranks_per_node, request.inter_node};
   if (out.base.ranks > 0) {
     out.held_out = cost_model::held_out(run, results, points, out.base.request, where);
-    if (auto times = cost_model::replayed(out.base, transfers, where))
-      out.replayed_ns = times->step_ns;
+    if (out.held_out)
+      out.base.held_out_error = out.held_out->error();
   }
+  if (auto times = cost_model::replayed(out.base, transfers, where))
+    out.replayed_ns = times->step_ns;
   for (int ranks : request.ranks)
     out.predicted.push_back(cost_model::predict(out.base, transfers, ranks, where));
   return out;

@@ -20,11 +20,11 @@ struct PredictionRequest {
   std::vector<int> ranks;
   std::optional<cost_model::InterNodeRange> inter_node;
   int ranks_per_node = 0; // 0: as many as a host of the run has
-  // In place of measured steps of that model, or for want of them.
+  // In place of measured steps of that model, or of the rates of other models' steps.
   std::optional<cost_model::StatedCompute> compute;
-  std::optional<double> flops_per_s; // of one rank, as the user says
-  std::uint64_t sequence = 0;        // 0: the run's, else the model's default
-  bool says_batch = false;           // in `say`
+  std::optional<cost_model::Stated> flops_per_s; // of one rank, as the user says
+  std::uint64_t sequence = 0;                    // 0: the run's, else the model's default
+  bool says_batch = false;                       // in `say`
   // Sets what was said of the step; the rest is as the run measured it.
   std::function<void(workload::StepRequest&)> say = [](workload::StepRequest&) {};
 };
@@ -42,10 +42,9 @@ struct Prediction {
   std::optional<double> replayed_ns; // of the measured step, by its schedule alone
   std::vector<cost_model::Predicted> predicted;
 };
-// `also`: further runs on the same machine, for their collectives. Errors: not_found without
-// measured collectives of two sizes on two ranks or more, or with nothing to tell the step's
-// computing from; invalid_argument for a model that is not known, or several steps that fit what
-// was said.
+// `also`: further runs on the same machine, for their collectives. Errors: not_found with nothing
+// to tell the step's computing from, or without measured collectives of two sizes on two ranks or
+// more; invalid_argument for a model that is not known, or several steps that fit what was said.
 base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
                                  const std::vector<model::Run>& also = {});
 

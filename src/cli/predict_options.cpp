@@ -5,6 +5,7 @@
 
 #include "base/exit_code.h"
 #include "cli/common_options.h"
+#include "cli/help_layout.h"
 #include "cli/option_values.h"
 #include "cli/workload_options.h"
 
@@ -25,20 +26,23 @@ Examples:
   ncclprobe predict run.h5 --ranks 16,64,512 --inter-node 50GB/s,5us
   ncclprobe predict run.h5 --ranks 64 --inter-node 40-50GB/s,4-6us --workload fsdp --type bf16
   ncclprobe predict steps.h5 --also sendrecv.h5 --workload pipeline --ranks 16 --ranks-per-node 16
-  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 310ms --backward 640ms --type bf16
-  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 400 --batch 1 --type bf16
+  ncclprobe predict run.h5 --model llama2-7b --ranks 16,64,512 --inter-node 50GB/s,5us
+  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 300-320ms --backward 640ms
+  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 350-450 --batch 1
 
 What the run measured of steps is what is predicted for more ranks: where it has several kinds, say
 which by the options of steps. The collectives of the step must have been measured in several sizes,
 best on several numbers of ranks, by themselves (run --collectives) or in the steps. Where the run has
-no such step, say how long it computes: --forward and --backward, or --tflops and --batch. First of all,
-the errors on what was measured are printed.
+no step of that model, it computes at the rates of those that the run has, whose type and options it
+takes; or say how long it computes: --forward and --backward, or --tflops and --batch. First of all, the
+errors on what was measured are printed.
 
 Exit codes: 0 predicted, 2 bad arguments or a run that does not have what it takes,
 7 the prediction could not be written.
 )";
 
 using analysis::cost_model::InterNodeRange;
+using analysis::cost_model::Stated;
 using base::Errc;
 using base::fail;
 using base::Result;
@@ -70,6 +74,20 @@ Result<Range> parse_range(std::string_view text, const std::array<Unit, N>& unit
   if (error != std::errc{} || unit == units.end() || !(range.low > 0) || range.high < range.low)
     return fail(Errc::invalid_argument, "'{}' is not like {}", text, like);
   return Range{range.low * unit->factor, range.high * unit->factor};
+}
+
+// "310ms", "1500us", "1.5", and "300-320ms" for something between.
+Result<Stated> parse_stated_ns(const std::string& text) {
+  static constexpr std::array k_units{Unit{"", 1e6}, Unit{"ms", 1e6}, Unit{"us", 1e3},
+                                      Unit{"ns", 1}, Unit{"s", 1e9},  Unit{"m", 6e10}};
+  NCCLPROBE_TRY_ASSIGN(const Range range, parse_range(text, k_units, "310ms or 300-320ms"));
+  return Stated(range.low, range.high);
+}
+
+std::string in_ms(const Stated& time_ns) {
+  return time_ns.low < time_ns.high
+             ? fmt::format("{:g} to {:g}", time_ns.low / 1e6, time_ns.high / 1e6)
+             : fmt::format("{:g}", time_ns.low / 1e6);
 }
 
 // What was said of the step; every option once.
@@ -132,14 +150,12 @@ Result<InterNodeRange> parse_inter_node(const std::string& text) {
   return InterNodeRange{.worst = {rate.low, latency.high}, .best = {rate.high, latency.low}};
 }
 
-Result<double> parse_flops(const std::string& text) {
+Result<Stated> parse_flops(const std::string& text) {
   static constexpr std::array k_units{Unit{"", 1e12},        Unit{"Tflop/s", 1e12},
                                       Unit{"TFLOP/s", 1e12}, Unit{"TFLOPS", 1e12},
                                       Unit{"Pflop/s", 1e15}, Unit{"Gflop/s", 1e9}};
-  NCCLPROBE_TRY_ASSIGN(const Range range, parse_range(text, k_units, "400 or 400Tflop/s"));
-  if (range.low != range.high)
-    return fail(Errc::invalid_argument, "'{}' is more than one rate", text);
-  return range.low;
+  NCCLPROBE_TRY_ASSIGN(const Range range, parse_range(text, k_units, "400, 400Tflop/s or 350-450"));
+  return Stated(range.low, range.high);
 }
 
 std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std::string>& arguments,
@@ -149,10 +165,11 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
   WorkloadOptions said;
   std::string run_file, output, format = "table";
   std::vector<std::string> also;
-  std::optional<std::int64_t> forward_ns, backward_ns, optimizer_ns;
+  std::optional<Stated> forward_ns, backward_ns, optimizer_ns;
   CLI::App app{"Predicts steps of training on more ranks than a run measured, with the errors of "
                "the prediction on what was measured printed first."};
   app.name("ncclprobe predict");
+  use_help_layout(app);
   app.footer(k_footer);
   app.add_option("run_file", run_file, "Run file, as `ncclprobe` wrote it")
       ->required()
@@ -183,15 +200,15 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
                  "Default: as many as a host of the run has")
       ->check(CLI::Range(1, k_most_ranks))
       ->type_name("N");
-  auto time = [](std::optional<std::int64_t>& into) {
+  auto time = [](std::optional<Stated>& into) {
     return [&into](const std::string& text) -> Result<void> {
-      NCCLPROBE_TRY_ASSIGN(into, parse_time_ns(text));
+      NCCLPROBE_TRY_ASSIGN(into, parse_stated_ns(text));
       return {};
     };
   };
   auto* forward = add_text(app, "--forward", "TIME",
-                           "Forward pass of the whole model and batch on one rank, 310ms, in place "
-                           "of what was measured",
+                           "Forward pass of the whole model and batch on one rank, 310ms or "
+                           "300-320ms, in place of what was measured",
                            time(forward_ns));
   auto* backward = add_text(app, "--backward", "TIME", "Backward pass, 640ms", time(backward_ns));
   forward->needs(backward);
@@ -200,7 +217,8 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
            time(optimizer_ns))
       ->needs(forward);
   auto* rate = add_text(app, "--tflops", "RATE",
-                        "What a rank computes, 10^12 operations a second, for the model's products",
+                        "What a rank computes, 10^12 operations a second, for the model's "
+                        "products: 400 or 350-450",
                         [&request](const std::string& text) -> Result<void> {
                           NCCLPROBE_TRY_ASSIGN(request.flops_per_s, parse_flops(text));
                           return {};
@@ -229,12 +247,11 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
   request.say = [said](workload::StepRequest& step) { say(said, step); };
   if (forward_ns)
     request.compute = analysis::cost_model::StatedCompute{
-        .forward_ns = static_cast<double>(*forward_ns),
-        .backward_ns = static_cast<double>(*backward_ns),
-        .optimizer_ns = static_cast<double>(optimizer_ns.value_or(0)),
-        .source = fmt::format("as stated, {:g} ms forward and {:g} ms backward",
-                              static_cast<double>(*forward_ns) / 1e6,
-                              static_cast<double>(*backward_ns) / 1e6)};
+        .forward_ns = *forward_ns,
+        .backward_ns = *backward_ns,
+        .optimizer_ns = optimizer_ns.value_or(Stated()),
+        .source = fmt::format("as stated, {} ms forward and {} ms backward", in_ms(*forward_ns),
+                              in_ms(*backward_ns))};
   options.also.assign(also.begin(), also.end());
   options.run_file = run_file;
   options.json = format == "json";

@@ -28,8 +28,8 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
 // "50GB/s,5us", "400Gbit/s,5us", "40-50GB/s,4-6us". Errors: invalid_argument.
 base::Result<analysis::cost_model::InterNodeRange> parse_inter_node(const std::string& text);
 
-// "400", "400Tflop/s", "0.4Pflop/s" -> operations a second; a number alone means Tflop/s. Errors:
-// invalid_argument.
-base::Result<double> parse_flops(const std::string& text);
+// "400", "400Tflop/s", "0.35-0.4Pflop/s" -> operations a second; a number alone means Tflop/s.
+// Errors: invalid_argument.
+base::Result<analysis::cost_model::Stated> parse_flops(const std::string& text);
 
 } // namespace ncclprobe::cli

@@ -5,6 +5,7 @@
 #include "cli/predict_options.h"
 #include "support/catch.h"
 
+#include <cmath>
 #include <sstream>
 
 using namespace ncclprobe;
@@ -49,9 +50,24 @@ TEST_CASE("predict takes times with their units, and milliseconds without one") 
 
   REQUIRE(std::holds_alternative<PredictOptions>(parsed));
   const auto& compute = std::get<PredictOptions>(parsed).request.compute;
-  CHECK(compute->forward_ns == Approx(10.2e6));
-  CHECK(compute->backward_ns == Approx(20.4e6));
-  CHECK(compute->optimizer_ns == Approx(1.5e6));
+  CHECK(compute->forward_ns.middle() == Approx(10.2e6));
+  CHECK(compute->backward_ns.middle() == Approx(20.4e6));
+  CHECK(compute->optimizer_ns.middle() == Approx(1.5e6));
+  CHECK(compute->half_width() == 0);
+}
+
+TEST_CASE("predict takes times and rates between two figures") {
+  auto parsed = parse({"run.h5", "--model", "m", "--ranks", "8", "--forward", "300-330ms",
+                       "--backward", "600-660ms"});
+
+  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
+  const auto& compute = std::get<PredictOptions>(parsed).request.compute;
+  CHECK(compute->forward_ns.low == Approx(300e6));
+  CHECK(compute->forward_ns.high == Approx(330e6));
+  CHECK(compute->half_width() == Approx(std::log(1.1) / 2));
+  CHECK(compute->source == "as stated, 300 to 330 ms forward and 600 to 660 ms backward");
+  CHECK(parse_flops("350-450")->low == Approx(350e12));
+  CHECK(parse_flops("350-450")->high == Approx(450e12));
 }
 
 TEST_CASE("predict knows steps by the options that measure them") {
@@ -68,7 +84,7 @@ TEST_CASE("predict knows steps by the options that measure them") {
   CHECK(step.batch == 16);
   CHECK(step.type == workload::StepType::f16);
   CHECK(step.prefetch == workload::StepRequest{}.prefetch);
-  CHECK(*options.request.flops_per_s == Approx(4e14));
+  CHECK(options.request.flops_per_s->middle() == Approx(4e14));
   CHECK(options.also.size() == 2);
 }
 

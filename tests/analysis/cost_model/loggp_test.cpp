@@ -9,7 +9,7 @@ using namespace ncclprobe::analysis::cost_model;
 
 namespace {
 
-// L + 2o = 9000, g = 4000, G = 0.01 with LL to 64 KiB; 21000, 12000, 0.004 with Simple.
+// L = 9000, g = 4000, G = 0.01 with LL to 64 KiB; 21000, 12000, 0.004 with Simple.
 std::vector<Point> points(bool single) {
   std::vector<Point> all;
   for (std::uint64_t bytes = 1024; bytes <= 16 << 20; bytes *= 4) {
@@ -32,10 +32,10 @@ TEST_CASE("LogGP's parameters are found where the data carries them") {
   REQUIRE(models.size() == 2);
   CHECK(models[0].protocol == "LL");
   CHECK(models[0].last_bytes == 64 * 1024);
-  CHECK(models[0].latency_and_overheads_ns() == Approx(9000));
+  CHECK(models[0].latency_ns() == Approx(9000));
   CHECK(models[0].gap_ns() == Approx(4000));
   CHECK(models[0].gap_per_byte_ns() == Approx(0.01));
-  CHECK(models[1].latency_and_overheads_ns() == Approx(21000));
+  CHECK(models[1].latency_ns() == Approx(21000));
   CHECK(models[1].gap_ns() == Approx(12000));
   CHECK(models[1].gap_per_byte_ns() == Approx(0.004));
   REQUIRE(models[1].fit.intervals[0].has_value());
@@ -58,6 +58,24 @@ TEST_CASE("What scatters has intervals that hold the truth") {
   CHECK(interval.low < 21000);
   CHECK(interval.high > 21000);
   CHECK(interval.high - interval.low > 100);
+}
+
+TEST_CASE("The host's calls are the overhead, and may set the pace") {
+  auto batches = points(false), single = points(true);
+  for (Point& point : batches)
+    point.launch_ns = point.time_ns; // the queue is full
+  for (Point& point : single)
+    point.launch_ns = 3900;
+
+  auto models = loggp_models(batches, single);
+  auto unknown = loggp_models(points(false), points(true));
+
+  REQUIRE(models.size() == 2);
+  CHECK(*models[0].overhead_ns == Approx(3900));
+  CHECK(models[0].is_bound_by_host() == true); // 3900 of 4000
+  CHECK(models[1].is_bound_by_host() == false);
+  CHECK_FALSE(unknown[0].overhead_ns.has_value());
+  CHECK_FALSE(unknown[0].is_bound_by_host().has_value());
 }
 
 TEST_CASE("One mode, one size or another number of ranks carries no LogGP") {

@@ -120,6 +120,99 @@ TEST_CASE("A model that was not measured is computed from its architecture and s
   CHECK(base->alone_ns == Approx(31e6));
   CHECK(predicted.step_ns > 31e6);
   CHECK(predicted.unknown == std::vector<std::string>{"prepare"}); // copies into buckets
+  CHECK_THAT(predicted.why_no_interval, ContainsSubstring("how long prepare takes"));
+}
+
+TEST_CASE("What is stated as a range widens the interval, and the run knows of copies") {
+  const Measured measured(request_for(StepPattern::ddp));
+  const auto rates = measured_rates(measured.run, measured.results);
+  const TransferCosts transfers(known_points({2, 4}), 64);
+  const StepRequest request = request_for(StepPattern::ddp, "linear:512x4");
+
+  auto exact =
+      predict(*stated_base(request, {10e6, 20e6, 0, "as stated"}, rates), transfers, 4, {64, {}});
+  auto range = predict(*stated_base(request, {{9e6, 11e6}, {18e6, 22e6}, 0, "as stated"}, rates),
+                       transfers, 4, {64, {}});
+
+  CHECK(exact.unknown.empty());
+  CHECK(exact.from_computing == Approx(0).margin(1e-12));
+  REQUIRE(range.step_interval_ns.has_value());
+  CHECK(range.from_computing == Approx(3e6 / range.step_ns).epsilon(0.05));
+  // A rank by itself computes as much slower.
+  REQUIRE(range.efficiency_interval.has_value());
+  CHECK(range.efficiency_interval->high - range.efficiency_interval->low <
+        range.efficiency * (range.step_interval_ns->high - range.step_interval_ns->low) /
+            range.step_ns / 2);
+}
+
+TEST_CASE("A model that was not measured computes at the rates of one that was") {
+  const Measured measured(request_for(StepPattern::ddp), {1, 2, 4}, {1, 1.01});
+  const TransferCosts transfers(known_points({2, 4}), 64);
+  const StepRequest request = request_for(StepPattern::ddp, "linear:512x4");
+
+  auto base = rated_base(request, measured_rates(measured.run, measured.results));
+  REQUIRE(base.has_value());
+  auto predicted = predict(*base, transfers, 8, {64, {}});
+
+  CHECK(base->ranks == 0);
+  CHECK_THAT(base->source, ContainsSubstring("by the rates of ddp linear:256x8"));
+  CHECK_THAT(base->source, ContainsSubstring("at 4 ranks: 0.0995 Tflop/s forward"));
+  CHECK(predicted.step_ns == Approx(known_step_ns(request, 8)).epsilon(0.01));
+  CHECK(predicted.unknown.empty());
+}
+
+TEST_CASE("How rates change with the size of products is known from several sizes") {
+  auto rates_at = [](double of_large) {
+    WorkCosts works;
+    works.set_rate(model::Activity::forward, Work::Kind::product, of_large);
+    works.set_rate(model::Activity::backward, Work::Kind::product, 0.01);
+    return works;
+  };
+  const Measured one(request_for(StepPattern::ddp), {1}),
+      two(request_for(StepPattern::ddp, "linear:512x4"), {1}, {1.2, 1.2});
+  auto rates = measured_rates(one.run, one.results);
+  auto larger = measured_rates(two.run, two.results);
+  REQUIRE(rates.size() == 1);
+
+  auto of_one = spread_of_rates(rates);
+  rates.insert(rates.end(), larger.begin(), larger.end());
+  auto of_both = spread_of_rates(rates);
+
+  CHECK_FALSE(of_one.value_or(0) > 0.001); // none, or all alike
+  REQUIRE(of_both.has_value());
+  CHECK(*of_both > std::log(1.2) / 2);
+  CHECK(rates_in_words(rates_at(0.02)) == "0.05 Tflop/s forward and 0.1 backward");
+}
+
+TEST_CASE("What replays are off by is part of the interval, and too much of it refuses one") {
+  const StepRequest request = request_for(StepPattern::ddp);
+  const Measured measured(request);
+  auto base = measured_base(measured.run, measured.results, request, 8);
+  REQUIRE(base.has_value());
+  const TransferCosts transfers(known_points({2, 4, 8}), 64);
+  const auto exact = predict(*base, transfers, 16, {64, {}});
+  const double replayed_ns = replayed(*base, transfers, {64, {}})->step_ns;
+
+  base->measured.step_ns = replayed_ns / 0.95;
+  const auto off = predict(*base, transfers, 16, {64, {}});
+  base->held_out_error = -0.2;
+  const auto held = predict(*base, transfers, 16, {64, {}});
+  base->measured.step_ns = replayed_ns / 1.65;
+  const auto far = predict(*base, transfers, 16, {64, {}});
+
+  CHECK(exact.from_replay < 0.001);
+  CHECK(off.from_replay == Approx(0.05));
+  CHECK(off.step_interval_ns->high - off.step_ns >= 0.05 * off.step_ns);
+  CHECK(held.from_replay == Approx(0.2));
+  CHECK_FALSE(far.step_interval_ns.has_value());
+  CHECK_THAT(far.why_no_interval, ContainsSubstring("off by +65.0%"));
+}
+
+TEST_CASE("A step needs the collectives of its pattern") {
+  CHECK(collectives_of(request_for(StepPattern::pipeline), 4) ==
+        std::set{model::Collective::send_recv});
+  CHECK(collectives_of(request_for(StepPattern::fsdp), 4) ==
+        std::set{model::Collective::all_gather, model::Collective::reduce_scatter});
 }
 
 TEST_CASE("Ranks that share a model's layers compute their part of what was stated") {

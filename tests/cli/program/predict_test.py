@@ -69,8 +69,16 @@ class Predict(ProgramTest):
         self.assertGreater(predicted["half_width"]["inter_node"], 0)
         self.assertLess(predicted["step_interval_ms"][0], predicted["step_ms"])
 
+    def test_another_model_computes_at_the_rates_of_the_measured_one(self):
+        text = self.run_well("predict", "run.h5", "--model", "llama2-7b", "--ranks", "16,64,512", "--inter-node",
+                             "50GB/s,5us")
+
+        self.assertIn("ddp of llama2-7b, bf16, batch 2", text)
+        self.assertIn("by the rates of ddp gpt2-124m, bf16, batch 2", " ".join(text.split()))
+        self.assertNotIn("taken to need none", text)
+
     def test_what_is_missing_is_asked_for(self):
-        done = self.run_program("predict", "run.h5", "--model", "llama2-7b", "--ranks", "8")
+        done = self.run_program("predict", "run.h5", "--model", "llama2-7b", "--ranks", "8", "--type", "f16")
 
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("give --forward and --backward", done.stderr)
@@ -78,8 +86,8 @@ class Predict(ProgramTest):
     def test_a_claim_is_held_against_the_run(self):
         self.assertIn("means 78% exposed communication",
                       self.run_well("claim", "--sync", "-9%", "--step", "-7%"))
-        self.assertIn("the claim does not fit",
-                      self.run_well("claim", "--sync", "-50%", "--step", "-49%", "run.h5", code=9))
+        refused = self.run_well("claim", "--sync", "-50%", "--step", "-49%", "run.h5", code=9)
+        self.assertIn("the claim does not fit", " ".join(refused.split()))
 
 
 if __name__ == "__main__":

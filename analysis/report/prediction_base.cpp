@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/prediction_base.h"
+
+#include "analysis/report/text_layout.h"
+#include "workload/models/model_file.h"
+#include "workload/step_reader.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using base::Errc;
+using cost_model::MeasuredRates;
+using cost_model::Stated;
+using workload::StepRequest;
+
+bool is_same(StepRequest a, StepRequest b) {
+  a.model = b.model = {}; // of one name
+  return a == b;
+}
+
+// The steps that the run measured of that model and that are as the user says.
+base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::StepResult>& results,
+                                                      const PredictionRequest& request,
+                                                      const workload::ModelSpec& model) {
+  std::vector<StepRequest> found;
+  std::optional<base::Error> refused;
+  for (const steps::StepResult& result : results) {
+    if (!result.is_default || result.step.parts != workload::StepParts::all ||
+        result.step.model != model.name || !result.step.input_copy().empty() ||
+        (request.sequence > 0 && result.step.sequence != request.sequence))
+      continue;
+    workload::ModelSpec spec = model;
+    if (result.step.sequence != spec.sequence) {
+      NCCLPROBE_TRY_ASSIGN(spec,
+                           workload::find_model(request.model, {.sequence = result.step.sequence}));
+    }
+    auto measured = workload::request_of(result.step, result.label.type, std::move(spec));
+    if (!measured) { // of a newer version; others may be meant
+      refused = measured.error();
+      continue;
+    }
+    StepRequest said = *measured;
+    request.say(said);
+    if (is_same(said, *measured) && std::none_of(found.begin(), found.end(), [&](const auto& one) {
+          return is_same(one, *measured) && one.model.sequence == measured->model.sequence;
+        }))
+      found.push_back(std::move(*measured));
+  }
+  if (found.empty() && refused)
+    return base::fail(std::move(*refused));
+  return found;
+}
+
+// The one model of the run's steps.
+base::Result<std::string> only_model(const std::vector<steps::StepResult>& results) {
+  std::string name;
+  for (const steps::StepResult& result : results) {
+    if (!name.empty() && name != result.step.model)
+      return base::fail(base::Error{Errc::invalid_argument, "this run has steps of several models",
+                                    "say which: --model " + result.step.model});
+    name = result.step.model;
+  }
+  if (name.empty())
+    return base::fail(base::Error{Errc::not_found, "this run has no steps of training",
+                                  "say of which model to predict steps: --model NAME"});
+  return name;
+}
+
+// What the run measured of any model, with what that would be of this one.
+struct Other {
+  StepRequest step; // as the user says, the rest as it was measured
+  MeasuredRates rates;
+};
+// Of the type that is meant; first those of the pattern that is.
+std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::StepResult>& results,
+                               const PredictionRequest& request, const workload::ModelSpec& model) {
+  std::vector<Other> others;
+  for (MeasuredRates& rates : cost_model::measured_rates(run, results)) {
+    auto measured = workload::request_of(rates.result->step, rates.result->label.type, model);
+    if (!measured)
+      continue; // of a newer version
+    StepRequest said = *measured;
+    request.say(said);
+    if (said.type == measured->type)
+      others.push_back({std::move(said), std::move(rates)});
+  }
+  std::stable_partition(others.begin(), others.end(), [](const Other& one) {
+    return model::to_string(one.step.pattern) == one.rates.result->step.pattern;
+  });
+  return others;
+}
+
+base::Result<cost_model::StatedCompute> stated_compute(const PredictionRequest& request,
+                                                       const StepRequest& step) {
+  if (request.compute)
+    return *request.compute;
+  const cost_model::Flops flops = cost_model::flops_of(step.model);
+  const Stated& rate = *request.flops_per_s;
+  auto time_ns = [&](double flops_of_sample) {
+    const double all = flops_of_sample * static_cast<double>(step.batch) * 1e9;
+    return Stated(all / rate.high, all / rate.low);
+  };
+  const std::string text = rate.low < rate.high
+                               ? fmt::format("{:g} to {:g}", rate.low / 1e12, rate.high / 1e12)
+                               : fmt::format("{:g}", rate.low / 1e12);
+  return cost_model::StatedCompute{
+      .forward_ns = time_ns(flops.forward),
+      .backward_ns = time_ns(flops.backward),
+      .optimizer_ns = {},
+      .source = fmt::format("products of {} samples at the stated {} Tflop/s", step.batch, text)};
+}
+
+base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
+                                               const std::vector<StepRequest>& measured,
+                                               const std::vector<Other>& others,
+                                               const workload::ModelSpec& model) {
+  StepRequest step;
+  step.model = model;
+  if (!others.empty())
+    step.type = others.front().step.type;
+  if (measured.size() == 1)
+    step = measured.front();
+  request.say(step);
+  if (measured.size() != 1 && !request.says_batch && step.pattern != workload::StepPattern::ddp &&
+      step.pattern != workload::StepPattern::fsdp)
+    return base::fail(
+        base::Error{Errc::invalid_argument,
+                    fmt::format("what {} communicates depends on the samples of a step",
+                                model::to_string(step.pattern)),
+                    "say how many there are: --batch"});
+  NCCLPROBE_TRY_ASSIGN(const cost_model::StatedCompute compute, stated_compute(request, step));
+  std::vector<MeasuredRates> rates;
+  for (const Other& one : others)
+    rates.push_back(one.rates);
+  return cost_model::stated_base(step, compute, rates);
+}
+
+} // namespace
+
+std::string describe(const StepRequest& request) {
+  std::string text =
+      fmt::format("{} of {}, {}, batch {}", model::to_string(request.pattern),
+                  printable(request.model.name), model::to_string(request.type), request.batch);
+  if (request.model.sequence > 0)
+    text += fmt::format(", sequence {}", request.model.sequence);
+  for (const std::string& word : workload::option_words(request))
+    text += ", " + word;
+  return text;
+}
+
+base::Result<cost_model::StepBase> base_of(const model::Run& run,
+                                           const std::vector<steps::StepResult>& results,
+                                           PredictionRequest request) {
+  if (request.model.empty()) {
+    NCCLPROBE_TRY_ASSIGN(request.model, only_model(results));
+  }
+  NCCLPROBE_TRY_ASSIGN(const workload::ModelSpec model,
+                       workload::find_model(request.model, {.sequence = request.sequence}));
+  NCCLPROBE_TRY_ASSIGN(const std::vector<StepRequest> measured,
+                       measured_steps(results, request, model));
+  const std::vector<Other> others = other_steps(run, results, request, model);
+  if (request.compute || request.flops_per_s)
+    return stated_step(request, measured, others, model);
+  if (measured.size() > 1) {
+    std::string steps;
+    for (const StepRequest& one : measured)
+      steps += (steps.empty() ? "" : "; ") + describe(one);
+    return base::fail(base::Error{
+        Errc::invalid_argument,
+        fmt::format("this run has {} kinds of steps that are meant: {}", measured.size(), steps),
+        "say which, by --workload, --batch, --type and so on"});
+  }
+  if (measured.size() == 1)
+    if (auto base = cost_model::measured_base(run, results, measured.front(), INT32_MAX))
+      return std::move(*base);
+  std::vector<MeasuredRates> rates;
+  const Other* like = nullptr;
+  for (const Other& one : others) {
+    rates.push_back(one.rates);
+    if (!like && one.rates.has_products())
+      like = &one;
+  }
+  if (like)
+    return cost_model::rated_base(like->step, rates);
+  return base::fail(
+      {Errc::not_found,
+       fmt::format("this run has no such step of {}, nor one of another model and this type whose "
+                   "products could tell how fast it computes",
+                   printable(model.name)),
+       "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
+       "--workload ddp --model " +
+           request.model});
+}
+
+} // namespace ncclprobe::analysis
