@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/report_files.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <set>
@@ -76,6 +77,25 @@ std::pair<bool, std::string> exposed_in_words(const StepResult& from, const Step
                              "computing beside communication (the report's \"Side by side\")")};
 }
 
+// `compared`: may be null.
+std::string not_decided_in_words(const analysis::Comparison* compared) {
+  std::string text = "Whether the step changed is not decided";
+  if (compared && !compared->why_not_decided.empty())
+    text += fmt::format(": {}", compared->why_not_decided);
+  text += ". ";
+  if (compared && compared->test)
+    text += fmt::format("Its speed is {:.3f} times the default's (95%: {:.3f} to {:.3f}). ",
+                        compared->test->ratio, compared->test->interval.low,
+                        compared->test->interval.high);
+  text += "There is no verdict to check yet";
+  const bool too_few =
+      !compared || std::min(compared->setting->processes.size(),
+                            compared->baseline->processes.size()) < analysis::k_least_processes;
+  return text + (too_few ? fmt::format(": it takes {} processes of both (run --repeat {}).",
+                                       analysis::k_least_processes, analysis::k_least_processes)
+                         : ".");
+}
+
 // What the setting did to communication by itself and to the step is the claim.
 int check_setting(const std::vector<StepResult>& results,
                   const std::vector<analysis::SettingResult>& pooled, const StepResult& step,
@@ -101,13 +121,17 @@ int check_setting(const std::vector<StepResult>& results,
                   analysis::printable(setting),
                   change_in_words("communication by itself", *sync, *sync_after),
                   change_in_words("step", step, *after), model::to_string(verdict)));
-  if (verdict != analysis::Verdict::better && verdict != analysis::Verdict::worse) {
+  if (verdict == analysis::Verdict::no_difference) {
     say("The step did not change beyond the noise of this run: there is no claim to check.");
+    return base::k_exit_ok;
+  }
+  if (verdict == analysis::Verdict::not_decided) {
+    say(not_decided_in_words(compared));
     return base::k_exit_ok;
   }
   const auto claim = analysis::cost_model::judge_claim(
       {sync_after->pooled->time_ns / sync->pooled->time_ns - 1,
-       after->pooled->time_ns / step.pooled->time_ns - 1, std::nullopt});
+       after->pooled->time_ns / step.pooled->time_ns - 1, std::nullopt, std::nullopt});
   const auto [fits, words] = exposed_in_words(step, *after);
   say(claim.text);
   say(words);
@@ -137,6 +161,7 @@ int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
     if (!options.setting.empty())
       return check_setting(results, pooled, *step, options.setting, out, err);
     options.claim.exposed_share = step->times.exposed_ns() / step->times.step_ns;
+    options.claim.communication_share = step->times.communication_ns / step->times.step_ns;
   }
   const auto verdict = analysis::cost_model::judge_claim(options.claim);
   out << analysis::paragraph("", verdict.text, 0);

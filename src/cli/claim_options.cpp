@@ -4,6 +4,7 @@
 #include "cli/claim_options.h"
 
 #include "base/exit_code.h"
+#include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,16 +17,19 @@ namespace {
 constexpr const char* k_footer = R"(
 Examples:
   ncclprobe claim --sync -9% --step -7%                 what that means, and whether it can be
-  ncclprobe claim --sync -9% --step -7% --exposed 20%   whether it fits a job of which so much is exposed
+  ncclprobe claim --sync -9% --step -7% --exposed 20% --communication 35%
+                                                        whether it fits a job of which so much is exposed
+                                                        communication, and so much communication at all
   ncclprobe claim --sync -9% --step -7% run.h5          the same, as the run measured it
   ncclprobe claim run.h5 --setting nccl=/opt/nccl-2.29/lib/libnccl.so.2
                                                         whether what that setting did to communication and to
                                                         the step fit together (named as in the report)
 
-Communication that is hidden behind computation shortens no step: only its exposed share can.
+With computing unchanged a step gains at least what its exposed communication gains. Where buckets
+queue behind each other, hidden ones count too: at most all of it, and no more than is exposed.
 
-Exit codes: 0 the claim can be true (and fits what was measured), 9 it cannot (or does not), 2 bad
-arguments.
+Exit codes: 0 the claim can be true (and fits what was measured), or there is nothing to claim yet,
+9 it cannot (or does not), 2 bad arguments.
 )";
 
 } // namespace
@@ -39,20 +43,24 @@ base::Result<double> parse_change(const std::string& text) {
   double percent = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), percent);
   if (error != std::errc{} || end != digits.data() + digits.size() ||
-      digits.size() == text.size() || !(percent > -100 && percent < 1e6))
+      digits.size() == text.size() || !(percent < 1e6))
     return base::fail(base::Errc::invalid_argument, "'{}' is no change of a time such as -9%",
                       text);
+  if (percent <= -100)
+    return base::fail(base::Errc::invalid_argument,
+                      "'{}' leaves no time at all: changes of a time are above -100%", text);
   return percent / 100;
 }
 
 std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::string>& arguments,
                                                       std::ostream& out, std::ostream& err) {
   ClaimOptions options;
-  std::string run_file, exposed, sync, step;
+  std::string run_file, exposed, communication, sync, step;
   CLI::App app{
       "Says whether a claim about faster communication can be true: a sync time that is so "
       "much lower, a step that is so much shorter."};
   app.name("ncclprobe claim");
+  use_help_layout(app);
   app.footer(k_footer);
   auto* of_sync =
       app.add_option("--sync", sync, "Change of the time of gradient synchronisation, -9%")
@@ -61,9 +69,14 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
       app.add_option("--step", step, "Change of the step time, -7%")->type_name("CHANGE");
   auto* share = app.add_option("--exposed", exposed, "Exposed communication of a step, 20%")
                     ->type_name("SHARE");
+  auto* all = app.add_option("--communication", communication,
+                             "Time of a step in which anything communicates, hidden or not, 35%")
+                  ->needs(share)
+                  ->type_name("SHARE");
   auto* file =
       app.add_option("run_file", run_file, "Run file with steps of training: its exposed share")
           ->excludes(share)
+          ->excludes(all)
           ->type_name("RUN.h5");
   app.add_option("--setting", options.setting,
                  "A setting of the run, against its default: what changed is the claim")
@@ -97,15 +110,27 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
   if (!take("--sync", sync, options.claim.sync_change) ||
       !take("--step", step, options.claim.step_change))
     return base::k_exit_usage;
-  if (!exposed.empty()) {
+  auto take_share = [&](const char* option, const std::string& text, std::optional<double>& into) {
     double value = 0;
-    if (!take("--exposed", exposed, value))
-      return base::k_exit_usage;
+    if (text.empty())
+      return true;
+    if (!take(option, text, value))
+      return false;
     if (value < 0 || value > 1) {
-      err << "ncclprobe claim: --exposed: " << exposed << " is no share from 0% to 100%\n";
-      return base::k_exit_usage;
+      err << "ncclprobe claim: " << option << ": " << text << " is no share from 0% to 100%\n";
+      return false;
     }
-    options.claim.exposed_share = value;
+    into = value;
+    return true;
+  };
+  if (!take_share("--exposed", exposed, options.claim.exposed_share) ||
+      !take_share("--communication", communication, options.claim.communication_share))
+    return base::k_exit_usage;
+  if (options.claim.communication_share &&
+      *options.claim.communication_share < *options.claim.exposed_share) {
+    err << "ncclprobe claim: --communication: " << communication << " is less than the " << exposed
+        << " of it that are exposed\n";
+    return base::k_exit_usage;
   }
   return options;
 }

@@ -30,14 +30,24 @@ TEST_CASE("claim says what a faster sync and a shorter step mean") {
 
   CHECK(exit_code == base::k_exit_ok);
   CHECK(text == "A sync time 9% lower that makes a step 7% shorter means 78% exposed communication "
-                "in the step.\n");
+                "in the\nstep, or as much that queues.\n");
 }
 
 TEST_CASE("a claim that cannot be true, or does not fit, ends with its own code") {
   CHECK(claim({"--sync", "-5%", "--step", "-7%"}).first == base::k_exit_failures);
-  CHECK(claim({"--sync", "-9%", "--step", "-7%", "--exposed", "20%"}).first ==
-        base::k_exit_failures);
+  CHECK(claim({"--sync", "-9%", "--step", "-7%", "--exposed", "20%", "--communication", "35%"})
+            .first == base::k_exit_failures);
+  CHECK(claim({"--sync", "-9%", "--step", "-7%", "--exposed", "20%"}).first == base::k_exit_ok);
   CHECK(claim({"--sync", "-9%", "--step", "-1.8%", "--exposed", "20%"}).first == base::k_exit_ok);
+}
+
+TEST_CASE("claim refuses shares that cannot be") {
+  for (const char* share : {"120%", "10%"}) {
+    auto [exit_code, complaint] =
+        claim({"--sync", "-9%", "--step", "-7%", "--exposed", "20%", "--communication", share});
+    CHECK(exit_code == base::k_exit_usage);
+    CHECK_THAT(complaint, ContainsSubstring("--communication"));
+  }
 }
 
 TEST_CASE("claim refuses what is no change") {
@@ -46,5 +56,6 @@ TEST_CASE("claim refuses what is no change") {
     CHECK(exit_code == base::k_exit_usage);
     CHECK_THAT(complaint, ContainsSubstring("--sync"));
   }
+  CHECK_THAT(parse_change("-100%").error().text(), ContainsSubstring("leaves no time at all"));
   CHECK(parse_change("+3.5%").value() == Approx(0.035));
 }
