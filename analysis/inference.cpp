@@ -86,6 +86,13 @@ double student_quantile(double degrees_of_freedom, double confidence) {
   return upper_quantile(degrees_of_freedom, (1 - confidence) / 2);
 }
 
+const Interval* telling(const Estimate& estimate) {
+  constexpr std::size_t k_least_processes_of_interval = 3;
+  return estimate.interval && estimate.processes >= k_least_processes_of_interval
+             ? &*estimate.interval
+             : nullptr;
+}
+
 Estimate mean_estimate(const std::vector<double>& values, double confidence) {
   return estimate_of(values, confidence, 0);
 }

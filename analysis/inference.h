@@ -34,6 +34,9 @@ struct Estimate {
   std::optional<Interval> interval; // Student's, of the mean; two processes or more have one
   std::size_t processes = 0;
 };
+// The interval, unless it is that of two processes: with one degree of freedom it is so wide that
+// it tells nothing.
+const Interval* telling(const Estimate& estimate);
 // The mean of at least one value.
 Estimate mean_estimate(const std::vector<double>& values, double confidence);
 // The geometric mean of at least one value, all above zero; its interval is that of the mean of

@@ -79,7 +79,7 @@ std::string render_effects(const std::vector<const CopyComparison*>& comparisons
 std::string render_accounts(const std::vector<const CopyComparison*>& comparisons) {
   std::vector<TextTable::Column> columns{
       {"ranks"}, {"copy", TextTable::Align::left}, {"alone"}, {"with"}, {"lost"}};
-  append_loss_columns(columns, true);
+  append_loss_columns(columns, {.copy = true});
   TextTable table(columns);
   for (const CopyComparison* one : comparisons) {
     if (!one->account || !one->before->step.input_copy().empty())
@@ -88,7 +88,7 @@ std::string render_accounts(const std::vector<const CopyComparison*>& comparison
                                    std::string(one->after->step.input_copy()),
                                    rate_text(one->alone_gb_per_s), rate_text(one->in_step_gb_per_s),
                                    percent_text(one->account->sum())};
-    append_loss_cells(cells, *one->account, true);
+    append_loss_cells(cells, *one->account, {.copy = true});
     table.add_row(std::move(cells));
   }
   return paragraph("",

@@ -8,6 +8,7 @@
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "workload/step_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -77,6 +78,12 @@ void add_to_table(TextTable& table, const Row& row, std::vector<std::string> cel
     table.add_row({"  " + form[i]});
 }
 
+// A step of one rank, or without its communication: there is nothing to know.
+bool is_silent_by_design(const CellProof& cell) {
+  auto step = workload::read_step_label(cell.label);
+  return step && !step->communicates() && cell.by_rank.empty();
+}
+
 const CellProof* find_cell(const SettingProof* base, const model::CellLabel& label) {
   if (base == nullptr)
     return nullptr;
@@ -88,7 +95,8 @@ const CellProof* find_cell(const SettingProof* base, const model::CellLabel& lab
 std::string render_uses(const SettingProof& proof) {
   std::vector<Row> rows;
   for (const CellProof& cell : proof.cells)
-    add_row(rows, {form_of(cell.label), {cell.label.bytes}, words_of(cell.by_rank), ""});
+    if (!is_silent_by_design(cell))
+      add_row(rows, {form_of(cell.label), {cell.label.bytes}, words_of(cell.by_rank), ""});
   if (std::all_of(rows.begin(), rows.end(),
                   [](const Row& row) { return row.setting == k_not_known; }))
     return "";
@@ -177,10 +185,13 @@ std::string render_proof(const model::Run& run) {
     out += "\n" + render_setting(proof, by_default, static_cast<int>(run.header.ranks.size()));
   // Where a companion showed anything at all.
   bool traceless = std::any_of(proofs.begin(), proofs.end(), [](const SettingProof& proof) {
-    auto unknown = [](const CellProof& cell) { return cell.by_rank.empty(); };
+    auto unknown = [](const CellProof& cell) {
+      return cell.by_rank.empty() && !is_silent_by_design(cell);
+    };
     auto silent = [&](const CellProof& cell) { return unknown(cell) && cell.unclear.empty(); };
     return std::any_of(proof.cells.begin(), proof.cells.end(), silent) &&
-           !std::all_of(proof.cells.begin(), proof.cells.end(), unknown);
+           std::any_of(proof.cells.begin(), proof.cells.end(),
+                       [](const CellProof& cell) { return !cell.by_rank.empty(); });
   });
   if (traceless && run.header.backend == "nvidia")
     out += "\n" + paragraph("",

@@ -94,6 +94,12 @@ std::string state_text(const SettingResult& result) {
   return data_text(result) + (result.throttled_processes > 0 ? ", throttled" : "");
 }
 
+// A step of one rank, or without its communication.
+bool moves_nothing(const model::CellLabel& label) {
+  auto step = workload::read_step_label(label);
+  return step && !step->communicates() && step->input_copy().empty();
+}
+
 // How the data that is ok was looked at.
 std::string check_footnote(const Results& rows) {
   std::vector<std::string> methods;
@@ -225,7 +231,12 @@ std::string render_figures(const model::Run& run, const Results& table) {
 
 std::string data_footnotes(const std::vector<const SettingResult*>& rows) {
   std::vector<std::string> notes;
-  for (const SettingResult* row : rows)
+  bool nothing_moved = false;
+  for (const SettingResult* row : rows) {
+    if (row->data == DataState::unchecked && moves_nothing(row->label)) {
+      nothing_moved = true;
+      continue;
+    }
     for (const std::string& note : row->data_notes) {
       std::string line = data_text(*row) + ": " + printable(note);
       if (row->data == DataState::wrong)
@@ -233,6 +244,9 @@ std::string data_footnotes(const std::vector<const SettingResult*>& rows) {
       if (std::find(notes.begin(), notes.end(), line) == notes.end())
         notes.push_back(line);
     }
+  }
+  if (nothing_moved && notes.empty())
+    notes.push_back("rows without communication have nothing to check");
   std::string out = check_footnote(rows);
   for (const std::string& note : notes)
     out += paragraph("", note, 2);

@@ -10,6 +10,7 @@
 #include "analysis/report/step_section.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/overlap.h"
+#include "analysis/steps/product_alignment.h"
 #include "analysis/steps/scaling.h"
 
 #include <nlohmann/json.hpp>
@@ -90,6 +91,7 @@ Json step_json(const StepResult& result, bool synthetic) {
   out["buckets"] = Json::array();
   for (const steps::BucketTimes& bucket : result.buckets)
     out["buckets"].push_back({{"label", bucket.label},
+                              {"ranks", bucket.ranks},
                               {"ready_ms", rounded_ms(bucket.ready_ns)},
                               {"begin_ms", rounded_ms(bucket.begin_ns)},
                               {"end_ms", rounded_ms(bucket.end_ns)},
@@ -152,6 +154,7 @@ Json point_json(const steps::ScalingPoint& point) {
           {"account", std::move(terms)},
           {"account_sum", account.sum()},
           {"slowdown_known", account.slowdown_known},
+          {"clocks_known", account.clocks_known},
           {"remarks", point.remarks},
           {"in_words", steps::verdict_sentence(point)}};
 }
@@ -170,6 +173,11 @@ Json steps_json(const model::Run& run, const std::vector<SettingResult>& results
            {"input_copies", input_copies_json(all, synthetic)}};
   for (const StepResult& result : all)
     out["steps"].push_back(step_json(result, synthetic));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (auto products = steps::product_alignment(run, all[i])) {
+      out["steps"][i]["tensor_core_products"] = products->products;
+      out["steps"][i]["unaligned_products"] = products->unaligned;
+    }
   for (const ChannelsOfStep& one : channels_of_steps(run, all))
     out["steps"][static_cast<std::size_t>(one.result - all.data())]["channels"] = one.channels;
   for (const steps::Overlap& one : steps::overlaps(all)) {

@@ -10,7 +10,9 @@
 #include "analysis/report/result_tables.h"
 #include "analysis/report/step_text.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/report/wrapped_row.h"
 #include "analysis/steps/overlap.h"
+#include "analysis/steps/product_alignment.h"
 #include "analysis/steps/scaling.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -46,9 +48,8 @@ std::string estimate_text(const std::optional<Estimate>& estimate, double unit, 
     return text == "-0.0" ? "0.0" : text;
   };
   std::string text = number(estimate->value);
-  if (estimate->interval)
-    text +=
-        fmt::format(" [{}, {}]", number(estimate->interval->low), number(estimate->interval->high));
+  if (const Interval* interval = telling(*estimate))
+    text += fmt::format(" [{}, {}]", number(interval->low), number(interval->high));
   return text;
 }
 
@@ -138,27 +139,40 @@ std::string render_step_notes(const Steps& rows) {
 }
 
 std::string render_buckets(const StepResult& one) {
-  TextTable table({{"communication", TextTable::Align::left},
-                   {"ready ms"},
-                   {"begin ms"},
-                   {"end ms"},
-                   {"transfer ms"}});
+  // Stages of a pipeline, groups of tensor parallel ranks.
+  const bool by_ranks =
+      std::any_of(one.buckets.begin(), one.buckets.end(),
+                  [&](const steps::BucketTimes& bucket) { return bucket.ranks != one.step.ranks; });
+  std::vector<TextTable::Column> columns{{"communication", TextTable::Align::left},
+                                         {"ready ms"},
+                                         {"begin ms"},
+                                         {"end ms"},
+                                         {"transfer ms"}};
+  std::vector<int> widths{52};
+  if (by_ranks) {
+    columns.insert(columns.begin(), {"ranks", TextTable::Align::left});
+    widths = {12, 40};
+  }
+  TextTable table(columns);
   const std::size_t count = one.buckets.size();
   bool guessed = false;
   for (std::size_t i = 0; i < count; ++i) {
     if (count > k_most_buckets && i == k_most_buckets / 2) {
       i = count - k_most_buckets / 2;
-      table.add_row({fmt::format("... {} more (JSON has them)", count - k_most_buckets)});
+      std::vector<std::string> more{
+          fmt::format("... {} more (JSON has them)", count - k_most_buckets)};
+      if (by_ranks)
+        more.insert(more.begin(), "");
+      table.add_row(std::move(more));
     }
     const steps::BucketTimes& bucket = one.buckets[i];
     guessed = guessed || !bucket.wait_known;
-    constexpr int k_label_columns = 50;
-    auto label = wrap(printable(bucket.label), k_label_columns);
-    table.add_row({label.front(), ms_text(bucket.ready_ns), ms_text(bucket.begin_ns),
-                   ms_text(bucket.end_ns),
-                   ms_text(bucket.transfer_ns) + (bucket.wait_known ? "" : " *")});
-    for (std::size_t line = 1; line < label.size(); ++line)
-      table.add_row({"  " + label[line]});
+    std::vector<std::string> cells{bucket.label, ms_text(bucket.ready_ns), ms_text(bucket.begin_ns),
+                                   ms_text(bucket.end_ns),
+                                   ms_text(bucket.transfer_ns) + (bucket.wait_known ? "" : " *")};
+    if (by_ranks)
+      cells.insert(cells.begin(), model::format_ranks(bucket.ranks));
+    add_wrapped_row(table, std::move(cells), widths);
   }
   std::string out = fmt::format("  Timeline of a step at {} ranks (medians)\n", ranks_text(one));
   out += table.render(4);
@@ -179,13 +193,23 @@ std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
                    ms_text(one.communication->times.step_ns), estimate_text(one.efficiency, 100, 1),
                    estimate_text(one.compute_slowdown, 1, 3),
                    estimate_text(one.communication_slowdown, 1, 3)});
-  return "  Side by side, and each by itself\n" + table.render(2);
+  std::string out = "  Side by side, and each by itself\n" + table.render(2);
+  if (std::any_of(overlaps.begin(), overlaps.end(), [](const steps::Overlap& one) {
+        return one.efficiency && one.efficiency->interval && !telling(*one.efficiency);
+      }))
+    out += paragraph("", "no intervals: 2 processes are too few (--repeat)", 2);
+  return out;
 }
 
 std::string render_scaling(const steps::Scaling& scaling) {
-  const bool copies = copies_input({scaling.points.front().result});
+  LossColumns more{.copy = copies_input({scaling.points.front().result})};
+  for (const steps::ScalingPoint& point : scaling.points)
+    more.clocks = more.clocks || percent_text(point.account.of(steps::Loss::clocks)) != "0.0";
   std::vector<TextTable::Column> columns{{"ranks"}, {"step ms"}, {"efficiency %"}, {"lost"}};
-  append_loss_columns(columns, copies);
+  const bool tight = more.copy && more.clocks; // step times stand above
+  if (tight)
+    columns.erase(columns.begin() + 1);
+  append_loss_columns(columns, more);
   TextTable table(columns);
   std::string notes;
   for (const steps::ScalingPoint& point : scaling.points) {
@@ -193,7 +217,9 @@ std::string render_scaling(const steps::Scaling& scaling) {
         std::to_string(point.ranks), ms_text(point.step_ns),
         &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, 1),
         percent_text(1 - point.efficiency.value)};
-    append_loss_cells(cells, point.account, copies);
+    if (tight)
+      cells.erase(cells.begin() + 1);
+    append_loss_cells(cells, point.account, more);
     table.add_row(std::move(cells));
     if (&point == &scaling.points.front())
       continue;
@@ -206,14 +232,14 @@ std::string render_scaling(const steps::Scaling& scaling) {
     for (const std::string& remark : point.remarks)
       notes += paragraph("", remark, 4);
   }
-  std::string base = std::to_string(scaling.points.front().ranks);
+  const int base = scaling.points.front().ranks;
+  const int most = scaling.points.back().ranks;
   return paragraph("",
-                   fmt::format("Why {} ranks are not {} times as fast: {} scaling from {} {}, "
+                   fmt::format("Why {} ranks are not {:.3g} times as fast: {} scaling from {}, "
                                "points of 100 of the step time",
-                               scaling.points.back().ranks,
-                               scaling.points.back().ranks / scaling.points.front().ranks,
-                               model::to_string(scaling.kind), base,
-                               base == "1" ? "rank" : "ranks"),
+                               most, static_cast<double>(most) / base,
+                               model::to_string(scaling.kind),
+                               count_of(static_cast<std::size_t>(base), "rank", "ranks")),
                    2) +
          table.render(2) + notes;
 }
@@ -327,6 +353,12 @@ std::string render_kind(const model::Run& run, const std::vector<StepResult>& al
   if (!measured.empty())
     out += render_parts(measured);
   out += render_step_notes(rows);
+  auto whole = std::find_if(rows.rbegin(), rows.rend(), [](const StepResult* one) {
+    return one->step.parts == StepParts::all;
+  });
+  if (whole != rows.rend() && run.header.backend == "nvidia")
+    if (auto products = steps::product_alignment(run, **whole))
+      out += paragraph("", steps::in_words(*products), 2);
   auto widest = std::find_if(measured.rbegin(), measured.rend(), [](const StepResult* one) {
     return one->step.parts == StepParts::all && !one->buckets.empty();
   });

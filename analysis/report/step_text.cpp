@@ -22,20 +22,29 @@ std::string ranks_text(const steps::StepResult& one) {
   return std::to_string(one.step.ranks.size());
 }
 
-void append_loss_columns(std::vector<base::TextTable::Column>& columns, bool with_copy) {
-  // One column more, so shorter titles.
-  const std::vector<const char*> names =
-      with_copy ? std::vector{"wait", "trans.", "copy", "slow", "strag", "prep", "idle", "other"}
-                : std::vector{"wait", "transfer", "slowed", "stragg.", "prep", "idle", "other"};
-  for (const char* name : names)
-    columns.push_back({name});
-  columns.push_back({"sum"});
+void append_loss_columns(std::vector<base::TextTable::Column>& columns, LossColumns more) {
+  auto add = [&](const char* name, const char* where_tight) {
+    columns.push_back({more.any() ? where_tight : name});
+  };
+  add("wait", "wait");
+  add("transfer", "trans.");
+  if (more.copy)
+    add("copy", "copy");
+  add("slowed", "slow");
+  add("stragg.", "strag");
+  add("prep", "prep");
+  add("idle", "idle");
+  if (more.clocks)
+    add("clocks", "clock");
+  add("other", "other");
+  add("sum", "sum");
 }
 
 void append_loss_cells(std::vector<std::string>& cells, const steps::LossAccount& account,
-                       bool with_copy) {
+                       LossColumns more) {
   for (const auto& [loss, name] : enum_names(steps::Loss{}))
-    if (with_copy || loss != steps::Loss::exposed_copy)
+    if ((more.copy || loss != steps::Loss::exposed_copy) &&
+        (more.clocks || loss != steps::Loss::clocks))
       cells.push_back(percent_text(account.of(loss)));
   cells.push_back(percent_text(account.sum()));
 }

@@ -3,7 +3,7 @@
 
 #include "analysis/steps/break_even.h"
 
-#include <fmt/format.h>
+#include "base/units.h"
 
 namespace ncclprobe::analysis::steps {
 namespace {
@@ -62,19 +62,20 @@ std::vector<BreakEven> break_evens(const std::vector<StepResult>& results) {
 }
 
 std::string in_words(const BreakEven& one) {
-  auto ms = [](double ns) { return fmt::format("{:.4g}", ns / 1e6); };
-  std::string text = fmt::format(
-      "{}: it computes for {} ms a step and transfers for {} ms, {} ms of it exposed",
-      base::to_string(one.bound_by), ms(one.computing_ns), ms(one.transfer_ns), ms(one.exposed_ns));
+  using base::format_duration;
+  std::string text =
+      fmt::format("{}: it computes for {} a step and transfers for {}, {} of it exposed",
+                  base::to_string(one.bound_by), format_duration(one.computing_ns),
+                  format_duration(one.transfer_ns), format_duration(one.exposed_ns));
   if (one.bound_by == BoundBy::computing)
     return text;
   if (one.bound_by == BoundBy::other)
     return text + "; of the step time " + others_in_words(one.result->times);
-  text += fmt::format("; with {} ms of computing a step all of it could be hidden",
-                      ms(one.transfer_ns));
-  return text + (one.as_it_is_ns ? fmt::format(", and would be with {} ms at this step's overlap",
-                                               ms(*one.as_it_is_ns))
-                                 : ", but this step hides nothing of it");
+  text += fmt::format("; {} of computing {} hide all of it", format_duration(one.transfer_ns),
+                      one.bound_by == BoundBy::overlap ? "would be enough to" : "could");
+  return text + (one.as_it_is_ns
+                     ? fmt::format(", {} at this step's overlap", format_duration(*one.as_it_is_ns))
+                     : ", but this step hides nothing of it");
 }
 
 } // namespace ncclprobe::analysis::steps

@@ -181,16 +181,16 @@ private:
 
   // Of the processes that measured both.
   static std::optional<LossAccount> account_of(const StepResult& after, const StepResult& before) {
-    std::vector<const StepFigures*> of_after, of_before;
+    std::vector<const StepProcess*> of_after, of_before;
     for (const StepProcess& process : after.processes)
       if (const StepProcess* there = before.process_of(process.trial)) {
-        of_after.push_back(&process.figures);
-        of_before.push_back(&there->figures);
+        of_after.push_back(&process);
+        of_before.push_back(there);
       }
     if (of_after.empty())
       return std::nullopt;
     const AccountSide base = mean_side(of_before);
-    return loss_account(base, mean_side(of_after), 1, base.times);
+    return loss_account(base, mean_side(of_after), 1, base);
   }
 
   static std::optional<double> rate(const StepResult* result) {

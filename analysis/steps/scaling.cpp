@@ -17,6 +17,13 @@ using workload::StepParts;
 
 // Clocks that differ by less are one clock.
 constexpr double k_same_clock = 0.01;
+// Of the step time; less is 0.0 points of 100.
+constexpr double k_least_said = 0.0005;
+
+double clock_ratio(double at_mhz, double base_mhz) {
+  const double ratio = at_mhz / base_mhz;
+  return std::abs(ratio - 1) > k_same_clock ? ratio : 1;
+}
 
 // All that stays the same along a scaling.
 bool same_scaling(const StepResult& a, const StepResult& b) {
@@ -39,7 +46,7 @@ std::vector<std::string> remarks_on(const StepResult& base, const StepResult& at
                                     one->step.ranks.size(), one->throttled_processes,
                                     one->processes.size(), throttle_text(one->throttle_reasons)));
   if (base.sm_clock_mhz && at.sm_clock_mhz &&
-      std::abs(*at.sm_clock_mhz / *base.sm_clock_mhz - 1) > k_same_clock)
+      clock_ratio(*at.sm_clock_mhz, *base.sm_clock_mhz) != 1)
     remarks.push_back(fmt::format("SM clock {:.0f} MHz at {} ranks, {:.0f} MHz at {}",
                                   *at.sm_clock_mhz, at.step.ranks.size(), *base.sm_clock_mhz,
                                   base.step.ranks.size()));
@@ -66,23 +73,20 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
       });
   std::vector<double> efficiencies;
   std::array<std::vector<double>, k_losses> terms;
-  std::vector<const StepFigures*> of_base, of_at, of_alone;
+  std::vector<const StepProcess*> of_base, of_at, of_alone;
   for (const StepProcess& process : at.processes) {
     const StepProcess* there = base.process_of(process.trial);
     if (!there)
       continue;
-    const StepFigures &a = there->figures, &b = process.figures;
-    std::optional<StepTimes> without;
+    std::optional<AccountSide> without;
     if (all_have_alone) {
-      const StepFigures& figures = alone->process_of(process.trial)->figures;
-      without = figures.times;
-      of_alone.push_back(&figures);
+      of_alone.push_back(alone->process_of(process.trial));
+      without = side_of(*of_alone.back());
     }
-    of_base.push_back(&a);
-    of_at.push_back(&b);
-    efficiencies.push_back(ideal * a.times.step_ns / b.times.step_ns);
-    LossAccount account =
-        loss_account({a.times, a.stragglers_ns}, {b.times, b.stragglers_ns}, ideal, without);
+    of_base.push_back(there);
+    of_at.push_back(&process);
+    efficiencies.push_back(ideal * there->figures.times.step_ns / process.figures.times.step_ns);
+    LossAccount account = loss_account(side_of(*there), side_of(process), ideal, without);
     for (std::size_t i = 0; i < k_losses; ++i)
       terms[i].push_back(account.terms[i]);
   }
@@ -91,7 +95,7 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
   point.efficiency = ratio_estimate(efficiencies, k_confidence);
   point.account =
       loss_account(mean_side(of_base), mean_side(of_at), ideal,
-                   of_alone.empty() ? std::nullopt : std::optional(mean_side(of_alone).times));
+                   of_alone.empty() ? std::nullopt : std::optional(mean_side(of_alone)));
   for (std::size_t i = 0; i < k_losses; ++i)
     point.intervals[i] = mean_estimate(terms[i], k_confidence).interval;
   point.remarks = remarks_on(base, at);
@@ -114,24 +118,33 @@ ScalingKind kind_of(const std::vector<ScalingPoint>& points) {
 
 } // namespace
 
-AccountSide mean_side(const std::vector<const StepFigures*>& processes) {
+AccountSide side_of(const StepProcess& process) {
+  return {process.figures.times, process.figures.stragglers_ns, process.sm_clock_mhz};
+}
+
+AccountSide mean_side(const std::vector<const StepProcess*>& processes) {
   AccountSide side;
-  std::vector<double> steps_ns;
-  for (const StepFigures* figures : processes) {
-    StepTimes shares = figures->times;
-    shares *= 1 / figures->times.step_ns;
+  std::vector<double> steps_ns, clocks_mhz;
+  for (const StepProcess* process : processes) {
+    const StepFigures& figures = process->figures;
+    StepTimes shares = figures.times;
+    shares *= 1 / figures.times.step_ns;
     side.times += shares;
-    side.stragglers_ns += figures->stragglers_ns / figures->times.step_ns;
-    steps_ns.push_back(figures->times.step_ns);
+    side.stragglers_ns += figures.stragglers_ns / figures.times.step_ns;
+    steps_ns.push_back(figures.times.step_ns);
+    if (process->sm_clock_mhz)
+      clocks_mhz.push_back(*process->sm_clock_mhz);
   }
-  const double factor = geometric_mean(steps_ns) / static_cast<double>(steps_ns.size());
-  side.times *= factor;
-  side.stragglers_ns *= factor;
+  const double scale = geometric_mean(steps_ns) / static_cast<double>(processes.size());
+  side.times *= scale;
+  side.stragglers_ns *= scale;
+  if (clocks_mhz.size() == processes.size())
+    side.sm_clock_mhz = mean_estimate(clocks_mhz, k_confidence).value;
   return side;
 }
 
 LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
-                         const std::optional<StepTimes>& alone) {
+                         const std::optional<AccountSide>& alone) {
   // What a part takes of the step beyond its share of the ideal step.
   auto beyond = [&](double at_ns, double base_ns) {
     return (at_ns - ideal * base_ns) / at.times.step_ns;
@@ -148,9 +161,16 @@ LossAccount loss_account(const AccountSide& base, const AccountSide& at, double 
   term(Loss::idle) = beyond(at.times.idle_ns, base.times.idle_ns);
   term(Loss::preparation) = beyond(at.times.prepare_ns, base.times.prepare_ns);
   account.slowdown_known = alone.has_value();
-  const double undisturbed_ns = computing_ns(alone.value_or(at.times));
+  const AccountSide& undisturbed = alone ? *alone : at;
+  const double undisturbed_ns = computing_ns(undisturbed.times);
   term(Loss::slowed_compute) = (computing_ns(at.times) - undisturbed_ns) / at.times.step_ns;
-  term(Loss::other) = beyond(undisturbed_ns, computing_ns(base.times));
+  account.clocks_known = undisturbed.sm_clock_mhz && base.sm_clock_mhz;
+  const double at_base_clock_ns =
+      account.clocks_known
+          ? undisturbed_ns * clock_ratio(*undisturbed.sm_clock_mhz, *base.sm_clock_mhz)
+          : undisturbed_ns;
+  term(Loss::clocks) = (undisturbed_ns - at_base_clock_ns) / at.times.step_ns;
+  term(Loss::other) = beyond(at_base_clock_ns, computing_ns(base.times));
   return account;
 }
 
@@ -183,9 +203,10 @@ std::vector<Scaling> scalings(const std::vector<StepResult>& results) {
 std::string verdict_sentence(const ScalingPoint& point) {
   auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
   std::string text = fmt::format("at {} ranks {}%", point.ranks, percent(point.efficiency.value));
-  if (point.efficiency.interval)
-    text += fmt::format(" [{}, {}]", percent(point.efficiency.interval->low),
-                        percent(point.efficiency.interval->high));
+  if (const Interval* interval = telling(point.efficiency))
+    text += fmt::format(" [{}, {}]", percent(interval->low), percent(interval->high));
+  else if (point.efficiency.interval)
+    text += " (2 processes are too few for an interval)";
   const double lost = 1 - point.efficiency.value;
   if (percent(lost) == "0.0" || lost < 0)
     return text + "; nothing is lost";
@@ -194,17 +215,36 @@ std::string verdict_sentence(const ScalingPoint& point) {
 
 std::string loss_sentence(const LossAccount& account, std::string_view slowed_by) {
   const double lost = account.sum();
-  std::vector<std::pair<double, std::string>> terms;
-  for (const auto& [loss, name] : enum_names(Loss{}))
-    if (double share = account.of(loss); share > lost / 10)
-      terms.push_back({share, loss == Loss::slowed_compute
-                                  ? fmt::format("compute slowed by {}", slowed_by)
-                                  : std::string(name)});
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  using Term = std::pair<double, std::string>;
+  auto words = [&](Loss loss, std::string_view name, bool is_lost) {
+    if (loss == Loss::slowed_compute)
+      return fmt::format("{} {}", is_lost ? "compute slowed by" : "computing beside", slowed_by);
+    return std::string(loss == Loss::clocks && !is_lost ? "higher clocks" : name);
+  };
+  std::vector<Term> losses, gains;
+  for (const auto& [loss, name] : enum_names(Loss{})) {
+    const double share = account.of(loss);
+    if (std::abs(share) < k_least_said)
+      continue;
+    (share > 0 ? losses : gains).push_back({std::abs(share), words(loss, name, share > 0)});
+  }
+  for (std::vector<Term>* terms : {&losses, &gains})
+    std::stable_sort(terms->begin(), terms->end(),
+                     [](const Term& a, const Term& b) { return a.first > b.first; });
   std::vector<std::string> parts;
-  for (const auto& [share, name] : terms)
-    parts.push_back(fmt::format("{:.1f}{} {}", 100 * share, parts.empty() ? " is" : "", name));
+  double said = 0;
+  for (const auto& [share, name] : losses)
+    if (share > lost / 10) {
+      parts.push_back(fmt::format("{:.1f}{} {}", 100 * share, parts.empty() ? " is" : "", name));
+      said += share;
+    }
+  for (const auto& [share, name] : gains)
+    if (share > lost / 10 || said > lost + k_least_said) {
+      parts.push_back(fmt::format("less {:.1f} gained in {}", 100 * share, name));
+      said -= share;
+    }
+  if (parts.empty())
+    parts.push_back("no part is 0.1 or more");
   return fmt::format("of the {:.1f}% lost, {}", 100 * lost, fmt::join(parts, ", "));
 }
 

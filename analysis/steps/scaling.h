@@ -24,9 +24,10 @@ enum class Loss {
   stragglers,       // the rest of the exposed wait: for ranks that are waited for again and again
   preparation,      // computing that only communication asks for, such as filling buckets
   idle,             // nothing runs on the device
+  clocks,           // computing without communication, as GPUs clock lower than at the base
   other,            // computing that changed by itself
 };
-inline constexpr std::size_t k_losses = 8;
+inline constexpr std::size_t k_losses = 9;
 constexpr auto enum_names(Loss) {
   using enum Loss;
   return std::to_array<std::pair<Loss, std::string_view>>(
@@ -37,6 +38,7 @@ constexpr auto enum_names(Loss) {
        {stragglers, "stragglers"},
        {preparation, "preparation for communication"},
        {idle, "idle"},
+       {clocks, "lower clocks"},
        {other, "other"}});
 }
 
@@ -46,24 +48,30 @@ struct LossAccount {
   // Without a measurement of the step without communication, what slowed computing down is not
   // told apart: all of it is in `other`.
   bool slowdown_known = false;
+  // Else what clocks changed is in `other`, too.
+  bool clocks_known = false;
 
   double of(Loss loss) const { return terms[static_cast<std::size_t>(loss)]; }
   double sum() const { return std::accumulate(terms.begin(), terms.end(), 0.0); }
 };
 
-// A step's time and what of it is due to stragglers, in one process or of several.
+// A step's time, what of it is due to stragglers, and the SM clock meanwhile if it is known, in one
+// process or of several.
 struct AccountSide {
   StepTimes times;
   double stragglers_ns = 0;
+  std::optional<double> sm_clock_mhz;
 };
-// Of several processes: mean shares of the geometric mean of the step times.
-AccountSide mean_side(const std::vector<const StepFigures*>& processes);
+AccountSide side_of(const StepProcess& process);
+// Of several processes: mean shares of the geometric mean of the step times; the mean clock, if
+// that of each is known.
+AccountSide mean_side(const std::vector<const StepProcess*>& processes);
 
 // `ideal`: the step time of `at` if nothing were lost / the base's step time: 1 where every rank
 // has as much to do as one of the base has. Then efficiency = ideal x base / at, in step times, and
 // the account's terms add up to 1 - efficiency. `alone`: `at` without communication, if measured.
 LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
-                         const std::optional<StepTimes>& alone);
+                         const std::optional<AccountSide>& alone);
 
 struct ScalingPoint {
   const StepResult* result = nullptr; // StepParts::all
@@ -91,7 +99,8 @@ struct Scaling {
 std::vector<Scaling> scalings(const std::vector<StepResult>& results);
 
 // "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is exposed transfer, ...": the largest
-// terms, those above a tenth of what is lost.
+// terms, those above a tenth of what is lost; what was gained likewise, and in any case where the
+// terms before it are more than what is lost.
 std::string verdict_sentence(const ScalingPoint& point);
 // "of the 8.8% lost, 5.1 is exposed transfer, ...", likewise; of an account that loses something.
 std::string loss_sentence(const LossAccount& account, std::string_view slowed_by);

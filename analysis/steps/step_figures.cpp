@@ -206,13 +206,16 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
     }
   }
   std::vector<BucketTimes> out;
-  for (auto& [declaration, values] : by_declaration)
-    out.push_back({.label = cell.plan.stretches[static_cast<std::size_t>(declaration)].label,
+  for (auto& [declaration, values] : by_declaration) {
+    const StretchDecl& what = cell.plan.stretches[static_cast<std::size_t>(declaration)];
+    out.push_back({.label = what.label,
+                   .ranks = what.ranks.empty() ? cell.plan.ranks : what.ranks,
                    .ready_ns = median(std::move(values.ready_ns)),
                    .begin_ns = median(std::move(values.begin_ns)),
                    .end_ns = median(std::move(values.end_ns)),
                    .transfer_ns = median(std::move(values.transfer_ns)),
                    .wait_known = values.wait_known});
+  }
   return out;
 }
 

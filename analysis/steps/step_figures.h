@@ -53,6 +53,7 @@ std::vector<RankStepTimes> step_times(const CellSteps& cell);
 // One stretch of communication: medians over steps and ranks, ns since the step's begin.
 struct BucketTimes {
   std::string label;
+  std::vector<int> ranks; // that have it
   double ready_ns = 0; // what it sends is there: the last of the stretches that it waits for ends
   double begin_ns = 0;
   double end_ns = 0;

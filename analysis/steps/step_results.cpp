@@ -13,18 +13,26 @@ namespace {
 
 using model::Condition;
 
-// Adds clocks while the cell was timed to `sm_clock_mhz`.
-void add_conditions(StepResult& result, std::vector<double>& sm_clock_mhz,
-                    const model::CellRecord& record) {
+// Returns the clocks of the GPUs that train while the cell was timed.
+std::vector<double> add_conditions(StepResult& result, const model::CellRecord& record) {
+  const std::vector<int>& ranks = result.step.ranks;
+  std::vector<double> clocks_mhz;
   for (const Condition& one : record.conditions) {
     if (one.when == Condition::When::before)
       continue;
-    if (one.sm_clock_mhz && one.when == Condition::When::during)
-      sm_clock_mhz.push_back(*one.sm_clock_mhz);
+    if (one.sm_clock_mhz && one.when == Condition::When::during &&
+        std::find(ranks.begin(), ranks.end(), one.rank) != ranks.end())
+      clocks_mhz.push_back(*one.sm_clock_mhz);
     if (one.memory_used_bytes)
       result.most_memory_bytes =
           std::max(result.most_memory_bytes.value_or(0), *one.memory_used_bytes);
   }
+  return clocks_mhz;
+}
+
+// All ranks share the samples of a step, however many they are.
+bool is_strong(const workload::StepLabel& step) {
+  return std::find(step.options.begin(), step.options.end(), "strong") != step.options.end();
 }
 
 // The cell in that process; of the same cell twice, the first.
@@ -41,10 +49,13 @@ void add_process(StepResult& result, std::vector<double>& sm_clock_mhz,
     if (cell.label != result.label || !is_measured(record) ||
         setting_name(trial.spec, cell) != result.setting)
       continue;
-    add_conditions(result, sm_clock_mhz, record);
+    const std::vector<double> clocks_mhz = add_conditions(result, record);
+    sm_clock_mhz.insert(sm_clock_mhz.end(), clocks_mhz.begin(), clocks_mhz.end());
     auto figures = step_figures(cell.schedule, trial.spec.ranks, record.marks);
     if (figures)
-      result.processes.push_back({trial.spec.id, std::move(*figures)});
+      result.processes.push_back(
+          {trial.spec.id, std::move(*figures),
+           clocks_mhz.empty() ? std::nullopt : std::optional(median(clocks_mhz))});
     else
       refuse(figures.error().text());
     return;
@@ -143,8 +154,7 @@ bool same_kind(const StepResult& a, const StepResult& b) {
   workload::StepLabel other = b.step;
   other.ranks = a.step.ranks;
   other.parts = a.step.parts;
-  const auto& words = a.step.options;
-  if (std::find(words.begin(), words.end(), "strong") != words.end())
+  if (is_strong(a.step))
     other.batch = a.step.batch;
   return a.label.type == b.label.type && a.step == other;
 }
@@ -167,8 +177,10 @@ double samples_per_step(const workload::StepLabel& step) {
 }
 
 std::string describe_step(const workload::StepLabel& step, model::DataType type) {
-  std::string text = fmt::format("{} {}, {}, batch {}", step.pattern, step.model,
-                                 model::to_string(type), step.batch);
+  std::string text = fmt::format(
+      "{} {}, {}, batch {}", step.pattern, step.model, model::to_string(type),
+      is_strong(step) ? fmt::format("{:.0f} shared by all ranks", samples_per_step(step))
+                      : std::to_string(step.batch));
   if (step.sequence > 0)
     text += fmt::format(", sequence {}", step.sequence);
   if (!step.options.empty())

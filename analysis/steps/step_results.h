@@ -18,6 +18,7 @@ namespace ncclprobe::analysis::steps {
 struct StepProcess {
   int trial = 0;
   StepFigures figures;
+  std::optional<double> sm_clock_mhz; // as StepResult's
 };
 
 // One setting, one kind of step.
@@ -30,7 +31,7 @@ struct StepResult {
   DataState data = DataState::checked;
   std::uint64_t throttle_reasons = 0; // conditions.h
   int throttled_processes = 0;
-  std::optional<double> sm_clock_mhz;             // median of all readings while timed
+  std::optional<double> sm_clock_mhz; // median of all readings while timed, on ranks that train
   std::optional<std::uint64_t> most_memory_bytes; // used on a device by all, of these readings
 
   std::vector<StepProcess> processes; // with good marks; may be none
@@ -66,7 +67,8 @@ bool same_kind(const StepResult& a, const StepResult& b);
 // parallel, pipeline) share its samples.
 double samples_per_step(const workload::StepLabel& step);
 
-// "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": all but ranks and parts.
+// "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": all but ranks and parts. Where ranks
+// share the samples of a step, "batch 8 shared by all ranks".
 std::string describe_step(const workload::StepLabel& step, model::DataType type);
 std::string describe_step(const StepResult& result);
 

@@ -4,6 +4,7 @@
 #include "nvidia/matrix_products.h"
 
 #include "base/log.h"
+#include "model/gemm_alignment.h"
 #include "nvidia/cuda_error.h"
 
 #include <algorithm>
@@ -116,23 +117,15 @@ std::shared_ptr<const CublasLtLibrary> ProductSource::library() {
 }
 
 std::string alignment_remark(const backend::GemmCall& call) {
-  if (call.type == DataType::f32 && call.math == GemmMath::full)
-    return ""; // not on tensor cores
-  std::uint64_t wanted = 16 / size_bytes(call.type);
-  std::string odd;
-  auto look_at = [&](const char* name, std::uint64_t value, bool is_read_along) {
-    if (is_read_along && value % wanted != 0)
-      odd += fmt::format("{}{}={}", odd.empty() ? "" : ", ", name, value);
-  };
-  look_at("m", call.m, true); // columns of C, and of A where that is not transposed
-  look_at("n", call.n, call.layout == GemmLayout::nt);
-  look_at("k", call.k, call.layout != GemmLayout::nt);
+  const std::string odd =
+      model::unaligned_edges(call.m, call.n, call.k, call.type, call.layout, call.math);
   if (odd.empty())
     return "";
   return fmt::format(
       "{} is no multiple of {}: columns of this {} product ({} x {} x {}, {}) do not "
       "begin at 16 bytes, where tensor cores load best",
-      odd, wanted, to_string(call.type), call.m, call.n, call.k, to_string(call.layout));
+      odd, model::k_tensor_core_bytes / size_bytes(call.type), to_string(call.type), call.m, call.n,
+      call.k, to_string(call.layout));
 }
 
 struct MatrixProducts::Plan {

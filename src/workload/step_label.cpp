@@ -29,6 +29,10 @@ bool read_number(std::string_view text, T& into) {
 
 } // namespace
 
+bool StepLabel::communicates() const {
+  return ranks.size() > 1 && (parts == StepParts::all || parts == StepParts::communication);
+}
+
 std::string_view StepLabel::input_copy() const {
   for (const std::string& one : options)
     if (auto copy = value_of(one, "copy="))

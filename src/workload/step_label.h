@@ -34,6 +34,7 @@ struct StepLabel {
   std::vector<std::string> options; // what else sets it apart, a word each: "bucket=25MiB", "view"
   // "pinned:64MiB" of the option "copy=pinned:64MiB"; empty: no input is copied.
   std::string_view input_copy() const;
+  bool communicates() const;
   bool operator==(const StepLabel&) const = default;
 };
 

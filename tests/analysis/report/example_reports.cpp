@@ -276,6 +276,9 @@ model::Run steps_run() {
                                            shifts_ns[static_cast<std::size_t>(replicate)]));
           }
           add_step_cell(trial, cell);
+          trial.cells.back().conditions.push_back({.rank = 0,
+                                                   .when = model::Condition::When::during,
+                                                   .sm_clock_mhz = ranks == 4 ? 1905 : 1980});
           if (replicate == 0 && ranks == 4 && parts == StepParts::all) {
             auto& condition = trial.cells.back().conditions.emplace_back();
             condition = {.rank = 3, .when = model::Condition::When::during, .sm_clock_mhz = 1905};
@@ -293,8 +296,9 @@ model::Run steps_run() {
     for (int rank = 0; rank < 4; ++rank) {
       model::Evidence evidence{rank, "", "v5", {}};
       for (std::size_t c = 0; c < companion.cells.size(); ++c)
-        evidence.choices.push_back({static_cast<std::int32_t>(c), "AllReduce", "ncclFloat32", 256,
-                                    "RING", "SIMPLE", setting == 0 ? 16 : 4, -1});
+        if (workload::read_step_label(companion.spec.cells[c].label)->communicates())
+          evidence.choices.push_back({static_cast<std::int32_t>(c), "AllReduce", "ncclFloat32", 256,
+                                      "RING", "SIMPLE", setting == 0 ? 16 : 4, -1});
       companion.evidence.push_back(std::move(evidence));
     }
     run.trials.push_back(std::move(companion));

@@ -66,6 +66,25 @@ TEST_CASE("The loss account names each part of what is lost, and adds up") {
   CHECK(verdict_sentence(two) ==
         "at 2 ranks 76.1%; of the 23.9% lost, 13.0 is exposed transfer, 5.4 compute slowed by "
         "communication");
+  CHECK_FALSE(two.account.clocks_known);
+}
+
+TEST_CASE("What is said of a loss does not add up to more than the loss") {
+  auto sentence = [](std::vector<std::pair<Loss, double>> terms) {
+    LossAccount account;
+    for (auto [loss, share] : terms)
+      account.terms[static_cast<std::size_t>(loss)] = share;
+    return loss_sentence(account, "communication");
+  };
+  CHECK(sentence({{Loss::exposed_transfer, 0.083}, {Loss::other, -0.07}}) ==
+        "of the 1.3% lost, 8.3 is exposed transfer, less 7.0 gained in other");
+  CHECK(sentence({{Loss::exposed_transfer, 0.208}, {Loss::slowed_compute, -0.006}}) ==
+        "of the 20.2% lost, 20.8 is exposed transfer, less 0.6 gained in computing beside "
+        "communication");
+  CHECK(sentence({{Loss::exposed_transfer, 0.2}, {Loss::idle, 0.02}, {Loss::clocks, -0.003}}) ==
+        "of the 21.7% lost, 20.0 is exposed transfer");
+  CHECK(sentence({{Loss::idle, 0.0009}, {Loss::preparation, 0.0004}}) ==
+        "of the 0.1% lost, 0.1 is idle");
 }
 
 TEST_CASE("Without the step's computing by itself, its slowdown is not told apart") {
@@ -132,14 +151,16 @@ TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
     side.times.step_ns = side.times.compute_ns + side.times.exposed_ns() +
                          side.times.exposed_copy_ns + side.times.idle_ns;
     side.stragglers_ns = any(side.times.exposed_wait_ns);
+    if (any(3) > 1)
+      side.sm_clock_mhz = 1000 + any(1000);
     return side;
   };
   for (int i = 0; i < 1000; ++i) {
     AccountSide base = any_side(), at = any_side();
     double ideal = any(2);
-    std::optional<StepTimes> alone;
+    std::optional<AccountSide> alone;
     if (i % 2 == 0)
-      alone = any_side().times;
+      alone = any_side();
 
     double efficiency = ideal * base.times.step_ns / at.times.step_ns;
     double sum = loss_account(base, at, ideal, alone).sum();
@@ -168,6 +189,43 @@ TEST_CASE("Several processes give the efficiency and the account an interval") {
   CHECK(two.efficiency.interval->low < two.efficiency.value);
   CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
   REQUIRE(two.intervals[static_cast<std::size_t>(Loss::idle)].has_value());
+}
+
+TEST_CASE(
+    "Clocks below the base's are a term of the account, out of what computing lost by itself") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0, StepParts::compute)};
+  auto clock = [&](std::size_t cell, int rank, int mhz) {
+    run.trials[0].cells[cell].conditions.push_back(
+        {.rank = rank, .when = model::Condition::When::during, .sm_clock_mhz = mhz});
+  };
+  clock(0, 0, 2000);
+  clock(0, 1, 345); // looks on
+  clock(1, 0, 1000);
+  clock(2, 0, 1980); // the two ranks without communication
+  clock(2, 1, 1940);
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  auto all = scalings(results);
+
+  REQUIRE(all.size() == 1);
+  const ScalingPoint& two = all[0].points[1];
+  const double step_ns = 460;
+  CHECK(two.account.clocks_known);
+  CHECK(share(two, Loss::clocks) == Approx(355 * (1 - 1960.0 / 2000) / step_ns));
+  CHECK(share(two, Loss::other) == Approx((355 * 0.98 - 350) / step_ns));
+  CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
+}
+
+TEST_CASE("Two processes are too few for an interval, and it says so") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {trial(0), trial(1)};
+  auto pooled = setting_results(run);
+  auto results = step_results(run, pooled);
+
+  CHECK_THAT(verdict_sentence(scalings(results)[0].points[1]),
+             ContainsSubstring("76.1% (2 processes are too few for an interval); of the"));
 }
 
 TEST_CASE("Throttling stands in the account's remarks") {

@@ -114,8 +114,8 @@ TEST_CASE("A bucket's timeline is the median of its moments since the step's beg
 
   REQUIRE(figures.has_value());
   REQUIRE(figures->buckets.size() == 2);
-  CHECK(figures->buckets[0] == BucketTimes{"bucket 0", 200, 200, 330, 130, true});
-  CHECK(figures->buckets[1] == BucketTimes{"bucket 1", 300, 330, 390, 60, true});
+  CHECK(figures->buckets[0] == BucketTimes{"bucket 0", {1, 2}, 200, 200, 330, 130, true});
+  CHECK(figures->buckets[1] == BucketTimes{"bucket 1", {1, 2}, 300, 330, 390, 60, true});
 }
 
 TEST_CASE("Parts of a step that are left out leave no trace in its figures") {

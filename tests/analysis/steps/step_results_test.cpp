@@ -42,6 +42,14 @@ TEST_CASE("A step's figures are medians over processes, its parts mean shares") 
   CHECK(describe_step(one) == "ddp m, f32, batch 8");
 }
 
+TEST_CASE("Where ranks share the samples of a step, all of them are told") {
+  workload::StepLabel step{.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 4};
+  step.options = {"strong"};
+
+  CHECK(steps::describe_step(step, model::DataType::f32) ==
+        "ddp m, f32, batch 8 shared by all ranks, strong");
+}
+
 TEST_CASE("A process whose marks are damaged is left out, and the reason is kept") {
   model::Run run = make_gpu_run(2);
   run.trials = {trial(0, 10), trial(1, 30)};

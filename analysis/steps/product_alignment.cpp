@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/steps/product_alignment.h"
+
+#include "model/gemm_alignment.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <variant>
+
+namespace ncclprobe::analysis::steps {
+namespace {
+
+const model::Schedule* schedule_of(const model::Run& run, const StepResult& step) {
+  for (const model::TrialRecord& trial : run.trials)
+    for (const model::Cell& cell : trial.spec.cells)
+      if (cell.label == step.label)
+        return &cell.schedule;
+  return nullptr;
+}
+
+} // namespace
+
+std::optional<ProductAlignment> product_alignment(const model::Run& run, const StepResult& step) {
+  const model::Schedule* schedule = schedule_of(run, step);
+  if (!schedule)
+    return std::nullopt;
+  ProductAlignment found;
+  for (int i = schedule->timed.first; i < schedule->timed.last; ++i) {
+    const model::Operation& operation = schedule->operations[static_cast<std::size_t>(i)];
+    const auto* gemm = std::get_if<model::GemmOp>(&operation.what);
+    if (!gemm || !model::uses_tensor_cores(gemm->type, gemm->math))
+      continue;
+    const auto ranks = static_cast<std::size_t>(
+        std::count_if(step.step.ranks.begin(), step.step.ranks.end(),
+                      [&](int rank) { return model::names_rank(operation.ranks, rank); }));
+    found.products += ranks;
+    if (std::string edges =
+            model::unaligned_edges(gemm->m, gemm->n, gemm->k, gemm->type, gemm->layout, gemm->math);
+        !edges.empty()) {
+      found.unaligned += ranks;
+      found.edges.insert(std::move(edges));
+    }
+  }
+  return found.products > 0 ? std::optional(std::move(found)) : std::nullopt;
+}
+
+std::string in_words(const ProductAlignment& one) {
+  constexpr std::size_t k_most_edges = 4;
+  if (one.unaligned == 0)
+    return fmt::format("matrix products: columns of all {} of a step begin at {} bytes, where "
+                       "tensor cores load best",
+                       one.products, model::k_tensor_core_bytes);
+  std::vector<std::string> edges(one.edges.begin(), one.edges.end());
+  const bool cut = edges.size() > k_most_edges;
+  edges.resize(std::min(edges.size(), k_most_edges));
+  return fmt::format("matrix products: columns of {} of {} of a step do not begin at {} bytes, "
+                     "where tensor cores load best: {}{}",
+                     one.unaligned, one.products, model::k_tensor_core_bytes,
+                     fmt::join(edges, "; "), cut ? " ..." : "");
+}
+
+} // namespace ncclprobe::analysis::steps

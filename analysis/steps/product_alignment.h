@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/steps/step_results.h"
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+
+// Do the matrix products of a step suit tensor cores (model/gemm_alignment.h)? That follows from
+// their shapes.
+namespace ncclprobe::analysis::steps {
+
+struct ProductAlignment {
+  std::size_t products = 0;    // of a step on tensor cores, of all ranks
+  std::size_t unaligned = 0;   // of these
+  std::set<std::string> edges; // that are no multiple of 16 bytes: "m=50257"
+};
+// Nothing if no product of the step runs on tensor cores.
+std::optional<ProductAlignment> product_alignment(const model::Run& run, const StepResult& step);
+
+// "matrix products: all 146 of a step have columns that begin at 16 bytes, where tensor cores load
+// best"; "matrix products: 3 of 146 ... do not: m=50257".
+std::string in_words(const ProductAlignment& one);
+
+} // namespace ncclprobe::analysis::steps
