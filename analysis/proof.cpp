@@ -7,6 +7,7 @@
 #include "analysis/loaded_libraries.h"
 #include "analysis/nccl_log.h"
 #include "analysis/variable_proof.h"
+#include "analysis/worker_cpus.h"
 #include "workload/nccl_selection.h"
 
 #include <algorithm>
@@ -309,6 +310,12 @@ std::vector<SettingProof> setting_proofs(const model::Run& run) {
     for (SettingProof& proof : proofs)
       if (!proof.is_default)
         compare_with(*base, proof);
+  for (const SettingCpus& cpus : setting_cpus(run))
+    for (SettingProof& proof : proofs)
+      if (proof.setting == cpus.setting && cpus.changes_nothing())
+        for (VariableProof& variable : proof.variables)
+          if (variable.setting.name == model::k_cpu_affinity)
+            variable.reason += ", as by default";
   return proofs;
 }
 

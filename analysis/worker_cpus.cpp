@@ -14,11 +14,18 @@ void add(SettingCpus& setting, const model::WorkerRecord& worker) {
   });
   if (same == setting.workers.end())
     same = setting.workers.insert(setting.workers.end(),
-                                  {{}, worker.host, worker.cpus_asked, worker.cpus});
+                                  {{}, worker.host, worker.cpus_asked, worker.cpus, false});
   for (int rank : worker.ranks)
     if (auto place = std::ranges::lower_bound(same->ranks, rank);
         place == same->ranks.end() || *place != rank)
       same->ranks.insert(place, rank);
+}
+
+bool has(const SettingCpus& by_default, const WorkerCpus& worker, int rank) {
+  return std::ranges::any_of(by_default.workers, [&](const WorkerCpus& other) {
+    return other.host == worker.host && other.cpus == worker.cpus &&
+           std::ranges::binary_search(other.ranks, rank);
+  });
 }
 
 bool is_refused(const model::TrialRecord& trial) {
@@ -49,7 +56,18 @@ std::vector<SettingCpus> setting_cpus(const model::Run& run) {
   for (SettingCpus& one : all)
     std::ranges::sort(one.workers, {}, &WorkerCpus::ranks);
   std::ranges::stable_partition(all, &SettingCpus::is_default);
+  if (all.front().is_default)
+    for (SettingCpus& one : all)
+      for (WorkerCpus& worker : one.workers)
+        worker.as_default =
+            worker.took_effect() && std::ranges::all_of(worker.ranks, [&](int rank) {
+              return has(all.front(), worker, rank);
+            });
   return all;
+}
+
+bool SettingCpus::changes_nothing() const {
+  return asks && !workers.empty() && std::ranges::all_of(workers, &WorkerCpus::as_default);
 }
 
 std::string cpu_problem(const model::TrialRecord& trial) {

@@ -16,6 +16,8 @@ struct WorkerCpus {
   std::string host;
   std::string asked; // "0-3"; empty: nothing, or it was refused
   std::string cpus;  // empty: the worker was not begun, or could not tell
+  // Asked for what these ranks have by default, which makes no difference.
+  bool as_default = false;
 
   bool took_effect() const { return !asked.empty() && asked == cpus; }
   bool operator==(const WorkerCpus&) const = default;
@@ -27,6 +29,7 @@ struct SettingCpus {
   bool asks = false;               // for CPUs
   std::vector<WorkerCpus> workers; // no two alike but for their ranks
   std::string refused;             // why it could not be had, if so
+  bool changes_nothing() const;    // every worker has the CPUs that it has by default
 };
 
 // Of all trials of a setting, the default first. Empty if no setting asks for CPUs.

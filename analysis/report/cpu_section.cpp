@@ -20,6 +20,7 @@ constexpr std::size_t k_most_lines = 16; // of workers of one setting; JSON has 
 
 std::string effect_of(const SettingCpus& setting, const WorkerCpus& worker) {
   return !setting.asks          ? ""
+         : worker.as_default    ? "as by default"
          : worker.took_effect() ? "took effect"
          : worker.cpus.empty()  ? "not known"
                                 : "overridden";
@@ -36,10 +37,15 @@ std::string render_cpus(const model::Run& run) {
                    {"asked for", TextTable::Align::left},
                    {"ran on", TextTable::Align::left},
                    {"", TextTable::Align::left}});
-  std::string refused;
+  std::string below;
   for (const SettingCpus& one : all) {
     if (!one.refused.empty())
-      refused += paragraph("  Refused:", printable(one.refused), 11);
+      below += paragraph("  Refused:", printable(one.refused), 11);
+    if (one.changes_nothing())
+      below += paragraph("  Note:",
+                         printable(one.setting) + " gives the CPUs that workers have by default: "
+                                                  "it is compared with itself.",
+                         8);
     std::string name = wrap(printable(one.setting), 40).front();
     for (std::size_t i = 0; i < one.workers.size(); ++i) {
       if (i == k_most_lines) {
@@ -53,7 +59,7 @@ std::string render_cpus(const model::Run& run) {
     }
   }
   return "CPUs that the workers ran on, as they told once connected" + synthetic_mark(run) + "\n" +
-         table.render(2) + refused;
+         table.render(2) + below;
 }
 
 Json cpus_json(const model::Run& run) {

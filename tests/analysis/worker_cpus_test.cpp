@@ -69,6 +69,24 @@ TEST_CASE("a choice of CPUs is judged as any setting, and shown to have taken ef
   CHECK(json.at("cpus")[1].at("workers")[1].at("effect") == "took effect");
 }
 
+TEST_CASE("asking for the CPUs that workers have by default is said to change nothing") {
+  model::Run run = core_run();
+  for (model::TrialRecord& trial : run.trials)
+    if (trial.spec.is_default())
+      for (model::WorkerRecord& worker : trial.workers)
+        worker.cpus = std::to_string(worker.ranks.front());
+  auto companion = process(run, 0, "core", "", 1);
+  companion.spec.purpose = model::Purpose::companion;
+  run.trials.push_back(companion);
+
+  CHECK(setting_cpus(run)[1].changes_nothing());
+  CHECK_THAT(
+      render_report(run, Format::table),
+      ContainsSubstring("as by default") &&
+          ContainsSubstring("cpu_affinity=core gives the CPUs that workers have by default"));
+  CHECK_THAT(setting_proofs(run)[0].variables[0].reason, ContainsSubstring(", as by default"));
+}
+
 TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
   model::Run run = core_run("0-7");
   auto results = setting_results(run);
