@@ -36,6 +36,20 @@ std::string cell_size(const model::CellLabel& label) {
   return label.bytes == 0 && !collective ? std::string(k_no_size) : base::format_bytes(label.bytes);
 }
 
+std::string cell_in_full(const model::CellLabel& label) {
+  auto step = workload::read_step_label(label);
+  return step ? fmt::format("{}, {}", printable(steps::describe_step(*step, label.type)),
+                            step_scope(*step))
+              : fmt::format("{} {}", label.workload, base::format_bytes(label.bytes));
+}
+
+std::string step_scope(const workload::StepLabel& step) {
+  std::string text = count_of(step.ranks.size(), "rank", "ranks");
+  if (step.parts != workload::StepParts::all)
+    text += fmt::format(", {} alone", model::to_string(step.parts));
+  return text;
+}
+
 int rank_count(const model::CellLabel& label, int communicator) {
   auto step = workload::read_step_label(label);
   return step ? static_cast<int>(step->ranks.size()) : communicator;

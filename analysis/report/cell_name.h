@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "workload/step_label.h"
 
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@ std::string cell_name(const SettingResult& result);
 // "1M"; k_no_size for steps, whose bytes follow from their model, and for what moves none.
 inline constexpr std::string_view k_no_size = "-";
 std::string cell_size(const model::CellLabel& label);
+
+// A cell by itself: "all_reduce 1M", "ddp m, bf16, batch 8, bucket=25MiB, 2 ranks, compute alone".
+std::string cell_in_full(const model::CellLabel& label);
+
+// "2 ranks, compute alone"
+std::string step_scope(const workload::StepLabel& step);
 
 // Ranks that train, of a step; else those of the communicator.
 int rank_count(const model::CellLabel& label, int communicator);

@@ -4,8 +4,10 @@
 #include "analysis/report/problems.h"
 
 #include "analysis/cell_summary.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/steps/step_results.h"
 #include "base/units.h"
 #include "workload/p2p_label.h"
 
@@ -41,8 +43,17 @@ bool has_problem(const TrialRecord& trial) {
                      [](const model::CellRecord& cell) { return !cell.outcome.ok(); });
 }
 
-// "uni 0 to 3", "bi 0 to 1, 1 to 0"; empty for what is no P2P transfer.
-std::string pairs_of(const model::CellLabel& label) {
+// What cells that are told together have in common.
+std::string kind_of(const model::CellLabel& label) {
+  auto step = workload::read_step_label(label);
+  return step ? printable(steps::describe_step(*step, label.type)) : label.workload;
+}
+
+// What they differ in besides their size: "uni 0 to 3", "bi 0 to 1, 1 to 0" of P2P transfers,
+// "2 ranks, compute alone" of steps.
+std::string which_of(const model::CellLabel& label) {
+  if (auto step = workload::read_step_label(label))
+    return step_scope(*step);
   auto p2p = workload::read_p2p_label(label);
   if (!p2p)
     return "";
@@ -58,22 +69,24 @@ std::string pairs_of(const model::CellLabel& label) {
 
 // Cells that ended alike.
 struct CellProblem {
-  std::string workload;
+  std::string kind;
   model::Outcome outcome;
-  std::set<std::uint64_t> sizes;
-  std::vector<std::string> pairs; // of P2P cells
+  std::set<std::uint64_t> sizes; // none of steps, whose bytes follow from their model
+  std::vector<std::string> which;
 
   std::string what() const {
-    std::string text = workload + " " + format_size_range(sizes);
-    if (pairs.empty())
+    std::string text = kind;
+    if (!sizes.empty())
+      text += " " + format_size_range(sizes);
+    if (which.empty())
       return text;
     std::vector<std::string> shown(
-        pairs.begin(),
-        pairs.begin() + static_cast<std::ptrdiff_t>(std::min(pairs.size(), k_most_pairs)));
+        which.begin(),
+        which.begin() + static_cast<std::ptrdiff_t>(std::min(which.size(), k_most_pairs)));
     text += ", " + join(shown, "; ");
-    return pairs.size() == shown.size()
+    return which.size() == shown.size()
                ? text
-               : fmt::format("{} and {} more", text, pairs.size() - shown.size());
+               : fmt::format("{} and {} more", text, which.size() - shown.size());
   }
 };
 
@@ -85,15 +98,16 @@ std::vector<CellProblem> cell_problems(const TrialRecord& trial) {
     if (outcome.ok())
       continue;
     auto same = std::find_if(problems.begin(), problems.end(), [&](const CellProblem& one) {
-      return one.workload == label.workload && one.outcome == outcome;
+      return one.kind == kind_of(label) && one.outcome == outcome;
     });
     if (same == problems.end())
-      same = problems.insert(problems.end(), {label.workload, outcome, {}, {}});
-    same->sizes.insert(label.bytes);
-    std::string pairs = pairs_of(label);
-    if (!pairs.empty() &&
-        std::find(same->pairs.begin(), same->pairs.end(), pairs) == same->pairs.end())
-      same->pairs.push_back(std::move(pairs));
+      same = problems.insert(problems.end(), {kind_of(label), outcome, {}, {}});
+    if (cell_size(label) != k_no_size)
+      same->sizes.insert(label.bytes);
+    std::string which = which_of(label);
+    if (!which.empty() &&
+        std::find(same->which.begin(), same->which.end(), which) == same->which.end())
+      same->which.push_back(std::move(which));
   }
   return problems;
 }
@@ -104,16 +118,15 @@ bool same_end(const TrialRecord& a, const TrialRecord& b) {
   return trial_setting(a.spec) == trial_setting(b.spec) && a.outcome == b.outcome &&
          std::equal(cells_a.begin(), cells_a.end(), cells_b.begin(), cells_b.end(),
                     [](const CellProblem& x, const CellProblem& y) {
-                      return x.workload == y.workload && x.outcome == y.outcome &&
-                             x.sizes == y.sizes && x.pairs == y.pairs;
+                      return x.kind == y.kind && x.outcome == y.outcome && x.sizes == y.sizes &&
+                             x.which == y.which;
                     });
 }
 
 std::string describe_cell_index(const TrialRecord& trial, int cell) {
   if (cell < 0 || cell >= static_cast<int>(trial.spec.cells.size()))
     return "";
-  const model::CellLabel& label = trial.spec.cells[static_cast<std::size_t>(cell)].label;
-  return fmt::format(" ({} {})", label.workload, base::format_bytes(label.bytes));
+  return fmt::format(" ({})", cell_in_full(trial.spec.cells[static_cast<std::size_t>(cell)].label));
 }
 
 std::string render_cells(const TrialRecord& trial) {
@@ -285,8 +298,11 @@ std::string render_wrong_data(const model::Run& run) {
                                            record.check.elements, record.check.first_wrong)
                              : record.outcome.reason;
       lines += paragraph("!!!",
-                         fmt::format("{} {} with {} (trial {}){}: {}", describe(cell.label),
-                                     base::format_bytes(cell.label.bytes),
+                         fmt::format("{} with {} (trial {}){}: {}",
+                                     workload::read_step_label(cell.label)
+                                         ? cell_in_full(cell.label)
+                                         : fmt::format("{} {}", describe(cell.label),
+                                                       base::format_bytes(cell.label.bytes)),
                                      printable(setting_name(trial.spec, cell)), trial.spec.id,
                                      on_ranks(record.outcome.ranks), printable(what)),
                          4);
