@@ -30,7 +30,7 @@ TEST_CASE("claim says what a faster sync and a shorter step mean") {
 
   CHECK(exit_code == base::k_exit_ok);
   CHECK(text == "A sync time 9% lower that makes a step 7% shorter means 78% exposed communication "
-                "in the\nstep, or as much that queues.\n");
+                "in the step, or as\nmuch that queues.\n");
 }
 
 TEST_CASE("a claim that cannot be true, or does not fit, ends with its own code") {

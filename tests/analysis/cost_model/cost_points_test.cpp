@@ -20,6 +20,8 @@ TEST_CASE("Collectives with default settings are points, out of place before in 
   add_cell(plain, make_cell("all_reduce", 4096, model::Placement::in_place), make_record(2, 2000));
   add_cell(plain, make_cell("all_gather", 1024, model::Placement::in_place), make_record(2, 2000));
   add_cell(plain, make_cell("all_reduce", 1024), make_record(2, 1000));
+  for (model::Sample& sample : plain.cells[3].samples)
+    sample.launch_ns = 700 * sample.iterations;
   auto swept = make_trial({.id = 1, .settings = {{"NCCL_ALGO", "Tree"}}});
   add_cell(swept, make_cell("all_reduce", 8192), make_record(2, 9000));
   run.trials = {plain, swept};
@@ -28,6 +30,8 @@ TEST_CASE("Collectives with default settings are points, out of place before in 
 
   REQUIRE(points.size() == 3);
   CHECK(points[0].bytes == 1024);
+  CHECK(points[0].launch_ns == 700.0);
+  CHECK_FALSE(points[1].launch_ns.has_value());
   CHECK(points[1].bytes == 4096);
   CHECK(points[1].time_ns == Approx(3000.5)); // mean over ranks
   CHECK(points[2].collective == model::Collective::all_gather);
@@ -48,6 +52,32 @@ TEST_CASE("Buckets of a step without computing are points too") {
   CHECK(points[0].ranks == 2);
   CHECK(points[0].bytes == 1024); // 256 of f32
   CHECK(points[0].time_ns + points[1].time_ns == Approx(80 + 60));
+  CHECK(points[0].algorithm.empty());
+}
+
+TEST_CASE("Buckets are carried out as the step's companion saw all of them") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({}), make_trial({.id = 1})};
+  run.trials[1].spec.purpose = model::Purpose::companion;
+  const workload::StepLabel label{
+      .pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = workload::StepParts::communication};
+  for (model::TrialRecord& trial : run.trials)
+    add_step_cell(trial, {.label = label});
+  for (int rank = 0; rank < 2; ++rank) {
+    model::Evidence evidence{rank, "", "v5", {}};
+    evidence.log = fmt::format("node01:1:1 [{}] NCCL INFO comm 0x1 rank {} nRanks 2 nNodes 1 "
+                               "localRanks 2 localRank {} MNNVL 0\n",
+                               rank, rank, rank);
+    evidence.choices = {{0, "AllReduce", "ncclFloat32", 256, "RING", "LL", 4, -1},
+                        {0, "AllReduce", "ncclFloat32", 256, "RING", "LL", 2, -1}};
+    run.trials[1].evidence.push_back(std::move(evidence));
+  }
+
+  auto points = cost_points(run, setting_results(run));
+
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].algorithm == "RING");
+  CHECK(points[1].protocol == "LL");
 }
 
 TEST_CASE("A stretch moves what its one collective moves") {

@@ -24,7 +24,7 @@ class Settings(ProgramTest):
 
         report = self.report("json")
         shown = {one["setting"]: one for one in report["cpus"]}
-        self.assertEqual([worker["effect"] for worker in shown["cpu_affinity=none"]["workers"]], ["took effect"])
+        self.assertEqual([worker["effect"] for worker in shown["cpu_affinity=none"]["workers"]], ["as by default"])
         by_rank = {rank: worker for worker in shown[f"cpu_affinity={pair}"]["workers"] for rank in worker["ranks"]}
         self.assertEqual({rank: worker["cpus"] for rank, worker in by_rank.items()},
                          {0: str(cpus[0]), 1: str(cpus[-1])})
@@ -95,6 +95,12 @@ exec sleep 5
         self.assertIn("verdict on the step: worse", " ".join(claim.stdout.split()))
         self.assertIn("of the step's change: the two fit", " ".join(claim.stdout.split()))
         self.assertEqual(claim.returncode, 0)
+        self.run_file.unlink()
+        self.measure("--backend", "synthetic", *STEP, "--model", "linear:1024x4", *QUICK, "--repeat", "2",
+                     "--set", "NCCLPROBE_SYNTHETIC_GB_PER_S=25")
+        undecided = self.run_program("claim", str(self.run_file), "--setting", "NCCLPROBE_SYNTHETIC_GB_PER_S=25")
+        self.assertIn("is not decided", undecided.stdout)
+        self.assertIn("(run --repeat 5)", " ".join(undecided.stdout.split()))
         unknown = self.run_program("claim", str(self.run_file), "--setting", "NCCL_ALGO=Ring")
         self.assertEqual(unknown.returncode, 2)
         self.assertIn("there are: NCCLPROBE_SYNTHETIC_GB_PER_S=25", unknown.stderr)
