@@ -155,6 +155,8 @@ Json ledger_json(const Ledger& ledger) {
           {"file", ledger.file},
           {"plugin", ledger.plugin},
           {"unknown_record", ledger.unknown_record},
+          {"calls_told", ledger.calls_told},
+          {"calls_unlike", ledger.calls_unlike},
           {"unexplained", nullable(ledger.unexplained())},
           {"surplus", nullable(ledger.surplus())}};
 }

@@ -77,6 +77,10 @@ private:
            fmt::format("{}channels {}; proxy steps {}{}", kernels_joined(from_nccl),
                        share(joins.channels_joined, joins.channels),
                        share(joins.proxy_steps_joined, joins.proxy_steps), outside_text()));
+    if (std::uint64_t told = timeline_.ledger.calls_told)
+      line("", fmt::format("calls with the schedule's operations, by their time: {} are as CUPTI "
+                           "tells them itself",
+                           share(told - timeline_.ledger.calls_unlike, told)));
     line("Cost", heading_.cost.empty() ? "of tracing: unknown, no untraced trial beside this one"
                                        : "of tracing: " + heading_.cost);
     for (const std::string& note : heading_.notes)

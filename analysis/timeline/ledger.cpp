@@ -33,6 +33,12 @@ void Ledger::add(const trace::LossRow& row) {
   case Kind::unknown_record:
     unknown_record += row.count;
     break;
+  case Kind::calls_told:
+    calls_told += row.count;
+    break;
+  case Kind::calls_unlike:
+    calls_unlike += row.count;
+    break;
   }
 }
 

@@ -20,6 +20,9 @@ struct Ledger {
   std::uint64_t file = 0;
   std::uint64_t plugin = 0; // events of NCCL, no kernels
   std::uint64_t unknown_record = 0;
+  // Calls of which CUPTI itself told the operation, and those whose time means another one.
+  std::uint64_t calls_told = 0;
+  std::uint64_t calls_unlike = 0;
 
   void add(const trace::LossRow& row);
 

@@ -44,6 +44,8 @@ ActivityLibrary::ActivityLibrary(const backend::Options& options)
   find(dropped_records, "cuptiActivityGetNumDroppedRecords");
   find(result_string, "cuptiGetResultString");
   find(callback_name, "cuptiGetCallbackName");
+  find(push_external_id, "cuptiActivityPushExternalCorrelationId");
+  find(pop_external_id, "cuptiActivityPopExternalCorrelationId");
   auto look_for = [&](auto& function, const char* symbol) {
     function = library_.library().optional<std::decay_t<decltype(function)>>(symbol);
   };

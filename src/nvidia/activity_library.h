@@ -46,6 +46,8 @@ public:
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
   decltype(&cuptiGetCallbackName) callback_name = nullptr;
+  decltype(&cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
+  decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
   // Optional, and not in every header: null if this CUPTI has none.
   CUptiResult(CUPTIAPI* enable_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* enable_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;

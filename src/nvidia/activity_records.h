@@ -16,6 +16,11 @@ using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
 using SetRecord = CUpti_ActivityMemset4;
 using CallRecord = CUpti_ActivityAPI;
 using EnvironmentRecord = CUpti_ActivityEnvironment;
+using OperationRecord = CUpti_ActivityExternalCorrelation;
+
+// Under which an OperationRecord has the number of an operation of the schedule.
+inline constexpr CUpti_ExternalCorrelationKind k_operation_kind =
+    CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
 // What CUDA 12 does not tell, or only its last minor versions: when an event was reached and which
 // record of it a call waited for. Where a field is missing, record_decoder.cpp does without.

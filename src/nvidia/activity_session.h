@@ -26,6 +26,10 @@ public:
   // for records of running ones are lost by it.
   enum class Flush { complete, forced };
   void flush(Flush flush) const;
+  // At level full: CUPTI itself tells of what is asked for in between that it belongs to this
+  // operation.
+  void push_operation(std::uint32_t id) const;
+  void pop_operation() const;
   // Since the last time that somebody asked.
   std::uint64_t dropped() const;
 

@@ -15,7 +15,8 @@ class CallTable {
 public:
   struct Call {
     std::uint32_t correlation = 0; // 0: nobody's place
-    std::uint32_t operation = 0;   // of the schedule; 0: none
+    std::uint32_t operation = 0;   // of the schedule, by time; 0: none
+    std::uint32_t told = 0;        // by CUPTI; 0: it did not tell, or both are compared already
     std::uint32_t kernels = 0;     // records of kernels that came of it
     bool has_record = false;       // of the call itself, which tells the operation
     bool has_copy = false;

@@ -92,8 +92,14 @@ public:
 
   void begin_operation(std::uint32_t id, std::uint64_t now_ns) override {
     operations_.begin(id, now_ns);
+    if (request().level == model::TraceLevel::full)
+      session_.push_operation(id);
   }
-  void end_operation(std::uint64_t now_ns) override { operations_.end(now_ns); }
+  void end_operation(std::uint64_t now_ns) override {
+    if (request().level == model::TraceLevel::full)
+      session_.pop_operation();
+    operations_.end(now_ns);
+  }
 
   void flush() override {
     ClockTracer::flush();
@@ -139,6 +145,8 @@ private:
     write(unknown_record, counts.unknown);
     write(launches_seen, counts.launches, true);
     write(kernels_delivered, counts.kernels, true);
+    write(calls_told, counts.calls_told);
+    write(calls_unlike, counts.calls_unlike);
     if (std::uint64_t refused = session_.buffers().refused())
       spdlog::warn("CUPTI filled its buffers faster than they were read: {} times there was none",
                    refused); // what it dropped for that is among the dropped

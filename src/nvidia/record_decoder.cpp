@@ -193,6 +193,8 @@ void RecordDecoder::record(const CUpti_Activity& record) {
   case CUPTI_ACTIVITY_KIND_RUNTIME:
   case CUPTI_ACTIVITY_KIND_DRIVER:
     return on(reinterpret_cast<const CallRecord&>(record));
+  case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+    return on(reinterpret_cast<const OperationRecord&>(record));
   case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
     return on_synchronization(reinterpret_cast<const SynchronizationRecord&>(record));
   case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
@@ -369,6 +371,8 @@ void RecordDecoder::on(const CallRecord& record) {
     if (call != nullptr) {
       call->has_record = true;
       call->operation = is_captured ? 0 : operation;
+      if (!is_captured)
+        compare(*call);
     }
   }
   bool asks_device = is_first && record.returnValue == 0 && !is_captured;
@@ -388,6 +392,24 @@ void RecordDecoder::on(const CallRecord& record) {
                           record.cbid);
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
+}
+
+// The two records of a call may come in any order.
+void RecordDecoder::compare(CallTable::Call& call) {
+  if (call.told == 0 || !call.has_record)
+    return;
+  ++counts_.calls_told;
+  if (call.told != call.operation)
+    ++counts_.calls_unlike;
+  call.told = 0;
+}
+
+void RecordDecoder::on(const OperationRecord& record) {
+  CallTable::Call* call = calls_.at(record.correlationId);
+  if (call == nullptr || record.externalKind != k_operation_kind)
+    return;
+  call->told = static_cast<std::uint32_t>(record.externalId);
+  compare(*call);
 }
 
 trace::TextId RecordDecoder::call_name_of(CUpti_CallbackDomain domain, std::uint32_t function) {

@@ -61,6 +61,10 @@ public:
     std::uint64_t unknown = 0;       // records, or buffers that end in something else
     std::uint64_t runtime_calls = 0; // records of calls that launch, by who was called;
     std::uint64_t driver_calls = 0;  // one launch may have both
+    // Calls of which CUPTI itself told the operation (level full), and those of them for which
+    // that is another one than by the time of the call.
+    std::uint64_t calls_told = 0;
+    std::uint64_t calls_unlike = 0;
   };
   Counts counts() const;
 
@@ -100,6 +104,8 @@ private:
   template <typename Record>
   void on_overhead(const Record& record);
   void on(const EnvironmentRecord& record);
+  void on(const OperationRecord& record);
+  void compare(CallTable::Call& call);
 
   template <typename Row>
   void add(int rank, const Row& row) {

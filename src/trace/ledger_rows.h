@@ -19,6 +19,8 @@ enum class LossKind : std::uint8_t {
   launches_seen,      // no loss: what the host launched, to be compared with what was delivered
   kernels_delivered,  // no loss: what came, with times
   unknown_record,     // of a kind or size that we do not know
+  calls_told,         // no loss: calls of which CUPTI itself told the operation (level full)
+  calls_unlike,       // no loss: those for which the time of the call means another operation
 };
 constexpr auto enum_names(LossKind) {
   using enum LossKind;
@@ -30,7 +32,9 @@ constexpr auto enum_names(LossKind) {
        {plugin, "plugin"},
        {launches_seen, "launches_seen"},
        {kernels_delivered, "kernels_delivered"},
-       {unknown_record, "unknown_record"}});
+       {unknown_record, "unknown_record"},
+       {calls_told, "calls_told"},
+       {calls_unlike, "calls_unlike"}});
 }
 // /loss: the ledger; one row for each kind that is not zero, and the two counts always
 struct LossRow {
@@ -43,7 +47,8 @@ constexpr auto columns(LossRow) {
   using R = LossRow;
   return std::tuple(
       base::column("kind", &R::kind,
-                   "what was counted; launches_seen and kernels_delivered are no losses"),
+                   "what was counted; launches_seen, kernels_delivered, calls_told and "
+                   "calls_unlike are no losses"),
       base::column("count", &R::count, "how many"),
       base::column("at_ns", &R::at_ns, "counted at, ns"));
 }

@@ -80,11 +80,11 @@ TEST_CASE("a CUPTI that can choose is asked for the calls that launch or copy, a
   CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_KERNEL));
 }
 
-TEST_CASE("an early CUPTI is asked for all of the driver's calls, the runtime's with more detail") {
+TEST_CASE("an early CUPTI is asked for all calls, of the runtime too") {
   {
     Traced kernels(FAKE_CUPTI_PLAIN, TraceLevel::kernels);
     CHECK(kernels.records(CUPTI_ACTIVITY_KIND_DRIVER));
-    CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_RUNTIME));
+    CHECK(kernels.records(CUPTI_ACTIVITY_KIND_RUNTIME));
     CHECK(kernels.calls() == 0);
   }
   Traced api(FAKE_CUPTI_PLAIN, TraceLevel::api);
@@ -92,6 +92,15 @@ TEST_CASE("an early CUPTI is asked for all of the driver's calls, the runtime's 
   CHECK(api.records(CUPTI_ACTIVITY_KIND_RUNTIME));
   CHECK(api.records(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
   CHECK_FALSE(api.records(CUPTI_ACTIVITY_KIND_CUDA_EVENT)); // without their times
+}
+
+TEST_CASE("CUPTI is asked for operations where it may cost something, and nowhere else") {
+  {
+    Traced full(FAKE_CUPTI, TraceLevel::full);
+    CHECK(full.records(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION));
+  }
+  Traced api(FAKE_CUPTI, TraceLevel::api);
+  CHECK_FALSE(api.records(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION));
 }
 
 TEST_CASE("events are recorded where their times are told") {

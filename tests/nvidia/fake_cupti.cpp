@@ -80,6 +80,16 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** words) {
   *words = "fake";
   return CUPTI_SUCCESS;
 }
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t, const char** name) {
+  *name = "fake";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind, std::uint64_t) {
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind, std::uint64_t*) {
+  return CUPTI_SUCCESS;
+}
 #if CUPTI_API_VERSION >= 130000
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
                               CUpti_SubscriberParams*) {

@@ -202,6 +202,29 @@ TEST_CASE("the operation is found whether its call comes before or after, in whi
   CHECK(trace.decoder().counts().kernels == 4);
 }
 
+TEST_CASE("what CUPTI itself tells of operations is compared with what the times of calls tell") {
+  auto told = [](std::uint32_t correlation, std::uint64_t id) {
+    nvidia::OperationRecord record{};
+    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    record.externalKind = nvidia::k_operation_kind;
+    record.externalId = id;
+    record.correlationId = correlation;
+    return record;
+  };
+  Trace trace;
+
+  trace.operation(2, 7).operation(3, 8);
+  (Buffer() << told(2, 7) << call(2)).into(trace.decoder());
+  (Buffer() << call(3) << told(3, 9)).into(trace.decoder()); // in the other order, and not the same
+  auto of_others = told(3, 8);
+  of_others.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1;
+  (Buffer() << call(4) << of_others).into(trace.decoder());
+
+  CHECK(trace.decoder().counts().calls_told == 2);
+  CHECK(trace.decoder().counts().calls_unlike == 1);
+  CHECK(trace.decoder().counts().unknown == 0);
+}
+
 TEST_CASE("what never hears of its call waits in bounded memory") {
   Trace trace;
   constexpr std::uint32_t k_all = RecordDecoder::k_most_waiting + 1'000;

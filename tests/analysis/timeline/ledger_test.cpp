@@ -39,6 +39,14 @@ TEST_CASE("Ledgers of several processes add up") {
   CHECK(ledger.surplus() == 2); // somebody did not count all launches
 }
 
+TEST_CASE("What CUPTI told of operations is no loss") {
+  Ledger ledger = ledger_of(
+      {{4, 0, LossKind::calls_told}, {1, 0, LossKind::calls_unlike}, {3, 0, LossKind::calls_told}});
+  CHECK(ledger.calls_told == 7);
+  CHECK(ledger.calls_unlike == 1);
+  CHECK(ledger.named_losses() == 0);
+}
+
 TEST_CASE("Where nobody counted launches nothing is claimed") {
   Ledger ledger = ledger_of({{3, 0, LossKind::plugin}});
   CHECK_FALSE(ledger.unexplained());
