@@ -39,6 +39,8 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: yes");
   one.rehearsals[0].algorithms.pop_back();
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
+  one.rehearsals[0].algorithms = {{"AllReduce", 64 << 10, "1", "0", 0}}; // as logs had it once
+  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
   one.rehearsals[0].algorithms.clear();
   one.code[0].cuda = "11.8";
   CHECK(chain_of(one, "NVLS").evidence.front() == "NCCL >= 2.17 built with CUDA >= 12.1: no");
