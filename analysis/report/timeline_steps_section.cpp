@@ -163,7 +163,7 @@ std::string steps_by_cell(const std::vector<RankTimeline>& ranks, const Timeline
   for (const auto& [cell, sum] : cells)
     rows.push_back({std::to_string(cell), sum});
   const TimeUnit unit = unit_of(rows);
-  std::string out = fmt::format("\nMean step of each cell, all ranks, {}\n", unit.name);
+  std::string out = fmt::format("\nMean step of each cell, {}\n", unit.name);
   out += parts_table("cell", rows, unit);
   // Names are too long for the table, and what tells them apart may stand at their end.
   for (const auto& [cell, sum] : cells)

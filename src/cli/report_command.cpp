@@ -6,6 +6,7 @@
 #include "analysis/p2p_matrix.h"
 #include "analysis/prices.h"
 #include "base/exit_code.h"
+#include "base/number_list.h"
 #include "base/version.h"
 #include "cli/option_values.h"
 #include "cli/report_files.h"
@@ -47,6 +48,7 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   std::string format = "table";
   std::string output;
   std::string window;
+  std::string ranks;
   std::vector<std::string> prices;
   CLI::App app{
       "Prints the report of a run file. Needs no GPU, no MPI and not the machine of the run."};
@@ -67,6 +69,8 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   app.add_flag("--steps", options.steps, "With --timeline --format json: each step by itself");
   app.add_option("--window", window, fmt::format("With --timeline: {}", k_window_help))
       ->type_name("WINDOW");
+  app.add_option("--ranks", ranks, "With --timeline: only figures of these, such as 0,4-7")
+      ->type_name("LIST");
   app.add_option("-f,--format", format,
                  "table (for people), json (one object), csv (a row for each cell); default: table")
       ->type_name("FORMAT")
@@ -94,8 +98,9 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
            "writes the tables of a trace\n";
     return base::k_exit_usage;
   }
-  if (!options.timeline && (options.trial || options.steps || !window.empty())) {
-    err << "ncclprobe report: --trial, --steps and --window are of the timeline: add --timeline\n";
+  if (!options.timeline && (options.trial || options.steps || !window.empty() || !ranks.empty())) {
+    err << "ncclprobe report: --trial, --steps, --window and --ranks are of the timeline: add "
+           "--timeline\n";
     return base::k_exit_usage;
   }
   for (const std::string& text : prices)
@@ -115,6 +120,14 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
     }
     options.window = std::move(*parsed);
   }
+  if (!ranks.empty()) {
+    options.ranks = base::parse_number_list(ranks);
+    if (options.ranks.empty()) {
+      err << "ncclprobe report: --ranks: '" << ranks
+          << "' is no list of ranks: write such as 0,4-7\n";
+      return base::k_exit_usage;
+    }
+  }
   return options;
 }
 
@@ -123,7 +136,7 @@ namespace {
 base::Result<std::string> text_of(const ReportOptions& options, std::ostream& err) {
   if (options.timeline)
     return timeline_text({options.run_file, options.trial, options.format == analysis::Format::json,
-                          options.steps, options.window},
+                          options.steps, options.window, options.ranks},
                          err);
 
   NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));

@@ -26,6 +26,7 @@ struct ReportOptions {
   std::optional<int> trial;
   bool steps = false;
   std::optional<WindowRequest> window;
+  std::vector<int> ranks; // of the timeline; empty: all
 };
 
 // Options, or the exit code to leave with at once: help or version was printed on `out`, or what is

@@ -9,6 +9,7 @@
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/steps/agreement.h"
+#include "base/number_list.h"
 #include "base/units.h"
 #include "cli/chosen_trace.h"
 #include "cli/trace_source.h"
@@ -17,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 namespace ncclprobe::cli {
@@ -41,14 +43,46 @@ void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Ti
   }
 }
 
-// Cells of steps differ in their parts and ranks: these come first, as tables cut names short.
+// First what cells of one trial differ in: their size, of steps their parts and ranks.
 std::string name_of(const model::CellLabel& label) {
   std::string name =
-      fmt::format("{} {}", analysis::describe(label), base::format_bytes(label.bytes));
+      fmt::format("{}, {}", base::format_bytes(label.bytes), analysis::describe(label));
   if (auto step = workload::read_step_label(label))
     return fmt::format("{}, {} rank{}, {}", model::to_string(step->parts), step->ranks.size(),
                        step->ranks.size() == 1 ? "" : "s", name);
   return name;
+}
+
+// What made a captured job's trace, which no run file tells.
+std::string recorder_text(std::multimap<std::string, std::string> facts) {
+  std::string text = "recorded by NCCL's profiler plugin";
+  for (auto [name, words] : {std::pair{"plugin_interface", "interface {}"},
+                             {"level", "level {}"},
+                             {"nccl", "NCCL {}"},
+                             {"gpu", "{}"},
+                             {"cuda_of_driver", "driver for CUDA {}"}})
+    if (auto found = facts.find(name); found != facts.end())
+      text += ", " + fmt::format(fmt::runtime(words), found->second);
+  return text;
+}
+
+// What each rank's trace says of itself, ranks that say the same together.
+Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHeading& heading) {
+  std::map<std::string, std::vector<int>> ranks_of;
+  for (int rank : file.ranks()) {
+    NCCLPROBE_TRY_ASSIGN(const auto rows, file.rows<trace::FactRow>(rank));
+    std::multimap<std::string, std::string> facts;
+    for (const trace::FactRow& row : rows)
+      facts.emplace(file.text(row.name), file.text(row.value));
+    for (auto [at, end] = facts.equal_range(std::string(trace::k_missing)); at != end; ++at)
+      ranks_of["missing: " + at->second].push_back(rank);
+    if (facts.contains(std::string(trace::k_level))) // of a captured job alone
+      ranks_of[recorder_text(facts)].push_back(rank);
+  }
+  for (const auto& [text, ranks] : ranks_of)
+    heading.notes.push_back(fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks",
+                                        base::format_number_list(ranks), text));
+  return {};
 }
 
 Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
@@ -59,7 +93,18 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
           fmt::format("rank {}: its process was killed while it wrote the last {} bytes, which are "
                       "left out",
                       rank, bytes));
+  NCCLPROBE_TRY(add_provenance(file, heading));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
+  for (int rank : request.ranks)
+    if (std::ranges::find(file.ranks(), rank) == file.ranks().end())
+      return base::fail({base::Errc::invalid_argument,
+                         fmt::format("the trace has no rank {}", rank),
+                         fmt::format("it has {}", base::format_number_list(file.ranks()))});
+  if (!request.ranks.empty())
+    heading.notes.push_back(
+        fmt::format("figures of {} {} alone, of {} traced; what is between ranks is found from all",
+                    request.ranks.size() == 1 ? "rank" : "ranks",
+                    base::format_number_list(request.ranks), file.ranks().size()));
   if (request.window) {
     std::string told;
     NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
@@ -69,8 +114,9 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   NCCLPROBE_TRY_ASSIGN(
       const auto timeline,
-      analysis::timeline::analyse(source, {.threads = threads, .keep_steps = request.steps}));
-  if (trial && !request.window) // marks are of all steps
+      analysis::timeline::analyse(
+          source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
+  if (trial && !request.window && request.ranks.empty()) // marks are of all steps and ranks
     add_agreement(*trial, timeline, heading);
   return request.json ? analysis::render_timeline_json(timeline, heading)
                       : analysis::render_timeline(timeline, heading);

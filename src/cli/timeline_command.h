@@ -9,6 +9,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 // The timeline's part of `ncclprobe report`.
 namespace ncclprobe::cli {
@@ -19,6 +20,7 @@ struct TimelineRequest {
   bool json = false;
   bool steps = false; // each step by itself, in JSON
   std::optional<WindowRequest> window;
+  std::vector<int> ranks; // figures of these alone; empty: of all
 };
 
 // The analysed timeline as text. What is missing, but no error, is told on `err`.

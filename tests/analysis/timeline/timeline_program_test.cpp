@@ -163,3 +163,27 @@ TEST_CASE("a job captured on two hosts is aligned by its collectives, and that i
   CHECK(json["clock"]["inferred_from"] == 200);
   CHECK(json["stragglers"]["complete"] == 200);
 }
+
+TEST_CASE("some ranks, a window, and a rank that left no trace are told as such") {
+  Job job;
+  for (const char* folder : {"captured", "half"}) {
+    std::filesystem::create_directory(job.path(folder));
+    write_captured(job.path(folder), 0);
+  }
+  write_captured(job.path("captured"), 1);
+
+  CHECK(job.report("captured --ranks 1") == base::k_exit_ok);
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("figures of rank 1 alone, of 2 traced"));
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 200 NCCL operations"));
+  CHECK(job.report("captured --ranks 7") == base::k_exit_usage);
+  CHECK_THAT(job.read("stderr"), ContainsSubstring("the trace has no rank 7"));
+  CHECK(job.report("captured --ranks first") == base::k_exit_usage);
+
+  CHECK(job.report("captured --window 0:100ms") == base::k_exit_ok);
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 40 NCCL operations"));
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("channels 100.0% (40 of 40)"));
+
+  CHECK(job.report("half") == base::k_exit_ok);
+  CHECK_THAT(job.read("stdout"),
+             ContainsSubstring("a communicator of 2 ranks: rank 1 of it left no trace here"));
+}
