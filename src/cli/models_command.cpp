@@ -5,13 +5,14 @@
 
 #include "base/exit_code.h"
 #include "cli/command_end.h"
+#include "cli/help_layout.h"
 #include "workload/models/model_file.h"
 #include "workload/models/model_text.h"
 
 namespace ncclprobe::cli {
 namespace {
 
-base::Result<std::string> text_of(const ModelsOptions& options) {
+base::Result<std::string> document_of(const ModelsOptions& options) {
   const bool json = options.format == "json";
   if (options.model.empty())
     return json ? workload::write_known_models_json() : workload::render_known_models();
@@ -30,10 +31,11 @@ base::Result<std::string> text_of(const ModelsOptions& options) {
 } // namespace
 
 int models_command(const ModelsOptions& options) {
-  base::Result<std::string> text = text_of(options);
-  if (!text)
-    return give_up(text.error());
-  return deliver(*text, options.output, base::k_exit_ok);
+  base::Result<std::string> document = document_of(options);
+  if (!document)
+    return give_up(document.error());
+  return deliver(options.format == "json" ? *document : within_width(*document), options.output,
+                 base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

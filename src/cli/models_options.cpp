@@ -24,10 +24,12 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe models bert-base --format json -o net.json    a model's file, to be changed
   ncclprobe models net.json                  a model of one's own; examples/write_model.py writes one
 
-Buckets: rebuilt (from the second step on), first-step (the first one, all at once), registered (every step
-with find_unused_parameters). A bucket cap that is given holds for the first bucket too, as in PyTorch.
+Buckets: rebuilt (from the second step on), first-step (the first one, all at once), registered
+(every step with find_unused_parameters). A bucket cap that is given holds for the first bucket too,
+as in PyTorch.
 
-Exit codes: 0 done, 1 defect of ncclprobe, 2 bad arguments or input file, 7 the output could not be written)";
+Exit codes: 0 done, 1 defect of ncclprobe, 2 bad arguments or input file, 7 the output could not be
+  written)";
 
 template <typename T>
 TakeText one_of(const char* what, T& into) {

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 
 #include "base/exit_code.h"
+#include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
 
@@ -13,9 +14,9 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_footer = R"(Examples:
-  ncclprobe                                  all GPUs of this node (2 CPU ranks without one), about 2 minutes
+  ncclprobe                                  all GPUs of this node (or 2 CPU ranks), about 2 minutes
   mpirun -np 8 ncclprobe                     one rank a GPU, several nodes too
-  mpirun -np 8 ncclprobe --set NCCL_ALGO=Ring,Tree --set NCCL_PROTO=LL,LL128,Simple --sizes 64K:64M:x4
+  mpirun -np 8 ncclprobe --set NCCL_ALGO=Ring,Tree --set NCCL_PROTO=LL,Simple --sizes 64K:64M:x4
   mpirun -np 8 ncclprobe --resume run.h5     what is missing of a run that was stopped or killed
   ncclprobe --backend host --ranks 4 --collectives all_reduce,broadcast --sizes 1M
   ncclprobe plan --dry-run --plan sweep.toml
@@ -26,8 +27,9 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe models gpt2-124m --buckets       the gradients that PyTorch's DDP reduces together
 
 Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
-  4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that --resume goes on with,
-  7 results not written, 8 doctor: warnings, 9 doctor: failures, 130 interrupted
+  4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, or not the run that
+  --resume goes on with, 7 results not written, 8 doctor: warnings, 9 doctor: failures,
+  130 interrupted
 
 `ncclprobe run --help` lists the options.)";
 
@@ -89,6 +91,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
                "settings, each setting "
                "in processes of its own, data checked in every cell. `run` may be left out.",
                "ncclprobe"};
+  use_help_layout(app);
   app.footer(k_footer);
   app.require_subcommand(1);
   app.failure_message(failure_text);

@@ -18,7 +18,8 @@ constexpr const char* k_footer =
     R"(Methods (row: from, column: to; GB/s are 1e9 bytes, latency is ns or us per hop):
   ce, ce_read          copy engine of the source writes; of the target reads
   sm_write, sm_read    the same by kernels
-  latency              pointer chase by the row's GPU through memory of the column's, its own and the host's
+  latency              pointer chase by the row's GPU through memory of the column's, its own and
+                       the host's
   host, pageable       between each GPU and pinned or pageable memory of its host
   staged               GPU to GPU with the direct path closed: through host memory
   sendrecv, pingpong   messages of the communication library, also between processes and hosts
@@ -33,8 +34,9 @@ Examples:
   ncclprobe p2p --backend host --ranks 4     between processes on the CPU
   ncclprobe report p2p.h5                    the same report again
 
-Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed, 4 nothing measured,
-  5 wrong data, 6 the launch does not fit the machine, 7 results not written, 130 interrupted)";
+Exit codes: 0 all measured, 1 defect of ncclprobe, 2 bad arguments or input, 3 some cells failed,
+  4 nothing measured, 5 wrong data, 6 the launch does not fit the machine, 7 results not written,
+  130 interrupted)";
 
 } // namespace
 

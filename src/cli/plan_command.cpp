@@ -3,12 +3,15 @@
 
 #include "cli/plan_command.h"
 
+#include "analysis/report/text_layout.h"
+#include "analysis/report/wrapped_row.h"
 #include "base/exit_code.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/command_end.h"
 #include "cli/default_job.h"
 #include "cli/plan_file.h"
+#include "workload/step_label.h"
 
 #include <algorithm>
 
@@ -27,6 +30,13 @@ std::string what_for(const model::TrialSpec& trial) {
   return "";
 }
 
+// What a rank gives to communication in a step is nothing round.
+std::string size_of(const model::CellLabel& label) {
+  return workload::read_step_label(label) && label.bytes > 0
+             ? fmt::format("{:.1f} MiB", static_cast<double>(label.bytes) / (1 << 20))
+             : base::format_bytes(label.bytes);
+}
+
 std::string describe(const workload::Plan& plan) {
   std::string out;
   base::TextTable table(
@@ -35,20 +45,27 @@ std::string describe(const workload::Plan& plan) {
   for (const model::TrialSpec& trial : plan.trials) {
     double expected_ns = expected_trial_ns(trial);
     total_ns += expected_ns;
-    table.add_row({std::to_string(trial.id), std::to_string(trial.replicate),
-                   std::to_string(trial.cells.size()), base::format_duration(expected_ns),
-                   trial.name + what_for(trial)});
+    analysis::add_wrapped_row(table,
+                              {std::to_string(trial.id), std::to_string(trial.replicate),
+                               std::to_string(trial.cells.size()),
+                               base::format_duration(expected_ns), trial.name + what_for(trial)},
+                              {0, 0, 0, 0, 56});
   }
   // Some settings rule cells out.
   const model::TrialSpec& first =
       *std::max_element(plan.trials.begin(), plan.trials.end(), [](const auto& a, const auto& b) {
         return a.cells.size() < b.cells.size();
       });
-  out += fmt::format(
-      "{} trials on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers "
-      "a rank\n\n{}",
-      plan.trials.size(), first.ranks, first.backend, base::format_duration(total_ns),
-      static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20), table.render(2));
+  using analysis::paragraph;
+  out += paragraph(
+      "",
+      fmt::format("{} on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers a "
+                  "rank",
+                  analysis::count_of(plan.trials.size(), "trial", "trials"), first.ranks,
+                  first.backend, base::format_duration(total_ns),
+                  static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
+      0);
+  out += "\n" + table.render(2);
   out += fmt::format("\nCells of each trial:\n");
   using Align = base::TextTable::Align;
   base::TextTable cells({{"workload", Align::left},
@@ -58,17 +75,22 @@ std::string describe(const workload::Plan& plan) {
                          {"placement"},
                          {"variant", Align::left}});
   for (const model::Cell& cell : first.cells)
-    cells.add_row({cell.label.workload, base::format_bytes(cell.label.bytes),
-                   std::string(to_string(cell.label.type)), std::string(to_string(cell.label.op)),
-                   std::string(to_string(cell.label.placement)), cell.label.variant});
+    analysis::add_wrapped_row(cells,
+                              {cell.label.workload, size_of(cell.label),
+                               std::string(to_string(cell.label.type)),
+                               std::string(to_string(cell.label.op)),
+                               std::string(to_string(cell.label.placement)), cell.label.variant},
+                              {0, 0, 0, 0, 0, 40});
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
-    out += fmt::format("pinned: {}={} is set in the environment; --override {} sweeps it\n",
-                       pinned.name, pinned.value, pinned.name);
+    out += paragraph("pinned:",
+                     fmt::format("{}={} is set in the environment; --override {} sweeps it",
+                                 pinned.name, pinned.value, pinned.name),
+                     8);
   for (const std::string& note : plan.notes)
-    out += fmt::format("left out: {}\n", note);
+    out += paragraph("left out:", note, 10);
   for (const std::string& warning : plan.warnings)
-    out += fmt::format("note: {}\n", warning);
+    out += paragraph("note:", warning, 6);
   return out;
 }
 

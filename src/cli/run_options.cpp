@@ -19,26 +19,30 @@ using base::Result;
 constexpr const char* k_run_footer = R"(Examples:
   ncclprobe run --sizes 8:8G:x2 --collectives all_reduce
   ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5
-  ncclprobe run --collectives all_reduce,all_to_all_v --types bf16,f8e4m3 --counts 0,1,3,1023 --offset 0,1
+  ncclprobe run --collectives all_reduce,all_to_all_v --types bf16 --counts 0,1,3,1023 --offset 0,1
   ncclprobe run --split 1,2 --streams 2 --graph --register --sizes 1M
-  ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b --set NCCL_NSOCKS_PERTHREAD=1,4
-  ncclprobe run --workload ddp --model gpt2-124m --batch 8 --sequence 1024 --type bf16 --ranks 1,2,4,8
-  ncclprobe run --workload ddp --model linear:8192x16 --bucket 10M,25M,100M --set NCCL_MAX_CTAS=4,8,16 --ranks 8
+  ncclprobe run --rank-set 0-3:NCCL_HOSTID=a --rank-set 4-7:NCCL_HOSTID=b \
+      --set NCCL_NSOCKS_PERTHREAD=1,4
+  ncclprobe run --workload ddp --model gpt2-124m --batch 8 --type bf16 --ranks 1,2,4,8
+  ncclprobe run --workload ddp --model linear:8192x16 --bucket 10M,25M,100M \
+      --set NCCL_MAX_CTAS=4,8,16 --ranks 8
   ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep
-  ncclprobe run --compare-library nccl=/opt/nccl-2.28/lib/libnccl.so.2,/opt/nccl-2.29/lib/libnccl.so.2
-  ncclprobe run --set LD_LIBRARY_PATH=/opt/cuda-12.8/lib64,/opt/cuda-13.0/lib64 --workload ddp --model gpt2-124m
+  ncclprobe run --compare-library nccl=/opt/nccl-2.28/libnccl.so.2,/opt/nccl-2.29/libnccl.so.2
+  ncclprobe run --set LD_LIBRARY_PATH=/opt/cuda-12.8/lib64,/opt/cuda-13.0/lib64 \
+      --workload ddp --model gpt2-124m
 
-A variable that is set in the launching environment is pinned: it is passed on and never swept, unless
---override names it.
+A variable that is set in the launching environment is pinned: it is passed on and never swept,
+unless --override names it.
 
---resume run.h5 reads everything else from the run file and runs the trials that are missing: those that were never
-started, and those that were stopped before all their cells had ended. These are run again whole, and replace what is
-stored of them. Trials that came to an end are not run again, whatever their outcome; with --retry-failed those are
-that failed, timed out or crashed. The report and the exit code are those of the whole run. Another machine, program,
-library or environment is refused (exit code 6), with a list of what differs.)";
+--resume run.h5 reads everything else from the run file and runs the trials that are missing: those
+that were never started, and those that were stopped before all their cells had ended. These are run
+again whole, and replace what is stored of them. Trials that came to an end are not run again,
+whatever their outcome; with --retry-failed those are that failed, timed out or crashed. The report
+and the exit code are those of the whole run. Another machine, program, library or environment is
+refused (exit code 6), with a list of what differs.)";
 
 constexpr const char* k_plan_footer = R"(Examples:
-  ncclprobe plan --dry-run                   the trials of the default job, and about how long they take
+  ncclprobe plan --dry-run                   the trials of the default job, and their expected time
   ncclprobe plan --set NCCL_PROTO=LL,Simple > sweep.toml
   ncclprobe run --plan sweep.toml)";
 

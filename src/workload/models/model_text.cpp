@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <sstream>
+
 namespace ncclprobe::workload {
 namespace {
 
@@ -62,6 +65,17 @@ std::uint64_t bytes_of(const DdpBucket& bucket, const DdpOptions& options) {
   return bucket.elements * model::size_bytes(options.type);
 }
 
+// Names of gradients that stand beside each other within 100 columns.
+constexpr std::size_t k_most_beside = 70;
+
+const std::string& first_of(const ModelSpec& spec, const DdpBucket& bucket) {
+  return parameter_at(spec, bucket.parameters.front()).name;
+}
+
+const std::string& last_of(const ModelSpec& spec, const DdpBucket& bucket) {
+  return parameter_at(spec, bucket.parameters.back()).name;
+}
+
 ModelSpec made(const KnownModel& known) {
   return base::value_or_throw(make_model(known.name));
 }
@@ -69,12 +83,8 @@ ModelSpec made(const KnownModel& known) {
 } // namespace
 
 std::string render_known_models() {
-  TextTable table({{"model", left},
-                   {"parameters"},
-                   {"blocks"},
-                   {"sequence"},
-                   {"forward GFLOP"},
-                   {"what it is", left}});
+  TextTable table(
+      {{"model", left}, {"parameters"}, {"blocks"}, {"sequence"}, {"GFLOP"}, {"what it is", left}});
   for (const KnownModel& known : known_models())
     table.add_row({known.name, with_commas(known.parameters),
                    number_or_dash(static_cast<std::uint64_t>(known.blocks)),
@@ -105,18 +115,23 @@ std::string render_model(const ModelSpec& spec) {
                   with_commas(spec.parameter_count()), billions(spec.forward_flops()));
   if (spec.sequence > 0)
     text += fmt::format(" of {} tokens", spec.sequence);
-  TextTable table({{"layer", left},
-                   {"kind", left},
-                   {"block"},
-                   {"parameters"},
-                   {"output"},
-                   {"products (rows x n x k)", left}});
+  TextTable table({{"layer", left}, {"kind", left}, {"block"}, {"parameters"}, {"output"}});
   for (const Layer& layer : spec.layers)
     table.add_row({layer.name, std::string(base::to_string(layer.kind)),
                    layer.block < 0 ? "-" : std::to_string(layer.block),
-                   with_commas(parameters_of(layer)), with_commas(layer.output_elements),
-                   products_of(layer)});
-  return text + "\n" + table.render();
+                   with_commas(parameters_of(layer)), with_commas(layer.output_elements)});
+  // Products are too many for a column: they stand below their layer.
+  std::istringstream lines(table.render());
+  std::string line;
+  std::getline(lines, line);
+  text += fmt::format("\n{}\n", line);
+  for (const Layer& layer : spec.layers) {
+    std::getline(lines, line);
+    text += line + "\n";
+    if (!layer.products.empty())
+      text += fmt::format("    {}\n", products_of(layer));
+  }
+  return text + "Below layers: their products, rows x n x k.\n";
 }
 
 std::string render_ddp_buckets(const ModelSpec& spec, const DdpOptions& options) {
@@ -127,12 +142,28 @@ std::string render_ddp_buckets(const ModelSpec& spec, const DdpOptions& options)
   if (options.order != BucketOrder::first_step)
     text += fmt::format(", limits {} and {} MiB", mebibytes(options.first_bucket_bytes),
                         mebibytes(options.bucket_bytes));
-  TextTable table({{"bucket"}, {"MiB"}, {"gradients"}, {"first", left}, {"last", left}});
-  for (std::size_t i = 0; i < buckets.size(); ++i)
-    table.add_row({std::to_string(i), mebibytes(bytes_of(buckets[i], options)),
-                   std::to_string(buckets[i].parameters.size()),
-                   parameter_at(spec, buckets[i].parameters.front()).name,
-                   parameter_at(spec, buckets[i].parameters.back()).name});
+  std::size_t widest_first = 0, widest_last = 0;
+  for (const DdpBucket& bucket : buckets) {
+    widest_first = std::max(widest_first, first_of(spec, bucket).size());
+    widest_last = std::max(widest_last, last_of(spec, bucket).size());
+  }
+  const bool below = widest_first + widest_last > k_most_beside;
+  std::vector<TextTable::Column> columns{{"bucket"}, {"MiB"}, {"gradients"}};
+  if (below)
+    columns.push_back({"first, and last below", left});
+  else
+    columns.insert(columns.end(), {{"first", left}, {"last", left}});
+  TextTable table(columns);
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    std::vector<std::string> cells{std::to_string(i), mebibytes(bytes_of(buckets[i], options)),
+                                   std::to_string(buckets[i].parameters.size()),
+                                   first_of(spec, buckets[i])};
+    if (!below)
+      cells.push_back(last_of(spec, buckets[i]));
+    table.add_row(std::move(cells));
+    if (below && buckets[i].parameters.size() > 1)
+      table.add_row({"", "", "", last_of(spec, buckets[i])});
+  }
   return text + "\n" + table.render();
 }
 

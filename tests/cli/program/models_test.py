@@ -27,6 +27,18 @@ class Models(ProgramTest):
             with self.subTest(model=name):
                 self.assertIn(f"{name}: ", self.models(name).stdout)
 
+    def test_no_line_is_wider_than_a_terminal(self):
+        for arguments in ([], ["llama3-70b:1"], ["mixtral-8x7b:2", "--buckets"], ["dlrm"]):
+            with self.subTest(arguments=arguments):
+                self.assertLessEqual(max(len(line) for line in self.models(*arguments).stdout.splitlines()), 100)
+
+    def test_no_help_is_wider_than_a_terminal(self):
+        for command in ("run", "plan", "p2p", "topo", "doctor", "models", "report", "export", "predict", "claim", None):
+            with self.subTest(command=command):
+                done = self.run_program(*([command] if command else []), "--help")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 100], [])
+
     def test_a_model_that_was_written_is_read_again(self):
         stored = self.folder / "net.json"
         text = self.models("gpt2-124m", "--layers", "2", "--sequence", "64", "--format", "json").stdout

@@ -18,9 +18,9 @@ TEST_CASE("the catalogue is listed") {
   const std::string text = render_known_models();
 
   CHECK_THAT(text, ContainsSubstring("resnet50                25,557,032       -         -"
-                                     "          8.178  torchvision resnet50 (v1.5)"));
-  CHECK_THAT(text, ContainsSubstring(
-                       "llama3-70b          70,553,706,496      80      8192        1314638"));
+                                     "    8.178  torchvision resnet50 (v1.5)"));
+  CHECK_THAT(text,
+             ContainsSubstring("llama3-70b          70,553,706,496      80      8192  1314638"));
   CHECK_THAT(text, ContainsSubstring("linear:WIDTHxDEPTH"));
 
   auto json = nlohmann::json::parse(write_known_models_json());
@@ -34,14 +34,18 @@ TEST_CASE("a model's layers are listed with what they synchronise and compute") 
 
   CHECK(text ==
         R"(gpt2-124m:1: 46,473,216 parameters, 96.8 GFLOP in a sample's forward pass of 1024 tokens
-layer                 kind       block  parameters      output  products (rows x n x k)
+layer                 kind       block  parameters      output
 transformer.wte       embedding      -  39,383,808     786,432
 transformer.h.0.ln_1  other          0       1,536     786,432
-transformer.h.0.attn  attention      0   2,362,368     786,432  1024x2304x768, 12 of 1024x1024x64, 12 of 1024x64x1024, 1024x768x768
+transformer.h.0.attn  attention      0   2,362,368     786,432
+    1024x2304x768, 12 of 1024x1024x64, 12 of 1024x64x1024, 1024x768x768
 transformer.h.0.ln_2  other          0       1,536     786,432
-transformer.h.0.mlp   mlp            0   4,722,432     786,432  1024x3072x768, 1024x768x3072
+transformer.h.0.mlp   mlp            0   4,722,432     786,432
+    1024x3072x768, 1024x768x3072
 transformer.ln_f      other          -       1,536     786,432
-lm_head               head           -           0  51,463,168  1024x50257x768
+lm_head               head           -           0  51,463,168
+    1024x50257x768
+Below layers: their products, rows x n x k.
 )");
 }
 
@@ -52,6 +56,11 @@ bucket    MiB  gradients  first   last
      0   4.00          2  3.bias  3.weight
      1  12.01          6  2.bias  0.weight
 )");
+  CHECK_THAT(render_ddp_buckets(model("llama3-8b:1"), {}),
+             ContainsSubstring("first, and last below\n") &&
+                 ContainsSubstring("  lm_head.weight\n     1") &&
+                 ContainsSubstring("  model.norm.weight\n" + std::string(28, ' ') +
+                                   "model.layers.0.mlp.down_proj.weight\n"));
   CHECK_THAT(render_ddp_buckets(model("linear:1024x4"), {.order = BucketOrder::first_step}),
              ContainsSubstring("1 DDP bucket of f32 gradients, first-step\n"));
 
