@@ -62,8 +62,8 @@ OptionForm<Options> flag(const char* name, bool Options::*member, const char* he
 }
 
 // Declares them, as a group of the help; `without` those of these names.
-template <typename Options>
-void declare_forms(CLI::App& app, Options& options, const std::vector<OptionForm<Options>>& forms,
+template <typename Options, typename Form>
+void declare_forms(CLI::App& app, Options& options, const std::vector<Form>& forms,
                    const char* group, const std::set<std::string_view>& without = {}) {
   for (const OptionForm<Options>& one : forms)
     if (one.help != nullptr && !without.contains(one.name))

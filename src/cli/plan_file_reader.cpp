@@ -39,6 +39,9 @@ public:
         return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
       }
     }
+    // As on the command line: the largest of several numbers is that of all ranks.
+    if (const auto& counts = options_.workload.rank_counts; counts && !options_.ranks)
+      options_.ranks = *std::max_element(counts->begin(), counts->end());
     // These say the same: what the command line said of one wins over the file's other one, too.
     if (said_.launches)
       options_.graph = said_.graph;

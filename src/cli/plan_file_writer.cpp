@@ -30,9 +30,8 @@ void append(toml::array& array, const std::string& word) {
 }
 
 // In TOML's own types where that is what people would write: numbers, lists, true and false.
-template <typename Options>
-void put_forms(toml::table& table, const std::vector<OptionForm<Options>>& forms,
-               const Options& options) {
+template <typename Options, typename Form>
+void put_forms(toml::table& table, const std::vector<Form>& forms, const Options& options) {
   for (const OptionForm<Options>& form : forms) {
     const std::string text = form.write(options);
     const std::string_view value = form.value;

@@ -41,9 +41,16 @@ std::string write_ranks(const R& options) {
 
 // Of buffers, or of steps.
 Result<void> read_placement(R& options, const std::string& text) {
-  if (model::parse_enum<topology::RankChoice>(text, "placement"))
+  const auto of_ranks = model::parse_enum<topology::RankChoice>(text, "placement");
+  if (of_ranks)
     return workload_option("placement").read(options.workload, text);
-  NCCLPROBE_TRY_ASSIGN(options.placements, names<model::Placement>("placement").read(text));
+  auto of_buffers = names<model::Placement>("placement").read(text);
+  if (!of_buffers)
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  fmt::format("'{}' is no placement", text),
+                                  fmt::format("of buffers, {}; of ranks, in steps of training, {}",
+                                              of_buffers.error().hint, of_ranks.error().hint)});
+  options.placements = std::move(*of_buffers);
   return {};
 }
 

@@ -91,6 +91,15 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   return all;
 }
 
+// "ddp, moe, ddp+tp"
+std::string patterns_of(const WorkloadOption& option) {
+  std::string all;
+  for (const auto& [pattern, name] : enum_names(workload::StepPattern{}))
+    if (option.is_for(pattern))
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+  return all;
+}
+
 // The first option that was said and goes with collectives only.
 const char* of_collectives(const RunOptions& options) {
   return options.collectives  ? "--collectives"
@@ -140,6 +149,12 @@ Result<void> check_workload(const RunOptions& options) {
   if (!said.model)
     return fail(Error{Errc::invalid_argument, "--workload needs a model",
                       "--model NAME, one of `ncclprobe models`, or --model FILE"});
+  for (const WorkloadOption& one : workload_options())
+    if (!one.write(said).empty() && !one.is_for(*said.pattern))
+      return fail(Error{Errc::invalid_argument,
+                        fmt::format("--{} is for {}, not for {}", one.name, patterns_of(one),
+                                    model::to_string(*said.pattern)),
+                        "leave it out: it would change nothing"});
   return {};
 }
 
@@ -157,7 +172,9 @@ Result<workload::StepMeasurement> make_measurement(const RunOptions& options,
   for (int count : rank_counts(options, world)) {
     std::vector<int> ranks = choose_ranks(between, count, choice);
     if (ranks.empty())
-      return fail(Errc::invalid_argument, "--ranks {}: there are {} ranks", count, world);
+      return fail(Error{Errc::invalid_argument,
+                        fmt::format("--ranks {}: this run has {} ranks", count, world),
+                        fmt::format("start it with mpirun -np {0}, or leave {0} out", count)});
     measurement.rank_sets.push_back(std::move(ranks));
   }
   measurement.memory_bytes = free_device_bytes(session);

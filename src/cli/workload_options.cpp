@@ -14,6 +14,7 @@ using base::Errc;
 using base::fail;
 using base::Result;
 using workload::StepCompute;
+using workload::StepPattern;
 
 constexpr int k_most = 1'000'000;
 constexpr std::string_view k_calibrated = "calibrated:";
@@ -63,7 +64,7 @@ Words<std::vector<std::uint64_t>> bucket_words() {
 std::vector<WorkloadOption> make_options() {
   using W = WorkloadOptions;
   return {
-      form("workload", "NAME", &W::pattern, name_words<workload::StepPattern>("workload"),
+      form("workload", "NAME", &W::pattern, name_words<StepPattern>("workload"),
            "Measure steps of training in place of collectives: ddp, fsdp, tp, pipeline, moe, "
            "ddp+tp, fsdp+tp"),
       form("model", "NAME|FILE", &W::model, text_words(),
@@ -93,33 +94,42 @@ std::vector<WorkloadOption> make_options() {
       form("found-inf", "on|off", &W::found_inf, on_off_words(),
            "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler does "
            "with FSDP (GradScaler with plain DDP sums nothing; default off)"),
-      form("bucket", "SIZE,...", &W::buckets, bucket_words(),
-           "ddp: size of a bucket (default as PyTorch: 1M, then 25M)"),
-      form("bucket-view", "", &W::bucket_view, on_off_words(),
-           "ddp: gradients live in their buckets (gradient_as_bucket_view)"),
-      form("compress", "NAME,...", &W::compression,
-           float_names<workload::Compression>("compression"),
-           "ddp: gradients are reduced as bf16 or f16 (default none)"),
-      form("reshard", "on|off", &W::reshard, on_off_words(),
-           "fsdp: parameters are gathered again for the backward pass (default on: ZeRO-3; off: "
-           "ZeRO-2)"),
-      form("prefetch", "N,...", &W::prefetch, numbers<int>(0),
-           "fsdp: blocks that are gathered ahead (default 1)"),
-      form("tensor", "N,...", &W::tensor, numbers<int>(1),
-           "tp: ranks that share each layer (default: all; 2 in ddp+tp, fsdp+tp)"),
-      form("sequence-parallel", "", &W::sequence_parallel, on_off_words(),
-           "tp: reduce_scatter and all_gather in place of all_reduce"),
-      form("micro-batches", "N,...", &W::micro_batches, numbers<int>(1),
-           "pipeline: parts of a batch (default: twice as many as stages)"),
+      {form("bucket", "SIZE,...", &W::buckets, bucket_words(),
+            "ddp: size of a bucket (default as PyTorch: 1M, then 25M)"),
+       StepPattern::ddp},
+      {form("bucket-view", "", &W::bucket_view, on_off_words(),
+            "ddp: gradients live in their buckets (gradient_as_bucket_view)"),
+       StepPattern::ddp},
+      {form("compress", "NAME,...", &W::compression,
+            float_names<workload::Compression>("compression"),
+            "ddp: gradients are reduced as bf16 or f16 (default none)"),
+       StepPattern::ddp},
+      {form("reshard", "on|off", &W::reshard, on_off_words(),
+            "fsdp: parameters are gathered again for the backward pass (default on: ZeRO-3; off: "
+            "ZeRO-2)"),
+       StepPattern::fsdp},
+      {form("prefetch", "N,...", &W::prefetch, numbers<int>(0),
+            "fsdp: blocks that are gathered ahead (default 1)"),
+       StepPattern::fsdp},
+      {form("tensor", "N,...", &W::tensor, numbers<int>(1),
+            "tp: ranks that share each layer (default: all; 2 in ddp+tp, fsdp+tp)"),
+       StepPattern::tp},
+      {form("sequence-parallel", "", &W::sequence_parallel, on_off_words(),
+            "tp: reduce_scatter and all_gather in place of all_reduce"),
+       StepPattern::tp},
+      {form("micro-batches", "N,...", &W::micro_batches, numbers<int>(1),
+            "pipeline: parts of a batch (default: twice as many as stages)"),
+       StepPattern::pipeline},
       form("input-copy", "KIND:SIZE,...", &W::input_copies,
            list_of(
                Words<workload::InputCopy>{workload::parse_input_copy, workload::input_copy_text}),
            "Copy so much input a rank and step from memory of the host beside it, pinned:SIZE or "
            "pageable:SIZE, and tell what it and communication slow each other down by; the step "
            "without a copy is measured too"),
-      form("pipeline-order", "NAME", &W::order,
-           name_words<workload::PipelineOrder>("order of a pipeline"),
-           "pipeline: 1f1b (default), gpipe"),
+      {form("pipeline-order", "NAME", &W::order,
+            name_words<workload::PipelineOrder>("order of a pipeline"),
+            "pipeline: 1f1b (default), gpipe"),
+       StepPattern::pipeline},
   };
 }
 

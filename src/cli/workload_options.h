@@ -49,7 +49,13 @@ struct WorkloadOptions {
   bool operator==(const WorkloadOptions&) const = default;
 };
 
-using WorkloadOption = OptionForm<WorkloadOptions>;
+struct WorkloadOption : OptionForm<WorkloadOptions> {
+  WorkloadOption(OptionForm<WorkloadOptions> form,
+                 std::optional<workload::StepPattern> its_part = std::nullopt)
+      : OptionForm(std::move(form)), part(its_part) {}
+  bool is_for(workload::StepPattern pattern) const { return !part || has_part(pattern, *part); }
+  std::optional<workload::StepPattern> part; // for patterns that have it; unset: for all
+};
 const std::vector<WorkloadOption>& workload_options();
 const WorkloadOption& workload_option(std::string_view name); // that there is
 

@@ -23,14 +23,14 @@ std::string bytes_word(std::uint64_t bytes) {
   return text + (whole ? "iB" : "B");
 }
 
-bool has(StepPattern pattern, StepPattern part) {
+} // namespace
+
+bool has_part(StepPattern pattern, StepPattern part) {
   using enum StepPattern;
   return pattern == part || (part == tp && (pattern == ddp_tp || pattern == fsdp_tp)) ||
          (part == ddp && (pattern == ddp_tp || pattern == moe)) ||
          (part == fsdp && pattern == fsdp_tp);
 }
-
-} // namespace
 
 model::DataType data_type(StepType type) {
   switch (type) {
@@ -75,18 +75,18 @@ std::vector<std::string> option_words(const StepRequest& request) {
   };
   add(request.type == StepType::tf32, "tf32");
   add(request.scaling == Scaling::strong, "strong");
-  if (has(request.pattern, StepPattern::ddp)) {
+  if (has_part(request.pattern, StepPattern::ddp)) {
     add(true, "bucket=" + bytes_word(request.bucket_bytes.value_or(k_ddp_bucket_bytes)));
     add(!request.bucket_bytes, "first=" + bytes_word(k_ddp_first_bucket_bytes));
     add(request.bucket_view, "view");
     add(request.compression != Compression::none,
         fmt::format("compress={}", model::to_string(request.compression)));
   }
-  if (has(request.pattern, StepPattern::fsdp)) {
+  if (has_part(request.pattern, StepPattern::fsdp)) {
     add(true, fmt::format("prefetch={}", request.prefetch));
     add(!request.reshard, "no_reshard");
   }
-  if (has(request.pattern, StepPattern::tp)) {
+  if (has_part(request.pattern, StepPattern::tp)) {
     add(request.tensor > 0, fmt::format("tensor={}", request.tensor));
     add(request.sequence_parallel, "sequence_parallel");
   }

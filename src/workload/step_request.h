@@ -29,6 +29,9 @@ constexpr auto enum_names(StepPattern) {
                                                                   {fsdp_tp, "fsdp+tp"}});
 }
 
+// What a pattern is made of: ddp+tp has both; moe reduces gradients as ddp does.
+bool has_part(StepPattern pattern, StepPattern part);
+
 // Of parameters, gradients and products alike. tf32: f32 whose products round their factors.
 enum class StepType { f32, tf32, bf16, f16 };
 constexpr auto enum_names(StepType) {

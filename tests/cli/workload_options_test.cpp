@@ -8,6 +8,9 @@
 #include "cli/workload_job.h"
 #include "support/catch.h"
 
+#include <iostream>
+#include <sstream>
+
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
 using workload::StepPattern;
@@ -122,6 +125,34 @@ TEST_CASE("options of steps and of collectives do not mix") {
   CHECK_THAT(with({"--graph", "--launch", "direct"}), ContainsSubstring("--launch direct,graph"));
 }
 
+TEST_CASE("options of another pattern are refused, since they would change nothing") {
+  auto with = [](const char* pattern, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--workload", pattern, "--model", "x"});
+    return fault(more);
+  };
+  CHECK_THAT(with("fsdp", {"--compress", "bf16"}),
+             ContainsSubstring("--compress is for ddp, moe, ddp+tp, not for fsdp"));
+  CHECK_THAT(with("ddp", {"--tensor", "2"}), ContainsSubstring("for tp, ddp+tp, fsdp+tp, not"));
+  CHECK_THAT(with("ddp", {"--prefetch", "3"}), ContainsSubstring("for fsdp, fsdp+tp, not for ddp"));
+  CHECK_THAT(with("pipeline", {"--bucket", "4M"}), ContainsSubstring("--bucket is for ddp"));
+  CHECK_THAT(with("ddp", {"--micro-batches", "4"}), ContainsSubstring("is for pipeline, not"));
+  CHECK(with("fsdp+tp", {"--prefetch", "2", "--tensor", "2"}).empty());
+  CHECK(with("moe", {"--bucket", "4M"}).empty());
+  RunOptions options = run_options({"--model", "x"});
+  REQUIRE(apply_plan_text("[workload]\nworkload = 'fsdp'\nbucket = '4M'\n", "plan", options));
+  CHECK_THAT(check_workload(options).error().text(), ContainsSubstring("--bucket is for ddp"));
+}
+
+TEST_CASE("a placement that is none is refused with those of buffers and of ranks") {
+  std::ostringstream told;
+  std::streambuf* stderr_of_test = std::cerr.rdbuf(told.rdbuf());
+  const bool is_refused = refused({"--workload", "ddp", "--placement", "sprad"});
+  std::cerr.rdbuf(stderr_of_test);
+
+  CHECK(is_refused);
+  CHECK_THAT(told.str(), ContainsSubstring("out_of_place") && ContainsSubstring("spread"));
+}
+
 TEST_CASE("a plan file means what the command line says of a step") {
   RunOptions options = run_options({"--workload",
                                     "fsdp+tp",
@@ -190,6 +221,7 @@ TEST_CASE("[workload] takes numbers, arrays and truth values, and the command li
   CHECK(options.workload.pattern == StepPattern::ddp);
   CHECK(options.workload.batches == std::vector<std::uint64_t>{16});
   CHECK(options.workload.rank_counts == std::vector<int>{1, 2});
+  CHECK(options.ranks == 2); // as --ranks 1,2 means
   CHECK(options.workload.bucket_view == true);
   CHECK(options.workload.optimizer == false);
 }
@@ -226,7 +258,11 @@ TEST_CASE("every combination of what was said is measured, on sub-sets of the ra
   CHECK(make_measurement(options, four_ranks())->rank_sets ==
         std::vector<std::vector<int>>{{0, 1, 2}});
   options.workload.rank_counts = std::vector<int>{8};
-  CHECK(make_measurement(options, four_ranks()).error().code == base::Errc::invalid_argument);
+  auto too_many = make_measurement(options, four_ranks());
+  REQUIRE_FALSE(too_many.has_value());
+  CHECK(too_many.error().code == base::Errc::invalid_argument);
+  CHECK_THAT(too_many.error().text(), ContainsSubstring("this run has 4 ranks") &&
+                                          ContainsSubstring("start it with mpirun -np 8"));
   options.workload.rank_counts.reset();
   options.workload.model = "no-such-model";
   CHECK(make_measurement(options, four_ranks()).error().code == base::Errc::invalid_argument);

@@ -96,6 +96,26 @@ class Workload(ProgramTest):
                 self.assertTrue(any("parts=all" in variant for variant in checked), checked)
                 self.assertTrue(any("parts=communication" in variant for variant in checked), checked)
 
+    def test_a_pipelines_timeline_names_the_stages_of_its_rows(self):
+        self.steps("--workload", "pipeline", "--ranks", "2", "--batch", "2")
+
+        text = self.report("table")
+        self.assertRegex(text, r"ranks +communication +ready ms")
+        self.assertRegex(text, r"\n +0 +send forward 0")
+        self.assertRegex(text, r"\n +1 +receive forward 0")
+        self.assertNotIn("the schedule says nothing of its results", text)
+        buckets = [bucket for step in self.report("json")["steps"] for bucket in step["buckets"]]
+        self.assertEqual({tuple(bucket["ranks"]) for bucket in buckets}, {(0,), (1,)})
+
+    def test_the_ranks_of_a_plan_are_those_of_the_run_and_its_listing_fits(self):
+        plan = self.folder / "plan.toml"
+        plan.write_text(f"[workload]\nworkload = 'ddp'\nmodel = '{self.model}'\nranks = [1, 2, 3]\n")
+        done = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--plan", str(plan))
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("on 3 ranks", done.stdout)
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 100)
+
     def test_input_is_copied_beside_the_step_and_what_arrives_is_checked(self):
         rows = self.steps("--workload", "ddp", "--ranks", "2", "--input-copy", "pageable:64K")
 
