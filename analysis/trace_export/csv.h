@@ -7,40 +7,77 @@
 #include "analysis/report/csv_report.h"
 
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-// Tables of a trace as CSV: a column "rank", then the table's own; texts spelt out.
+// Tables of a trace as CSV: a column "rank", in tables with times "aligned_ns" (what the pictures
+// have: when it began, on the one clock), then the table's own with texts and codes spelt out.
 namespace ncclprobe::analysis::trace_export {
 
 template <typename Row>
+concept HasTime = requires(Row row) {
+  row.start_ns;
+}
+|| requires(Row row) {
+  row.at_ns;
+}
+|| requires(Row row) {
+  row.enqueue_ns;
+};
+
+template <typename Row>
 std::string csv_heading() {
-  std::string line = "rank";
+  std::string line = HasTime<Row> ? "rank,aligned_ns" : "rank";
   std::apply([&](const auto&... column) { ((line += ',', line += column.name), ...); },
              columns(Row{}));
   return line + "\r\n";
 }
 
-template <typename Row, typename TextOf>
-void append_csv(std::string& to, int rank, const std::vector<Row>& rows, TextOf text_of) {
+// "communication|helper"
+template <typename Row>
+std::string flag_words(const Row& row) {
+  std::string words;
+  for (std::size_t bit = 0; bit < trace::k_flag_names.size(); ++bit)
+    if (row.flags & 1 << bit)
+      words.append(words.empty() ? "" : "|").append(trace::k_flag_names[bit]);
+  return words;
+}
+
+// `begin_of` is asked for rows that have times; nothing: not known.
+template <typename Row, typename TextOf, typename BeginOf>
+void append_csv(std::string& to, int rank, const std::vector<Row>& rows, TextOf text_of,
+                BeginOf begin_of) {
   auto number = [&](auto value) {
     char digits[24];
     to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   };
-  auto add = [&](const auto& value) {
+  auto add = [&](const Row& row, const auto& column) {
+    const auto& value = row.*column.field;
     using T = std::decay_t<decltype(value)>;
     to += ',';
+    if constexpr (requires { row.flags; })
+      if (std::string_view(column.name) == "flags") {
+        to += flag_words(row);
+        return;
+      }
     if constexpr (std::is_same_v<T, trace::TextId>)
       to += csv_field(std::string(text_of(value)));
     else if constexpr (std::is_enum_v<T>)
-      number(static_cast<std::underlying_type_t<T>>(value));
+      to += base::to_string(value);
     else
       number(value);
   };
   for (const Row& row : rows) {
     number(rank);
-    std::apply([&](const auto&... column) { (add(row.*column.field), ...); }, columns(Row{}));
+    if constexpr (HasTime<Row>) {
+      to += ',';
+      if (const std::optional<std::int64_t> begin = begin_of(row))
+        number(*begin);
+    }
+    std::apply([&](const auto&... column) { (add(row, column), ...); }, columns(Row{}));
     to += "\r\n";
   }
 }

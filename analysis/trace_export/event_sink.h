@@ -12,7 +12,7 @@
 // Events of a trace on their way into a file of another program.
 namespace ncclprobe::analysis::trace_export {
 
-// A rank.
+// A host.
 struct Process {
   int id = 0; // from 1
   std::string name;

@@ -35,10 +35,6 @@ std::string_view name_of(const std::array<std::string_view, N>& names, std::size
   return value < N ? names[value] : "unknown";
 }
 
-constexpr std::array<std::string_view, 5> k_spans{"cell", "warm-up", "batch", "check", "meeting"};
-constexpr std::array<std::string_view, 11> k_operations{"collective", "send",  "receive", "copy",
-                                                        "compute",    "event", "marker",  "graph",
-                                                        "chase",      "group", "other"};
 constexpr std::array<std::string_view, 7> k_copies{
     "copy",           "copy host to device",  "copy device to host",
     "copy in device", "copy between devices", "copy in host",
@@ -52,6 +48,9 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ (value & 0xff)) * 0x100000001b3; // FNV-1a
   return hash;
 }
+constexpr const char* k_collectives = "bytes in flight: collectives";
+constexpr const char* k_messages = "bytes in flight: sends and receives";
+
 constexpr std::uint64_t k_hash_begin = 0xcbf29ce484222325;
 
 // "ncclBfloat16": 2. 0: unknown.
@@ -65,8 +64,9 @@ std::uint64_t bytes_of_type(std::string_view name) {
 
 class RankPicture {
 public:
-  RankPicture(const RankRows& rows, const Alignment& alignment, const TextOf& text_of)
-      : rows_(rows), alignment_(alignment), text_of_(text_of), process_(rows.rank + 1) {
+  RankPicture(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
+              const BytesOf& bytes_of, HostPicture& host)
+      : rows_(rows), alignment_(alignment), text_of_(text_of), bytes_of_(bytes_of), host_(host) {
     for (const trace::LongRow& row : rows.long_durations)
       long_durations_[{row.table, row.start_ns}] = row.duration_ns;
     for (const trace::OperationRow& row : rows.operations)
@@ -86,17 +86,19 @@ public:
 
   std::size_t draw(EventSink& sink) {
     std::size_t drawn = 0;
-    sink.process({process_, fmt::format("rank {} on {}", rows_.rank,
-                                        rows_.host.empty() ? "unknown host" : rows_.host)});
-    int next_id = 1;
+    int& next_id = host_.next_track;
+    if (next_id == 1)
+      sink.process({host_.process, host_.name.empty() ? "unknown host" : host_.name});
     for (auto& [key, line] : lines_) {
       std::ranges::stable_sort(line.slices, [](const Slice& a, const Slice& b) {
         return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
       });
       int number = 1;
       for (std::vector<Slice>& lane : lanes_of(std::move(line.slices))) {
-        std::string name = number == 1 ? line.name : fmt::format("{} ({})", line.name, number);
-        sink.track({process_, next_id, name});
+        std::string name = fmt::format("rank {}: {}", rows_.rank, line.name);
+        if (number > 1)
+          name = fmt::format("{} ({})", name, number);
+        sink.track({host_.process, next_id, name});
         for (Slice& slice : lane)
           slice.track = next_id;
         sink.slices(lane);
@@ -105,14 +107,15 @@ public:
         ++number;
       }
     }
-    for (auto& [name, changes] : counters_) {
+    for (auto& [what, changes] : counters_) {
+      std::string name = fmt::format("rank {}: {}", rows_.rank, what);
       std::ranges::stable_sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
-      sink.counter({process_, next_id, name}, "bytes");
+      sink.counter({host_.process, next_id, name}, "bytes");
       std::int64_t value = 0;
       for (std::size_t i = 0; i < changes.size(); ++i) {
         value += changes[i].second;
         if (i + 1 == changes.size() || changes[i + 1].first != changes[i].first)
-          sink.sample({process_, next_id, name, changes[i].first, value});
+          sink.sample({host_.process, next_id, name, changes[i].first, value});
       }
       ++next_id;
     }
@@ -161,7 +164,7 @@ private:
     if (line.name.empty())
       line.name = line_name;
     Slice slice;
-    slice.process = process_;
+    slice.process = host_.process;
     slice.start_ns = std::max<std::int64_t>(*start, 0);
     slice.end_ns = std::max<std::int64_t>(last, 0);
     slice.name = name.empty() ? "unknown" : name;
@@ -182,12 +185,11 @@ private:
   void add_host() {
     for (const trace::SpanRow& row : rows_.spans)
       if (Slice* slice = add(Place::span, 0, "host: cells", host(row.start_ns), host(row.end_ns),
-                             name_of(k_spans, static_cast<std::size_t>(row.kind)), "span"))
+                             base::to_string(row.kind), "span"))
         slice->arguments = {{"cell", std::int64_t{row.cell}}, {"batch", std::int64_t{row.batch}}};
     for (const trace::OperationRow& row : rows_.operations)
-      if (Slice* slice =
-              add(Place::operation, 0, "host: operations", host(row.start_ns), host(end_of(row)),
-                  name_of(k_operations, static_cast<std::size_t>(row.kind)), "operation"))
+      if (Slice* slice = add(Place::operation, 0, "host: operations", host(row.start_ns),
+                             host(end_of(row)), base::to_string(row.kind), "operation"))
         slice->arguments = {{"operation", std::uint64_t{row.id}},
                             {"cell", std::int64_t{row.cell}},
                             {"batch", std::int64_t{row.batch}},
@@ -200,11 +202,13 @@ private:
                   name_of(k_synchronizations, static_cast<std::size_t>(row.kind)), "wait"))
         slice->arguments = {{"correlation", std::uint64_t{row.correlation}}};
     for (const trace::ApiRow& row : rows_.calls)
-      if (Slice* slice = add(
-              Place::call, row.thread, fmt::format("CUDA calls, thread {}", row.thread),
-              host(row.start_ns), host(end_of(row)),
-              kept(fmt::format("{} call {}", row.domain == 0 ? "runtime" : "driver", row.function)),
-              "call"))
+      if (Slice* slice =
+              add(Place::call, row.thread, fmt::format("CUDA calls, thread {}", row.thread),
+                  host(row.start_ns), host(end_of(row)),
+                  row.name.id != 0
+                      ? text_of_(row.name)
+                      : kept(fmt::format("{} call {}", base::to_string(row.domain), row.function)),
+                  "call"))
         slice->arguments = {{"correlation", std::uint64_t{row.correlation}},
                             {"result", std::uint64_t{row.result}}};
     for (const trace::OverheadRow& row : rows_.overheads)
@@ -286,8 +290,13 @@ private:
       return;
     }
     auto found = operations_.find(kernel.operation);
-    if (place == 0 && found != operations_.end() && found->second->batch >= 0)
-      slice.flows = {trace_export::flow_of(*found->second)};
+    if (place != 0 || found == operations_.end())
+      return;
+    const trace::OperationRow& operation = *found->second;
+    if (operation.batch >= 0)
+      slice.flows = {trace_export::flow_of(operation)};
+    count(operation.kind == trace::OperationKind::collective ? k_collectives : k_messages, slice,
+          bytes_of_(operation));
   }
 
   void describe(Slice& slice, const trace::NcclOperationRow& row) {
@@ -305,8 +314,7 @@ private:
   }
 
   static const char* counter_of(const trace::NcclOperationRow& row) {
-    return row.kind == trace::NcclKind::collective ? "bytes in flight: collectives"
-                                                   : "bytes in flight: sends and receives";
+    return row.kind == trace::NcclKind::collective ? k_collectives : k_messages;
   }
 
   std::uint64_t bytes_of(const trace::NcclOperationRow& row) const {
@@ -330,17 +338,17 @@ private:
     return {trace_export::flow_of(hash, text_of_(row.function), row.sequence)};
   }
 
+  // From the first channel's begin to the last one's end: all that a captured job tells of a
+  // kernel.
+  struct Channels {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    std::pair<Place, std::uint64_t> line; // of the slice that begins first
+    std::size_t slice = 0;
+  };
+
   void add_nccl() {
-    for (const trace::NcclOperationRow& row : rows_.nccl_operations) {
-      std::uint64_t end = std::max(row.enqueue_ns, row.enqueued_ns);
-      Slice* slice = add(Place::nccl, 0, "NCCL: enqueued", host(row.enqueue_ns), host(end),
-                         text_of_(row.function), "nccl");
-      if (!slice)
-        continue;
-      describe(*slice, row);
-      if (!joined_.contains(row.id)) // no kernel shows it
-        slice->flows = flows_of(row);
-    }
+    std::unordered_map<std::uint32_t, Channels> channels;
     for (const trace::NcclChannelRow& row : rows_.nccl_channels) {
       bool on_device = row.start_gt != 0 && row.stop_gt != 0 && alignment_.of_gpu(row.start_gt);
       auto start = on_device ? alignment_.of_gpu(row.start_gt) : host(row.start_ns);
@@ -349,9 +357,35 @@ private:
       auto nccl = nccl_.find(row.nccl_operation);
       if (Slice* slice =
               add(Place::channel, row.channel, fmt::format("NCCL channel {}", row.channel), start,
-                  end, nccl == nccl_.end() ? "" : text_of_(nccl->second->function), "channel"))
+                  end, nccl == nccl_.end() ? "" : text_of_(nccl->second->function), "channel")) {
         slice->arguments = {{"nccl_operation", std::uint64_t{row.nccl_operation}},
                             {"time of", on_device ? "the GPU" : "the host"}};
+        const std::pair place(Place::channel, std::uint64_t{row.channel});
+        auto [entry, is_new] = channels.try_emplace(row.nccl_operation);
+        Channels& all = entry->second;
+        all.end_ns = is_new ? slice->end_ns : std::max(all.end_ns, slice->end_ns);
+        if (is_new || slice->start_ns < all.start_ns) {
+          all.start_ns = slice->start_ns;
+          all.line = place;
+          all.slice = lines_.at(place).slices.size() - 1;
+        }
+      }
+    }
+    for (const trace::NcclOperationRow& row : rows_.nccl_operations) {
+      std::uint64_t end = std::max(row.enqueue_ns, row.enqueued_ns);
+      Slice* enqueued = add(Place::nccl, 0, "NCCL: enqueued", host(row.enqueue_ns), host(end),
+                            text_of_(row.function), "nccl");
+      if (enqueued)
+        describe(*enqueued, row);
+      if (joined_.contains(row.id)) // a kernel shows it
+        continue;
+      if (auto found = channels.find(row.id); found != channels.end()) {
+        const Channels& all = found->second;
+        lines_.at(all.line).slices.at(all.slice).flows = flows_of(row);
+        count(counter_of(row), all.start_ns, all.end_ns, bytes_of(row));
+      } else if (enqueued) {
+        enqueued->flows = flows_of(row);
+      }
     }
     for (const trace::NcclStepRow& row : rows_.nccl_steps)
       if (Slice* slice = add(Place::proxy, std::uint64_t{row.channel} << 1 | row.is_send,
@@ -367,18 +401,22 @@ private:
     for (const trace::NcclNetworkRow& row : rows_.nccl_network)
       if (Slice* slice = add(Place::network, 0, "NCCL: network", host(row.start_ns),
                              host(std::max(row.start_ns, row.stop_ns)),
-                             row.kind == 1 ? "InfiniBand" : "socket", "network")) {
+                             row.kind == trace::NetworkKind::infiniband ? "InfiniBand" : "socket",
+                             "network")) {
         slice->arguments = {{"bytes", row.bytes}, {"request", row.request}};
         count("bytes in flight: network", *slice, row.bytes);
       }
   }
 
   void count(const char* counter, const Slice& slice, std::uint64_t bytes) {
+    count(counter, slice.start_ns, slice.end_ns, bytes);
+  }
+  void count(const char* counter, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes) {
     if (bytes == 0)
       return;
     auto amount = static_cast<std::int64_t>(bytes);
-    counters_[counter].emplace_back(slice.start_ns, amount);
-    counters_[counter].emplace_back(slice.end_ns, -amount);
+    counters_[counter].emplace_back(start_ns, amount);
+    counters_[counter].emplace_back(end_ns, -amount);
   }
 
   // Names are views; this one has no other place.
@@ -387,7 +425,8 @@ private:
   const RankRows& rows_;
   const Alignment& alignment_;
   const TextOf& text_of_;
-  int process_;
+  const BytesOf& bytes_of_;
+  HostPicture& host_;
   std::map<std::pair<trace::Table, std::uint64_t>, std::uint64_t> long_durations_;
   std::unordered_map<std::uint32_t, const trace::OperationRow*> operations_;
   std::unordered_map<std::uint32_t, const trace::NcclOperationRow*> nccl_;
@@ -426,8 +465,8 @@ std::uint64_t flow_of_message(std::uint64_t communicator, int from, int to, std:
 }
 
 std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
-                     EventSink& sink) {
-  return RankPicture(rows, alignment, text_of).draw(sink);
+                     const BytesOf& bytes_of, HostPicture& host, EventSink& sink) {
+  return RankPicture(rows, alignment, text_of, bytes_of, host).draw(sink);
 }
 
 } // namespace ncclprobe::analysis::trace_export

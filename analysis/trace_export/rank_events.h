@@ -17,7 +17,6 @@ namespace ncclprobe::analysis::trace_export {
 // bits hold.
 struct RankRows {
   int rank = 0;
-  std::string host;
   std::vector<trace::SpanRow> spans;
   std::vector<trace::CopyRow> copies;
   std::vector<trace::ApiRow> calls;
@@ -45,12 +44,21 @@ struct Alignment {
 };
 
 using TextOf = std::function<std::string_view(trace::TextId)>;
+// What an operation of the schedule moves on this rank; 0: not known.
+using BytesOf = std::function<std::uint64_t(const trace::OperationRow&)>;
 
-// Gives the sink all of a rank: a process, lines for the host, each stream and channel, flows
+// A host is a process of the picture; the lines of its ranks follow each other there.
+struct HostPicture {
+  int process = 0; // from 1
+  std::string name;
+  int next_track = 1; // the sink hears of the process with its first rank
+};
+
+// Gives the sink all of a rank: lines for what its process did, each stream and channel, flows
 // between the ranks' parts of a collective and both sides of a message, counters of the bytes in
 // flight. Returns the number of slices.
 std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
-                     EventSink& sink);
+                     const BytesOf& bytes_of, HostPicture& host, EventSink& sink);
 
 // Where a collective's parts on all ranks meet: equal for the same one, never 0. By communicator,
 // function and sequence number if NCCL told, else by cell, batch, iteration and operation.

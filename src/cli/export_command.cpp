@@ -12,6 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/chosen_trace.h"
+#include "cli/report_files.h"
 #include "cli/trace_source.h"
 #include "cli/trace_window.h"
 
@@ -199,7 +200,7 @@ private:
 
 Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
                            const store::TraceWindow& window) {
-  RankRows rows{.rank = rank, .host = trace.origin(rank).host};
+  RankRows rows{.rank = rank};
   base::Result<void> result;
   auto read = [&]<typename Row>(std::vector<Row>& into, const store::TraceWindow& of) {
     if (!result)
@@ -230,18 +231,57 @@ Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
   return rows;
 }
 
-Result<void> write_events(const store::TraceFile& trace, const Selection& selection,
-                          EventSink& sink, const fs::path& path) {
+using analysis::trace_export::BytesOf;
+using analysis::trace_export::HostPicture;
+
+// What an operation of the trial's schedule moves on a rank, for traces in which nobody else says
+// it.
+using BytesOnRank = std::function<std::uint64_t(int rank, const trace::OperationRow&)>;
+Result<BytesOnRank> bytes_of_schedule(const ChosenTrace& chosen) {
+  const model::TrialSpec* spec = nullptr;
+  if (chosen.run)
+    for (const model::TrialRecord& one : chosen.run->trials)
+      if (one.spec.id == chosen.file.identity().trial)
+        spec = &one.spec;
+  if (spec == nullptr)
+    return BytesOnRank([](int, const trace::OperationRow&) { return std::uint64_t{0}; });
+  NCCLPROBE_TRY_ASSIGN(auto source, trace_source(chosen.file, spec));
+  return BytesOnRank([spec, transfers = std::move(source.transfers)](
+                         int rank, const trace::OperationRow& row) {
+    std::uint64_t bytes = 0;
+    if (row.cell < 0 || static_cast<std::size_t>(row.cell) >= spec->cells.size())
+      return bytes;
+    const auto& operations = spec->cells[static_cast<std::size_t>(row.cell)].schedule.operations;
+    if (row.index < operations.size())
+      if (auto* one = std::get_if<model::CollectiveOp>(&operations[row.index].what))
+        return one->count * model::size_bytes(one->type);
+    for (const auto& kernel : transfers(row.cell, row.index, rank))
+      for (const auto& message : kernel)
+        bytes += message.bytes;
+    return bytes;
+  });
+}
+
+Result<void> write_events(const ChosenTrace& chosen, const Selection& selection, EventSink& sink,
+                          const fs::path& path) {
+  const store::TraceFile& trace = chosen.file;
   OutputFile file(path);
+  std::map<std::pair<std::string, std::string>, HostPicture> hosts; // by name and clock
   analysis::trace_export::TextOf text_of = [&](trace::TextId id) -> std::string_view {
     return trace.text(id);
   };
+  NCCLPROBE_TRY_ASSIGN(const BytesOnRank bytes_on_rank, bytes_of_schedule(chosen));
   std::size_t slices = 0;
   for (int rank : selection.ranks()) {
     NCCLPROBE_TRY_ASSIGN(RankRows rows, read_rank(trace, rank, selection.window_of(rank)));
-    if (!selection.is_aligned(rank))
-      rows.host += " (clock not compared)";
-    slices += add_rank(rows, selection.alignment_of(rank), text_of, sink);
+    const store::TraceOrigin& origin = trace.origin(rank);
+    HostPicture& host = hosts[{origin.host, origin.boot_id}];
+    if (host.process == 0) {
+      host.process = static_cast<int>(hosts.size());
+      host.name = selection.is_aligned(rank) ? origin.host : origin.host + " (clock not compared)";
+    }
+    BytesOf bytes_of = [&](const trace::OperationRow& row) { return bytes_on_rank(rank, row); };
+    slices += add_rank(rows, selection.alignment_of(rank), text_of, bytes_of, host, sink);
     NCCLPROBE_TRY(file.write(sink.take()));
   }
   if (slices == 0)
@@ -261,8 +301,8 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
   NCCLPROBE_TRY(file.write(analysis::trace_export::csv_heading<Row>()));
   for (int rank : selection.ranks()) {
     NCCLPROBE_TRY_ASSIGN(std::vector<Row> rows, trace.rows<Row>(rank, selection.window_of(rank)));
+    const Alignment alignment = selection.alignment_of(rank);
     if constexpr (requires(Row row) { row.start_ns; }) {
-      const Alignment alignment = selection.alignment_of(rank);
       std::erase_if(rows, [&](const Row& row) {
         std::int64_t start = *alignment.of_host(row.start_ns);
         std::int64_t end = *alignment.of_host(store::end_ns(row));
@@ -274,8 +314,19 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
       timed_rows += rows.size();
     }
     std::string text;
-    analysis::trace_export::append_csv(text, rank, rows,
-                                       [&](trace::TextId id) { return trace.text(id); });
+    auto begin_of = [&](const Row& row) -> std::optional<std::int64_t> {
+      if constexpr (!store::Timed<Row>)
+        return std::nullopt;
+      else if (std::uint64_t begin = store::begin_ns(row); begin == 0)
+        return std::nullopt;
+      else if constexpr (std::is_same_v<Row, trace::ClockRow>)
+        return row.kind == trace::ClockKind::globaltimer ? alignment.of_gpu(begin)
+                                                         : alignment.of_host(begin);
+      else
+        return alignment.of_host(begin);
+    };
+    analysis::trace_export::append_csv(
+        text, rank, rows, [&](trace::TextId id) { return trace.text(id); }, begin_of);
     NCCLPROBE_TRY(file.write(text));
   }
   return file.publish();
@@ -300,6 +351,23 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
 }
 
+// Nothing that is read may be written over, and no output by another.
+Result<void> check_outputs(const ExportOptions& options) {
+  const std::vector<std::pair<const char*, fs::path>> files{{"--perfetto", options.perfetto},
+                                                            {"--chrome", options.chrome}};
+  for (const auto& [option, path] : files)
+    NCCLPROBE_TRY(check_output(path, options.path, option));
+  std::error_code ignored;
+  auto is_same = [&](const fs::path& a, const fs::path& b) {
+    return !a.empty() && fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+  };
+  if (is_same(options.perfetto, options.chrome))
+    return base::fail({Errc::invalid_argument,
+                       fmt::format("--perfetto and --chrome are both {}", options.chrome.string()),
+                       "name two files"});
+  return {};
+}
+
 int complain(std::ostream& err, const base::Error& error) {
   err << "ncclprobe export: " << error.text() << "\n";
   return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
@@ -308,6 +376,8 @@ int complain(std::ostream& err, const base::Error& error) {
 } // namespace
 
 int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err) {
+  if (auto distinct = check_outputs(options); !distinct)
+    return complain(err, distinct.error());
   auto chosen = choose_trace(options.path, options.trial, err);
   if (!chosen) {
     err << "ncclprobe export: " << chosen.error().text() << "\n";
@@ -322,7 +392,7 @@ int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& 
     std::function<Result<void>()> write;
   };
   auto events = [&](std::unique_ptr<EventSink> sink, const fs::path& path) {
-    return write_events(trace, *selection, *sink, path);
+    return write_events(*chosen, *selection, *sink, path);
   };
   const std::vector<Wanted> all{
       {options.perfetto,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
 
@@ -24,10 +25,12 @@ Examples:
   ncclprobe export run.trace/trial-000012.h5 --perfetto out.pftrace
   ncclprobe export job/ --perfetto out.pftrace                   what the profiler plugin wrote in job/
 
-Ranks are processes, streams and NCCL's channels threads; the parts of a collective on all ranks are joined by
-flows; counters show the bytes in flight. Times in the file are on the clock of the first rank's host and count
-from the trace's first event; with --window from the begin of the timed part, as the window's do. Steps are counted
-from 0 over all cells.
+Hosts are processes, each rank's streams and NCCL's channels threads; the parts of a collective on
+all ranks are joined by flows; counters show the bytes in flight. Times are on the clock of the
+first rank's host and count from the trace's first event; with --window from the begin of the timed
+part, as the window's do. CSV has them in the column aligned_ns; its other times are by each rank's
+own clock, as in the trace. Steps are counted from 0 over all cells. Nothing that is read is written
+over.
 
 Exit codes: 0 written, 2 bad arguments, or a file that is no readable trace, 7 the output could not be written.
 )";
@@ -71,6 +74,7 @@ std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::s
   CLI::App app{
       "Writes a trace for other programs. Needs no GPU, no MPI and not the machine of the run."};
   app.name("ncclprobe export");
+  use_help_layout(app);
   app.footer(k_footer);
   app.add_option("trace", options.path, "Run file, one of its traces, or a folder of spools")
       ->required()

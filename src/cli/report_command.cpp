@@ -8,11 +8,13 @@
 #include "base/exit_code.h"
 #include "base/number_list.h"
 #include "base/version.h"
+#include "cli/help_layout.h"
 #include "cli/option_values.h"
 #include "cli/report_files.h"
 #include "cli/timeline_command.h"
 #include "model/parse_enum.h"
 #include "store/run_file.h"
+#include "store/trace_file.h"
 
 #include <CLI/CLI.hpp>
 
@@ -53,6 +55,7 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   CLI::App app{
       "Prints the report of a run file. Needs no GPU, no MPI and not the machine of the run."};
   app.name("ncclprobe report");
+  use_help_layout(app);
   app.footer(k_footer);
   app.set_version_flag("--version",
                        fmt::format("ncclprobe-report {} (reads run files of schema {}.{})",
@@ -139,7 +142,14 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
                           options.steps, options.window, options.ranks},
                          err);
 
-  NCCLPROBE_TRY_ASSIGN(const model::Run run, read_run_or_parts(options.run_file, err));
+  auto read = read_run_or_parts(options.run_file, err);
+  // A trace by itself has nothing but its timeline.
+  if (!read && read.error().code == base::Errc::protocol &&
+      options.format != analysis::Format::csv && options.prices.empty() &&
+      store::TraceFile::open(options.run_file))
+    return timeline_text(
+        {.path = options.run_file, .json = options.format == analysis::Format::json}, err);
+  NCCLPROBE_TRY_ASSIGN(const model::Run run, std::move(read));
   std::optional<double> price_per_gpu;
   if (!options.prices.empty() && analysis::is_p2p(run))
     return base::fail(base::Errc::invalid_argument,

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "store/run_file.h"
+#include "store/trace_parts.h"
 
 #include <ostream>
 
@@ -34,12 +35,26 @@ int complain(std::ostream& err, const std::string& command, const base::Error& e
 }
 
 base::Result<void> check_output(const std::filesystem::path& output,
-                                const std::filesystem::path& run_file) {
+                                const std::filesystem::path& run_file, const char* option) {
+  namespace fs = std::filesystem;
   std::error_code ignored;
-  if (!output.empty() && std::filesystem::equivalent(output, run_file, ignored))
+  auto refuse = [&](const char* what) {
     return base::fail({base::Errc::invalid_argument,
-                       fmt::format("--output {} is the run file itself", output.string()),
+                       fmt::format("{} {} is {}", option, output.string(), what),
                        "name another file"});
+  };
+  if (output.empty())
+    return {};
+  if (fs::equivalent(output, run_file, ignored))
+    return refuse("the run file itself");
+  for (const store::StoredTrace& trace : store::list_traces(run_file))
+    if (fs::equivalent(output, trace.path, ignored))
+      return refuse("a trace of the run");
+  const fs::path extension = output.extension();
+  if (fs::is_directory(run_file, ignored) && (extension == ".spool" || extension == ".h5") &&
+      fs::equivalent(fs::absolute(output).parent_path(), run_file, ignored) &&
+      fs::exists(output, ignored))
+    return refuse("what is to be read");
   return {};
 }
 

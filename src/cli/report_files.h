@@ -21,9 +21,11 @@ base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file
 int complain(std::ostream& err, const std::string& command, const base::Error& error,
              int exit_code);
 
-// Errors: invalid_argument if the output is the run file itself.
+// Errors: invalid_argument if the output is the run file itself, one of its traces, or what lies in
+// the folder that is read.
 base::Result<void> check_output(const std::filesystem::path& output,
-                                const std::filesystem::path& run_file);
+                                const std::filesystem::path& run_file,
+                                const char* option = "--output");
 
 // To the file, or to `out` if it has no name. Returns the exit code (0, 7).
 int write_text(const std::string& text, const std::filesystem::path& output, std::ostream& out,

@@ -78,8 +78,8 @@ model::RunHeader make_header(const World& world, const Session& session, const J
 }
 
 void say_what_is_coming(const Session& session, const workload::Plan& plan, double expected_ns) {
-  spdlog::info("{} backend ({}), {} ranks on {} host(s), {} trials of {} cells, about {}",
-               session.backend.name, session.backend.reason, session.layout.ranks(),
+  spdlog::info("{} backend: {}", session.backend.name, session.backend.reason);
+  spdlog::info("{} ranks on {} host(s), {} trials of {} cells, about {}", session.layout.ranks(),
                session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
                base::format_duration(expected_ns));
   for (const model::Setting& pinned : plan.pinned)

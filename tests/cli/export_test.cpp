@@ -3,6 +3,7 @@
 
 // `ncclprobe export` as a user runs it, on made-up traces.
 #include "base/atomic_file.h"
+#include "store/run_file.h"
 #include "store/trace_convert.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
@@ -16,6 +17,7 @@
 #include <map>
 #include <set>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace ncclprobe;
 using nlohmann::json;
@@ -81,18 +83,20 @@ TEST_CASE("export --chrome is JSON with every kernel, and flows join the ranks' 
   auto compute = events_of(document, "X", "compute");
   auto communication = events_of(document, "X", "communication");
   REQUIRE(compute.size() + communication.size() == 2 * 1'200);
-  std::set<std::string> processes;
+  std::map<int, std::string> rank_of_line;
   for (const json& event : events_of(document, "M"))
-    if (event.at("name") == "process_name")
-      processes.insert(event.at("args").at("name").get<std::string>().substr(0, 9));
-  REQUIRE(processes == std::set<std::string>{"rank 0 on", "rank 1 on"});
-  std::map<std::string, std::set<int>> ranks_of_flow;
-  for (const json& event : document.at("traceEvents"))
+    if (event.at("name") == "thread_name")
+      rank_of_line[event.at("tid")] =
+          event.at("args").at("name").get<std::string>().substr(0, std::size("rank 0:") - 1);
+  std::map<std::string, std::set<std::string>> ranks_of_flow;
+  for (const json& event : document.at("traceEvents")) {
+    REQUIRE(event.at("pid") == 1); // their host's
     if (event.contains("bind_id"))
-      ranks_of_flow[event.at("bind_id")].insert(event.at("pid").get<int>());
+      ranks_of_flow[event.at("bind_id")].insert(rank_of_line.at(event.at("tid")));
+  }
   REQUIRE(!ranks_of_flow.empty());
   for (const auto& [flow, ranks] : ranks_of_flow)
-    REQUIRE(ranks == std::set{1, 2});
+    REQUIRE(ranks == std::set<std::string>{"rank 0:", "rank 1:"});
 }
 
 TEST_CASE("export --window and --ranks take only what is asked for") {
@@ -103,9 +107,11 @@ TEST_CASE("export --window and --ranks take only what is asked for") {
 
   auto slices = events_of(document, "X");
   REQUIRE(slices.size() > 50);
+  for (const json& event : events_of(document, "M"))
+    if (event.at("name") == "thread_name")
+      REQUIRE(event.at("args").at("name").get<std::string>().starts_with("rank 1: "));
   for (const json& slice : slices) {
     double begin = slice.at("ts").get<double>();
-    REQUIRE(slice.at("pid") == 2);
     REQUIRE(begin < 10'000);
     REQUIRE(begin + slice.at("dur").get<double>() >= 5'000);
   }
@@ -123,10 +129,14 @@ TEST_CASE("export --csv writes each table that has rows, texts spelt out") {
           std::vector<std::string>{"communicator.csv", "kernel.csv", "nccl_operation.csv",
                                    "operation.csv", "stream.csv"});
   std::string kernels = *base::read_file(folder / "tables" / "kernel.csv");
-  REQUIRE(kernels.starts_with("rank,start_ns,duration_ns,name,stream,correlation,operation,"
-                              "graph_node,grid,block,shared_bytes,flags\r\n0,"));
+  REQUIRE(
+      kernels.starts_with("rank,aligned_ns,start_ns,duration_ns,name,stream,correlation,operation,"
+                          "graph_node,grid,block,shared_bytes,flags\r\n0,"));
   REQUIRE(std::ranges::count(kernels, '\n') == 1 + 2 * 1'200);
   REQUIRE(kernels.find(",ncclDevKernel_AllReduce_Sum_bf16_RING_LL,1,") != std::string::npos);
+  REQUIRE(kernels.find(",communication\r\n") != std::string::npos);
+  std::string operations = *base::read_file(folder / "tables" / "operation.csv");
+  REQUIRE(operations.find("\r\n0,0,") != std::string::npos); // the trace's first event
 }
 
 TEST_CASE("export says what is wrong in one line, with the file and what to do") {
@@ -185,7 +195,8 @@ TEST_CASE("export --perfetto is what Perfetto's own schema says") {
   REQUIRE(count("TYPE_SLICE_BEGIN") == count("TYPE_SLICE_END"));
   REQUIRE(count("TYPE_SLICE_BEGIN") >= 2 * 1'200);
   REQUIRE(count("TYPE_COUNTER") > 0);
-  REQUIRE(count("process_name: \"rank 1 on ") == 1);
+  REQUIRE(count("process_name: ") == 1); // the host's
+  REQUIRE(count("name: \"rank 1: ") > 1);
   REQUIRE(count("flow_ids: ") > 0);
   // Unknown fields are printed by their numbers.
   REQUIRE(run(fmt::format(
@@ -193,4 +204,86 @@ TEST_CASE("export --perfetto is what Perfetto's own schema says") {
                   "--decode=perfetto.protos.Trace perfetto.proto < {1} | grep -cE '^ *[0-9]+[: ]'",
                   NCCLPROBE_SOURCE_DIR, out))
               .text == "0\n");
+}
+
+TEST_CASE("export writes over nothing that it reads, and no output over another") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+  std::string before = *base::read_file(trace);
+  std::string spools = folder.path().string();
+
+  for (const std::string& arguments :
+       {trace + " --perfetto " + trace, trace + " --chrome " + trace,
+        spools + " --chrome " + (folder / "1.spool").string(), spools + " --perfetto " + trace,
+        trace + " --perfetto " + (folder / "out").string() + " --chrome " +
+            (folder / "." / "out").string()}) {
+    INFO(arguments);
+    Output output = export_with(arguments);
+    INFO(output.text);
+    REQUIRE(output.exit_code == 2);
+    REQUIRE(std::ranges::count(output.text, '\n') == 1);
+  }
+
+  REQUIRE(*base::read_file(trace) == before);
+  REQUIRE(!std::filesystem::exists(folder / "out"));
+}
+
+TEST_CASE("a trace file by itself is reported as its timeline") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+
+  Output output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, trace));
+
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(output.text.find("Traced") != std::string::npos);
+}
+
+TEST_CASE("a run whose folder of traces is elsewhere says where it was looked for") {
+  support::ScratchFolder folder;
+  std::filesystem::path run_file = folder / "moved.h5";
+  model::TrialRecord traced;
+  traced.spec.trace = model::TraceLevel::kernels;
+  REQUIRE(store::begin_run(run_file, {}));
+  REQUIRE(store::write_part(run_file, traced));
+  REQUIRE(store::fold(run_file));
+
+  Output output = export_with(run_file.string() + " --csv " + (folder / "tables").string());
+
+  INFO(output.text);
+  REQUIRE(output.exit_code == 2);
+  REQUIRE(output.text.find("was traced, but the traces are not in " +
+                           (folder / "moved.trace").string()) != std::string::npos);
+}
+
+TEST_CASE("a folder of traces without its run file is read as well") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+  std::filesystem::create_directories(folder / "lost.trace");
+  std::filesystem::rename(trace, folder / "lost.trace" / "trial-000007.h5");
+
+  Output output = export_with((folder / "lost.trace").string() + "/ --chrome " +
+                              (folder / "out.json").string());
+
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(output.text.find("2 ranks of trial 7") != std::string::npos);
+}
+
+TEST_CASE("spools in a folder that is not ours to write are read all the same") {
+  if (::geteuid() == 0)
+    NCCLPROBE_SKIP("root may write anywhere");
+  support::ScratchFolder folder;
+  support::write_ddp_spool(folder / "0.spool", 0, 100);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::remove);
+
+  Output output =
+      run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, folder.path().string()));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::add);
+
+  INFO(output.text);
+  REQUIRE(output.exit_code == 0);
+  REQUIRE(output.text.find("Traced    1 rank") != std::string::npos);
 }

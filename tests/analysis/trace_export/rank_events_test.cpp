@@ -26,6 +26,8 @@ public:
       lines.push_back(fmt::format("{} {}-{} {} {}", one.track, one.start_ns, one.end_ns,
                                   one.category, one.name));
       flows.insert(flows.end(), one.flows.begin(), one.flows.end());
+      if (!one.flows.empty())
+        flow_lines.push_back(fmt::format("{} {}-{}", one.track, one.start_ns, one.end_ns));
     }
   }
   void sample(const CounterSample& sample) override {
@@ -36,6 +38,7 @@ public:
 
   std::vector<std::string> lines;
   std::vector<std::uint64_t> flows;
+  std::vector<std::string> flow_lines; // the slices that have some
 };
 
 const std::vector<std::string> k_texts{"",          "gemm",        "ncclKernel",
@@ -52,14 +55,16 @@ Alignment alignment() {
 
 Told told_of(const RankRows& rows, const Alignment& how = alignment()) {
   Told told;
-  add_rank(rows, how, text_of, told);
+  HostPicture host{.process = 1, .name = "node7"};
+  add_rank(
+      rows, how, text_of, [](const trace::OperationRow&) { return std::uint64_t{96}; }, host, told);
   return told;
 }
 
 } // namespace
 
 TEST_CASE("kernels and copies lie on their streams, and what overlaps partly on a second line") {
-  RankRows rows{.rank = 3, .host = "node7"};
+  RankRows rows{.rank = 3};
   rows.streams = {{.id = 0, .device = 1, .library_id = 7, .name = {5}}};
   rows.kernels = {
       {.start_ns = 1'000, .duration_ns = 50, .name = {1}},
@@ -72,10 +77,10 @@ TEST_CASE("kernels and copies lie on their streams, and what overlaps partly on 
 
   REQUIRE(told.lines ==
           std::vector<std::string>{
-              "process rank 3 on node7", "track 1 device 1 stream 7 main", "1 0-50 compute gemm",
+              "process node7", "track 1 rank 3: device 1 stream 7 main", "1 0-50 compute gemm",
               "1 50-60 communication ncclKernel", "1 100-105 copy copy between devices",
-              "track 2 device 1 stream 7 main (2)", "2 40-100 compute gemm",
-              "counter 3 bytes in flight: copies [bytes]", "3 100 = 64", "3 105 = 0"});
+              "track 2 rank 3: device 1 stream 7 main (2)", "2 40-100 compute gemm",
+              "counter 3 rank 3: bytes in flight: copies [bytes]", "3 100 = 64", "3 105 = 0"});
   REQUIRE(told.flows.empty());
 }
 
@@ -113,6 +118,7 @@ TEST_CASE("a collective's flow is NCCL's key where there is one, else the operat
   REQUIRE(by_operation.flows == std::vector{flow_of(without.operations[0])});
   REQUIRE(by_nccl.lines.back() == "3 30 = 0"); // bytes in flight, and before:
   REQUIRE(by_nccl.lines.at(by_nccl.lines.size() - 2) == "3 20 = 400");
+  REQUIRE(by_operation.lines.at(by_operation.lines.size() - 2) == "3 20 = 96"); // the schedule's
 }
 
 TEST_CASE("a group's kernel is joined with the other sides of its messages") {
@@ -147,8 +153,13 @@ TEST_CASE("a group's kernel is joined with the other sides of its messages") {
 TEST_CASE("without kernels, as in a job that was not started by us, NCCL's own events are joined") {
   RankRows rows{.rank = 0};
   rows.communicators = {{.hash = 99, .id = 0}};
-  rows.nccl_operations = {
-      {.enqueue_ns = 1'000, .enqueued_ns = 1'010, .sequence = 1, .id = 1, .function = {3}}};
+  rows.nccl_operations = {{.enqueue_ns = 1'000,
+                           .enqueued_ns = 1'010,
+                           .sequence = 1,
+                           .count = 100,
+                           .id = 1,
+                           .function = {3},
+                           .data_type = {4}}};
   rows.nccl_channels = {{.start_gt = 5'020,
                          .stop_gt = 5'030,
                          .start_ns = 1'000,
@@ -161,10 +172,12 @@ TEST_CASE("without kernels, as in a job that was not started by us, NCCL's own e
 
   REQUIRE(told.flows == std::vector{flow_of(99, "AllReduce", 1)});
   REQUIRE(told.lines ==
-          std::vector<std::string>{"process rank 0 on unknown host", "track 1 NCCL: enqueued",
-                                   "1 0-10 nccl AllReduce", "track 2 NCCL channel 2",
-                                   "2 20-30 channel AllReduce", "track 3 NCCL channel 3",
-                                   "3 20-40 channel AllReduce"});
+          std::vector<std::string>{
+              "process node7", "track 1 rank 0: NCCL: enqueued", "1 0-10 nccl AllReduce",
+              "track 2 rank 0: NCCL channel 2", "2 20-30 channel AllReduce",
+              "track 3 rank 0: NCCL channel 3", "3 20-40 channel AllReduce",
+              "counter 4 rank 0: bytes in flight: collectives [bytes]", "4 20 = 400", "4 40 = 0"});
+  REQUIRE(told.flow_lines == std::vector<std::string>{"2 20-30"}); // where the data goes
 }
 
 TEST_CASE("a window keeps what overlaps it, with the real length of what is longer than 32 bits") {
@@ -177,8 +190,7 @@ TEST_CASE("a window keeps what overlaps it, with the real length of what is long
 
   Told told = told_of(rows, late);
 
-  REQUIRE(told.lines == std::vector<std::string>{"process rank 0 on unknown host",
-                                                 "track 1 stream 0",
+  REQUIRE(told.lines == std::vector<std::string>{"process node7", "track 1 rank 0: stream 0",
                                                  "1 0-9000000000 compute gemm"});
 }
 
@@ -189,7 +201,37 @@ TEST_CASE("spans of the host lie within each other on one line") {
 
   Told told = told_of(rows);
 
-  REQUIRE(told.lines == std::vector<std::string>{"process rank 0 on unknown host",
-                                                 "track 1 host: cells", "1 0-100 span cell",
-                                                 "1 10-90 span batch"});
+  REQUIRE(told.lines == std::vector<std::string>{"process node7", "track 1 rank 0: host: cells",
+                                                 "1 0-100 span cell", "1 10-90 span batch"});
+}
+
+TEST_CASE("the ranks of a host are lines of one process") {
+  RankRows first{.rank = 4};
+  first.kernels = {{.start_ns = 1'000, .duration_ns = 50, .name = {1}}};
+  RankRows second = first;
+  second.rank = 5;
+  HostPicture host{.process = 2, .name = "node7"};
+  Told told;
+
+  for (const RankRows* rows : {&first, &second})
+    add_rank(
+        *rows, alignment(), text_of, [](const trace::OperationRow&) { return std::uint64_t{0}; },
+        host, told);
+
+  REQUIRE(told.lines == std::vector<std::string>{"process node7", "track 1 rank 4: stream 0",
+                                                 "1 0-50 compute gemm", "track 2 rank 5: stream 0",
+                                                 "2 0-50 compute gemm"});
+}
+
+TEST_CASE("calls have their names, or their number where CUPTI did not tell") {
+  RankRows rows{.rank = 0};
+  rows.calls = {
+      {.start_ns = 1'000, .duration_ns = 5, .name = {1}},
+      {.start_ns = 1'010, .duration_ns = 5, .function = 307, .domain = trace::CallDomain::driver}};
+
+  Told told = told_of(rows);
+
+  REQUIRE(told.lines ==
+          std::vector<std::string>{"process node7", "track 1 rank 0: CUDA calls, thread 0",
+                                   "1 0-5 call gemm", "1 10-15 call driver call 307"});
 }
