@@ -120,6 +120,25 @@ void find_interfaces(NcclLog& log) {
       log.interfaces = interfaces_in(rest);
 }
 
+// "0[1b000]" of the rank with this GPU.
+bool read_end(std::string_view text, int& rank, std::string& gpu) {
+  auto number = number_at<int>(text);
+  std::size_t open = text.find('[');
+  std::size_t close = text.find(']');
+  if (!number || open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return false;
+  rank = *number;
+  gpu = text.substr(open + 1, close - open - 1);
+  return true;
+}
+
+void read_connection(std::string_view words, NcclLog& log) {
+  auto line = analysis::read_connection(words);
+  if (line &&
+      std::find(log.connections.begin(), log.connections.end(), *line) == log.connections.end())
+    log.connections.push_back(std::move(*line));
+}
+
 // "ncclprobe: NCCL expects 21.4 us of cell 3"
 void read_estimate(std::string_view words, NcclLog& log) {
   auto time_us = number_at<double>(after(words, "ncclprobe: NCCL expects "));
@@ -129,6 +148,20 @@ void read_estimate(std::string_view words, NcclLog& log) {
 }
 
 } // namespace
+
+std::optional<ConnectionLine> read_connection(std::string_view words) {
+  if (!words.starts_with("Channel "))
+    return std::nullopt;
+  std::string_view ends = after(words, " : ");
+  std::string_view way = after(ends, " via ");
+  ConnectionLine line;
+  if (way.empty() || !read_end(ends, line.from_rank, line.from_gpu) ||
+      !read_end(after(ends, " -> "), line.to_rank, line.to_gpu))
+    return std::nullopt;
+  line.way = word_at(way);
+  line.receiver = ends.find(" [receive] ") != std::string_view::npos;
+  return line;
+}
 
 const SettingLine* NcclLog::setting(std::string_view name) const {
   auto found = std::find_if(settings.begin(), settings.end(),
@@ -149,6 +182,7 @@ NcclLog read_nccl_log(std::string_view text) {
     log.has_words = log.has_words || !words.starts_with("ncclprobe: ");
     read_setting(words, log);
     read_choice(words, log);
+    read_connection(words, log);
     read_network(words, log);
     read_estimate(words, log);
     tuning.read(words);

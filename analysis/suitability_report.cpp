@@ -250,7 +250,8 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
     names.push_back(model->name);
   std::string out =
       paragraph("GPU",
-                names.empty()       ? title + ", a model that the tables do not know"
+                names.empty() ? title + ", a model that the tables do not know"
+                : names.size() == 1 && names.front() == title ? title
                 : names.size() == 1 ? fmt::format("{} ({})", title, names.front())
                                     : fmt::format("{}, which can be {}", title, join(names, ", ")),
                 k_hang);
@@ -306,9 +307,7 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
   for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
     from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_hang,
                         knowledge::source_text(key));
-  return out + from +
-         paragraph("Tables of", knowledge::tables_date() + "; what is newer is unknown to them",
-                   k_hang);
+  return out + from + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
 }
 
 std::string explain_gpus_json(const std::vector<GpuWithSoftware>& gpus, const Prices& prices,

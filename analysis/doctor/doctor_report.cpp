@@ -8,6 +8,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
 #include "base/text_table.h"
+#include "knowledge/document.h"
 
 #include <algorithm>
 #include <map>
@@ -120,6 +121,42 @@ std::string render_chain(const Case& one) {
   return table.render(2);
 }
 
+// Which GPU each rank drives: rank r of a host the r-th that it sees.
+std::string render_ranks(const Case& one) {
+  constexpr std::size_t k_most_ranks = 16;
+  base::TextTable table({{"rank"},
+                         {"host", base::TextTable::Align::left},
+                         {"GPU"},
+                         {"PCI id", base::TextTable::Align::left},
+                         {"UUID", base::TextTable::Align::left}});
+  std::map<std::string, std::size_t> taken; // GPUs, by host
+  std::map<int, std::vector<std::string>> rows;
+  bool any = false;
+  for (const model::Survey& survey : one.surveys)
+    for (int rank : survey.ranks) {
+      const std::vector<model::Gpu>& gpus = survey.inventory.gpus;
+      std::size_t place = taken[survey.inventory.boot_id]++;
+      std::vector<std::string>& row = rows[rank];
+      row = {std::to_string(rank), survey.inventory.hostname, "none"};
+      if (place >= gpus.size())
+        continue;
+      any = true;
+      row = {std::to_string(rank), survey.inventory.hostname, std::to_string(gpus[place].index),
+             gpus[place].pci_bus_id, gpus[place].uuid};
+    }
+  if (!any)
+    return "";
+  std::size_t shown = 0;
+  for (auto& [rank, row] : rows)
+    if (shown++ < k_most_ranks)
+      table.add_row(std::move(row));
+  std::string more =
+      rows.size() > k_most_ranks
+          ? fmt::format("  and {} more (all in --format json)\n", rows.size() - k_most_ranks)
+          : "";
+  return "\n" + table.render(2) + more;
+}
+
 // Beside the chain, so that nobody takes what lies on a disk for what runs.
 std::string render_installed(const Case& one, std::size_t hosts) {
   const std::vector<NotLoaded> found = not_loaded(one);
@@ -180,16 +217,18 @@ std::string render_text(const Case& one, const std::vector<Finding>& findings) {
   std::string out = fmt::format("ncclprobe doctor {}: {} rank{} on {} host{}, {} backend\n\n",
                                 one.ncclprobe, one.ranks(), one.ranks() == 1 ? "" : "s", hosts,
                                 hosts == 1 ? "" : "s", one.backend.empty() ? "no" : one.backend);
-  out += render_chain(one) + render_installed(one, hosts);
+  out += render_chain(one) + render_installed(one, hosts) + render_ranks(one);
   out += "\nDiagnosis\n" + render_diagnosis(diagnose(one, findings)) + "\n";
   for (const Finding& finding : findings)
     out += render_finding(finding, one.ranks(), hosts);
-  return out + "\n" + summary(findings) + "\n";
+  return out + "\n" + summary(findings) + "\nTables of " + knowledge::tables_are_of() + "\n";
 }
 
 std::string render_json(const Case& one, const std::vector<Finding>& findings) {
-  nlohmann::json out{
-      {"schema", "ncclprobe.doctor"}, {"schema_version", 1}, {"worst", to_string(worst(findings))}};
+  nlohmann::json out{{"schema", "ncclprobe.doctor"},
+                     {"schema_version", 1},
+                     {"worst", to_string(worst(findings))},
+                     {"tables_date", knowledge::tables_date()}};
   out["counts"] = nlohmann::json::object();
   for (const auto& [severity, name] : enum_names(Severity{}))
     out["counts"][std::string(name)] = count(findings)[severity];

@@ -6,6 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "analysis/doctor/gpu_findings.h"
 #include "analysis/doctor/load.h"
 #include "analysis/doctor/xids.h"
 
@@ -28,59 +29,7 @@ constexpr std::uint64_t k_crc_errors_of_link = 1000;
 // Our limit. NVIDIA's driver can retire 64 pages of a GPU, in its whole life.
 constexpr int k_many_retired_pages = 60;
 
-// Findings that speak of GPUs: the same one of several GPUs is one, whose fix names them all.
-class HealthOfHost {
-public:
-  explicit HealthOfHost(const model::Survey& survey) : survey_(survey) {}
-
-  // In `fix` each "-i GPUS" gets their numbers, as nvidia-smi takes them: "-i 0,3".
-  void bad(const char* id, Severity severity, const std::string& what, const GpuHealth& gpu,
-           const std::string& seen, const std::string& cost, const std::string& fix) {
-    auto same = std::find_if(found_.begin(), found_.end(), [&](const OfGpus& one) {
-      const Finding& finding = one.finding;
-      return finding.id == id && finding.severity == severity && finding.what == what &&
-             finding.fix == fix;
-    });
-    if (same == found_.end()) {
-      found_.push_back({{id, severity, what, {}, cost, fix, {}, {}}, ""});
-      same = std::prev(found_.end());
-    }
-    same->finding.evidence.push_back(gpu_label(gpu) + ": " + seen);
-    same->gpus += (same->gpus.empty() ? "" : ",") + std::to_string(gpu.index);
-  }
-  // If nothing was found, `well` is, unless some of what it rests on was not told.
-  void finish(const char* id, const char* well, const std::vector<std::string>& untold,
-              Findings& into) {
-    for (OfGpus& one : found_) {
-      std::size_t at = one.finding.fix.find(k_gpus);
-      if (at != std::string::npos)
-        one.finding.fix.replace(at + 3, k_gpus.size() - 3, one.gpus);
-      into.add_host(survey_, std::move(one.finding));
-    }
-    if (!untold.empty())
-      into.add_host(survey_, {id,
-                              Severity::unknown,
-                              fmt::format("not all was told that '{}' rests on", well),
-                              untold,
-                              "",
-                              "nvidia-smi -q",
-                              {},
-                              {}});
-    else if (found_.empty())
-      into.add_host(survey_, {id, Severity::ok, well, {}, "", "", {}, {}});
-  }
-
-private:
-  static constexpr std::string_view k_gpus = "-i GPUS";
-  struct OfGpus {
-    Finding finding;
-    std::string gpus; // "0,3"
-  };
-  const model::Survey& survey_;
-  std::vector<OfGpus> found_;
-};
-
-void check_memory_errors(const GpuHealth& gpu, HealthOfHost& host) {
+void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
     host.bad("D11", Severity::warn, "a change of ECC mode waits for the next reset", gpu,
              fmt::format("ECC is {}, will be {}", *gpu.ecc_on ? "on" : "off",
@@ -165,7 +114,7 @@ struct LinkSum {
 
 // One line a GPU: an NVSwitch node has more than a hundred links, and a few CRC errors on each,
 // which NVLink repairs, are its everyday life.
-void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
+void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.nvlink_errors.empty())
     return;
   auto badness = [](const model::NvLinkErrors& link) {
@@ -199,7 +148,7 @@ void check_link_errors(const GpuHealth& gpu, HealthOfHost& host) {
            "nvidia-smi nvlink -e, before and after a run");
 }
 
-void check_clocks(const GpuHealth& gpu, HealthOfHost& host) {
+void check_clocks(const GpuHealth& gpu, GpuFindings& host) {
   std::uint64_t reasons = gpu.throttle_reasons.value_or(0);
   std::string clocks = fmt::format("{} of {} MHz, {} W of {} W, {} C", shown(gpu.sm_clock_mhz),
                                    shown(gpu.most_sm_clock_mhz), shown_watts(gpu.power_mw),
@@ -278,8 +227,8 @@ void check_health(const Case& one, Findings& into) {
                                {}});
       continue;
     }
-    HealthOfHost memory(survey);
-    HealthOfHost clocks(survey);
+    GpuFindings memory(survey);
+    GpuFindings clocks(survey);
     std::vector<std::string> untold_memory;
     std::vector<std::string> untold_clocks;
     for (const GpuHealth& gpu : survey.health) {

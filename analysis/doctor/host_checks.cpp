@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the host and its container leave a rank: shared memory, limits, control groups.
+#include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
 
@@ -58,6 +59,17 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
   } else {
     into.add_host(survey, {"D15", Severity::ok, "/dev/shm has room", {seen}, "", "", {}, {}});
   }
+  if (shared->removed_at_logout == true)
+    into.add_host(survey,
+                  {"D15",
+                   Severity::info,
+                   "logind removes a user's shared memory when their last session ends",
+                   {"RemoveIPC of systemd's logind.conf is on"},
+                   "ranks that outlive the login (nohup, started over ssh) lose their segments: "
+                   "'unlink shared memory ... failed'",
+                   "loginctl enable-linger USER, or RemoveIPC=no in /etc/systemd/logind.conf",
+                   {},
+                   {}});
   std::uint64_t stale_bytes = 0;
   std::vector<std::string> stale;
   for (const model::SharedSegment& segment : shared->segments)
@@ -162,6 +174,15 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
     into.add(survey, {"D16", Severity::ok, "limits are wide enough", {}, "", "", {}, {}});
 }
 
+// "GPU 0 (...), GPU 1 (...)"
+std::string gpus_without_memory_pools(const model::Survey& survey) {
+  std::string names;
+  for (const model::GpuHealth& gpu : survey.health)
+    if (gpu.memory_pools == false)
+      names += (names.empty() ? "" : ", ") + gpu_label(gpu);
+  return names;
+}
+
 void check_container(const Case& one, const model::Survey& survey, Findings& into) {
   const model::Confinement& limits = survey.process.confinement;
   bool good = true;
@@ -236,6 +257,29 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
                       {"/dev/nvidiactl is, /dev/nvidia-uvm is not"},
                       "cuInit fails with error 999 although nvidia-smi works",
                       "nvidia-modprobe -u -c=0 on the host, then start the container again",
+                      {},
+                      {}});
+  }
+  if (has_gpu_files && host->driver.nvidia_pci_devices == 0) {
+    good = false;
+    into.add(survey, {"D17",
+                      Severity::warn,
+                      "/sys shows none of the GPUs",
+                      {"/dev/nvidiactl is there, /sys/bus/pci/devices has no device of NVIDIA"},
+                      "NCCL finds neither switches nor NUMA nodes there, and ncclprobe topo little",
+                      "a container with the host's /sys: docker run -v /sys:/sys:ro ...",
+                      {},
+                      {}});
+  }
+  if (std::string without = gpus_without_memory_pools(survey); !without.empty()) {
+    good = false;
+    into.add(survey, {"D17",
+                      Severity::warn,
+                      "GPUs without memory pools",
+                      {without + ": CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0"},
+                      "cudaMallocAsync fails ('operation not supported'), and what is built on it",
+                      "use another allocator (PyTorch: no PYTORCH_CUDA_ALLOC_CONF=backend:"
+                      "cudaMallocAsync); vGPU profiles without unified memory have no pools",
                       {},
                       {}});
   }

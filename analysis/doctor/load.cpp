@@ -19,7 +19,7 @@ constexpr std::int64_t k_second_ns = 1'000'000'000;
 constexpr double k_noticeable_share = 0.03;
 
 struct Course {
-  int first_mhz = 0; // the highest of the first two seconds
+  int first_mhz = 0; // the highest of the first second
   int last_mhz = 0;  // the mean of the last quarter
   std::optional<int> hottest_c;
   std::optional<int> most_power_mw;

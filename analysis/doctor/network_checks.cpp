@@ -98,12 +98,15 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   std::vector<std::string> down;
   std::vector<std::string> up;
   std::set<std::string> rates;
+  std::vector<std::string> nameless;
   for (const model::RdmaPort& port : host.rdma) {
     std::string text = fmt::format("{}:{} {} {} {}", port.device, port.port, port.state,
                                    port.link_layer, port.rate);
     (port.state == "ACTIVE" ? up : down).push_back(text);
     if (port.state == "ACTIVE")
       rates.insert(port.rate);
+    if (port.state == "ACTIVE" && port.link_layer == "Ethernet" && port.gids == 0)
+      nameless.push_back(text + ", 0 GIDs");
   }
   if (up.empty())
     into.add_host(survey, {"D19",
@@ -123,6 +126,17 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                            "ibstat",
                            {},
                            {}});
+  if (!nameless.empty())
+    into.add_host(survey,
+                  {"D19",
+                   Severity::warn,
+                   "active RoCE ports have no GID",
+                   nameless,
+                   "NCCL cannot connect over them: a GID is what an address is to a socket",
+                   "give the port's network interface an address; in a container use the host's "
+                   "network (docker run --network host), as GIDs belong to it",
+                   {},
+                   {}});
   if (rates.size() > 1)
     into.add_host(survey, {"D19",
                            Severity::warn,
@@ -162,7 +176,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                    dmabuf ? "" : "modprobe nvidia_peermem",
                    {},
                    {}});
-  } else if (down.empty() && files && rates.size() <= 1) {
+  } else if (down.empty() && files && rates.size() <= 1 && nameless.empty()) {
     into.add_host(survey, {"D19", Severity::ok, "all RDMA ports are active", up, "", "", {}, {}});
   }
 }

@@ -41,4 +41,8 @@ const std::string& tables_date() {
   return date;
 }
 
+std::string tables_are_of() {
+  return tables_date() + "; what is newer is unknown to them";
+}
+
 } // namespace ncclprobe::knowledge

@@ -33,6 +33,7 @@ struct GpuHealth {
   std::string name;
   std::string uuid;
   std::string pci_bus_id;
+  std::string vbios; // its firmware's version, "96.00.a5.00.01"
 
   std::optional<bool> ecc_on;
   std::optional<bool> ecc_on_after_reset;
@@ -83,7 +84,8 @@ struct GpuHealth {
   std::optional<std::uint32_t> fabric_health; // NVML's mask
   std::string fabric_cluster;                 // UUID; all zeros in a single node
   std::optional<std::uint32_t> fabric_clique;
-  std::optional<bool> multicast; // CUDA's attribute, of GPUs that the process may see
+  std::optional<bool> multicast;    // CUDA's attribute, of GPUs that the process may see
+  std::optional<bool> memory_pools; // likewise; cudaMallocAsync needs them
   bool operator==(const GpuHealth&) const = default;
 };
 

@@ -4,7 +4,7 @@
 #include "nvidia/factory.h"
 
 #include "nvidia/gpu.h"
-#include "nvidia/multicast.h"
+#include "nvidia/gpu_attributes.h"
 #include "nvidia/nccl_backend.h"
 #include "nvidia/nvml_health.h"
 
@@ -24,7 +24,7 @@ void examine_health(model::Survey& survey, const backend::Options& options) {
     if (survey.health.empty())
       survey.health_problem = "NVML knows no GPU";
     if (!survey.inventory.gpus.empty()) // CUDA runs in this process
-      read_multicast(survey.health);
+      read_gpu_attributes(survey.health);
   } catch (const std::exception& error) {
     survey.health_problem = error.what();
   }

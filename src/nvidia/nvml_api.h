@@ -10,7 +10,12 @@ extern "C" {
 
 typedef struct nvmlDevice_st* nvmlDevice_t;
 typedef int nvmlReturn_t;
-enum { NVML_SUCCESS = 0, NVML_ERROR_INVALID_ARGUMENT = 2, NVML_ERROR_NOT_SUPPORTED = 3 };
+enum {
+  NVML_SUCCESS = 0,
+  NVML_ERROR_INVALID_ARGUMENT = 2,
+  NVML_ERROR_NOT_SUPPORTED = 3,
+  NVML_ERROR_INSUFFICIENT_SIZE = 7
+};
 typedef int nvmlEnableState_t;
 enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
 // nvmlDeviceGetNvLinkState answers for links below this number (36 since CUDA 13), "invalid

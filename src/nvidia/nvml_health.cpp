@@ -18,6 +18,7 @@ using model::NvLinkErrors;
 void read_identity(const NvmlGpu& ask, GpuHealth& into) {
   into.name = ask.text("nvmlDeviceGetName").value_or("");
   into.uuid = ask.text("nvmlDeviceGetUUID").value_or("");
+  into.vbios = ask.text("nvmlDeviceGetVbiosVersion").value_or("");
   if (auto pci = ask.get<nvmlPciInfo_t>("nvmlDeviceGetPciInfo_v3"))
     into.pci_bus_id = std::string(pci->busId, ::strnlen(pci->busId, sizeof pci->busId));
 }

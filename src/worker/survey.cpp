@@ -8,6 +8,7 @@
 #include "system/installed_libraries.h"
 #include "system/kernel_log.h"
 #include "system/limits.h"
+#include "system/logind.h"
 #include "system/mapped_libraries.h"
 #include "system/nccl_files.h"
 #include "system/network.h"
@@ -41,6 +42,8 @@ model::HostSurvey survey_host(const backend::Options& options, const std::string
   auto named = options.environment.find("NCCL_CONF_FILE");
   model::HostSurvey found;
   found.shared_memory = system::shared_memory();
+  if (found.shared_memory)
+    found.shared_memory->removed_at_logout = system::removes_shared_memory_at_logout();
   found.pci = system::pci_survey();
   found.driver = system::driver_survey();
   found.interfaces = system::network_interfaces();

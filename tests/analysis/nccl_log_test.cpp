@@ -85,3 +85,22 @@ TEST_CASE("an empty log has no words, nor has one with our own alone") {
   CHECK_FALSE(read_nccl_log("").has_words);
   CHECK_FALSE(read_nccl_log("ncclprobe: there is no log\n").has_words);
 }
+
+TEST_CASE("the ways between ranks are read off a log, each once") {
+  analysis::NcclLog log = read_nccl_log(
+      "h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+      "h:1:1 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+      "h:1:1 [0] NCCL INFO Channel 00 : 1[1b000] -> 2[2000] via SHM/direct/direct\n"
+      "h:1:1 [0] NCCL INFO Channel 00/0 : 3[3] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+      "h:1:1 [0] NCCL INFO Channel 00/0 : 3 -> 0[0] via NET/IB/0\n"
+      "h:1:1 [0] NCCL INFO Channel 00/0 : 3[3 -> 0 via \n"
+      "h:1:1 [0] NCCL INFO AllReduce via magic : 1[1] -> 2[2] via P2P/IPC\n");
+
+  REQUIRE(log.connections.size() == 3);
+  CHECK(log.connections[0] == analysis::ConnectionLine{0, 1, "0", "1", "P2P/CUMEM", false});
+  CHECK(log.connections[0].is_direct());
+  CHECK(log.connections[1] ==
+        analysis::ConnectionLine{1, 2, "1b000", "2000", "SHM/direct/direct", false});
+  CHECK_FALSE(log.connections[1].is_direct());
+  CHECK(log.connections[2] == analysis::ConnectionLine{3, 0, "3", "0", "NET/IB/0/GDRDMA", true});
+}

@@ -23,7 +23,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* name) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute what, CUdevice device) {
-  if (what != 132) // CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED
+  if (what != 132 && what != 115) // multicast, memory pools
     return CUDA_ERROR_INVALID_VALUE;
   *value = device == 0 ? 1 : 0;
   return CUDA_SUCCESS;

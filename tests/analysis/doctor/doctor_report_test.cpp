@@ -70,3 +70,16 @@ TEST_CASE("the text shows a few lines of evidence, the JSON all") {
   CHECK_THAT(text, !ContainsSubstring("0000:27:00.0"));
   CHECK_THAT(render_json(one, findings), ContainsSubstring("0000:27:00.0"));
 }
+
+TEST_CASE("of many ranks the text shows the first few, each with its GPU") {
+  Case one = healthy_case();
+  CHECK_THAT(render_text(one, {}), ContainsSubstring("     1  node01    1  0000:4b:00.0  GPU-1\n"));
+
+  one.surveys[1].ranks.clear();
+  for (int rank = 1; rank < 40; ++rank)
+    one.surveys[1].ranks.push_back(rank);
+  std::string text = render_text(one, {});
+
+  CHECK_THAT(text, ContainsSubstring("     2  node01  none\n"));
+  CHECK_THAT(text, ContainsSubstring("and 24 more (all in --format json)"));
+}

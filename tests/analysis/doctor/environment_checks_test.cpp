@@ -126,6 +126,18 @@ TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
   CHECK(findings.front().evidence.size() == 1);
 }
 
+TEST_CASE("shared memory that logind removes is told, with what keeps it") {
+  Case one = healthy_case();
+  one.surveys[0].host->shared_memory->removed_at_logout = true;
+
+  Finding told = found(one, "D15").front();
+
+  CHECK(told.severity == Severity::info);
+  CHECK_THAT(told.fix, ContainsSubstring("enable-linger"));
+  one.surveys[0].host->shared_memory->removed_at_logout = false;
+  CHECK(worst(one, "D15") == Severity::ok);
+}
+
 TEST_CASE("limits that break NCCL are found, and only where they do") {
   Case one = healthy_case();
   CHECK(worst(one, "D16") == Severity::ok);
@@ -174,6 +186,20 @@ TEST_CASE("what a container withholds is found") {
   CHECK(worst(one, "D17") == Severity::fail);
 }
 
+TEST_CASE("a /sys without the GPUs, and GPUs without memory pools, are found") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.nvidia_pci_devices = 0;
+  CHECK(worst(one, "D17") == Severity::warn);
+  CHECK(what(one, "D17") == "/sys shows none of the GPUs");
+
+  one = healthy_case();
+  one.surveys[0].health[0].memory_pools = true;
+  one.surveys[0].health[1].memory_pools = false;
+  Finding without = found(one, "D17").front();
+  CHECK(without.severity == Severity::warn);
+  CHECK_THAT(without.evidence.at(0), ContainsSubstring("GPU 1 (") && !ContainsSubstring("GPU 0"));
+}
+
 TEST_CASE("an interface name that matches nothing is a failure that lists what there is") {
   Case one = with_variables({{"NCCL_SOCKET_IFNAME", "ib0"}});
 
@@ -191,6 +217,18 @@ TEST_CASE("loopback is enough for one host, not for two") {
   one.surveys[1].inventory.hostname = "node02";
   one.surveys[1].host = one.surveys[0].host;
   CHECK(worst(one, "D18") == Severity::fail);
+}
+
+TEST_CASE("an active RoCE port without a GID cannot be connected over") {
+  Case one = healthy_case();
+  one.surveys[0].host->rdma[0].gids = 0;
+  CHECK(worst(one, "D19") == Severity::ok); // InfiniBand's are of another kind
+
+  one.surveys[0].host->rdma[0].link_layer = "Ethernet";
+  CHECK(worst(one, "D19") == Severity::warn);
+  CHECK(what(one, "D19") == "active RoCE ports have no GID");
+  one.surveys[0].host->rdma[0].gids = 2;
+  CHECK(worst(one, "D19") == Severity::ok);
 }
 
 TEST_CASE("faults of RDMA adapters are found") {

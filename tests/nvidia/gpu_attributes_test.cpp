@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/multicast.h"
+#include "nvidia/gpu_attributes.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -18,20 +18,23 @@ std::vector<model::GpuHealth> three_gpus() {
 
 } // namespace
 
-TEST_CASE("multicast is what the driver's attribute says, of visible GPUs only") {
+TEST_CASE("multicast and memory pools are what the driver's attributes say, of visible GPUs only") {
   auto health = three_gpus();
 
-  nvidia::read_multicast(health, FAKE_CUDA);
+  nvidia::read_gpu_attributes(health, FAKE_CUDA);
 
   CHECK(health[0].multicast == true);
   CHECK(health[1].multicast == false);
   CHECK_FALSE(health[2].multicast);
+  CHECK(health[0].memory_pools == true);
+  CHECK(health[1].memory_pools == false);
+  CHECK_FALSE(health[2].memory_pools);
 }
 
-TEST_CASE("without a driver multicast is unknown") {
+TEST_CASE("without a driver they are unknown") {
   auto health = three_gpus();
 
-  nvidia::read_multicast(health, "libcuda-that-is-not-there.so");
+  nvidia::read_gpu_attributes(health, "libcuda-that-is-not-there.so");
 
   CHECK_FALSE(health[0].multicast);
 }

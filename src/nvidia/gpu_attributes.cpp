@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/multicast.h"
+#include "nvidia/gpu_attributes.h"
 
 #include "nvidia/shared_library.h"
 #include "topology/machine.h"
@@ -23,19 +23,25 @@ void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
       driver.optional<CUresult (*)(int*, CUdevice_attribute, CUdevice)>("cuDeviceGetAttribute");
   if (start == nullptr || find == nullptr || attribute == nullptr || start(0) != CUDA_SUCCESS)
     return;
+  auto asked = [&](CUdevice device, CUdevice_attribute what) -> std::optional<bool> {
+    int value = 0;
+    if (attribute(&value, what, device) != CUDA_SUCCESS)
+      return std::nullopt;
+    return value != 0;
+  };
   for (model::GpuHealth& gpu : health) {
     auto name = topology::normal_bus_id(gpu.pci_bus_id);
     CUdevice device = 0;
-    int value = 0;
-    if (name && find(&device, name->c_str()) == CUDA_SUCCESS &&
-        attribute(&value, k_multicast_supported, device) == CUDA_SUCCESS)
-      gpu.multicast = value != 0;
+    if (!name || find(&device, name->c_str()) != CUDA_SUCCESS)
+      continue;
+    gpu.multicast = asked(device, k_multicast_supported);
+    gpu.memory_pools = asked(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
   }
 }
 
 } // namespace
 
-void read_multicast(std::vector<model::GpuHealth>& health, const std::string& library) {
+void read_gpu_attributes(std::vector<model::GpuHealth>& health, const std::string& library) {
   try {
     ask(SharedLibrary("the CUDA driver", {library}), health);
   } catch (const std::exception&) {

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "system/logind.h"
+
+#include "base/text_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::system {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where distributions let system users end.
+constexpr uid_t k_first_user = 1000;
+
+std::optional<bool> truth_of(std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word == "yes" || word == "true" || word == "on" || word == "1")
+    return true;
+  if (word == "no" || word == "false" || word == "off" || word == "0")
+    return false;
+  return std::nullopt;
+}
+
+// The last line that says so; `prefix` "#" asks for what the distribution was built with, which it
+// shows as a comment.
+std::optional<bool> value_in(const fs::path& file, const std::string& prefix) {
+  std::optional<bool> value;
+  const std::string key = prefix + "RemoveIPC=";
+  for (const std::string& line : base::lines_of(file))
+    if (line.starts_with(key))
+      if (auto one = truth_of(line.substr(key.size())))
+        value = one;
+  return value;
+}
+
+} // namespace
+
+std::optional<bool> removes_shared_memory_at_logout(const fs::path& root, uid_t user) {
+  std::error_code error;
+  if (!fs::exists(root / "run/systemd/system", error))
+    return std::nullopt;
+  // The later folder's file of one name goes before the earlier's; then by name.
+  constexpr std::array k_folders{"usr/lib/systemd", "run/systemd", "etc/systemd"};
+  std::optional<bool> built_in;
+  std::optional<bool> value;
+  std::map<std::string, fs::path> drop_ins;
+  for (const char* folder : k_folders) {
+    const fs::path file = root / folder / "logind.conf";
+    if (auto one = value_in(file, "#"))
+      built_in = one;
+    if (fs::exists(file, error))
+      value = value_in(file, "");
+    for (const std::string& name : base::names_in(root / folder / "logind.conf.d"))
+      if (name.ends_with(".conf"))
+        drop_ins[name] = root / folder / "logind.conf.d" / name;
+  }
+  for (const auto& [name, file] : drop_ins)
+    if (auto one = value_in(file, ""))
+      value = one;
+  if (!value)
+    value = built_in;
+  return value && user < k_first_user ? std::optional(false) : value;
+}
+
+} // namespace ncclprobe::system

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D12, as far as NCCL goes.
+#include "patient.h"
+
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using test_doctor::found;
+using test_doctor::healthy_case;
+
+namespace {
+
+// Two GPUs of one host with NVLinks to each other, and how NCCL joined them.
+Case joined(const std::string& way) {
+  Case one = healthy_case();
+  topology::Host host;
+  for (int i = 0; i < 2; ++i) {
+    topology::Gpu& gpu = host.gpus.emplace_back();
+    gpu.index = i;
+    gpu.bus_id = {"0000:0" + std::to_string(i + 1) + ":00.0", topology::Source::nvml};
+    topology::NvLink link;
+    link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
+    link.active = {true, topology::Source::nvml};
+    gpu.nvlinks = {std::vector<topology::NvLink>(18, link), topology::Source::nvml};
+  }
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.topology = host;
+  one.rehearsals[0].ways = {{0, 1, "0", "1", way}, {1, 0, "1", "0", way}};
+  return one;
+}
+
+void set_access(Case& one, bool possible) {
+  for (model::Survey& survey : one.surveys)
+    for (auto [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+      topology::P2pCapability& pair = survey.inventory.topology.p2p.emplace_back();
+      pair.from = from;
+      pair.to = to;
+      pair.can_access = {possible, topology::Source::cuda};
+    }
+}
+
+void cut_nvlinks(Case& one) {
+  for (model::Survey& survey : one.surveys)
+    for (topology::Gpu& gpu : survey.inventory.topology.gpus)
+      gpu.nvlinks = {std::vector<topology::NvLink>{}, topology::Source::nvml};
+}
+
+// What is said of ways.
+const Finding* of_ways(const std::vector<Finding>& all) {
+  for (const Finding& one : all)
+    if (one.what.find("NCCL") != std::string::npos)
+      return &one;
+  return nullptr;
+}
+
+} // namespace
+
+TEST_CASE("NCCL that leaves NVLinks aside is a warning with both ways in it") {
+  for (const char* way : {"SHM/direct/direct", "NET/IB/0"}) {
+    auto all = found(joined(way), "D12");
+    const Finding* finding = of_ways(all);
+
+    REQUIRE(finding);
+    CHECK(finding->severity == Severity::warn);
+    CHECK(finding->evidence.at(0) ==
+          fmt::format("rank 0 to rank 1: via {}; GPU 0 to GPU 1: NV18", way));
+  }
+}
+
+TEST_CASE("direct ways are well, and nothing is said without NCCL's log") {
+  auto all = found(joined("P2P/CUMEM"), "D12");
+  REQUIRE(of_ways(all));
+  CHECK(of_ways(all)->severity == Severity::ok);
+
+  auto silent = found(healthy_case(), "D12");
+  CHECK(of_ways(silent) == nullptr);
+}
+
+TEST_CASE("a detour is none where CUDA cannot reach the other GPU, or on another host") {
+  Case one = joined("SHM/direct/direct");
+  set_access(one, false);
+  auto denied = found(one, "D12");
+  CHECK((of_ways(denied) == nullptr || of_ways(denied)->severity != Severity::warn ||
+         of_ways(denied)->what.find("NCCL goes") == std::string::npos));
+
+  one = joined("NET/IB/0");
+  one.surveys[1].inventory.boot_id = "boot-2";
+  auto apart = found(one, "D12");
+  CHECK(of_ways(apart) == nullptr);
+}
+
+TEST_CASE("what CUDA could join through the CPU is worth knowing only") {
+  Case one = joined("SHM/direct/direct");
+  cut_nvlinks(one);
+  set_access(one, true);
+
+  auto all = found(one, "D12");
+
+  REQUIRE(of_ways(all));
+  CHECK(of_ways(all)->severity == Severity::info);
+}
+
+TEST_CASE("the ways are read off the rehearsal's log and stored") {
+  model::TrialRecord record;
+  record.spec.backend = "nvidia";
+  record.evidence = {
+      {0, "h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n", "v5", {}}};
+
+  Case one = healthy_case();
+  one.rehearsals = {rehearsal_of(record, "all ranks")};
+
+  REQUIRE(one.rehearsals[0].ways.size() == 1);
+  CHECK(one.rehearsals[0].ways[0] == ChosenWay{0, 1, "0", "1", "SHM/direct/direct"});
+  CHECK(read_case(write_case(one))->rehearsals == one.rehearsals);
+}
