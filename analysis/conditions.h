@@ -5,9 +5,11 @@
 #include "model/run.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 // State of the GPUs while they were measured.
 namespace ncclprobe::analysis {
@@ -29,7 +31,21 @@ struct ConditionSummary {
   std::optional<std::uint64_t> throttle_reasons; // absent if none could be read
   int cells = 0;                                 // with readings: a cell of a trial counts once
   int throttled_cells = 0;
+  // Ranks whose GPU had other processes than the rank's own on it, before or after some cell.
+  std::vector<int> shared_ranks;
+  int shared_cells = 0;
+  // Memory errors that ranks' GPUs counted from the first reading to the last; none: no entry.
+  struct MemoryErrors {
+    std::uint64_t corrected = 0;
+    std::uint64_t uncorrected = 0;
+    bool operator==(const MemoryErrors&) const = default;
+  };
+  std::map<int, MemoryErrors> memory_errors; // by rank
 };
 ConditionSummary summarise_conditions(const model::Run& run);
+
+// "another process was on the GPUs of ranks 0,1 around 3 of 40 cells; ..." of what disturbs a
+// measurement and of errors; empty if there was neither.
+std::string disturbances(const ConditionSummary& summary);
 
 } // namespace ncclprobe::analysis

@@ -242,6 +242,7 @@ std::string render_heading(const model::Run& run) {
     command.push_back(printable(word));
   line("Command", join(command, " "));
   line("Conditions", describe_conditions(run));
+  line("DISTURBED", disturbances(summarise_conditions(run)));
   line("Memory", describe_memory(run));
   line("Trials", describe_progress(run));
   std::vector<std::string> forced;

@@ -221,6 +221,8 @@ public:
   // Adds what goes over the device's links. For any thread too, but takes some 40 ms, so only long
   // cells are asked.
   virtual void read_traffic(model::Condition&) {}
+  // Adds who else is on the device, and how many errors it has counted.
+  virtual void read_company(model::Condition&) {}
 };
 
 // How ranks tell each other what they need before they can communicate. Relayed by the supervisors.

@@ -225,6 +225,9 @@ void to_json(json& out, const Condition& value) {
   grown("nvlink_received_bytes", value.nvlink_received_bytes);
   grown("pcie_sent_mb_per_s", value.pcie_sent_mb_per_s);
   grown("pcie_received_mb_per_s", value.pcie_received_mb_per_s);
+  grown("processes", value.processes);
+  grown("corrected_errors", value.corrected_errors);
+  grown("uncorrected_errors", value.uncorrected_errors);
 }
 
 void from_json(const json& in, Condition& value) {
@@ -246,6 +249,9 @@ void from_json(const json& in, Condition& value) {
   grown("nvlink_received_bytes", value.nvlink_received_bytes);
   grown("pcie_sent_mb_per_s", value.pcie_sent_mb_per_s);
   grown("pcie_received_mb_per_s", value.pcie_received_mb_per_s);
+  grown("processes", value.processes);
+  grown("corrected_errors", value.corrected_errors);
+  grown("uncorrected_errors", value.uncorrected_errors);
 }
 
 template <typename T>

@@ -67,6 +67,11 @@ struct Condition {
   // Over PCIe, in the 20 ms or so before the reading.
   std::optional<std::int32_t> pcie_sent_mb_per_s;
   std::optional<std::int32_t> pcie_received_mb_per_s;
+  // Before and after a cell. Processes that compute on the GPU, ours among them.
+  std::optional<std::int32_t> processes;
+  // Memory errors (ECC) since the driver's start: differences are what came in between.
+  std::optional<std::uint64_t> corrected_errors;
+  std::optional<std::uint64_t> uncorrected_errors;
   bool operator==(const Condition&) const = default;
 };
 constexpr auto enum_names(Condition::When) {

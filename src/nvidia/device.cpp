@@ -56,6 +56,11 @@ void GpuDevice::read_traffic(model::Condition& into) {
     nvml->read_traffic(pci_bus_id_, into);
 }
 
+void GpuDevice::read_company(model::Condition& into) {
+  if (const auto& nvml = nvml_.get())
+    nvml->read_company(pci_bus_id_, into);
+}
+
 std::unique_ptr<backend::Buffer> GpuDevice::allocate(std::uint64_t bytes) {
   return std::make_unique<GpuBuffer>(gpu_, bytes);
 }

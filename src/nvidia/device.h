@@ -36,6 +36,7 @@ public:
                                               std::uint64_t bytes) override;
   std::optional<model::Condition> read_condition() override;
   void read_traffic(model::Condition& into) override;
+  void read_company(model::Condition& into) override;
   std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 
 private:

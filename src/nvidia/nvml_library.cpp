@@ -36,6 +36,9 @@ NvmlLibrary::NvmlLibrary(const backend::Options& options)
         library_.optional<decltype(clock_reasons_)>("nvmlDeviceGetCurrentClocksThrottleReasons");
   field_values_ = library_.optional<decltype(field_values_)>("nvmlDeviceGetFieldValues");
   pcie_throughput_ = library_.optional<decltype(pcie_throughput_)>("nvmlDeviceGetPcieThroughput");
+  running_processes_ =
+      library_.optional<decltype(running_processes_)>("nvmlDeviceGetComputeRunningProcesses_v3");
+  memory_errors_ = library_.optional<decltype(memory_errors_)>("nvmlDeviceGetTotalEccErrors");
   if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
     base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
                 error_string_(code));
@@ -120,6 +123,26 @@ void NvmlLibrary::read_traffic(const std::string& pci_bus_id, model::Condition& 
   };
   into.pcie_sent_mb_per_s = pcie(NVML_PCIE_UTIL_TX_BYTES);
   into.pcie_received_mb_per_s = pcie(NVML_PCIE_UTIL_RX_BYTES);
+}
+
+void NvmlLibrary::read_company(const std::string& pci_bus_id, model::Condition& into) const {
+  nvmlDevice_t gpu = device(pci_bus_id);
+  if (gpu == nullptr)
+    return;
+  unsigned processes = 0; // without room for any, their number is all that comes back
+  nvmlReturn_t told = running_processes_ == nullptr ? NVML_ERROR_NOT_SUPPORTED
+                                                    : running_processes_(gpu, &processes, nullptr);
+  if (told == NVML_SUCCESS || told == NVML_ERROR_INSUFFICIENT_SIZE)
+    into.processes = static_cast<std::int32_t>(processes);
+  auto errors = [&](nvmlMemoryErrorType_t type) -> std::optional<std::uint64_t> {
+    unsigned long long count = 0;
+    if (memory_errors_ == nullptr ||
+        memory_errors_(gpu, type, NVML_VOLATILE_ECC, &count) != NVML_SUCCESS)
+      return std::nullopt;
+    return count;
+  };
+  into.corrected_errors = errors(NVML_MEMORY_ERROR_TYPE_CORRECTED);
+  into.uncorrected_errors = errors(NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
 }
 
 std::optional<int> NvmlLibrary::active_nvlinks(const std::string& pci_bus_id) const {

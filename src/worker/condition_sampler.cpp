@@ -35,6 +35,8 @@ void ConditionSampler::read(When when) {
     reading->when = when;
     if (when == When::during)
       seats_[seat].device->read_traffic(*reading);
+    else
+      seats_[seat].device->read_company(*reading);
     readings_[seat].push_back(std::move(*reading));
   }
 }

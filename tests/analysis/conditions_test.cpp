@@ -69,3 +69,50 @@ TEST_CASE("throttling that could not be read is not known, rather than absent") 
 
   CHECK_FALSE(summarise_conditions(run).throttle_reasons.has_value());
 }
+
+TEST_CASE("other processes on a GPU and memory errors that come in a run are told, by rank") {
+  model::Run run = make_gpu_run(2);
+  auto trial = make_trial({.ranks = 2});
+  auto record = make_record(2, 100);
+  record.conditions = {{.rank = 0, .when = When::before, .processes = 1, .corrected_errors = 7},
+                       {.rank = 0, .when = When::after, .processes = 1, .corrected_errors = 7},
+                       {.rank = 1,
+                        .when = When::before,
+                        .processes = 1,
+                        .corrected_errors = 4,
+                        .uncorrected_errors = 0},
+                       {.rank = 1,
+                        .when = When::after,
+                        .processes = 2,
+                        .corrected_errors = 6,
+                        .uncorrected_errors = 1}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  for (auto& one : record.conditions)
+    one.processes = 1;
+  record.conditions[3].corrected_errors = 9;
+  add_cell(trial, make_cell("broadcast", 16), record);
+  run.trials = {trial};
+
+  auto summary = summarise_conditions(run);
+
+  CHECK(summary.shared_ranks == std::vector<int>{1});
+  CHECK(summary.shared_cells == 1);
+  REQUIRE(summary.memory_errors.size() == 1);
+  CHECK(summary.memory_errors.at(1) == ConditionSummary::MemoryErrors{5, 1});
+  CHECK(disturbances(summary) ==
+        "other processes were on the GPU of rank 1 around 1 of 2 cells, which disturbs what is "
+        "measured; the GPU of rank 1 counted 5 corrected and 1 uncorrected memory errors during "
+        "the run");
+}
+
+TEST_CASE("nothing disturbs where nothing was read, or only our own process was there") {
+  model::Run run = make_gpu_run(1);
+  auto trial = make_trial({.ranks = 1});
+  auto record = make_record(1, 100);
+  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980},
+                       {.when = When::after, .processes = 1, .corrected_errors = 3}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  run.trials = {trial};
+
+  CHECK(disturbances(summarise_conditions(run)).empty());
+}

@@ -4,7 +4,8 @@
 // A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one
 // whose links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that
 // has only what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked
-// directly and the driver tells no rates; with FAKE_NVML_LOST the second GPU is lost.
+// directly and the driver tells no rates; with FAKE_NVML_LOST the second GPU is lost; with
+// FAKE_NVML_ALIKE there are only the first two, none in MIG mode.
 #include "nvidia/nvml_api.h"
 
 #include <cstdio>
@@ -26,13 +27,15 @@ namespace {
 constexpr nvmlReturn_t k_invalid_argument = NVML_ERROR_INVALID_ARGUMENT;
 constexpr nvmlReturn_t k_not_supported = NVML_ERROR_NOT_SUPPORTED;
 constexpr nvmlReturn_t k_not_found = 6;
-constexpr nvmlReturn_t k_insufficient_size = 7;
+constexpr nvmlReturn_t k_insufficient_size = NVML_ERROR_INSUFFICIENT_SIZE;
 [[maybe_unused]] constexpr nvmlReturn_t k_gpu_is_lost = 15;
 
 nvmlDevice_st devices[] = {
     {"00000000:1B:00.0", "NVIDIA H200", 18, 18, 5, 16, 0},
     {"00000000:43:00.0", "NVIDIA H200", 18, 17, 1, 8, 1},
+#ifndef FAKE_NVML_ALIKE
     {"00000000:9A:00.0", "Tesla T4", 0, 0, 3, 16, 1},
+#endif
 };
 
 template <typename T>
@@ -53,7 +56,7 @@ bool same_bus(const char* asked, const char* known) {
 }
 
 [[maybe_unused]] bool capable(nvmlDevice_t device) { // the third GPU has nothing to ask for
-  return device != &devices[2];
+  return device != devices + 2;
 }
 
 } // namespace
@@ -118,6 +121,9 @@ nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, nvmlPcieUtilCounte
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* out, unsigned length) {
   return text(out, length, device->name);
 }
+nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t, char* out, unsigned length) {
+  return text(out, length, "96.00.a5.00.01");
+}
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* out, unsigned length) {
   char uuid[64];
   std::snprintf(uuid, sizeof uuid, "GPU-%08x-0000-0000-0000-000000000000",
@@ -145,7 +151,11 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* curren
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
   if (!capable(device))
     return k_not_supported;
+#ifdef FAKE_NVML_ALIKE
+  *current = *pending = 0;
+#else
   *current = *pending = device == &devices[0] ? 0 : 1;
+#endif
   return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
@@ -304,9 +314,10 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
   if (!capable(device))
     return k_not_supported;
   unsigned found = device == &devices[1] ? 2 : 0;
-  if (*count < found)
-    return k_insufficient_size;
+  unsigned room = *count;
   *count = found;
+  if (room < found)
+    return k_insufficient_size;
   for (unsigned i = 0; i < found; ++i)
     processes[i] = {100 + i, i == 0 ? 1ULL << 30 : NVML_VALUE_NOT_AVAILABLE, ~0U, ~0U};
   return NVML_SUCCESS;

@@ -27,6 +27,7 @@ TEST_CASE("a GPU that is well has zeros, which are not unknown") {
   REQUIRE(health.size() == 3);
   const model::GpuHealth& well = health[0];
   CHECK(well.pci_bus_id == "00000000:1B:00.0");
+  CHECK(well.vbios == "96.00.a5.00.01");
   CHECK(well.uncorrected_since_reset == 0U);
   CHECK(well.remap_pending == false);
   CHECK(well.throttle_reasons == 1U);
@@ -110,4 +111,23 @@ TEST_CASE("what a GPU's links carry is told as far as NVML tells it") {
   CHECK(with_links.pcie_received_mb_per_s == 0);
   CHECK(with_nothing == model::Condition{});
   CHECK(by_old_driver == model::Condition{});
+}
+
+TEST_CASE("a reading of a cell tells how many processes and errors there are") {
+  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML));
+  model::Condition well;
+  model::Condition ill;
+  model::Condition silent;
+
+  nvml.read_company("00000000:1B:00.0", well);
+  nvml.read_company("00000000:43:00.0", ill);
+  nvml.read_company("00000000:9A:00.0", silent);
+
+  CHECK(well.processes == 0);
+  CHECK(well.uncorrected_errors == 0U);
+  CHECK(ill.processes == 2);
+  CHECK(ill.corrected_errors == 1U);
+  CHECK(ill.uncorrected_errors == 11U);
+  CHECK_FALSE(silent.processes);
+  CHECK_FALSE(silent.corrected_errors);
 }

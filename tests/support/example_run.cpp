@@ -103,10 +103,11 @@ CellRecord finished_cell(int index, int trial) {
   record.check = {CheckResult::Kind::checked, 1024, 0, "", "", 3, "last launch of every batch"};
   using When = Condition::When;
   if (index == 0)
-    record.conditions = {{0, When::before, 0, 1980, 2619, 35, 120'500, 0, 1ULL << 37},
-                         {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20, 1ULL << 36,
-                          1ULL << 50, 3, 120, 0},
-                         {7, When::after, 99, {}, {}, {}, {}, {}}};
+    record.conditions = {
+        {0, When::before, 0, 1980, 2619, 35, 120'500, 0, 1ULL << 37, {}, {}, {}, {}, 2, 12, 0},
+        {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20, 1ULL << 36, 1ULL << 50, 3, 120,
+         0},
+        {7, When::after, 99, {}, {}, {}, {}, {}}};
   if (index == 2)
     for (int rank = 0; rank < k_ranks; ++rank)
       for (int step = 0; step < 20; ++step)

@@ -29,6 +29,7 @@ public:
   void read_traffic(model::Condition& into) override {
     into.nvlink_sent_bytes = static_cast<std::uint64_t>(into.at_ns);
   }
+  void read_company(model::Condition& into) override { into.processes = 1; }
   std::atomic<int> readings = 0;
 };
 
@@ -56,8 +57,10 @@ TEST_CASE("a short cell is looked at before and after, never in between") {
   CHECK(readings[0][0].rank == 7);
   CHECK(readings[0][0].temperature_c == 1);
   CHECK(readings[0][1].when == When::after);
-  for (const model::Condition& one : readings[0]) // takes too long for short cells
-    CHECK_FALSE(one.nvlink_sent_bytes.has_value());
+  for (const model::Condition& one : readings[0]) {
+    CHECK_FALSE(one.nvlink_sent_bytes.has_value()); // takes too long for short cells
+    CHECK(one.processes == 1);
+  }
 }
 
 TEST_CASE("a long cell is looked at on the way as well") {
@@ -72,6 +75,7 @@ TEST_CASE("a long cell is looked at on the way as well") {
   CHECK(readings[0][1].when == When::during);
   CHECK(readings[0][1].at_ns == 7);
   CHECK(readings[0][1].nvlink_sent_bytes == 7U);
+  CHECK_FALSE(readings[0][1].processes); // which would disturb
   CHECK(readings[0].back().when == When::after);
   for (std::size_t i = 1; i < readings[0].size(); ++i)
     CHECK(readings[0][i].temperature_c > readings[0][i - 1].temperature_c);
