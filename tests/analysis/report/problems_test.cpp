@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/problems.h"
+#include "analysis/run_builder.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis_test;
+using workload::StepParts;
+
+TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") {
+  model::Run run = make_gpu_run(2);
+  run.trials = {make_trial({})};
+  workload::StepLabel step{.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8};
+  for (StepParts parts : {StepParts::all, StepParts::compute}) {
+    step.parts = parts;
+    add_step_cell(run.trials[0], {.label = step, .bytes = 6'230'444'800});
+    run.trials[0].cells.back().outcome = {model::OutcomeKind::failed, "out of memory", {1}};
+  }
+  run.trials[0].outcome = run.trials[0].cells.back().outcome;
+
+  const std::string text = analysis::render_problems(run);
+
+  CHECK_THAT(text,
+             ContainsSubstring("ddp m, f32, batch 8, 2 ranks; 2 ranks, compute alone: failed") &&
+                 !ContainsSubstring("6230444800") && !ContainsSubstring("ddp_step"));
+}
