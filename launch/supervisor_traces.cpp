@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 namespace ncclprobe::launch {
 namespace {
@@ -20,14 +21,26 @@ constexpr auto k_storing_patience = 300s;
 // all waiting for a while if one is missing.
 constexpr auto k_storing_silence = 12s;
 
+// Before a traced trial, and after it.
+constexpr int k_clock_readings = 3;
+constexpr auto k_between_clock_readings = 20ms;
+
 } // namespace
 
-// All supervisors do this at the same time. Those of one host share a clock, which this shows.
+// All supervisors do this at the same time, as often as each other. Those of one host share a
+// clock, which this shows. Several readings, as through two alone every line goes exactly, and says
+// nothing of how far off it is.
 void Supervisor::Impl::read_clock() {
-  if (auto reading = fleet.compare_clocks())
-    clock.push_back(*reading);
-  else
+  for (int i = 0; i < k_clock_readings; ++i) {
+    if (i > 0)
+      std::this_thread::sleep_for(k_between_clock_readings);
+    if (auto reading = fleet.compare_clocks()) {
+      clock.push_back(*reading);
+      continue;
+    }
     spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
+    say_still_here(); // it took long
+  }
 }
 
 // The files that this supervisor made of its part of the trace.

@@ -179,7 +179,7 @@ void traced(launch::Fleet& fleet) {
                          const std::function<void()>& still_here) {
     still_here();
     heard.push_back(spec.id);
-    expect(fleet, clock.size() == 2 * heard.size(), "two readings for each traced trial");
+    expect(fleet, clock.size() == 6 * heard.size(), "three readings before and after each");
     expect(fleet, spec.trace_folder == "/nonexistent/parts", "the folder of the spools");
     return std::vector<std::string>();
   };
