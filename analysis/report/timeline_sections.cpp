@@ -260,6 +260,8 @@ std::string render_choices(const Timeline& timeline) {
     return "";
   const bool has_error = std::ranges::any_of(
       timeline.choices, [](const auto& one) { return one.second.wait_error_ns > 0; });
+  const bool knows_waits =
+      std::ranges::any_of(timeline.ranks, [](const auto& rank) { return rank.matched > 0; });
   auto columns = k_choice_columns;
   add_columns(columns, {"median", "mean", "of it wait"});
   if (has_error)
@@ -274,7 +276,7 @@ std::string render_choices(const Timeline& timeline) {
       const Aligned wait{static_cast<double>(time.wait_ns) / timed, time.wait_error_ns / timed};
       cells.push_back(us(median(time.lengths_ns.values())));
       cells.push_back(us(static_cast<double>(time.length_ns) / timed));
-      cells.push_back(within_error(wait, {}));
+      cells.push_back(knows_waits ? within_error(wait, {}) : "-");
       if (has_error)
         cells.push_back(us(wait.error_ns));
       cells.push_back(fmt::format("{:.3f}", static_cast<double>(time.length_ns) / 1e6));

@@ -19,6 +19,7 @@ constexpr std::size_t k_most_ranks = 32;
 struct PartsRow {
   std::string name;
   PartsSum sum;
+  bool knows_waits = true;
   double per_step(double ns) const {
     return ns / static_cast<double>(std::max<std::uint64_t>(1, sum.steps));
   }
@@ -76,7 +77,7 @@ std::string parts_table(const std::string& first, const std::vector<PartsRow>& r
                               static_cast<double>(parts.communication_ns)));
     }
     if (communicates) {
-      cells.push_back(exposed(parts.exposed_wait_ns));
+      cells.push_back(row.knows_waits ? exposed(parts.exposed_wait_ns) : "-");
       cells.push_back(exposed(parts.exposed_transfer_ns));
     }
     if (has_error)
@@ -87,6 +88,11 @@ std::string parts_table(const std::string& first, const std::vector<PartsRow>& r
     table.add_row(std::move(cells));
   }
   return table.render(2);
+}
+
+// Whether any of its communication is known to have waited or not.
+bool knows_waits(const RankTimeline& rank) {
+  return rank.matched > 0 || rank.communications == 0;
 }
 
 // The cells that all ranks ran: only of these a mean over cells compares ranks.
@@ -114,6 +120,7 @@ std::string steps_by_rank(const std::vector<RankTimeline>& ranks) {
       row.sum.add(rank.cells.at(cell));
     if (shared.empty())
       row.sum = rank.all;
+    row.knows_waits = knows_waits(rank);
     rows.push_back(std::move(row));
   }
   if (rows.size() > k_most_ranks) {
@@ -161,7 +168,7 @@ std::string steps_by_cell(const std::vector<RankTimeline>& ranks, const Timeline
     return "";
   std::vector<PartsRow> rows;
   for (const auto& [cell, sum] : cells)
-    rows.push_back({std::to_string(cell), sum});
+    rows.push_back({std::to_string(cell), sum, std::ranges::any_of(ranks, knows_waits)});
   const TimeUnit unit = unit_of(rows);
   std::string out = fmt::format("\nMean step of each cell, {}\n", unit.name);
   out += parts_table("cell", rows, unit);

@@ -123,6 +123,7 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
   CHECK(text.find("a communicator of 2 ranks: rank 1 of it left no trace here") !=
         std::string::npos);
   CHECK(text.find("Who comes late\n  Not known") != std::string::npos);
+  CHECK(text.find("0.10     -      0.10") != std::string::npos); // all counts as transfer
 }
 
 TEST_CASE("Gaps say whether events could have been told from others") {

@@ -128,7 +128,7 @@ TEST_CASE("what has no timeline is told in one line") {
   Job job;
   std::filesystem::create_directory(job.path("empty"));
   CHECK(job.report("empty") == base::k_exit_usage);
-  CHECK_THAT(job.read("stderr"), ContainsSubstring("empty holds no spools"));
+  CHECK_THAT(job.read("stderr"), ContainsSubstring("empty holds neither spools nor traces"));
   CHECK(job.report("nothing.h5 --timeline") == base::k_exit_usage);
   CHECK(job.report("job --format csv") == base::k_exit_usage);
   CHECK_THAT(job.read("stderr"), ContainsSubstring("--csv"));
