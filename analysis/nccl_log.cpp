@@ -123,9 +123,10 @@ void find_interfaces(NcclLog& log) {
 // "0[1b000]" of the rank with this GPU.
 bool read_end(std::string_view text, int& rank, std::string& gpu) {
   auto number = number_at<int>(text);
-  std::size_t open = text.find('[');
+  std::size_t open = text.find_first_not_of("0123456789");
   std::size_t close = text.find(']');
-  if (!number || open == std::string_view::npos || close == std::string_view::npos || close < open)
+  if (!number || open == std::string_view::npos || text[open] != '[' ||
+      close == std::string_view::npos)
     return false;
   rank = *number;
   gpu = text.substr(open + 1, close - open - 1);

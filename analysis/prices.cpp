@@ -26,6 +26,17 @@ std::optional<double> price_of(const std::string& name,
   return any == prices.end() ? std::nullopt : std::optional(any->second);
 }
 
+std::vector<std::string> priced_in_vain(const Prices& prices,
+                                        const std::vector<std::string>& gpus) {
+  std::vector<std::string> in_vain;
+  for (const auto& [key, price] : prices)
+    if (!key.empty() && std::none_of(gpus.begin(), gpus.end(), [&](const std::string& gpu) {
+          return price_of(gpu, knowledge::find_gpu_models(gpu), {{key, price}}).has_value();
+        }))
+      in_vain.push_back(key);
+  return in_vain;
+}
+
 base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) {
   std::set<std::string> without;
   double sum = 0;

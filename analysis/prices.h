@@ -23,6 +23,9 @@ std::optional<double> price_of(const std::string& name,
                                const std::vector<const knowledge::GpuModel*>& models,
                                const Prices& prices);
 
+// Names that were given a price and mean none of these GPUs.
+std::vector<std::string> priced_in_vain(const Prices& prices, const std::vector<std::string>& gpus);
+
 // The mean over the ranks' GPUs. Errors: not_found, with the GPUs that have no price.
 base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices);
 

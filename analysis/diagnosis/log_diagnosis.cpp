@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/log_diagnosis.h"
 
+#include "analysis/report/text_layout.h"
 #include "model/outcome.h"
 
 #include <algorithm>
@@ -112,6 +113,44 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
     diagnosis.first_failure = from_lines(diagnosis.consequences);
 }
 
+// Through host memory, or over the network although both ends are on one host: GPUs that could
+// write to each other do not.
+bool within_a_host(const LogFindings& findings, const LogConnection& one) {
+  if (one.way.starts_with("SHM/"))
+    return true;
+  return one.way.starts_with("NET/") &&
+         (findings.nodes == 1 ||
+          (!one.sending_host.empty() && one.sending_host == one.receiving_host));
+}
+
+void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
+  constexpr std::size_t k_most_pairs = 8;
+  for (std::string_view way : {"SHM", "NET"}) {
+    std::vector<std::string> pairs;
+    std::uint64_t first_line = 0;
+    for (const auto& [ranks, one] : findings.indirect_connections) {
+      if (!one.way.starts_with(way) || !within_a_host(findings, one))
+        continue;
+      pairs.push_back(fmt::format("{}->{}", ranks.first, ranks.second));
+      first_line = first_line == 0 ? one.line : std::min(first_line, one.line);
+    }
+    if (pairs.empty())
+      continue;
+    std::size_t count = pairs.size();
+    if (count > k_most_pairs) {
+      pairs.resize(k_most_pairs);
+      pairs.push_back("...");
+    }
+    diagnosis.remarks.push_back(fmt::format(
+        "between {} of ranks on one host NCCL does not go from GPU to GPU but {}: {}; first in "
+        "line {}. `ncclprobe topo` there says whether the GPUs could reach each other; "
+        "NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, if set, may forbid it",
+        count_of(count, "pair", "pairs"),
+        way == "SHM" ? "through host memory (via SHM)" : "over the network (via NET)",
+        join(pairs, ", "), first_line));
+  }
+}
+
 void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
   if (auto behind = ranks_behind(findings); !behind.empty())
     diagnosis.remarks.push_back(
@@ -131,6 +170,7 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
     diagnosis.remarks.push_back(
         "what failed first is not in this log: look at the logs of the other ranks and hosts, and "
         "run again with NCCL_DEBUG=INFO on all ranks");
+  remark_on_ways(findings, diagnosis);
 }
 
 } // namespace
@@ -163,6 +203,9 @@ LogDiagnosis diagnose(const LogFindings& findings) {
     diagnosis.unknown.resize(k_unknown_quoted);
   if (!diagnosis.unknown.empty())
     diagnosis.severity = std::max(diagnosis.severity, Severity::warn);
+
+  if (findings.problems.empty() && (findings.bytes == 0 || !findings.is_text()))
+    diagnosis.severity = Severity::warn; // nobody knows whether all was well
 
   bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty();
   diagnosis.unexplained = failed && diagnosis.causes.empty();

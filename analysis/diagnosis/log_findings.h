@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 // What a log says, before anything is concluded from it.
@@ -46,15 +47,31 @@ struct RankProgress {
   LogEvidence evidence;
 };
 
+// What a log says of the way from one rank's GPU to another's.
+struct LogConnection {
+  std::string way;          // "SHM/direct/direct", "NET/IB/0"; the first that was said
+  std::string sending_host; // that says so; empty: no line of this end
+  std::string receiving_host;
+  std::uint64_t line = 0; // the first
+};
+
 struct LogFindings {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;
+  std::uint64_t bytes_tried = 0;    // at the beginning, for what follows
+  std::uint64_t bytes_no_text = 0;  // control characters that no log has
   std::vector<LogProblem> problems; // in order of their first line
   std::vector<UnknownError> unknown;
   std::uint64_t unknown_lines = 0;
   std::map<int, RankProgress> progress;         // by rank
   std::map<int, LogEvidence> named_by_launcher; // ranks that torchrun calls the first failure
   int world_size = 0;                           // 0: not told
+  int nodes = 0;                                // likewise: of the largest communicator
+  // Other than direct ones (P2P), by sending and receiving rank.
+  std::map<std::pair<int, int>, LogConnection> indirect_connections;
+
+  // What is packed or a program is not.
+  bool is_text() const { return bytes_no_text * 10 <= bytes_tried; }
 };
 
 } // namespace ncclprobe::analysis

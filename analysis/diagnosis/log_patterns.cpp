@@ -24,8 +24,8 @@ constexpr const char* k_harmless =
     "(?i)NCCL INFO|\\b(no|0|zero|without)( \\w+)? (errors?|failures?|failed)\\b|"
     "\\b(errors?|failures?|failed)\"?( count)?[=: ]+(0\\b|none)|error[ _]rate|error bars?|"
     "set by environment|\\bon_?error\\b|CUDA kernel errors might be|For debugging consider passing";
-// What tells which process is which rank.
-constexpr const char* k_places = " nranks |local_rank: |last enqueued";
+// What tells which process is which rank, and how ranks are joined.
+constexpr const char* k_places = " nranks |local_rank: |last enqueued| via SHM/| via NET/";
 // Shorter words are in too many lines.
 constexpr std::size_t k_shortest_word = 5;
 

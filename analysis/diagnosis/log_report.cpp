@@ -9,6 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <span>
+
 namespace ncclprobe::analysis {
 namespace {
 
@@ -61,10 +64,22 @@ std::string evidence_lines(const LogProblem& problem) {
   return out;
 }
 
+std::string_view title_of(const ErrorEntry& entry) {
+  switch (entry.role) {
+  case knowledge::ErrorRole::wrapper:
+    return "Passes on";
+  case knowledge::ErrorRole::consequence:
+    return "Follows";
+  case knowledge::ErrorRole::cause:
+    break;
+  }
+  return entry.severity == Severity::warn ? "Warning" : "Cause";
+}
+
 std::string in_full(const LogProblem& problem) {
   const ErrorEntry& entry = *problem.entry;
   std::string certainty = problem.weak ? "; the message fits other problems too" : "";
-  std::string out = paragraph(problem.entry->severity == Severity::warn ? "Warning" : "Cause",
+  std::string out = paragraph(title_of(entry),
                               fmt::format("{} ({}; {}{}) [{}]", entry.title, entry.layer,
                                           lines_text(problem), certainty, entry.id),
                               k_hang);
@@ -83,9 +98,12 @@ std::string in_full(const LogProblem& problem) {
   return out;
 }
 
-std::string in_short(std::string_view title, const std::vector<const LogProblem*>& problems) {
+// But the first few, which are shown in full.
+std::string in_short(std::string_view title, const std::vector<const LogProblem*>& problems,
+                     std::size_t shown_in_full = 0) {
   std::string out;
-  for (const LogProblem* one : problems)
+  for (const LogProblem* one :
+       std::span(problems).subspan(std::min(shown_in_full, problems.size())))
     out += paragraph(out.empty() ? title : "",
                      fmt::format("{} ({}; first {}) [{}]", one->entry->title, lines_text(*one),
                                  place(one->first.front()), one->entry->id),
@@ -93,7 +111,7 @@ std::string in_short(std::string_view title, const std::vector<const LogProblem*
   return out;
 }
 
-std::string headline(const LogDiagnosis& diagnosis) {
+std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis) {
   bool any_cause = !diagnosis.causes.empty();
   if (any_cause && diagnosis.causes.front()->entry->severity == Severity::fail)
     return fmt::format("{}{}", diagnosis.causes.front()->weak ? "possibly: " : "",
@@ -104,6 +122,10 @@ std::string headline(const LogDiagnosis& diagnosis) {
     return "no failure; warnings below";
   if (!diagnosis.unknown.empty())
     return "unknown: lines speak of errors, and no known problem fits them";
+  if (findings.bytes == 0)
+    return "unknown: the log is empty";
+  if (!findings.is_text())
+    return "unknown: this is no text; give the log itself, not packed, not another file";
   return "no known problem and no suspicious line";
 }
 
@@ -155,10 +177,12 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
                                           count_of(findings.lines, "line", "lines"),
                                           static_cast<double>(findings.bytes) / 1e6),
                               k_hang);
-  out += paragraph("Diagnosis", headline(diagnosis), k_hang);
+  out += paragraph("Diagnosis", headline(findings, diagnosis), k_hang);
   if (diagnosis.first_failure) {
     const FirstFailure& first = *diagnosis.first_failure;
-    std::string who = first.rank ? fmt::format("rank {}", *first.rank) : "a rank not named";
+    std::string who = first.rank           ? fmt::format("rank {}", *first.rank)
+                      : first.evidence.gpu ? fmt::format("GPU {}", *first.evidence.gpu)
+                                           : "a rank not named";
     if (!first.host.empty())
       who += " on " + printable(first.host);
     out += paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
@@ -167,18 +191,14 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
     out += paragraph("", remark, k_hang);
   for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
     out += "\n" + in_full(*diagnosis.causes[i]);
-  std::vector<const LogProblem*> further(
-      diagnosis.causes.begin() +
-          static_cast<std::ptrdiff_t>(std::min(k_causes_in_full, diagnosis.causes.size())),
-      diagnosis.causes.end());
-  std::string rest = in_short("Also seen", further);
-  if (diagnosis.causes.empty()) {
-    for (const auto* problems : {&diagnosis.wrappers, &diagnosis.consequences})
-      for (std::size_t i = 0; i < problems->size() && i < 1; ++i)
-        out += "\n" + in_full(*(*problems)[i]);
-  }
-  rest += in_short("Passes on", diagnosis.wrappers);
-  rest += in_short("Follows", diagnosis.consequences);
+  std::string rest = in_short("Also seen", diagnosis.causes, k_causes_in_full);
+  // Where no cause is known, the first of what only follows says most.
+  std::size_t followers_in_full = diagnosis.causes.empty() ? 1 : 0;
+  for (const auto* problems : {&diagnosis.wrappers, &diagnosis.consequences})
+    for (std::size_t i = 0; i < problems->size() && i < followers_in_full; ++i)
+      out += "\n" + in_full(*(*problems)[i]);
+  rest += in_short("Passes on", diagnosis.wrappers, followers_in_full);
+  rest += in_short("Follows", diagnosis.consequences, followers_in_full);
   rest += in_short("Notes", diagnosis.notes);
   std::string unknown;
   for (const UnknownError* one : diagnosis.unknown)
@@ -202,7 +222,7 @@ std::string render_log_diagnosis_json(const std::string& name, const LogFindings
                       {"bytes", findings.bytes},
                       {"lines", findings.lines},
                       {"severity", severity_name(diagnosis.severity)},
-                      {"diagnosis", headline(diagnosis)},
+                      {"diagnosis", headline(findings, diagnosis)},
                       {"unexplained", diagnosis.unexplained},
                       {"remarks", diagnosis.remarks},
                       {"tables_date", knowledge::tables_date()},

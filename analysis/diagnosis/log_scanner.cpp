@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/log_scanner.h"
 
+#include "analysis/nccl_log.h"
 #include "analysis/report/text_layout.h"
 
 #include <algorithm>
@@ -20,6 +21,8 @@ constexpr std::size_t k_evidence_text = 240;
 constexpr std::size_t k_first_lines = 4;
 constexpr std::size_t k_most_ranks = 8192;
 constexpr std::size_t k_most_processes = 65536;
+constexpr std::uint64_t k_tried_bytes = 64 * 1024;
+constexpr std::size_t k_most_connections = 65536;
 constexpr std::size_t k_most_unknown = 200;
 // What was seen this often is known; looking at each further line would only cost time.
 constexpr std::uint64_t k_most_lines = 20000;
@@ -76,6 +79,7 @@ LogScanner::LogScanner(const LogPatterns& patterns) : patterns_(patterns) {}
 
 void LogScanner::feed(std::string_view piece) {
   findings_.bytes += piece.size();
+  try_as_text(piece);
   if (!tail_.empty()) {
     std::size_t end = piece.find('\n');
     std::string_view rest = piece.substr(0, end == std::string_view::npos ? piece.size() : end + 1);
@@ -97,6 +101,16 @@ void LogScanner::feed(std::string_view piece) {
     piece.remove_prefix(k_longest_tail);
   }
   tail_ += piece;
+}
+
+void LogScanner::try_as_text(std::string_view piece) {
+  piece = piece.substr(0, k_tried_bytes - findings_.bytes_tried);
+  findings_.bytes_tried += piece.size();
+  for (char c : piece) {
+    bool control = static_cast<unsigned char>(c) < 0x20;
+    findings_.bytes_no_text +=
+        control && std::string_view("\n\r\t\b\f\x1b").find(c) == std::string_view::npos;
+  }
 }
 
 LogFindings LogScanner::finish() {
@@ -152,6 +166,7 @@ void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
     line.rank = number_behind<int>(line.body, "[Rank ");
   Memory judged = judge(line.body);
   note_place(line, number);
+  note_connection(line, number);
   for (const LogPatterns::Hit& hit : judged.verdict.hits)
     note_problem(hit, line, number, judged.lines < k_most_lines);
   if (judged.verdict.suspicious)
@@ -202,6 +217,8 @@ void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
       // The first communicator is the world's; later ones number their ranks anew.
       rank_of_process_.emplace(line.process, *rank);
   }
+  findings_.nodes =
+      std::max(findings_.nodes, number_behind<int>(line.body, " nNodes ").value_or(0));
   auto enqueued = number_behind<std::uint64_t>(line.body, "last enqueued NCCL work: ");
   if (!enqueued)
     enqueued = number_behind<std::uint64_t>(line.body, "last enqueued work: ");
@@ -218,6 +235,25 @@ void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
       findings_.named_by_launcher.emplace(*named, evidence_of(line, number));
     launcher_verdict_line_ = 0;
   }
+}
+
+void LogScanner::note_connection(const LogLine& line, std::uint64_t number) {
+  std::string_view words = line.body;
+  constexpr std::string_view k_info = "NCCL INFO ";
+  if (std::size_t at = words.find(k_info); at != std::string_view::npos)
+    words.remove_prefix(at + k_info.size());
+  auto read = read_connection(words);
+  if (!read || read->is_direct())
+    return;
+  auto& all = findings_.indirect_connections;
+  auto known = all.find({read->from_rank, read->to_rank});
+  if (known == all.end() && all.size() >= k_most_connections)
+    return;
+  if (known == all.end())
+    known = all.emplace(std::pair(read->from_rank, read->to_rank),
+                        LogConnection{read->way, {}, {}, number})
+                .first;
+  (read->receiver ? known->second.receiving_host : known->second.sending_host) = line.host;
 }
 
 void LogScanner::note_unknown(const LogLine& line, std::uint64_t number) {

@@ -22,6 +22,7 @@ public:
   LogFindings finish();
 
 private:
+  void try_as_text(std::string_view piece);
   void scan(std::string_view whole_lines);
   void look_at(std::string_view line, std::uint64_t number);
   // What was said of lines with these words so often that another one needs no closer look.
@@ -33,6 +34,7 @@ private:
   void note_problem(const LogPatterns::Hit& hit, const LogLine& line, std::uint64_t number,
                     bool exact);
   void note_place(const LogLine& line, std::uint64_t number);
+  void note_connection(const LogLine& line, std::uint64_t number);
   void note_unknown(const LogLine& line, std::uint64_t number);
 
   const LogPatterns& patterns_;

@@ -15,6 +15,7 @@
 #include "cli/nodes_asked_for.h"
 #include "cli/policy_file.h"
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -125,6 +126,15 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
       answer.text += (answer.text.empty() ? "" : "\n") +
                      analysis::explain_gpu(gpu, node.software, questions.prices);
     }
+  std::vector<std::string> names;
+  for (const analysis::GpuWithSoftware& one : gpus)
+    names.push_back(one.gpu.name);
+  if (auto in_vain = analysis::priced_in_vain(questions.prices, names); !in_vain.empty())
+    return base::fail(
+        base::Error{base::Errc::invalid_argument,
+                    fmt::format("--price {}: no such GPU is asked for, only {}",
+                                fmt::join(in_vain, ", "), fmt::join(names, ", ")),
+                    "give the price of one of these, or --price VALUE for all alike"});
   nlohmann::json more = nlohmann::json::object();
   if (nodes.size() > 1) {
     const analysis::CommonStack stack = analysis::common_stack(nodes);

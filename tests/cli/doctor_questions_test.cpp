@@ -81,6 +81,21 @@ TEST_CASE("a named GPU is explained without looking at this machine") {
   CHECK_THAT(answer->text, ContainsSubstring("\"compute_capability\": \"7.5\""));
 }
 
+TEST_CASE("a price of a GPU that is not asked for is refused") {
+  DoctorQuestions questions;
+  questions.gpus = {"T4", "H200"};
+  questions.prices = {{"T4", 800}, {"NVIDIA H200", 30'000}};
+  CHECK(answer_question({}, questions, AnswerFormat::text));
+
+  questions.prices["A100"] = 3;
+  auto refused = answer_question({}, questions, AnswerFormat::text);
+
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::Errc::invalid_argument);
+  CHECK_THAT(refused.error().message, ContainsSubstring("--price A100: no such GPU is asked for, "
+                                                        "only T4, H200"));
+}
+
 TEST_CASE("of several GPUs, the newest software that all run is told") {
   DoctorQuestions questions;
   questions.gpus = {"V100", "RTX 5090"};

@@ -20,7 +20,7 @@ class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
-                          "suitability_policy.toml",
+                          "suitability_policy.toml", "train.log",
                           "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
 
     def test_the_sweep_is_a_grid_and_the_default(self):
@@ -42,6 +42,15 @@ class Examples(ProgramTest):
         bad = self.run_program("doctor", "--gpu", "T4", "--policy", "bad.toml")
         self.assertEqual(bad.returncode, 2)
         self.assertIn("bad.toml:2: 'min_memory' is not a key", bad.stderr)
+
+    def test_the_log_tells_which_rank_failed_first_and_why(self):
+        done = self.run_program("doctor", "--log", str(EXAMPLES / "train.log"))
+        self.assertEqual(done.returncode, 9, done.stderr)
+        # What the README shows of it.
+        for line in ("Diagnosis    /dev/shm too small",
+                     "First        rank 2 on node1 failed first: line 4 is the earliest",
+                     "Passes on    a system or network call inside NCCL failed (1 line, rank 2; first line 6, rank 2)"):
+            self.assertIn(line + "\n", done.stdout)
 
     def test_steps_are_planned_on_every_number_of_ranks(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",

@@ -126,6 +126,63 @@ TEST_CASE("information is no cause") {
   CHECK_THAT(log.text(), ContainsSubstring("no known problem"));
 }
 
+TEST_CASE("ranks of one host that do not go from GPU to GPU are remarked") {
+  auto log = diagnosed(
+      "a:1:1 [0] NCCL INFO comm 0x5 rank 0 nRanks 4 nNodes 2 localRanks 2 localRank 0 MNNVL 0\n"
+      "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
+      "a:1:1 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
+      "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 2[0] via P2P/CUMEM\n"
+      "a:2:2 [1] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0\n"
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [receive] via NET/IB/0\n"
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 2[0] -> 3[1] [send] via NET/IB/0\n"
+      "b:2:2 [1] NCCL INFO Channel 00/0 : 2[0] -> 3[1] [receive] via NET/IB/0\n");
+
+  REQUIRE(log.diagnosis.remarks.size() == 2);
+  CHECK_THAT(log.diagnosis.remarks[0],
+             ContainsSubstring("between 1 pair of ranks on one host") &&
+                 ContainsSubstring("through host memory (via SHM): 0->1; first in line 2"));
+  CHECK_THAT(log.diagnosis.remarks[1], ContainsSubstring("over the network (via NET): 2->3; "));
+  CHECK(log.diagnosis.severity == knowledge::Severity::info);
+  CHECK_THAT(log.text(), ContainsSubstring("via SHM"));
+}
+
+TEST_CASE("of a job on one node every way over the network is within a host") {
+  std::string text = "a:1:1 [0] NCCL INFO comm 0x5 rank 0 nRanks 12 nNodes 1 localRanks 12\n";
+  for (int rank = 0; rank < 12; ++rank)
+    text += fmt::format("[{}] NCCL INFO Channel 00/0 : {}[0] -> {}[0] [send] via NET/Socket/0\n",
+                        rank, rank, rank + 1);
+  auto log = diagnosed(text);
+
+  REQUIRE(log.diagnosis.remarks.size() == 1);
+  CHECK_THAT(log.diagnosis.remarks[0], ContainsSubstring("between 12 pairs") &&
+                                           ContainsSubstring("7->8, ...; first in line 2"));
+}
+
+TEST_CASE("an empty log and one that is no text are said to be so") {
+  CHECK_THAT(diagnosed("").text(), ContainsSubstring("unknown: the log is empty"));
+  CHECK(diagnosed("").diagnosis.severity == knowledge::Severity::warn);
+  std::string packed;
+  for (int i = 0; i < 4096; ++i)
+    packed += static_cast<char>(i % 251);
+  CHECK_THAT(diagnosed(packed).text(), ContainsSubstring("unknown: this is no text"));
+  CHECK_THAT(diagnosed("step 1\n").text(), ContainsSubstring("no known problem"));
+}
+
+TEST_CASE("a single message that only passes an error on is listed once, under its own name") {
+  std::string text =
+      diagnosed("[rank1]: DistBackendError: NCCL error in: NCCLUtils.hpp:268\n").text();
+
+  CHECK_THAT(text, !ContainsSubstring("Cause "));
+  CHECK_THAT(text, ContainsSubstring("Passes on    PyTorch passes on an NCCL error"));
+  CHECK(text.find("[nccl_error_wrapper]") == text.rfind("[nccl_error_wrapper]"));
+}
+
+TEST_CASE("a rank that nobody names is told by its GPU") {
+  auto log = diagnosed("node1:5:5 [2] NCCL WARN Failed to CUDA calloc 10485760 bytes\n");
+
+  CHECK_THAT(log.text(), ContainsSubstring("GPU 2 on node1 failed first"));
+}
+
 TEST_CASE("an unknown error is said to be unknown") {
   auto log = diagnosed("n1:5:5 [0] NCCL WARN the flux compensator tripped\n");
 
