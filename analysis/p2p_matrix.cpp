@@ -163,16 +163,26 @@ P2pLimit twice(P2pLimit limit) {
   return limit;
 }
 
+// Over the link of the one GPU to the host and over the other's from it, at best both at once: no
+// faster than the slower of them.
+P2pLimit through_host(const model::RunHeader& header, const P2pTransfer& transfer,
+                      P2pLimit direct) {
+  P2pLimit out = p2p_limit(header, {transfer.from, {true, transfer.from.rank}});
+  P2pLimit in = p2p_limit(header, {{true, transfer.to.rank}, transfer.to});
+  P2pLimit& slower = !out.gb_per_s || (in.gb_per_s && *out.gb_per_s <= *in.gb_per_s) ? out : in;
+  slower.derivation += " (through host memory)";
+  slower.link_class = std::move(direct.link_class);
+  return slower;
+}
+
 P2pLimit limit_of(const model::Run& run, const P2pMatrix& matrix, const P2pTransfer& transfer) {
   if (matrix.direction == P2pDirection::together)
     return limit_of_rank(run.header, transfer.from.rank);
   P2pLimit limit = p2p_limit(run.header, transfer);
+  if (matrix.method == P2pMethod::staged)
+    limit = through_host(run.header, transfer, std::move(limit));
   if (matrix.latency())
     limit.gb_per_s.reset();
-  if (matrix.method == P2pMethod::staged) { // it passes the host twice, one after the other
-    limit.gb_per_s.reset();
-    limit.derivation = "through host memory: not known";
-  }
   return limit;
 }
 

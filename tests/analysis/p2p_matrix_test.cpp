@@ -151,6 +151,24 @@ TEST_CASE("a figure that is over 2% beyond what its link carries is named") {
         "ce, uni, 512M, 0 to 1: 470.0 GB/s, but the link carries 450.0 (18 NVLinks x 25 GB/s)");
 }
 
+TEST_CASE("through host memory no more goes than the slower PCIe link carries") {
+  model::Run run =
+      make_p2p_run(2, {P2pMethod::staged}, [](const auto&, const auto&) { return 37.0; });
+
+  auto matrices = p2p_matrices(run);
+  const P2pFigure& figure = *of(matrices, P2pMethod::staged, P2pDirection::uni).at(k_there)->figure;
+  const P2pEntry& both = *of(matrices, P2pMethod::staged, P2pDirection::bi).at(k_there);
+
+  CHECK(figure.limit.gb_per_s == 63.0);
+  CHECK(figure.limit.derivation == "PCIe link of a H200 SXM5, theoretical (through host memory)");
+  CHECK(both.both_ways->limit.gb_per_s == 126.0);
+
+  run.header.hosts[0].gpus[1].name = "NVIDIA A100-SXM4-40GB";
+  auto mixed = p2p_matrices(run);
+  CHECK(of(mixed, P2pMethod::staged, P2pDirection::uni).at(k_there)->figure->limit.gb_per_s ==
+        31.5);
+}
+
 TEST_CASE("a limit that is not known is unknown, not zero") {
   model::Run run = make_p2p_run(2, {ce}, steady);
   run.header.hosts[0].gpus[1].nvlinks.reset();
