@@ -64,6 +64,26 @@ class Trace(ProgramTest):
         self.export("--chrome", "out.json")
         self.assertIn("synthetic", (self.folder / "out.json").read_text())
 
+    def test_made_up_ranks_wait_for_each_other(self):
+        for workload in ("ddp", "pipeline"):
+            self.run_file = self.folder / f"{workload}.h5"
+            self.measure("--ranks", "4", "--backend", "synthetic", "--workload", workload, "--model", "gpt2-124m", "--trace",
+                         "kernels", "--repeat", "1", "--proof", "off")
+            self.assertRegex(self.timeline(), r"\b0 violations in [1-9]")
+
+    def test_kernels_that_never_run_alone_are_compared_with_the_cell_that_leaves_the_rest_out(self):
+        self.measure("--backend", "synthetic", "--ranks", "2", "--trace", "kernels", "--repeat", "1", "--batches", "2",
+                     "--workload", "ddp", "--model", "resnet50", "--no-sweep")
+        timeline = json.loads(self.timeline("--format", "json"))
+        names = {cell["cell"]: cell["name"] for rank in timeline["ranks"] for cell in rank["cells"]}
+        compared = [one for one in timeline["slowdowns"] if one["ratio"] is not None]
+        self.assertTrue(any(one["communication"] for one in compared))
+        self.assertTrue(any(not one["communication"] for one in compared))
+        for one in compared:
+            if one["alone_in_cell"] != one["cell"]:
+                self.assertIn("all, 2 ranks", names[one["cell"]])
+                self.assertIn("communication" if one["communication"] else "compute", names[one["alone_in_cell"]])
+
     def test_a_killed_run_keeps_the_traces_of_its_finished_trials(self):
         program = self.start_program(*traced(repeats=40), "--output", str(self.run_file))
         self.wait_for_parts(6)
