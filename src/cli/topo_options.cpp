@@ -61,6 +61,12 @@ void declare_topo_options(CLI::App& app, TopoOptions& options) {
       ->type_name("on|off|auto")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->excludes(from);
+  app.add_option("--cuda", options.cuda,
+                 "Ask CUDA too, which takes a quarter of a second for each GPU: on, auto (when "
+                 "recording, or where NVML alone is not enough)")
+      ->type_name("on|auto")
+      ->check(CLI::IsMember({"on", "auto"}))
+      ->excludes(from);
   add_library(app, options.libraries)->excludes(from);
   add_quiet(app, options.verbosity, "No remarks on stderr");
   add_verbose(app, options.verbosity);

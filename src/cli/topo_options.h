@@ -22,6 +22,7 @@ struct TopoOptions {
   std::string record;            // folder to gather everything in
   std::optional<int> host;       // only this one
   std::string nccl = "auto";     // ask NCCL too: on, off, auto (when recording)
+  std::string cuda = "auto"; // ask CUDA too: on, auto (when recording, or where NVML is not enough)
   bool placement = false;
   bool ceilings = false;
   bool names = false; // record host names, addresses and serial numbers too

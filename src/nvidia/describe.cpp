@@ -11,6 +11,7 @@
 #include "nvidia/nvml_library.h"
 #include "nvidia/nvml_topology.h"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <optional>
@@ -138,7 +139,37 @@ void describe_gpus(model::Host& host, const NvmlLibrary* nvml) {
     host.gpus.push_back(describe_gpu(index, nvml));
 }
 
-void describe_all(model::Host& host, const backend::Options& options,
+// Whether CUDA would number these GPUs as NVML does (it puts the fastest first, and shows those
+// that it is told to) and could add nothing about their links.
+bool nvml_suffices(const topology::Host& told, const backend::Options& options) {
+  if (told.gpus.empty() || options.environment.contains("CUDA_VISIBLE_DEVICES"))
+    return false;
+  const topology::Gpu& first = told.gpus.front();
+  bool alike = std::all_of(told.gpus.begin(), told.gpus.end(), [&](const topology::Gpu& gpu) {
+    return gpu.name && gpu.name.value == first.name.value && gpu.bus_id && gpu.uuid &&
+           !gpu.mig_now.value_or(false);
+  });
+  std::size_t pairs = told.gpus.size() * (told.gpus.size() - 1);
+  return alike && told.p2p.size() == pairs &&
+         std::all_of(told.p2p.begin(), told.p2p.end(), [](const topology::P2pCapability& pair) {
+           return pair.read && pair.write && pair.atomics;
+         });
+}
+
+void take_gpus(const topology::Host& told, model::Host& host) {
+  for (const topology::Gpu& from : told.gpus) {
+    model::Gpu gpu;
+    gpu.index = from.index;
+    gpu.name = *from.name;
+    gpu.uuid = *from.uuid;
+    gpu.pci_bus_id = *from.bus_id;
+    gpu.compute_capability = from.compute_capability.value_or("");
+    gpu.memory_bytes = from.memory_bytes.value_or(0);
+    host.gpus.push_back(std::move(gpu));
+  }
+}
+
+void describe_all(model::Host& host, const backend::Options& options, Cuda cuda,
                   std::vector<topology::Host>& sources) {
   std::optional<NvmlLibrary> nvml;
   model::Library nvml_entry = describe_library("nvml", [&](model::Library& library) {
@@ -148,6 +179,8 @@ void describe_all(model::Host& host, const backend::Options& options,
   const NvmlLibrary* known = nvml ? &*nvml : nullptr;
   if (known != nullptr)
     sources.push_back(nvml_topology(*known, host.contradictions));
+  if (cuda == Cuda::where_needed && known != nullptr && nvml_suffices(sources.back(), options))
+    return take_gpus(sources.back(), host);
   host.libraries.push_back(describe_library(
       "cuda_driver", [&](model::Library& library) { describe_driver(known, library); }));
   host.libraries.push_back(describe_library("cuda_runtime", describe_runtime));
@@ -170,10 +203,11 @@ void describe_all(model::Host& host, const backend::Options& options,
 
 } // namespace
 
-std::vector<topology::Host> describe(model::Host& host, const backend::Options& options) {
+std::vector<topology::Host> describe(model::Host& host, const backend::Options& options,
+                                     Cuda cuda) {
   std::vector<topology::Host> sources;
   try {
-    describe_all(host, options, sources);
+    describe_all(host, options, cuda, sources);
   } catch (const std::exception& error) {
     host.nvidia_problem = error.what();
   }

@@ -53,10 +53,11 @@ model::Host take_inventory(const backend::Options& options, Gpus gpus) {
                                     base::version_and_build(), nvidia::build_description());
   host::describe(host);
   std::vector<topology::Host> sources;
-  if (gpus == Gpus::look)
-    sources = nvidia::describe(host, options);
-  else
+  if (gpus == Gpus::leave_alone)
     host.nvidia_problem = "not looked at";
+  else
+    sources = nvidia::describe(host, options,
+                               gpus == Gpus::look ? nvidia::Cuda::ask : nvidia::Cuda::where_needed);
   sources.push_back(topology::sysfs_topology());
   if (auto hwloc = topology::hwloc_topology())
     sources.push_back(std::move(*hwloc));

@@ -75,7 +75,7 @@ int print_hwloc_xml() {
 }
 
 // ncclprobe-worker --version | --hwloc-xml
-// ncclprobe-worker [--no-gpus] [--library NAME=PATH]... [--inventory | --survey SCOPE]
+// ncclprobe-worker [--no-gpus | --links] [--library NAME=PATH]... [--inventory | --survey SCOPE]
 //                  [--python PATH]
 struct Arguments {
   bool known = true;
@@ -100,6 +100,8 @@ Arguments read_arguments(int argc, char** argv) {
       arguments.inventory = true;
     else if (word == "--no-gpus")
       arguments.gpus = worker::Gpus::leave_alone;
+    else if (word == "--links")
+      arguments.gpus = worker::Gpus::look_at_links;
     else if (word == "--python" && i + 1 < argc)
       arguments.python = argv[++i];
     else if (word == "--survey" && i + 1 < argc)

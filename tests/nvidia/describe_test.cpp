@@ -110,3 +110,44 @@ TEST_CASE("no GPU and too little memory are unavailable, not failures") {
   CHECK(nvidia::cuda_error(cudaErrorInsufficientDriver).code == base::Errc::unavailable);
   CHECK(nvidia::cuda_error(cudaErrorMemoryAllocation).code == base::Errc::unavailable);
 }
+
+namespace {
+
+backend::Options with_nvml(const char* library) {
+  backend::Options options;
+  options.libraries.push_back({"nvml", library});
+  return options;
+}
+
+} // namespace
+
+TEST_CASE("where NVML tells all of the links, CUDA is not asked for them") {
+  model::Host host;
+
+  auto sources = nvidia::describe(host, with_nvml(FAKE_NVML_ALIKE), nvidia::Cuda::where_needed);
+
+  REQUIRE(sources.size() == 1);
+  REQUIRE(host.gpus.size() == sources[0].gpus.size());
+  for (std::size_t i = 0; i < host.gpus.size(); ++i) {
+    CHECK(host.gpus[i].index == static_cast<int>(i));
+    CHECK(host.gpus[i].pci_bus_id == *sources[0].gpus[i].bus_id);
+    CHECK(host.gpus[i].uuid == *sources[0].gpus[i].uuid);
+  }
+  CHECK(host.nvidia_problem == "");
+  CHECK(host.library("cuda_runtime") == nullptr);
+}
+
+TEST_CASE("CUDA is asked where it may number GPUs in another way than NVML, or knows more") {
+  auto asks_cuda = [](const backend::Options& options) {
+    model::Host host;
+    nvidia::describe(host, options, nvidia::Cuda::where_needed);
+    return host.library("cuda_runtime") != nullptr;
+  };
+  backend::Options some_visible = with_nvml(FAKE_NVML_ALIKE);
+  some_visible.environment["CUDA_VISIBLE_DEVICES"] = "1";
+
+  CHECK(asks_cuda(some_visible));
+  CHECK(asks_cuda(with_nvml(FAKE_NVML))); // one GPU in MIG mode, and another says little
+  CHECK(asks_cuda(with_nvml(FAKE_NVML_OLD)));
+  CHECK(asks_cuda(with_nvml("no_such_library.so")));
+}
