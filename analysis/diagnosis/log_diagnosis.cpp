@@ -177,6 +177,11 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
 
 LogDiagnosis diagnose(const LogFindings& findings) {
   LogDiagnosis diagnosis;
+  // Messages that a program holds did not happen; nobody knows whether all was well.
+  if (findings.bytes == 0 || !findings.is_text()) {
+    diagnosis.severity = Severity::warn;
+    return diagnosis;
+  }
   for (const LogProblem& one : findings.problems) {
     if (one.entry->severity == Severity::info)
       diagnosis.notes.push_back(&one);
@@ -203,9 +208,6 @@ LogDiagnosis diagnose(const LogFindings& findings) {
     diagnosis.unknown.resize(k_unknown_quoted);
   if (!diagnosis.unknown.empty())
     diagnosis.severity = std::max(diagnosis.severity, Severity::warn);
-
-  if (findings.problems.empty() && (findings.bytes == 0 || !findings.is_text()))
-    diagnosis.severity = Severity::warn; // nobody knows whether all was well
 
   bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty();
   diagnosis.unexplained = failed && diagnosis.causes.empty();

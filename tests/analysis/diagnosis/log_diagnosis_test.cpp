@@ -164,7 +164,9 @@ TEST_CASE("an empty log and one that is no text are said to be so") {
   std::string packed;
   for (int i = 0; i < 4096; ++i)
     packed += static_cast<char>(i % 251);
+  packed += "\nCUDA out of memory\n"; // a program that could say so
   CHECK_THAT(diagnosed(packed).text(), ContainsSubstring("unknown: this is no text"));
+  CHECK(diagnosed(packed).diagnosis.causes.empty());
   CHECK_THAT(diagnosed("step 1\n").text(), ContainsSubstring("no known problem"));
 }
 
