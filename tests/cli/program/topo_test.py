@@ -71,6 +71,8 @@ class Topo(ProgramTest):
         self.assertEqual(len(json.loads(both)["hosts"]), 2)
         self.assertEqual(json.loads(second)["hosts"], [json.loads(both)["hosts"][1]])
         self.assertIn("there are 2 hosts", self.refused(*arguments, "--host", "2"))
+        self.assertIn("--host N, from 0 to 1", self.refused(*arguments, "--format", "nccl-xml"))
+        self.assertIn("rank 8=HOST1", self.topo("--from", files[0], "--from", files[0], "--placement").stdout)
 
     def test_placement_and_ceilings_of_a_recorded_machine(self):
         done = self.topo("--from", str(MACHINES / "two-h200-vm.xml"), "--placement", "--ceilings")
