@@ -39,15 +39,15 @@ CODEC(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log, nccl
       name_addresses, installed)
 CODEC(GpuProcess, pid, name, used_bytes)
 CODEC(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
-CODEC(GpuHealth, index, name, uuid, pci_bus_id, vbios, ecc_on, ecc_on_after_reset, corrected_since_reset,
-      uncorrected_since_reset, corrected_ever, uncorrected_ever, retired_pages, retirement_pending,
-      remapped_rows_corrected, remapped_rows_uncorrected, remap_pending, remap_failed,
-      throttle_reasons, sm_clock_mhz, most_sm_clock_mhz, memory_clock_mhz, most_memory_clock_mhz,
-      temperature_c, slowdown_temperature_c, power_mw, power_limit_mw, default_power_limit_mw,
-      busy_percent, memory_bytes, free_bytes, persistence, compute_mode, mig, processes,
-      mps_clients, pcie_generation, most_pcie_generation, pcie_width, most_pcie_width, pcie_replays,
-      nvlinks, active_nvlinks, nvlink_errors, fabric_state, fabric_status, fabric_health,
-      fabric_cluster, fabric_clique, multicast, memory_pools)
+CODEC(GpuHealth, index, name, uuid, pci_bus_id, vbios, ecc_on, ecc_on_after_reset,
+      corrected_since_reset, uncorrected_since_reset, corrected_ever, uncorrected_ever,
+      retired_pages, retirement_pending, remapped_rows_corrected, remapped_rows_uncorrected,
+      remap_pending, remap_failed, throttle_reasons, sm_clock_mhz, most_sm_clock_mhz,
+      memory_clock_mhz, most_memory_clock_mhz, temperature_c, slowdown_temperature_c, power_mw,
+      power_limit_mw, default_power_limit_mw, busy_percent, memory_bytes, free_bytes, persistence,
+      compute_mode, mig, processes, mps_clients, pcie_generation, most_pcie_generation, pcie_width,
+      most_pcie_width, pcie_replays, nvlinks, active_nvlinks, nvlink_errors, fabric_state,
+      fabric_status, fabric_health, fabric_cluster, fabric_clique, multicast, memory_pools)
 
 void to_json(nlohmann::json& out, const Survey& value) {
   out = {{"ranks", value.ranks},

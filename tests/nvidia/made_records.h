@@ -3,9 +3,12 @@
 #pragma once
 
 #include "nvidia/activity_records.h"
+#include "nvidia/record_decoder.h"
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 // CUPTI's records as a test makes them.
 namespace ncclprobe::nvidia {
@@ -21,6 +24,32 @@ using MadeCopy = CUpti_ActivityMemcpy5;
 using MadeKernel = CUpti_ActivityKernel8;
 using MadeCopy = CUpti_ActivityMemcpy5;
 #endif
+
+// A buffer that stands in for CUPTI's: each record behind its size.
+class Buffer {
+public:
+  template <typename Record>
+  Buffer& operator<<(const Record& record) {
+    std::uint64_t size = sizeof record;
+    std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof size + sizeof record);
+    std::memcpy(bytes_.data() + at, &size, sizeof size);
+    std::memcpy(bytes_.data() + at + sizeof size, &record, sizeof record);
+    return *this;
+  }
+  // Something that is not a record.
+  Buffer& torn() {
+    std::uint64_t size = UINT64_MAX;
+    std::size_t at = bytes_.size();
+    bytes_.resize(at + 2 * sizeof size);
+    std::memcpy(bytes_.data() + at, &size, sizeof size);
+    return *this;
+  }
+  void into(RecordDecoder& decoder) { decoder.decode(bytes_.data(), bytes_.size()); }
+
+private:
+  std::vector<std::uint8_t> bytes_;
+};
 
 template <typename Record>
 void set_instance(Record& record, std::uint64_t instance) {

@@ -13,35 +13,10 @@
 
 using namespace ncclprobe;
 using model::TraceLevel;
+using nvidia::Buffer;
 using nvidia::RecordDecoder;
 
-// Records made by hand, in buffers that stand in for CUPTI's: each behind its size.
 namespace {
-
-class Buffer {
-public:
-  template <typename Record>
-  Buffer& operator<<(const Record& record) {
-    std::uint64_t size = sizeof record;
-    std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof size + sizeof record);
-    std::memcpy(bytes_.data() + at, &size, sizeof size);
-    std::memcpy(bytes_.data() + at + sizeof size, &record, sizeof record);
-    return *this;
-  }
-  // Something that is not a record.
-  Buffer& torn() {
-    std::uint64_t size = UINT64_MAX;
-    std::size_t at = bytes_.size();
-    bytes_.resize(at + 2 * sizeof size);
-    std::memcpy(bytes_.data() + at, &size, sizeof size);
-    return *this;
-  }
-  void into(RecordDecoder& decoder) { decoder.decode(bytes_.data(), bytes_.size()); }
-
-private:
-  std::vector<std::uint8_t> bytes_;
-};
 
 CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) {
   auto* at = reinterpret_cast<std::uint8_t*>(*record);
