@@ -57,9 +57,10 @@ class Examples(ProgramTest):
                                "--plan", str(EXAMPLES / "ddp_scaling.toml"))
         self.assertEqual(dry.returncode, 0, dry.stderr)
         self.assertIn("20 trials on 8 ranks", dry.stdout)  # 5 x (2 settings + default twice)
+        words = " ".join(dry.stdout.split())  # what is long is wrapped
         for bucket in ("25MiB", "100MiB"):
             for ranks in ("0", "0,1", "0-3", "0-7"):
-                self.assertIn(f"gpt2-124m ranks={ranks} batch=8 sequence=1024 parts=all bucket={bucket} view", dry.stdout)
+                self.assertIn(f"gpt2-124m ranks={ranks} batch=8 sequence=1024 parts=all bucket={bucket} view", words)
 
     def test_two_hosts_on_one_runs_on_the_cpu_too(self):
         self.measure("--backend", "host", "--ranks", "4", "--plan", str(EXAMPLES / "two_hosts_on_one.toml"),
