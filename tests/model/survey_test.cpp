@@ -23,7 +23,11 @@ model::Survey whole_survey() {
   survey.process.cpus_allowed = {0, 1, 7};
   model::HostSurvey& host = survey.host.emplace();
   host.shared_memory = {1 << 30, 1 << 29, {{"nccl-x", 9, 60, 1000}}};
-  host.pci = {{{"0000:3a:00.0", true}, {"0000:3b:00.0", std::nullopt}}, 7, "iommu=pt", "QEMU"};
+  host.pci = {{{"0000:3a:00.0", true}, {"0000:3b:00.0", std::nullopt}},
+              7,
+              {{"DMA-FQ", {"0000:3b:00.0"}}},
+              "iommu=pt",
+              "QEMU"};
   host.driver.modules = {{"nvidia", "580.95.05"}};
   host.interfaces = {{"eth0", true, true, false, 25000, 1500, {"192.0.2.2"}}};
   host.rdma = {{"mlx5_0", 1, "ACTIVE", "400 Gb/sec", "InfiniBand", 3}};
