@@ -114,13 +114,14 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
 }
 
 // Through host memory, or over the network although both ends are on one host: GPUs that could
-// write to each other do not.
+// write to each other do not. Each communicator counts its ranks anew, so that of several the lines
+// of two ends may be of two pairs.
 bool within_a_host(const LogFindings& findings, const LogConnection& one) {
   if (one.way.starts_with("SHM/"))
     return true;
   return one.way.starts_with("NET/") &&
-         (findings.nodes == 1 ||
-          (!one.sending_host.empty() && one.sending_host == one.receiving_host));
+         (findings.nodes == 1 || (findings.one_communicator && !one.sending_host.empty() &&
+                                  one.sending_host == one.receiving_host));
 }
 
 void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {

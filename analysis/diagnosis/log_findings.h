@@ -58,7 +58,7 @@ struct LogConnection {
 struct LogFindings {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;
-  std::uint64_t bytes_tried = 0;    // at the beginning, for what follows
+  std::uint64_t bytes_tried = 0;    // at the beginning, behind any NULs, for what follows
   std::uint64_t bytes_no_text = 0;  // control characters that no log has
   std::vector<LogProblem> problems; // in order of their first line
   std::vector<UnknownError> unknown;
@@ -67,11 +67,13 @@ struct LogFindings {
   std::map<int, LogEvidence> named_by_launcher; // ranks that torchrun calls the first failure
   int world_size = 0;                           // 0: not told
   int nodes = 0;                                // likewise: of the largest communicator
+  // That the log tells of; of several, equal numbers of ranks need not be equal ranks.
+  bool one_communicator = false;
   // Other than direct ones (P2P), by sending and receiving rank.
   std::map<std::pair<int, int>, LogConnection> indirect_connections;
 
-  // What is packed or a program is not.
-  bool is_text() const { return bytes_no_text * 10 <= bytes_tried; }
+  // What is packed or a program is not: a tenth of evenly spread bytes are control characters.
+  bool is_text() const { return bytes_tried > 0 && bytes_no_text * 50 <= bytes_tried; }
 };
 
 } // namespace ncclprobe::analysis

@@ -60,6 +60,10 @@ LogEvidence evidence_of(const LogLine& line, std::uint64_t number) {
   return {number, line.rank, line.host, line.gpu, line.time, std::move(text)};
 }
 
+std::string_view without_hole(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of('\0'), text.size()));
+}
+
 // The text with its numbers and addresses made equal, so that repetitions are found.
 std::string shape_of(std::string_view text) {
   std::string shape;
@@ -104,6 +108,9 @@ void LogScanner::feed(std::string_view piece) {
 }
 
 void LogScanner::try_as_text(std::string_view piece) {
+  // A log that was cut short while it was written to begins with a hole.
+  if (findings_.bytes_tried == 0)
+    piece = without_hole(piece);
   piece = piece.substr(0, k_tried_bytes - findings_.bytes_tried);
   findings_.bytes_tried += piece.size();
   for (char c : piece) {
@@ -152,6 +159,7 @@ void LogScanner::scan(std::string_view text) {
 void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
   if (raw.ends_with('\r'))
     raw.remove_suffix(1);
+  raw = without_hole(raw);
   std::string clean;
   if (raw.find('\x1b') != std::string_view::npos) {
     clean = printable(raw);
@@ -216,6 +224,7 @@ void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
     if (!line.process.empty() && rank_of_process_.size() < k_most_processes)
       // The first communicator is the world's; later ones number their ranks anew.
       rank_of_process_.emplace(line.process, *rank);
+    note_communicator(line);
   }
   findings_.nodes =
       std::max(findings_.nodes, number_behind<int>(line.body, " nNodes ").value_or(0));
@@ -235,6 +244,23 @@ void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
       findings_.named_by_launcher.emplace(*named, evidence_of(line, number));
     launcher_verdict_line_ = 0;
   }
+}
+
+// "... commId 0x9f3c - Init START" has the same number on all ranks. Of those made by splitting
+// another one some lines have no number.
+void LogScanner::note_communicator(const LogLine& line) {
+  constexpr std::string_view k_id = " commId ";
+  std::size_t at = line.body.find(k_id);
+  if (line.body.find(" parent ") != std::string_view::npos)
+    several_communicators_ = true;
+  if (at != std::string_view::npos) {
+    std::string_view id = line.body.substr(at + k_id.size());
+    id = id.substr(0, id.find(' '));
+    if (communicator_.empty())
+      communicator_ = id;
+    several_communicators_ = several_communicators_ || id != communicator_;
+  }
+  findings_.one_communicator = !communicator_.empty() && !several_communicators_;
 }
 
 void LogScanner::note_connection(const LogLine& line, std::uint64_t number) {

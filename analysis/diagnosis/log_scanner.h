@@ -34,6 +34,7 @@ private:
   void note_problem(const LogPatterns::Hit& hit, const LogLine& line, std::uint64_t number,
                     bool exact);
   void note_place(const LogLine& line, std::uint64_t number);
+  void note_communicator(const LogLine& line);
   void note_connection(const LogLine& line, std::uint64_t number);
   void note_unknown(const LogLine& line, std::uint64_t number);
 
@@ -45,6 +46,8 @@ private:
   std::unordered_map<std::string, std::size_t> unknown_by_shape_;
   std::unordered_map<std::string, Memory> memory_; // by words
   std::uint64_t launcher_verdict_line_ = 0;
+  std::string communicator_; // the first that was told of
+  bool several_communicators_ = false;
 };
 
 } // namespace ncclprobe::analysis

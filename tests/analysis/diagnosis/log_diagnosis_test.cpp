@@ -30,6 +30,23 @@ std::string cause(const Diagnosed& log) {
   return log.diagnosis.causes.empty() ? "" : log.diagnosis.causes.front()->entry->id;
 }
 
+// 20 lines such as "[rank3]: step 4 loss 0.512345", packed by gzip.
+constexpr unsigned char k_gzip[] = {
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0xf1, 0x53, 0x65, 0x02, 0xff, 0x5d, 0x90, 0x41, 0x6e, 0xc3, 0x50,
+    0x08, 0x44, 0xf7, 0x39, 0x85, 0x4f, 0x10, 0x31, 0xf0, 0x81, 0x4f, 0xae, 0x12, 0x75, 0xd1, 0x45,
+    0x57, 0x8d, 0x92, 0xa8, 0xee, 0xfd, 0x55, 0x57, 0x36, 0x58, 0x62, 0xfd, 0x34, 0xc3, 0xf0, 0xee,
+    0x3f, 0x9f, 0xcf, 0x6f, 0xf9, 0xb8, 0x2d, 0xeb, 0xef, 0xd7, 0x7b, 0xa1, 0xe5, 0xf1, 0x5a, 0xd7,
+    0x85, 0xae, 0xe2, 0x34, 0xc0, 0x97, 0xfb, 0x3f, 0xb5, 0xa4, 0x48, 0x0a, 0x36, 0x11, 0xec, 0x94,
+    0x92, 0x72, 0x52, 0x9a, 0x8a, 0xa9, 0x3b, 0xad, 0x66, 0x49, 0x3a, 0xb1, 0xa5, 0x47, 0xa3, 0x23,
+    0xe9, 0x20, 0x72, 0x50, 0x6b, 0xd6, 0xa2, 0x1a, 0x90, 0x23, 0xeb, 0x49, 0xad, 0x36, 0x07, 0x0d,
+    0x9f, 0xad, 0xd9, 0xeb, 0x6e, 0xb8, 0x48, 0xb4, 0x8f, 0xe6, 0xb9, 0x39, 0xd4, 0xac, 0x65, 0x23,
+    0xa9, 0x6b, 0x10, 0x1f, 0x77, 0x47, 0xd9, 0x28, 0x59, 0xca, 0x84, 0x3c, 0x5c, 0xb3, 0x50, 0xb6,
+    0xb6, 0x2c, 0xe5, 0xc7, 0xa7, 0xcb, 0xd2, 0xe5, 0x6c, 0x44, 0xdc, 0xcb, 0xcb, 0x17, 0x85, 0xc3,
+    0x7c, 0xc7, 0x28, 0x5c, 0xc2, 0x64, 0x9a, 0x58, 0x7f, 0x0b, 0x65, 0x0c, 0xe4, 0xce, 0xd1, 0x7c,
+    0xe2, 0x54, 0x26, 0x73, 0xa4, 0x94, 0xb3, 0xbc, 0x9c, 0x8d, 0x70, 0x9d, 0x68, 0x56, 0x50, 0xd2,
+    0x36, 0xa6, 0x72, 0x4c, 0xe3, 0xc2, 0x65, 0xcd, 0xc8, 0x1c, 0x7e, 0xf9, 0x03, 0x75, 0x5c, 0x86,
+    0x27, 0x62, 0x02, 0x00, 0x00};
+
 } // namespace
 
 TEST_CASE("the cause on one rank is told from what the other ranks see of it") {
@@ -128,7 +145,7 @@ TEST_CASE("information is no cause") {
 
 TEST_CASE("ranks of one host that do not go from GPU to GPU are remarked") {
   auto log = diagnosed(
-      "a:1:1 [0] NCCL INFO comm 0x5 rank 0 nRanks 4 nNodes 2 localRanks 2 localRank 0 MNNVL 0\n"
+      "a:1:1 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 4 commId 0x9f - Init START\n"
       "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
       "a:1:1 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
       "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 2[0] via P2P/CUMEM\n"
@@ -144,6 +161,24 @@ TEST_CASE("ranks of one host that do not go from GPU to GPU are remarked") {
   CHECK_THAT(log.diagnosis.remarks[1], ContainsSubstring("over the network (via NET): 2->3; "));
   CHECK(log.diagnosis.severity == knowledge::Severity::info);
   CHECK_THAT(log.text(), ContainsSubstring("via SHM"));
+}
+
+TEST_CASE("equal ranks of several communicators are not taken for one pair") {
+  // The middle node of a pipeline: rank 1 behind one host, rank 0 before another.
+  const std::string ways =
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/0\n"
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\n";
+  const std::string first =
+      "b:1:1 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 1 nranks 2 commId 0x9f - Init START\n";
+  CHECK(diagnosed(first + ways).diagnosis.remarks.size() == 1);
+  CHECK(diagnosed(ways).diagnosis.remarks.empty()); // nobody knows
+  for (const char* other :
+       {"b:1:1 [0] NCCL INFO ncclCommInitRank comm 0x6 rank 0 nranks 2 commId 0xa0 - Init START\n",
+        "b:1:1 [0] NCCL INFO ncclCommSplit comm 0x6 rank 0 nranks 2 parent 0x4 - Init START\n"}) {
+    INFO(other);
+    CHECK(diagnosed(first + other + ways).diagnosis.remarks.empty());
+    CHECK(diagnosed(other + first + ways).diagnosis.remarks.empty());
+  }
 }
 
 TEST_CASE("of a job on one node every way over the network is within a host") {
@@ -168,6 +203,27 @@ TEST_CASE("an empty log and one that is no text are said to be so") {
   CHECK_THAT(diagnosed(packed).text(), ContainsSubstring("unknown: this is no text"));
   CHECK(diagnosed(packed).diagnosis.causes.empty());
   CHECK_THAT(diagnosed("step 1\n").text(), ContainsSubstring("no known problem"));
+}
+
+TEST_CASE(
+    "a log that gzip has packed is no text, although few of its bytes are control characters") {
+  auto log = diagnosed(std::string_view(reinterpret_cast<const char*>(k_gzip), sizeof k_gzip));
+
+  CHECK(log.findings.bytes_no_text * 10 < log.findings.bytes_tried);
+  CHECK_THAT(log.text(), ContainsSubstring("unknown: this is no text"));
+}
+
+TEST_CASE("a log that was cut short while it was written to is read behind its hole") {
+  std::string_view line = "[rank3]: CUDA out of memory\n";
+  for (std::size_t hole : {1U, 4096U, 300'000U}) {
+    auto log = diagnosed(std::string(hole, '\0') + std::string(line));
+
+    INFO(hole);
+    CHECK(cause(log) == "oom");
+    REQUIRE(log.diagnosis.first_failure);
+    CHECK(log.diagnosis.first_failure->rank == 3);
+  }
+  CHECK_THAT(diagnosed(std::string(4096, '\0')).text(), ContainsSubstring("this is no text"));
 }
 
 TEST_CASE("a single message that only passes an error on is listed once, under its own name") {
