@@ -192,14 +192,18 @@ private:
       }
     return tried ? worst : Answer::unknown;
   }
+  // Small messages go other ways even where large ones take NVLS.
   Answer nvls_chosen() const {
     Answer chosen = Answer::unknown;
     for (const Rehearsal& rehearsal : case_.rehearsals)
-      for (const ChosenAlgorithm& one : rehearsal.algorithms)
-        // The large message is among them. Before names NCCL's log had numbers.
-        if (one.function == "AllReduce" && one.algorithm.find_first_of("0123456789") != 0)
-          chosen = std::max(chosen == Answer::unknown ? Answer::no : chosen,
-                            answer(one.algorithm.starts_with("NVLS")));
+      for (const ChosenAlgorithm& one : rehearsal.algorithms) {
+        if (one.function != "AllReduce" || !is_named(one))
+          continue;
+        if (one.algorithm.starts_with("NVLS"))
+          return Answer::yes;
+        if (one.bytes >= k_measured_bytes)
+          chosen = Answer::no;
+      }
     return chosen;
   }
 

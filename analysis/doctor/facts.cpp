@@ -97,6 +97,10 @@ void name_fewer(const std::vector<int>& group, std::vector<int>& named) {
     named.insert(named.end(), group.begin(), group.end());
 }
 
+bool is_named(const ChosenAlgorithm& one) {
+  return one.algorithm.find_first_of("0123456789") != 0;
+}
+
 bool is_graph(const RehearsedCell& cell) {
   return cell.label.variant.find("graph") != std::string::npos;
 }

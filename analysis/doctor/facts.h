@@ -50,6 +50,9 @@ bool has_no_nvlink(const std::string& gpu_name);
 // group in turn.
 void name_fewer(const std::vector<int>& group, std::vector<int>& named);
 
+// Before names NCCL's log had numbers, which mean other algorithms in other versions.
+bool is_named(const ChosenAlgorithm& one);
+
 // Launched from a CUDA graph.
 bool is_graph(const RehearsedCell& cell);
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -128,11 +129,13 @@ void check_capability(const Rehearsal& rehearsal, const char* id, const std::str
 
 // What NCCL's log says that it took for the sizes that ran.
 void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
-  std::map<std::pair<std::uint64_t, std::string>, std::string> by_size; // and way: a line
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, std::string> by_size; // a line
   for (const ChosenAlgorithm& one : rehearsal.algorithms) {
+    if (!is_named(one))
+      continue;
     std::string way =
         one.protocol.empty() ? one.algorithm : fmt::format("{}/{}", one.algorithm, one.protocol);
-    by_size[{one.bytes, way}] = fmt::format(
+    by_size[{one.function, one.bytes, way}] = fmt::format(
         "{} of {} bytes: {}{}", one.function, one.bytes, way,
         one.channels > 0 ? fmt::format(", {} channel(s)", one.channels) : std::string());
   }
@@ -140,8 +143,12 @@ void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
     return;
   std::vector<std::string> choices;
   std::vector<std::string> seen;
+  std::string before;
   for (const auto& [choice, line] : by_size) {
-    choices.push_back(fmt::format("{} {}", base::readable_bytes(choice.first), choice.second));
+    const auto& [function, bytes, way] = choice;
+    choices.push_back(fmt::format("{}{} {}", function == before ? "" : function + " ",
+                                  base::readable_bytes(bytes), way));
+    before = function;
     seen.push_back(line);
   }
   into.add({"D23",

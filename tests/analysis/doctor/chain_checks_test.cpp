@@ -37,9 +37,11 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
   one.rehearsals[0].algorithms = {{"AllReduce", 64 << 10, "RING", "LL", 0},
                                   {"AllReduce", 512 << 20, "NVLS", "SIMPLE", 0}};
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: yes");
-  one.rehearsals[0].algorithms.pop_back();
+  one.rehearsals[0].algorithms.pop_back(); // the large message did not run
+  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
+  one.rehearsals[0].algorithms.push_back({"AllReduce", 512 << 20, "RING", "SIMPLE", 0});
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
-  one.rehearsals[0].algorithms = {{"AllReduce", 64 << 10, "1", "0", 0}}; // as logs had it once
+  one.rehearsals[0].algorithms = {{"AllReduce", 512 << 20, "1", "0", 0}}; // as logs had it once
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
   one.rehearsals[0].algorithms.clear();
   one.code[0].cuda = "11.8";

@@ -210,8 +210,24 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   REQUIRE(found(one, "D23").size() == 1);
   Finding finding = found(one, "D23").front();
   CHECK(finding.severity == Severity::info);
-  CHECK(finding.what == "NCCL took, on all ranks (2 ranks): 64 KiB RING/LL, 512 MiB NVLS/SIMPLE");
+  CHECK(finding.what == "NCCL took, on all ranks (2 ranks): AllReduce 64 KiB RING/LL, "
+                        "512 MiB NVLS/SIMPLE");
   CHECK(finding.evidence ==
         std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channel(s)",
                                  "AllReduce of 536870912 bytes: NVLS/SIMPLE, 16 channel(s)"});
+}
+
+TEST_CASE("choices of several functions are kept apart, and numbers of older logs left out") {
+  Case one = healthy_case();
+  one.rehearsals[0].algorithms = {{"Broadcast", 64 << 10, "RING", "LL", 0},
+                                  {"AllReduce", 64 << 10, "RING", "LL", 0},
+                                  {"AllReduce", 1 << 20, "1", "0", 0}};
+  REQUIRE(found(one, "D23").size() == 1);
+  CHECK_THAT(found(one, "D23").front().what,
+             ContainsSubstring(": AllReduce 64 KiB RING/LL, Broadcast 64 KiB RING/LL"));
+  CHECK(found(one, "D23").front().evidence.size() == 2);
+
+  one.rehearsals[0].algorithms.erase(one.rehearsals[0].algorithms.begin(),
+                                     one.rehearsals[0].algorithms.begin() + 2);
+  CHECK(found(one, "D23").empty());
 }
