@@ -134,6 +134,18 @@ void check_memory(const model::Survey& survey, Findings& into) {
     into.add(survey, {"D20", Severity::ok, "GPU memory is free", {}, "", "", {}, {}});
 }
 
+void check_memory_pools(const model::Survey& survey, Findings& into) {
+  GpuFindings gpus(survey);
+  for (const model::GpuHealth& gpu : survey.health)
+    if (gpu.memory_pools == false)
+      gpus.bad("D20", Severity::warn, "GPUs without memory pools", gpu,
+               "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0",
+               "cudaMallocAsync fails ('operation not supported'), and what is built on it",
+               "use another allocator (PyTorch: no PYTORCH_CUDA_ALLOC_CONF=backend:"
+               "cudaMallocAsync); vGPU profiles without unified memory have no pools");
+  gpus.finish(into);
+}
+
 // What a communicator takes of each GPU, of the largest one that the rehearsals made.
 void check_communicators(const Case& one, Findings& into) {
   const Rehearsal* largest = nullptr;
@@ -242,6 +254,7 @@ void check_devices(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     check_sharing(survey, into);
     check_memory(survey, into);
+    check_memory_pools(survey, into);
   }
   check_communicators(one, into);
   check_affinity(one, into);

@@ -174,15 +174,6 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
     into.add(survey, {"D16", Severity::ok, "limits are wide enough", {}, "", "", {}, {}});
 }
 
-// "GPU 0 (...), GPU 1 (...)"
-std::string gpus_without_memory_pools(const model::Survey& survey) {
-  std::string names;
-  for (const model::GpuHealth& gpu : survey.health)
-    if (gpu.memory_pools == false)
-      names += (names.empty() ? "" : ", ") + gpu_label(gpu);
-  return names;
-}
-
 void check_container(const Case& one, const model::Survey& survey, Findings& into) {
   const model::Confinement& limits = survey.process.confinement;
   bool good = true;
@@ -268,18 +259,6 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
                       {"/dev/nvidiactl is there, /sys/bus/pci/devices has no device of NVIDIA"},
                       "NCCL finds neither switches nor NUMA nodes there, and ncclprobe topo little",
                       "a container with the host's /sys: docker run -v /sys:/sys:ro ...",
-                      {},
-                      {}});
-  }
-  if (std::string without = gpus_without_memory_pools(survey); !without.empty()) {
-    good = false;
-    into.add(survey, {"D17",
-                      Severity::warn,
-                      "GPUs without memory pools",
-                      {without + ": CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0"},
-                      "cudaMallocAsync fails ('operation not supported'), and what is built on it",
-                      "use another allocator (PyTorch: no PYTORCH_CUDA_ALLOC_CONF=backend:"
-                      "cudaMallocAsync); vGPU profiles without unified memory have no pools",
                       {},
                       {}});
   }

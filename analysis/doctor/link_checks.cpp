@@ -140,8 +140,10 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
 
 enum class Iommu { off, passes, translates, unknown };
 
-// What groups say goes before the kernel's command line, which is silent of the kernel's default.
-Iommu iommu_of(const model::PciSurvey& pci, std::vector<std::string>& seen) {
+// What groups say goes before the kernel's command line, which is silent of the kernel's default,
+// and asks in vain where there is no IOMMU. A container may hide the groups.
+Iommu iommu_of(const model::Survey& survey, std::vector<std::string>& seen) {
+  const model::PciSurvey& pci = survey.host->pci;
   std::size_t passed = 0;
   Iommu worst = Iommu::passes;
   for (const model::IommuGroup& group : pci.device_groups) {
@@ -160,11 +162,11 @@ Iommu iommu_of(const model::PciSurvey& pci, std::vector<std::string>& seen) {
     return worst;
   if (passed > 0 && passed == pci.device_groups.size())
     return Iommu::passes;
+  if (pci.iommu_groups == 0 && survey.process.confinement.container.empty())
+    return Iommu::off;
   if (says("iommu=pt") || says("iommu.passthrough=1"))
     return Iommu::passes;
-  if (says("iommu=on"))
-    return Iommu::translates;
-  return pci.iommu_groups == 0 ? Iommu::off : Iommu::unknown;
+  return says("iommu=on") && pci.iommu_groups > 0 ? Iommu::translates : Iommu::unknown;
 }
 
 void check_peers(const model::Survey& survey, Findings& into) {
@@ -188,7 +190,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
   if (!pci.iommu_words.empty())
     seen.push_back("kernel command line: " + pci.iommu_words);
   seen.push_back(fmt::format("{} IOMMU groups", pci.iommu_groups));
-  Iommu iommu = iommu_of(pci, seen);
+  Iommu iommu = iommu_of(survey, seen);
   if (unread > 0)
     seen.push_back(
         fmt::format("{} of {} PCI bridges could not be read", unread, pci.bridges.size()));

@@ -281,11 +281,22 @@ TEST_CASE("bridges that only root may read are unknown") {
 
 TEST_CASE("a translating IOMMU is a warning, one in pass-through mode is not") {
   Case one = healthy_case();
+  one.surveys[0].host->pci.iommu_groups = 90;
   one.surveys[0].host->pci.iommu_words = "intel_iommu=on";
   CHECK(worst(one, "D13") == Severity::warn);
 
   one.surveys[0].host->pci.iommu_words = "intel_iommu=on iommu=pt";
   CHECK(worst(one, "D13") == Severity::ok);
+}
+
+TEST_CASE("an IOMMU that is asked for and not there translates nothing") {
+  Case one = healthy_case();
+  one.surveys[0].host->pci.iommu_words = "intel_iommu=on";
+  CHECK(worst(one, "D13") == Severity::ok);
+  CHECK_THAT(found(one, "D13").front().what, ContainsSubstring("no IOMMU is in use"));
+
+  one.surveys[0].process.confinement.container = "/.dockerenv is there"; // and may hide it
+  CHECK(worst(one, "D13") == Severity::unknown);
 }
 
 TEST_CASE("an IOMMU that translates by the kernel's own default is a warning as well") {
@@ -337,6 +348,17 @@ TEST_CASE("a GPU without free memory is a failure, one that does not tell is unk
     for (model::Gpu& gpu : survey.inventory.gpus)
       gpu.free_bytes = 0;
   CHECK(worst(one, "D20") == Severity::unknown);
+}
+
+TEST_CASE("GPUs without memory pools are named") {
+  Case one = healthy_case();
+  one.surveys[0].health[0].memory_pools = true;
+  one.surveys[0].health[1].memory_pools = false;
+  Finding without = found(one, "D20").front();
+  CHECK(without.severity == Severity::warn);
+  CHECK(without.what == "GPUs without memory pools");
+  REQUIRE(without.evidence.size() == 1);
+  CHECK_THAT(without.evidence[0], ContainsSubstring("GPU 1 ("));
 }
 
 TEST_CASE("ranks that share too few CPUs are named") {
