@@ -9,7 +9,8 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <string>
+#include <pwd.h>
+#include <unistd.h>
 #include <vector>
 
 namespace ncclprobe::system {
@@ -42,9 +43,19 @@ std::optional<bool> value_in(const fs::path& file, const std::string& prefix) {
   return value;
 }
 
+bool lingers(const fs::path& root, const User& user) {
+  std::error_code error;
+  return !user.name.empty() && fs::exists(root / "var/lib/systemd/linger" / user.name, error);
+}
+
 } // namespace
 
-std::optional<bool> removes_shared_memory_at_logout(const fs::path& root, uid_t user) {
+User this_user() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return {::geteuid(), entry == nullptr ? "" : entry->pw_name};
+}
+
+std::optional<bool> removes_shared_memory_at_logout(const fs::path& root, const User& user) {
   std::error_code error;
   if (!fs::exists(root / "run/systemd/system", error))
     return std::nullopt;
@@ -68,7 +79,8 @@ std::optional<bool> removes_shared_memory_at_logout(const fs::path& root, uid_t 
       value = one;
   if (!value)
     value = built_in;
-  return value && user < k_first_user ? std::optional(false) : value;
+  bool spared = user.id < k_first_user || lingers(root, user);
+  return value && spared ? std::optional(false) : value;
 }
 
 } // namespace ncclprobe::system

@@ -4,14 +4,21 @@
 
 #include <filesystem>
 #include <optional>
-#include <unistd.h>
+#include <string>
+#include <sys/types.h>
 
 namespace ncclprobe::system {
 
+struct User {
+  uid_t id = 0;
+  std::string name; // empty: not known
+};
+User this_user();
+
 // Whether systemd's logind removes this user's shared memory when their last session ends
-// (RemoveIPC in logind.conf and its drop-ins, which concerns no system user). Absent: there is no
-// systemd, or its files do not tell.
+// (RemoveIPC in logind.conf and its drop-ins, which concerns no system user, and none that
+// lingers). Absent: there is no systemd, or its files do not tell.
 std::optional<bool> removes_shared_memory_at_logout(const std::filesystem::path& root = "/",
-                                                    uid_t user = ::geteuid());
+                                                    const User& user = this_user());
 
 } // namespace ncclprobe::system
