@@ -132,19 +132,26 @@ std::string srun_binding(const std::vector<RankPlacement>& ranks) {
 
 // By which mpirun finds each host. Of several, those without a name, or all if two have the same
 // one, get stand-ins: HOST0, HOST1.
-std::vector<std::string> names_of_hosts(const Machine& machine) {
+struct HostNames {
+  std::vector<std::string> names;
+  bool stand_ins = false;
+};
+
+HostNames names_of_hosts(const Machine& machine) {
   if (machine.hosts.size() == 1)
-    return {machine.hosts.front().name.value_or("localhost")};
+    return {{machine.hosts.front().name.value_or("localhost")}};
   std::set<std::string> different;
   bool same = false;
   for (const Host& host : machine.hosts)
     same = same || (host.name && !different.insert(*host.name).second);
-  std::vector<std::string> names;
+  HostNames found;
   for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
     const Host& host = machine.hosts[i];
-    names.push_back(host.name && !same ? *host.name : fmt::format("HOST{}", i));
+    bool named = host.name && !same;
+    found.names.push_back(named ? *host.name : fmt::format("HOST{}", i));
+    found.stand_ins = found.stand_ins || !named;
   }
-  return names;
+  return found;
 }
 
 } // namespace
@@ -206,16 +213,13 @@ std::vector<std::string> launch_options(const Machine& machine,
     lines.push_back(fmt::format("srun --ntasks-per-node={} --cpu-bind=none ...", most));
     return lines;
   }
-  const std::vector<std::string> names = names_of_hosts(machine);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == fmt::format("HOST{}", i)) {
-      lines.push_back("# HOST0, HOST1, ...: write the names of your hosts there, in this order");
-      break;
-    }
+  const HostNames hosts = names_of_hosts(machine);
+  if (hosts.stand_ins)
+    lines.push_back("# HOST0, HOST1, ...: write the names of your hosts there, in this order");
   lines.push_back("cat > ranks.txt <<END");
   for (const RankPlacement& rank : placement)
     lines.push_back(fmt::format("rank {}={} slot={}", rank.rank,
-                                names.at(static_cast<std::size_t>(rank.host)),
+                                hosts.names.at(static_cast<std::size_t>(rank.host)),
                                 base::format_number_list(rank.cpus)));
   lines.push_back("END");
   lines.push_back(fmt::format(

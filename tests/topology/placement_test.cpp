@@ -94,6 +94,18 @@ TEST_CASE("hosts of one name, or of none, get stand-ins in the rank file") {
   CHECK(has_line(one_unnamed, "rank 4=HOST1 slot=0,1"));
 }
 
+TEST_CASE("a host that is really named so is no stand-in") {
+  Machine machine = two_nodes();
+  machine.hosts.push_back(machine.hosts.front());
+  machine.hosts[0].name = {"HOST0", Source::synthetic};
+
+  std::vector<std::string> lines = launch_options(machine, propose_placement(machine));
+
+  CHECK(has_line(lines, "rank 0=HOST0 slot=0,1"));
+  CHECK_FALSE(
+      has_line(lines, "# HOST0, HOST1, ...: write the names of your hosts there, in this order"));
+}
+
 TEST_CASE("where NUMA nodes are unknown nothing is bound") {
   Machine machine = two_nodes();
   Host& host = machine.hosts[0];

@@ -130,6 +130,7 @@ std::string fabric(const Fabric& fabric) {
 struct GpuColumn {
   base::TextTable::Column column;
   std::function<std::string(const Host&, const Gpu&)> cell;
+  bool of_links = false;
 };
 
 const std::vector<GpuColumn>& columns_of_gpus() {
@@ -144,9 +145,11 @@ const std::vector<GpuColumn>& columns_of_gpus() {
        [](const Host&, const Gpu& gpu) { return mode(gpu.mig_now, gpu.mig_pending); }},
       {{"SM clock"}, [](const Host&, const Gpu& gpu) { return clock(gpu); }},
       {{"NUMA"}, [](const Host&, const Gpu& gpu) { return text(gpu.numa_node); }},
-      {{"PCIe now of most", Align::left}, pcie},
-      {{"NVLinks up", Align::left}, [](const Host&, const Gpu& gpu) { return nvlinks(gpu); }},
-      {{"fabric", Align::left}, [](const Host&, const Gpu& gpu) { return fabric(gpu.fabric); }}};
+      {{"PCIe now of most", Align::left}, pcie, true},
+      {{"NVLinks up", Align::left}, [](const Host&, const Gpu& gpu) { return nvlinks(gpu); }, true},
+      {{"fabric", Align::left},
+       [](const Host&, const Gpu& gpu) { return fabric(gpu.fabric); },
+       true}};
   return all;
 }
 
@@ -182,15 +185,16 @@ std::size_t longest_line(const std::string& text) {
 // One table if that is no wider than a page, else what the GPUs are and how they are joined.
 std::string gpu_tables(const Host& host) {
   constexpr std::size_t k_page_columns = 100;
-  constexpr std::size_t k_first_link = 8; // "PCIe now of most"
   std::size_t columns = columns_of_gpus().size();
   std::vector<std::string> unknown;
   std::string out = gpu_table(host, 0, columns, unknown);
   if (longest_line(out) > k_page_columns) {
-    std::vector<std::string> of_links;
-    out = gpu_table(host, 0, k_first_link, unknown);
-    std::string links = gpu_table(host, k_first_link, columns, of_links);
-    unknown.insert(unknown.end(), of_links.begin(), of_links.end());
+    auto first_link = static_cast<std::size_t>(
+        std::ranges::find_if(columns_of_gpus(), &GpuColumn::of_links) - columns_of_gpus().begin());
+    std::vector<std::string> unknown_links;
+    out = gpu_table(host, 0, first_link, unknown);
+    std::string links = gpu_table(host, first_link, columns, unknown_links);
+    unknown.insert(unknown.end(), unknown_links.begin(), unknown_links.end());
     out += "\n" + links;
   }
   std::string list;
