@@ -41,12 +41,13 @@ class Resume(ProgramTest):
             return sorted(blob[at[i]:at[i + 1]] for i in file["cells/resume_key"][:])
 
     def measured(self):
-        """The numbers of each finished trial."""
+        """The numbers of each finished trial: one that was stopped may have some of its cells."""
         rows = {}
         for row in self.report():
             if row["outcome"] == "ok":
                 rows.setdefault(row["trial"], []).append((row["size_bytes"], row["time_us"]))
-        return rows
+        whole = max(map(len, rows.values()), default=0)
+        return {trial: cells for trial, cells in rows.items() if len(cells) == whole}
 
     def stop(self, how, launcher, name):
         self.run_file = self.folder / name
