@@ -3,6 +3,7 @@
 
 #include "cli/chosen_trace.h"
 
+#include "cli/report_files.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
 
@@ -118,12 +119,6 @@ Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> t
   return chosen;
 }
 
-// What the run file of the folder "run.trace" is called; empty: the folder is something else.
-fs::path run_file_of(const fs::path& folder) {
-  fs::path name = folder.filename().empty() ? folder.parent_path() : folder; // "run.trace/"
-  return name.extension() == ".trace" ? name.replace_extension(".h5") : fs::path();
-}
-
 } // namespace
 
 Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial,
@@ -131,7 +126,7 @@ Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial,
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
   if (fs::path run_file = is_folder ? run_file_of(path) : ""; !run_file.empty()) {
-    if (fs::exists(run_file, ignored))
+    if (fs::exists(run_file, ignored) || fs::exists(store::parts_folder(run_file), ignored))
       return choose_of_run(run_file, trial, err);
     if (auto traces = store::list_traces(run_file); !traces.empty())
       return chosen_of(traces, trial);

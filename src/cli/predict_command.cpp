@@ -12,6 +12,9 @@ int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream
   const char* command = "ncclprobe predict";
   if (auto distinct = check_output(options.output, options.run_file); !distinct)
     return complain(err, command, distinct.error(), base::k_exit_usage);
+  for (const auto& file : options.also)
+    if (auto distinct = check_output(options.output, file); !distinct)
+      return complain(err, command, distinct.error(), base::k_exit_usage);
   auto run = read_run_or_parts(options.run_file, err);
   if (!run)
     return complain(err, command, run.error(), base::k_exit_usage);

@@ -34,6 +34,12 @@ int complain(std::ostream& err, const std::string& command, const base::Error& e
   return exit_code;
 }
 
+std::filesystem::path run_file_of(const std::filesystem::path& folder) {
+  std::filesystem::path name =
+      folder.filename().empty() ? folder.parent_path() : folder; // "run.trace/"
+  return name.extension() == ".trace" ? name.replace_extension(".h5") : std::filesystem::path();
+}
+
 base::Result<void> check_output(const std::filesystem::path& output,
                                 const std::filesystem::path& run_file, const char* option) {
   namespace fs = std::filesystem;
@@ -45,13 +51,21 @@ base::Result<void> check_output(const std::filesystem::path& output,
   };
   if (output.empty())
     return {};
-  if (fs::equivalent(output, run_file, ignored))
+  // A run that lies in parts gets its file only when it is read.
+  auto is_output = [&](const fs::path& file) {
+    return fs::equivalent(output, file, ignored) ||
+           fs::weakly_canonical(output, ignored) == fs::weakly_canonical(file, ignored);
+  };
+  const bool is_folder = fs::is_directory(run_file, ignored);
+  if (is_output(run_file))
     return refuse("the run file itself");
+  if (is_folder && !run_file_of(run_file).empty() && is_output(run_file_of(run_file)))
+    return refuse("the run file of these traces");
   for (const store::StoredTrace& trace : store::list_traces(run_file))
     if (fs::equivalent(output, trace.path, ignored))
       return refuse("a trace of the run");
   const fs::path extension = output.extension();
-  if (fs::is_directory(run_file, ignored) && (extension == ".spool" || extension == ".h5") &&
+  if (is_folder && (extension == ".spool" || extension == ".h5") &&
       fs::equivalent(fs::absolute(output).parent_path(), run_file, ignored) &&
       fs::exists(output, ignored))
     return refuse("what is to be read");

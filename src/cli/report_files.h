@@ -21,8 +21,11 @@ base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file
 int complain(std::ostream& err, const std::string& command, const base::Error& error,
              int exit_code);
 
+// What the run file of the folder "run.trace" is called; empty: the folder is something else.
+std::filesystem::path run_file_of(const std::filesystem::path& folder);
+
 // Errors: invalid_argument if the output is the run file itself, one of its traces, or what lies in
-// the folder that is read.
+// the folder that is read; of a folder of traces, also its run file, which is read with it.
 base::Result<void> check_output(const std::filesystem::path& output,
                                 const std::filesystem::path& run_file,
                                 const char* option = "--output");

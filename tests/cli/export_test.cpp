@@ -228,6 +228,52 @@ TEST_CASE("export writes over nothing that it reads, and no output over another"
   REQUIRE(!std::filesystem::exists(folder / "out"));
 }
 
+TEST_CASE("neither the run file of a folder of traces nor a run that is added is written over") {
+  support::ScratchFolder folder;
+  std::string trace = two_ranks(folder);
+  std::filesystem::create_directories(folder / "run.trace");
+  std::filesystem::rename(trace, folder / "run.trace" / "trial-000007.h5");
+  const std::string run_file = (folder / "run.h5").string();
+  REQUIRE(base::write_file_atomically(run_file, "a run"));
+
+  for (const std::string& arguments :
+       {fmt::format("export {0}/run.trace --perfetto {0}/run.h5", folder.path().string()),
+        fmt::format("export {0}/run.trace/ --chrome {0}/./run.h5", folder.path().string()),
+        fmt::format("{0}/run.trace -o {0}/run.h5", folder.path().string()),
+        fmt::format("predict {0}/other.h5 --also {0}/run.h5 -o {0}/run.h5 --ranks 8",
+                    folder.path().string())}) {
+    INFO(arguments);
+    Output output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, arguments));
+    INFO(output.text);
+    REQUIRE(output.exit_code == 2);
+    REQUIRE(output.text.find("run.h5 is the run file") != std::string::npos);
+  }
+
+  REQUIRE(*base::read_file(run_file) == "a run");
+}
+
+TEST_CASE("the file of a run that lies in parts is no output, nor are its traces without a run") {
+  support::ScratchFolder folder;
+  const std::filesystem::path run_file = folder / "run.h5";
+  model::TrialRecord traced;
+  traced.spec.trace = model::TraceLevel::kernels;
+  REQUIRE(store::begin_run(run_file, {}));
+  REQUIRE(store::write_part(run_file, traced));
+  std::filesystem::create_directories(folder / "run.trace");
+
+  Output over =
+      run(fmt::format("{0}/ncclprobe-report {1} -o {1}", NCCLPROBE_BIN_DIR, run_file.string()));
+  Output read = run(
+      fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, (folder / "run.trace").string()));
+
+  INFO(over.text);
+  INFO(read.text);
+  REQUIRE(over.exit_code == 2);
+  REQUIRE(over.text.find("is the run file itself") != std::string::npos);
+  REQUIRE(read.exit_code == 2);
+  REQUIRE(read.text.find("was traced, but the traces are not in") != std::string::npos);
+}
+
 TEST_CASE("a trace file by itself is reported as its timeline") {
   support::ScratchFolder folder;
   std::string trace = two_ranks(folder);
