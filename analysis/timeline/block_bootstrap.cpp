@@ -5,9 +5,11 @@
 
 #include "analysis/cell_summary.h"
 #include "analysis/statistics.h"
+#include "analysis/timeline/collectives.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace ncclprobe::analysis::timeline {
@@ -28,7 +30,20 @@ Interval middle_of_ordered(std::vector<double> drawn) {
   return {drawn[beyond], drawn[drawn.size() - 1 - beyond]};
 }
 
+// Numbers the blocks that have values from 0 on, and tells how many there are.
+std::size_t renumber_blocks(std::vector<InBlock>& values) {
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  for (InBlock& one : values)
+    one.block = numbers.try_emplace(one.block, numbers.size()).first->second;
+  return numbers.size();
+}
+
 } // namespace
+
+std::size_t drawn_of_stretch(std::size_t stretch, std::size_t every, std::size_t size) {
+  const std::size_t first = stretch * every;
+  return first + static_cast<std::size_t>(mixed(stretch) % std::min(every, size - first));
+}
 
 std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks) {
   std::vector<double> out(blocks);
@@ -100,17 +115,17 @@ double DrawnValues::median_distance(double from) const {
   return distance;
 }
 
-std::vector<std::optional<Interval>> bootstrap(std::vector<InBlock> values, std::size_t blocks,
-                                               const std::vector<DrawnFigure>& figures,
-                                               std::size_t most) {
+std::vector<std::optional<Interval>>
+bootstrap(std::vector<InBlock> values, const std::vector<DrawnFigure>& figures, std::size_t most) {
   std::vector<std::optional<Interval>> out(figures.size());
-  if (blocks < k_fewest_blocks || values.empty())
-    return out;
   if (const std::size_t every = (values.size() + most - 1) / most; every > 1) {
     for (std::size_t i = 0; i * every < values.size(); ++i)
-      values[i] = values[i * every];
+      values[i] = values[drawn_of_stretch(i, every, values.size())];
     values.resize((values.size() + every - 1) / every);
   }
+  const std::size_t blocks = renumber_blocks(values);
+  if (blocks < k_fewest_blocks)
+    return out;
   std::ranges::sort(values, {}, &InBlock::value);
   std::mt19937_64 random(1);
   std::vector<std::vector<double>> drawn(figures.size());

@@ -25,6 +25,10 @@ std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks);
 std::vector<std::optional<Interval>>
 bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps);
 
+// Which of `size` values stands for the n-th stretch of `every`: by chance, the same each time. At
+// even distances they might all be the same place of steps that repeat.
+std::size_t drawn_of_stretch(std::size_t stretch, std::size_t every, std::size_t size);
+
 struct InBlock {
   double value = 0;
   std::uint32_t block = 0;
@@ -48,10 +52,10 @@ private:
 };
 
 // 95% intervals of figures of the values; nothing for a figure that a draw does not have. Of more
-// than `most` values evenly chosen ones are taken. None of too few blocks.
+// than `most` values one of each stretch is taken. Only blocks that have values are drawn; none of
+// too few of them.
 using DrawnFigure = std::function<std::optional<double>(const DrawnValues&)>;
-std::vector<std::optional<Interval>> bootstrap(std::vector<InBlock> values, std::size_t blocks,
-                                               const std::vector<DrawnFigure>& figures,
-                                               std::size_t most);
+std::vector<std::optional<Interval>>
+bootstrap(std::vector<InBlock> values, const std::vector<DrawnFigure>& figures, std::size_t most);
 
 } // namespace ncclprobe::analysis::timeline

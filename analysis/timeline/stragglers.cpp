@@ -88,7 +88,7 @@ private:
         continue;
       }
       ++out_.skew.collectives;
-      out_.skew.complete += one.ranks == one.expected_ranks;
+      out_.skew.complete += one.is_complete();
       skews.push_back(static_cast<double>(one.last_start_ns - one.first_start_ns));
       in_blocks.push_back({skews.back(), blocks_.of_collective[i]});
       worst_error = std::max(worst_error, clocks_.pair_error_ns(one.first_rank, one.last_rank));
@@ -109,7 +109,7 @@ private:
     out_.skew.p99 = Aligned{quantile(skews, 0.99), worst_error};
     out_.skew.largest = Aligned{quantile(skews, 1), worst_error};
     const auto intervals =
-        bootstrap(std::move(in_blocks), blocks_.steps.size(),
+        bootstrap(std::move(in_blocks),
                   {[](const DrawnValues& drawn) { return drawn.quantile(0.5); },
                    [](const DrawnValues& drawn) { return drawn.quantile(0.99); }},
                   k_most_skews_drawn);
@@ -182,8 +182,8 @@ private:
       if (scatter <= 0)
         continue;
       straggler.score = summary.median / scatter;
-      straggler.score_interval = bootstrap(std::move(in_blocks[rank]), blocks_.steps.size(),
-                                           {score_of}, k_most_starts_drawn)[0];
+      straggler.score_interval =
+          bootstrap(std::move(in_blocks[rank]), {score_of}, k_most_starts_drawn)[0];
     }
   }
 
@@ -217,7 +217,7 @@ private:
 } // namespace
 
 StartSample::StartSample(std::size_t collectives, std::size_t ranks, std::size_t most)
-    : ranks_(ranks) {
+    : ranks_(ranks), collectives_(collectives) {
   std::size_t kept = std::max<std::size_t>(1, most / std::max<std::size_t>(1, ranks));
   every_ = (collectives + kept - 1) / kept;
   every_ = std::max<std::size_t>(1, every_);
@@ -225,7 +225,7 @@ StartSample::StartSample(std::size_t collectives, std::size_t ranks, std::size_t
 }
 
 void StartSample::note(std::size_t collective, std::size_t rank_index, std::int64_t start_ns) {
-  if (collective % every_ == 0)
+  if (collective == this->collective(collective / every_))
     starts_[collective / every_ * ranks_ + rank_index] = start_ns;
 }
 

@@ -12,7 +12,7 @@
 // Who comes late to collectives, and what that costs the others.
 namespace ncclprobe::analysis::timeline {
 
-// When each rank started some of the collectives: evenly chosen ones, so that all ranks' starts
+// When each rank started some of the collectives: one of each stretch, so that all ranks' starts
 // never take more than a given memory.
 class StartSample {
 public:
@@ -22,12 +22,13 @@ public:
   void note(std::size_t collective, std::size_t rank_index, std::int64_t start_ns);
 
   std::size_t size() const { return starts_.size() / std::max<std::size_t>(1, ranks_); }
-  std::size_t collective(std::size_t i) const { return i * every_; }
+  std::size_t collective(std::size_t i) const { return drawn_of_stretch(i, every_, collectives_); }
   // Nothing: the rank took no part in it.
   std::optional<std::int64_t> start(std::size_t i, std::size_t rank_index) const;
 
 private:
   std::size_t ranks_;
+  std::size_t collectives_;
   std::size_t every_ = 1;
   std::vector<std::int64_t> starts_;
 };
@@ -35,7 +36,7 @@ private:
 // max_r s - min_r s over the collectives that two ranks or more took part in.
 struct StartSkew {
   std::uint64_t collectives = 0;
-  std::uint64_t complete = 0; // of these, seen on all ranks of their communicator
+  std::uint64_t complete = 0; // of these, seen on all of their ranks as far as is known
   std::uint64_t single = 0;   // seen on one rank only: not among them
   std::optional<Aligned> median, p99, largest;
   std::optional<Interval> median_interval, p99_interval; // 95%, bootstrap over blocks of steps

@@ -4,6 +4,8 @@
 #include "analysis/timeline/block_bootstrap.h"
 #include "support/catch.h"
 
+#include <set>
+
 using namespace ncclprobe::analysis::timeline;
 
 namespace {
@@ -33,24 +35,56 @@ TEST_CASE("Values count as often as their block was drawn") {
 }
 
 TEST_CASE("Intervals are of what chance may draw, the same each time") {
-  auto interval = bootstrap(counting(50, 4), 50, {k_median}, 1000)[0];
+  auto interval = bootstrap(counting(50, 4), {k_median}, 1000)[0];
   REQUIRE(interval);
   CHECK(interval->low > 20);
   CHECK(interval->low < 100);
   CHECK(interval->high > 100);
   CHECK(interval->high < 180);
-  auto again = bootstrap(counting(50, 4), 50, {k_median}, 1000)[0];
+  auto again = bootstrap(counting(50, 4), {k_median}, 1000)[0];
   CHECK(again->low == interval->low);
   // Fewer of the values, and still of all blocks.
-  CHECK(bootstrap(counting(50, 4), 50, {k_median}, 60)[0]->high < 180);
+  CHECK(bootstrap(counting(50, 4), {k_median}, 60)[0]->high < 180);
+}
+
+TEST_CASE("Values that repeat as often as some are left out are all drawn") {
+  // 200 steps of 8 values each, 0 to 7; at most 512 are taken, so one of each 4.
+  std::vector<InBlock> values;
+  for (std::uint32_t step = 0; step < 200; ++step)
+    for (int place = 0; place < 8; ++place)
+      values.push_back({static_cast<double>(place), step / 2});
+  std::set<double> seen;
+  auto place = [&](double probability) {
+    return [&seen, probability](const DrawnValues& drawn) -> std::optional<double> {
+      seen.insert(drawn.quantile(probability));
+      return drawn.quantile(probability);
+    };
+  };
+  auto intervals = bootstrap(values, {place(0), place(0.3), place(0.45), place(1)}, 512);
+  CHECK(intervals[0]->low == 0);
+  CHECK(intervals[3]->high == 7);
+  CHECK(seen.size() > 3); // not 0 and 4 alone
+  CHECK(drawn_of_stretch(3, 10, 31) == 30);
+}
+
+TEST_CASE("A draw never lacks all values, however few of the blocks have some") {
+  std::vector<InBlock> values;
+  for (std::uint32_t i = 0; i < 6; ++i)
+    values.push_back({1.0 + i, 20 * i});
+  auto interval = bootstrap(values, {k_median}, 1000)[0];
+  REQUIRE(interval);
+  CHECK(interval->low >= 1);
+  CHECK(interval->high <= 6);
+  values.pop_back();
+  CHECK_FALSE(bootstrap(values, {k_median}, 1000)[0]);
 }
 
 TEST_CASE("Too few blocks, or a figure that some draws lack, have no interval") {
-  CHECK_FALSE(bootstrap(counting(5, 10), 5, {k_median}, 1000)[0]);
-  CHECK_FALSE(bootstrap({}, 50, {k_median}, 1000)[0]);
+  CHECK_FALSE(bootstrap(counting(5, 10), {k_median}, 1000)[0]);
+  CHECK_FALSE(bootstrap({}, {k_median}, 1000)[0]);
   int calls = 0;
   auto rare = [&](const DrawnValues&) -> std::optional<double> {
     return ++calls == 7 ? std::nullopt : std::optional(1.0);
   };
-  CHECK_FALSE(bootstrap(counting(50, 4), 50, {rare}, 1000)[0]);
+  CHECK_FALSE(bootstrap(counting(50, 4), {rare}, 1000)[0]);
 }
