@@ -7,7 +7,7 @@ set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 if [ $# -ne 1 ] || [ ! -d "$1/tests/bench" ]; then
-  echo "Usage: tests/bench/run.sh BUILD_FOLDER   (for example build/host, built with cmake --build --preset host)" >&2
+  echo "Usage: tests/bench/run.sh BUILD_FOLDER   (for example build/bench; CONTRIBUTING.md says how to build one)" >&2
   exit 2
 fi
 bench=$(cd "$1/tests/bench" && pwd)
