@@ -87,7 +87,16 @@ int current_device() {
   return ask != nullptr && ask(&device) == 0 ? device : -1;
 }
 
-void write_provenance(trace::SpoolWriter& spool, int rank, int device) {
+Variables nccl_variables() {
+  Variables found;
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one)
+    if (const char* equals = std::strchr(*one, '=');
+        equals != nullptr && std::strncmp(*one, "NCCL_", 5) == 0)
+      found.emplace_back(std::string(*one, static_cast<std::size_t>(equals - *one)), equals + 1);
+  return found;
+}
+
+void write_provenance(trace::SpoolWriter& spool, int rank, int device, const Variables& variables) {
   auto note = [&](std::string_view name, std::string_view value) {
     if (!value.empty())
       spool.note(rank, name, value);
@@ -109,10 +118,8 @@ void write_provenance(trace::SpoolWriter& spool, int rank, int device) {
   if (auto* ask = find<int(unsigned char*, int)>(driver(), "cuDeviceGetUuid_v2");
       ask != nullptr && device >= 0 && ask(uuid.data(), device) == 0)
     note("gpu_uuid", uuid_text(uuid));
-  for (char** one = environ; one != nullptr && *one != nullptr; ++one)
-    if (const char* equals = std::strchr(*one, '=');
-        equals != nullptr && std::strncmp(*one, "NCCL_", 5) == 0)
-      note({*one, static_cast<std::size_t>(equals - *one)}, equals + 1);
+  for (const auto& [variable, value] : variables)
+    note(variable, value);
 }
 
 } // namespace ncclprobe::plugin

@@ -4,6 +4,7 @@
 
 #include "plugin/profiler/event_queue.h"
 #include "plugin/profiler/open_events.h"
+#include "plugin/profiler/provenance.h"
 #include "plugin/profiler/words.h"
 #include "trace/nccl_rows.h"
 
@@ -47,6 +48,8 @@ struct Communicator {
   // Of each peer the sends to it, then the receives from it: NCCL does not number them. Never
   // freed, as NCCL may tell of a communicator at any time.
   std::atomic<std::uint32_t>* messages = nullptr;
+  // As they were when it was made; whoever writes them down frees them.
+  Variables* variables = nullptr;
 };
 
 struct OpenProxyOperation {

@@ -6,6 +6,7 @@
 #include "plugin/profiler/provenance.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,7 +50,8 @@ void TraceRows::write_losses(std::uint64_t now_ns) {
 }
 
 void TraceRows::on(const CommunicatorMade& made) {
-  const Communicator& communicator = state_.communicators[made.communicator];
+  Communicator& communicator = state_.communicators[made.communicator];
+  const std::unique_ptr<const Variables> variables(std::exchange(communicator.variables, nullptr));
   trace::CommunicatorRow row;
   row.id = made.communicator;
   row.hash = communicator.hash;
@@ -61,7 +63,8 @@ void TraceRows::on(const CommunicatorMade& made) {
   if (!ranks_known_.insert(communicator.global_rank).second)
     return;
   spool_.note(communicator.global_rank, "plugin_interface", std::to_string(communicator.interface));
-  write_provenance(spool_, communicator.global_rank, communicator.device);
+  write_provenance(spool_, communicator.global_rank, communicator.device,
+                   variables == nullptr ? Variables{} : *variables);
 }
 
 void TraceRows::on(const OperationBegun& begun) {

@@ -198,6 +198,7 @@ Communicator* open_communicator(int interface, std::uint64_t hash, const char* n
   communicator.global_rank = global_rank_of(index, hash, rank);
   communicator.messages = new (std::nothrow)
       std::atomic<std::uint32_t>[2 * static_cast<std::size_t>(std::max(0, size))]();
+  communicator.variables = new (std::nothrow) Variables(nccl_variables());
   state.events.push(CommunicatorMade{index_of(communicator)});
   return &communicator;
 }
