@@ -21,12 +21,18 @@ if [ -z "$nvcc" ]; then
   why="no nvcc in CUDA_HOME, /usr/local/cuda or PATH, so without the NVIDIA backend"
 else
   release=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p')
-  if [ "$(printf '%s\n' "$oldest" "${release:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
+  gxx=$(g++ -dumpversion 2>/dev/null || echo 0)
+  told=${CUDAHOSTCXX:-}${NVCC_CCBIN:-}
+  [[ "${CUDAFLAGS:-} ${NVCC_PREPEND_FLAGS:-} ${NVCC_APPEND_FLAGS:-}" =~ -ccbin|--compiler-bindir ]] && told=yes
+  preset=host
+  if [ "$(printf '%s\n' "$oldest" "${release:-0}" | sort -V | head -n 1)" != "$oldest" ]; then
+    why="$nvcc is CUDA ${release:-of an unknown release}, older than $oldest, so without the NVIDIA backend"
+  elif [ "${release%%.*}" -lt 12 ] && [ "${gxx%%.*}" -ge 12 ] && [ -z "$told" ]; then # src/cmake/Nvidia.cmake stops then
+    why="$nvcc is CUDA $release, which takes g++ up to 11, and g++ here is $gxx, so without the NVIDIA backend;"
+    why="$why with g++-11 installed, set CUDAHOSTCXX=g++-11"
+  else
     preset=nvidia
     why="$nvcc is CUDA $release"
-  else
-    preset=host
-    why="$nvcc is CUDA ${release:-of an unknown release}, older than $oldest, so without the NVIDIA backend"
   fi
 fi
 

@@ -68,16 +68,19 @@ list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest_architecture}) # machine code and 
 execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_words)
 string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" nvcc_release "${nvcc_words}")
 set(nvcc_release "${CMAKE_MATCH_1}")
+if(NOT nvcc_release)
+  message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} --version names no release of CUDA. "
+                      "Is it nvcc? Set -DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
+endif()
 if(nvcc_release VERSION_LESS 11.8)
   message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but ${CMAKE_CUDA_COMPILER} is CUDA ${nvcc_release}, and "
                       "11.8 or later is needed. Install a newer toolkit and set "
                       "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
 endif()
-set(cuda_host_compiler "${CMAKE_CUDA_HOST_COMPILER}")
-if(NOT cuda_host_compiler AND DEFINED ENV{CUDAHOSTCXX})
-  set(cuda_host_compiler "$ENV{CUDAHOSTCXX}")
-endif()
-if(nvcc_release VERSION_LESS 12.0 AND NOT cuda_host_compiler)
+# All the ways in which it may be told of another g++; launch/preset.sh knows those of the environment.
+set(cuda_host_compiler "${CMAKE_CUDA_HOST_COMPILER}$ENV{CUDAHOSTCXX}$ENV{NVCC_CCBIN}")
+set(nvcc_flags "${CMAKE_CUDA_FLAGS} $ENV{CUDAFLAGS} $ENV{NVCC_PREPEND_FLAGS} $ENV{NVCC_APPEND_FLAGS}")
+if(nvcc_release VERSION_LESS 12.0 AND NOT cuda_host_compiler AND NOT nvcc_flags MATCHES "-ccbin|--compiler-bindir")
   execute_process(COMMAND g++ -dumpversion OUTPUT_VARIABLE gxx_version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(gxx_version VERSION_GREATER_EQUAL 12)
     message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc of CUDA ${nvcc_release} takes g++ up to 11, and g++ here "
