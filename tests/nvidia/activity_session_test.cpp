@@ -28,6 +28,7 @@ public:
       : handle_(dlopen(path, RTLD_NOW)), session_(ActivityLibrary(with_cupti(path)), level) {
     find(records_, "fake_cupti_records");
     find(calls_, "fake_cupti_calls");
+    find(runtime_calls_, "fake_cupti_runtime_calls");
     find(request_, "fake_cupti_request");
     find(complete_, "fake_cupti_complete");
   }
@@ -35,6 +36,7 @@ public:
   ActivitySession& session() { return session_; }
   bool records(CUpti_ActivityKind kind) const { return records_(kind) != 0; }
   int calls() const { return calls_(); }
+  int runtime_calls() const { return runtime_calls_(); }
   std::uint8_t* request(std::size_t& bytes) const { return request_(&bytes); }
   void complete(std::uint8_t* buffer, std::size_t valid_bytes) const {
     complete_(buffer, valid_bytes);
@@ -51,6 +53,7 @@ private:
   ActivitySession session_;
   decltype(&fake_cupti_records) records_ = nullptr;
   decltype(&fake_cupti_calls) calls_ = nullptr;
+  decltype(&fake_cupti_runtime_calls) runtime_calls_ = nullptr;
   decltype(&fake_cupti_request) request_ = nullptr;
   decltype(&fake_cupti_complete) complete_ = nullptr;
 };
@@ -72,12 +75,19 @@ TEST_CASE("a CUPTI of another CUDA major version is refused with both versions a
 }
 
 TEST_CASE("a CUPTI that can choose is asked for the calls that launch or copy, and no others") {
-  Traced kernels(FAKE_CUPTI, TraceLevel::kernels);
-  int few = kernels.calls();
-  CHECK(few > 0);
-  CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_DRIVER));
-  CHECK(kernels.records(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-  CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_KERNEL));
+  int few = 0;
+  {
+    Traced kernels(FAKE_CUPTI, TraceLevel::kernels);
+    few = kernels.calls();
+    CHECK(few > 0);
+    CHECK(kernels.runtime_calls() == 0);
+    CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_DRIVER));
+    CHECK(kernels.records(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    CHECK_FALSE(kernels.records(CUPTI_ACTIVITY_KIND_KERNEL));
+  }
+  Traced api(FAKE_CUPTI, TraceLevel::api);
+  CHECK(api.calls() > few);
+  CHECK(api.runtime_calls() > 0);
 }
 
 TEST_CASE("an early CUPTI is asked for all calls, of the runtime too") {

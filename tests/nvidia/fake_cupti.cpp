@@ -12,8 +12,19 @@ namespace {
 
 std::set<int> kinds;
 std::set<std::uint32_t> calls;
+std::set<std::uint32_t> runtime_calls;
 CUpti_BuffersCallbackRequestFunc request = nullptr;
 CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+
+#ifndef FAKE_CUPTI_PLAIN
+CUptiResult set_call(std::set<std::uint32_t>& all, CUpti_CallbackId call, std::uint8_t on) {
+  if (on != 0)
+    all.insert(call);
+  else
+    all.erase(call);
+  return CUPTI_SUCCESS;
+}
+#endif
 
 } // namespace
 
@@ -98,14 +109,10 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*
 #endif
 #ifndef FAKE_CUPTI_PLAIN
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId call, std::uint8_t on) {
-  if (on != 0)
-    calls.insert(call);
-  else
-    calls.erase(call);
-  return CUPTI_SUCCESS;
+  return set_call(calls, call, on);
 }
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) {
-  return CUPTI_SUCCESS;
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, std::uint8_t on) {
+  return set_call(runtime_calls, call, on);
 }
 CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) {
   return CUPTI_SUCCESS;
@@ -120,6 +127,9 @@ int fake_cupti_records(int kind) {
 }
 int fake_cupti_calls() {
   return static_cast<int>(calls.size());
+}
+int fake_cupti_runtime_calls() {
+  return static_cast<int>(runtime_calls.size());
 }
 std::uint8_t* fake_cupti_request(std::size_t* bytes) {
   std::uint8_t* buffer = nullptr;
