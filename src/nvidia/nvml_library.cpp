@@ -3,7 +3,10 @@
 
 #include "nvidia/nvml_library.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
 namespace ncclprobe::nvidia {
 namespace {
@@ -11,6 +14,16 @@ namespace {
 std::string text_from(nvmlReturn_t (*function)(char*, unsigned)) {
   std::array<char, 96> text{}; // NVML asks for 80
   return function(text.data(), text.size()) == NVML_SUCCESS ? text.data() : "";
+}
+
+// Clients of MPS are listed apart, some drivers list them among the others too, and the server that
+// works for them is one of the others.
+std::int32_t computing(const std::vector<unsigned>& running, const std::vector<unsigned>& clients) {
+  auto others = std::ranges::count_if(
+      running, [&](unsigned id) { return std::ranges::find(clients, id) == clients.end(); });
+  if (!clients.empty() && others > 0)
+    --others;
+  return static_cast<std::int32_t>(others + std::ssize(clients));
 }
 
 } // namespace
@@ -36,8 +49,8 @@ NvmlLibrary::NvmlLibrary(const backend::Options& options)
         library_.optional<decltype(clock_reasons_)>("nvmlDeviceGetCurrentClocksThrottleReasons");
   field_values_ = library_.optional<decltype(field_values_)>("nvmlDeviceGetFieldValues");
   pcie_throughput_ = library_.optional<decltype(pcie_throughput_)>("nvmlDeviceGetPcieThroughput");
-  running_processes_ =
-      library_.optional<decltype(running_processes_)>("nvmlDeviceGetComputeRunningProcesses_v3");
+  running_processes_ = library_.optional<ListProcesses>("nvmlDeviceGetComputeRunningProcesses_v3");
+  mps_processes_ = library_.optional<ListProcesses>("nvmlDeviceGetMPSComputeRunningProcesses_v3");
   memory_errors_ = library_.optional<decltype(memory_errors_)>("nvmlDeviceGetTotalEccErrors");
   if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
     base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
@@ -129,11 +142,18 @@ void NvmlLibrary::read_company(const std::string& pci_bus_id, model::Condition& 
   nvmlDevice_t gpu = device(pci_bus_id);
   if (gpu == nullptr)
     return;
-  unsigned processes = 0; // without room for any, their number is all that comes back
-  nvmlReturn_t told = running_processes_ == nullptr ? NVML_ERROR_NOT_SUPPORTED
-                                                    : running_processes_(gpu, &processes, nullptr);
-  if (told == NVML_SUCCESS || told == NVML_ERROR_INSUFFICIENT_SIZE)
-    into.processes = static_cast<std::int32_t>(processes);
+  auto listed = [&](ListProcesses list) -> std::optional<std::vector<unsigned>> {
+    std::array<nvmlProcessInfo_t, 256> processes{}; // of more, there is none to see: the call fails
+    auto count = static_cast<unsigned>(processes.size());
+    if (list == nullptr || list(gpu, &count, processes.data()) != NVML_SUCCESS)
+      return std::nullopt;
+    std::vector<unsigned> ids;
+    for (unsigned i = 0; i < std::min<std::size_t>(count, processes.size()); ++i)
+      ids.push_back(processes[i].pid);
+    return ids;
+  };
+  if (auto running = listed(running_processes_))
+    into.processes = computing(*running, listed(mps_processes_).value_or(std::vector<unsigned>{}));
   auto errors = [&](nvmlMemoryErrorType_t type) -> std::optional<std::uint64_t> {
     unsigned long long count = 0;
     if (memory_errors_ == nullptr ||

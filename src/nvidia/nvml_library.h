@@ -37,7 +37,8 @@ public:
   std::optional<model::Condition> condition(const std::string& pci_bus_id) const;
   // What its links carry, as far as NVML tells. NVML watches PCIe for 20 ms in each direction.
   void read_traffic(const std::string& pci_bus_id, model::Condition& into) const;
-  // How many processes compute on it, and its memory's errors since the driver's start.
+  // How many processes compute on it, MPS's clients among them and its server not, and its memory's
+  // errors since the driver's start.
   void read_company(const std::string& pci_bus_id, model::Condition& into) const;
 
 private:
@@ -62,8 +63,10 @@ private:
   nvmlReturn_t (*field_values_)(nvmlDevice_t device, int count, nvmlFieldValue_t* values) = nullptr;
   nvmlReturn_t (*pcie_throughput_)(nvmlDevice_t device, nvmlPcieUtilCounter_t counter,
                                    unsigned* kb_per_s) = nullptr;
-  nvmlReturn_t (*running_processes_)(nvmlDevice_t device, unsigned* count,
-                                     nvmlProcessInfo_t* processes) = nullptr;
+  using ListProcesses = nvmlReturn_t (*)(nvmlDevice_t device, unsigned* count,
+                                         nvmlProcessInfo_t* processes);
+  ListProcesses running_processes_ = nullptr;
+  ListProcesses mps_processes_ = nullptr;
   nvmlReturn_t (*memory_errors_)(nvmlDevice_t device, nvmlMemoryErrorType_t type,
                                  nvmlEccCounterType_t since, unsigned long long* count) = nullptr;
 };

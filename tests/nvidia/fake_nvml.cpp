@@ -5,7 +5,8 @@
 // whose links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that
 // has only what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked
 // directly and the driver tells no rates; with FAKE_NVML_LOST the second GPU is lost; with
-// FAKE_NVML_ALIKE there are only the first two, none in MIG mode.
+// FAKE_NVML_ALIKE there are only the first two, none in MIG mode; with FAKE_NVML_MPS the second
+// one's processes are MPS's server and two clients, of which one is listed twice.
 #include "nvidia/nvml_api.h"
 
 #include <cstdio>
@@ -322,6 +323,15 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
     processes[i] = {100 + i, i == 0 ? 1ULL << 30 : NVML_VALUE_NOT_AVAILABLE, ~0U, ~0U};
   return NVML_SUCCESS;
 }
+#ifdef FAKE_NVML_MPS
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                        nvmlProcessInfo_t* processes) {
+  *count = device == &devices[1] ? 2 : 0;
+  for (unsigned i = 0; i < *count; ++i)
+    processes[i] = {101 + i, NVML_VALUE_NOT_AVAILABLE, ~0U, ~0U};
+  return NVML_SUCCESS;
+}
+#endif
 nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* out, unsigned length) {
   return pid == 100 ? text(out, length, "python3") : k_not_found;
 }

@@ -131,3 +131,15 @@ TEST_CASE("a reading of a cell tells how many processes and errors there are") {
   CHECK_FALSE(silent.processes);
   CHECK_FALSE(silent.corrected_errors);
 }
+
+TEST_CASE("clients of MPS are counted once, and its server is none") {
+  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML_MPS));
+  model::Condition shared;
+  model::Condition unshared;
+
+  nvml.read_company("00000000:43:00.0", shared);
+  nvml.read_company("00000000:1B:00.0", unshared);
+
+  CHECK(shared.processes == 2); // 101 and 102; 100 is the server
+  CHECK(unshared.processes == 0);
+}
