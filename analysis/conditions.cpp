@@ -65,19 +65,55 @@ struct Count {
   std::uint64_t growth() const { return first && *last > *first ? *last - *first : 0; }
 };
 
-bool shared(const model::Condition& condition) {
-  return condition.processes.value_or(0) > 1;
+void add_memory_errors(const model::TrialRecord& trial, ConditionSummary& summary) {
+  std::map<int, std::pair<Count, Count>> counts; // corrected, uncorrected
+  for (const model::CellRecord& cell : trial.cells)
+    for (const model::Condition& condition : cell.conditions) {
+      auto& [corrected, uncorrected] = counts[condition.rank];
+      corrected.add(condition.corrected_errors);
+      uncorrected.add(condition.uncorrected_errors);
+    }
+  for (const auto& [rank, of_rank] : counts) {
+    const auto& [corrected, uncorrected] = of_rank;
+    if (corrected.growth() + uncorrected.growth() == 0)
+      continue;
+    summary.memory_errors[rank].corrected += corrected.growth();
+    summary.memory_errors[rank].uncorrected += uncorrected.growth();
+  }
+}
+
+// How many of the run's ranks are on the GPU of each rank: MIG and MPS let several be there.
+std::map<int, int> ranks_beside(const model::RunHeader& header) {
+  auto gpu_of = [&](const model::RankPlace& place) -> std::string {
+    auto host = static_cast<std::size_t>(place.host);
+    auto device = static_cast<std::size_t>(place.device);
+    bool known = host < header.hosts.size() && device < header.hosts[host].gpus.size();
+    return known ? header.hosts[host].gpus[device].pci_bus_id : "";
+  };
+  std::map<std::pair<int, std::string>, int> ranks_on;
+  for (const model::RankPlace& place : header.ranks)
+    ++ranks_on[{place.host, gpu_of(place)}];
+  std::map<int, int> beside;
+  for (const model::RankPlace& place : header.ranks)
+    if (std::string gpu = gpu_of(place); !gpu.empty())
+      beside[place.rank] = ranks_on.at({place.host, gpu});
+  return beside;
 }
 
 } // namespace
 
 ConditionSummary summarise_conditions(const model::Run& run) {
   ConditionSummary summary;
-  std::map<int, std::pair<Count, Count>> errors; // corrected, uncorrected
+  const std::map<int, int> beside = ranks_beside(run.header);
+  auto shared = [&](const model::Condition& condition) {
+    auto own = beside.find(condition.rank);
+    return condition.processes.value_or(0) > (own == beside.end() ? 1 : own->second);
+  };
   std::set<int> ranks;
   for (const model::TrialRecord& trial : run.trials) {
     if (trial.spec.purpose != model::Purpose::measure)
       continue;
+    add_memory_errors(trial, summary);
     for (const model::CellRecord& cell : trial.cells) {
       for (const model::Condition& condition : cell.conditions) {
         include(summary.sm_clock_mhz, condition.sm_clock_mhz);
@@ -85,13 +121,12 @@ ConditionSummary summarise_conditions(const model::Run& run) {
         include(summary.power_mw, condition.power_mw);
         if (condition.throttle_reasons && !summary.throttle_reasons)
           summary.throttle_reasons = 0;
-        auto& [corrected, uncorrected] = errors[condition.rank];
-        corrected.add(condition.corrected_errors);
-        uncorrected.add(condition.uncorrected_errors);
         if (shared(condition))
           ranks.insert(condition.rank);
       }
-      summary.shared_cells += std::any_of(cell.conditions.begin(), cell.conditions.end(), shared);
+      summary.shared_cells += std::ranges::any_of(cell.conditions, shared);
+      summary.counted_cells += std::ranges::any_of(
+          cell.conditions, [](const auto& one) { return one.processes.has_value(); });
       std::uint64_t reasons = throttle_reasons(cell);
       if (reasons != 0)
         summary.throttle_reasons = *summary.throttle_reasons | reasons;
@@ -100,9 +135,6 @@ ConditionSummary summarise_conditions(const model::Run& run) {
     }
   }
   summary.shared_ranks.assign(ranks.begin(), ranks.end());
-  for (const auto& [rank, counts] : errors)
-    if (counts.first.growth() + counts.second.growth() > 0)
-      summary.memory_errors[rank] = {counts.first.growth(), counts.second.growth()};
   return summary;
 }
 
@@ -113,7 +145,7 @@ std::string disturbances(const ConditionSummary& summary) {
         "other processes were on the GPU{} of rank{} {} around {} of {} "
         "cells, which disturbs what is measured",
         summary.shared_ranks.size() == 1 ? "" : "s", summary.shared_ranks.size() == 1 ? "" : "s",
-        model::format_ranks(summary.shared_ranks), summary.shared_cells, summary.cells));
+        model::format_ranks(summary.shared_ranks), summary.shared_cells, summary.counted_cells));
   for (const auto& [rank, errors] : summary.memory_errors)
     all.push_back(fmt::format("the GPU of rank {} counted {} corrected and {} uncorrected memory "
                               "errors during the run",

@@ -31,10 +31,13 @@ struct ConditionSummary {
   std::optional<std::uint64_t> throttle_reasons; // absent if none could be read
   int cells = 0;                                 // with readings: a cell of a trial counts once
   int throttled_cells = 0;
-  // Ranks whose GPU had other processes than the rank's own on it, before or after some cell.
+  // Ranks whose GPU had other processes than those of the run's ranks on it, before or after some
+  // cell. Of counted_cells somebody knows how many processes there were.
   std::vector<int> shared_ranks;
   int shared_cells = 0;
-  // Memory errors that ranks' GPUs counted from the first reading to the last; none: no entry.
+  int counted_cells = 0;
+  // Memory errors that ranks' GPUs counted, in each trial from the first reading to the last: what
+  // comes between trials is not the run's, nor need the GPU be the same. None: no entry.
   struct MemoryErrors {
     std::uint64_t corrected = 0;
     std::uint64_t uncorrected = 0;
@@ -44,8 +47,8 @@ struct ConditionSummary {
 };
 ConditionSummary summarise_conditions(const model::Run& run);
 
-// "another process was on the GPUs of ranks 0,1 around 3 of 40 cells; ..." of what disturbs a
-// measurement and of errors; empty if there was neither.
+// "other processes were on the GPUs of ranks 0-1 around 3 of 40 cells, which disturbs what is
+// measured; ..." of what disturbs a measurement and of errors; empty if there was neither.
 std::string disturbances(const ConditionSummary& summary);
 
 } // namespace ncclprobe::analysis

@@ -105,6 +105,7 @@ Json conditions_json(const model::Run& run) {
           {"throttled_cells", summary.throttled_cells},
           {"shared_ranks", summary.shared_ranks},
           {"shared_cells", summary.shared_cells},
+          {"counted_cells", summary.counted_cells},
           {"memory_errors", memory_errors}};
 }
 

@@ -10,8 +10,9 @@ namespace ncclprobe::worker {
 using When = model::Condition::When;
 
 ConditionSampler::ConditionSampler(backend::Backend& backend, const std::vector<SeatState>& seats,
-                                   std::int64_t cell_start_ns, Pace pace)
-    : backend_(backend), seats_(seats), start_ns_(cell_start_ns), readings_(seats.size()) {
+                                   std::int64_t cell_start_ns, Pace pace, Company company)
+    : backend_(backend), seats_(seats), start_ns_(cell_start_ns), company_(company),
+      readings_(seats.size()) {
   read(When::before);
   bool readable = std::any_of(readings_.begin(), readings_.end(),
                               [](const auto& of_seat) { return !of_seat.empty(); });
@@ -35,7 +36,7 @@ void ConditionSampler::read(When when) {
     reading->when = when;
     if (when == When::during)
       seats_[seat].device->read_traffic(*reading);
-    else
+    else if (company_ == Company::asked)
       seats_[seat].device->read_company(*reading);
     readings_[seat].push_back(std::move(*reading));
   }

@@ -12,6 +12,8 @@ namespace ncclprobe::worker {
 
 // Reads the state of this process's GPUs before and after the timed part of a cell, and, once it
 // has lasted for `quiet`, from a thread every `period`: short cells see no other thread of ours.
+// Who else is on the GPUs, and what errors they counted, before and after only, if asked: NVML may
+// take long to list processes.
 class ConditionSampler {
 public:
   struct Pace {
@@ -19,10 +21,12 @@ public:
     std::chrono::milliseconds period{500};
   };
 
+  enum class Company { asked, left };
+
   // Reads for the first time. `cell_start_ns` on the backend's clock. References outlive the
   // object.
   ConditionSampler(backend::Backend& backend, const std::vector<SeatState>& seats,
-                   std::int64_t cell_start_ns, Pace pace);
+                   std::int64_t cell_start_ns, Pace pace, Company company);
   ~ConditionSampler(); // stops the thread
   ConditionSampler(const ConditionSampler&) = delete;
   ConditionSampler& operator=(const ConditionSampler&) = delete;
@@ -39,6 +43,7 @@ private:
   backend::Backend& backend_;
   const std::vector<SeatState>& seats_;
   std::int64_t start_ns_;
+  Company company_;
   std::vector<std::vector<model::Condition>> readings_; // the thread's while it runs
   std::mutex mutex_;                                    // of stop_, never held while reading
   std::condition_variable stopped_;

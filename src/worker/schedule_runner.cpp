@@ -216,11 +216,14 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     result.check.why_unchecked = why_unchecked;
   }
   // Asking a GPU for its state takes longer than many a cell of events mode, of which there are
-  // hundreds: now and then is enough there.
-  bool sampled = cell.timing.mode != TimingMode::events || own.sampling_is_due(cell_start_ns);
+  // hundreds: now and then is enough there, and everywhere for who else is on the GPU.
+  using Company = ConditionSampler::Company;
+  bool due = own.sampling_is_due(cell_start_ns);
+  bool sampled = due || cell.timing.mode != TimingMode::events;
   std::optional<ConditionSampler> sampler;
   if (sampled)
-    sampler.emplace(own.backend, own.seats, cell_start_ns, ConditionSampler::Pace{});
+    sampler.emplace(own.backend, own.seats, cell_start_ns, ConditionSampler::Pace{},
+                    due ? Company::asked : Company::left);
   if (cell.timing.mode == TimingMode::batch || marks != nullptr)
     run.time_batches(effort, method, slot ? &*slot : nullptr);
   else

@@ -97,6 +97,7 @@ TEST_CASE("other processes on a GPU and memory errors that come in a run are tol
 
   CHECK(summary.shared_ranks == std::vector<int>{1});
   CHECK(summary.shared_cells == 1);
+  CHECK(summary.counted_cells == 2);
   REQUIRE(summary.memory_errors.size() == 1);
   CHECK(summary.memory_errors.at(1) == ConditionSummary::MemoryErrors{5, 1});
   CHECK(disturbances(summary) ==
@@ -115,4 +116,50 @@ TEST_CASE("nothing disturbs where nothing was read, or only our own process was 
   run.trials = {trial};
 
   CHECK(disturbances(summarise_conditions(run)).empty());
+}
+
+TEST_CASE("memory errors that came between trials are not the run's") {
+  model::Run run = make_gpu_run(1);
+  for (std::uint64_t before : {100U, 40U, 900U}) { // of another GPU, or days later
+    auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .ranks = 1});
+    auto record = make_record(1, 100);
+    record.conditions = {{.when = When::before, .corrected_errors = before},
+                         {.when = When::after, .corrected_errors = before + 2}};
+    add_cell(trial, make_cell("broadcast", 8), record);
+    run.trials.push_back(trial);
+  }
+
+  CHECK(summarise_conditions(run).memory_errors.at(0) == ConditionSummary::MemoryErrors{6, 0});
+}
+
+TEST_CASE("ranks that share one GPU are no strangers to each other") {
+  model::Run run = make_gpu_run(2);
+  for (model::Gpu& gpu : run.header.hosts[0].gpus) // two MIG instances
+    gpu.pci_bus_id = "0000:1b:00.0";
+  auto trial = make_trial({.ranks = 2});
+  auto record = make_record(2, 100);
+  record.conditions = {{.rank = 0, .when = When::before, .processes = 2},
+                       {.rank = 1, .when = When::before, .processes = 2}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  record.conditions[1].processes = 3;
+  add_cell(trial, make_cell("broadcast", 16), record);
+  run.trials = {trial};
+
+  auto summary = summarise_conditions(run);
+
+  CHECK(summary.shared_ranks == std::vector<int>{1});
+  CHECK(summary.shared_cells == 1);
+}
+
+TEST_CASE("cells of which nobody counted the processes are not said to be undisturbed") {
+  model::Run run = make_gpu_run(1);
+  auto trial = make_trial({.ranks = 1});
+  auto record = make_record(1, 100);
+  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .processes = 2}};
+  add_cell(trial, make_cell("broadcast", 8), record);
+  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980}};
+  add_cell(trial, make_cell("broadcast", 16), record);
+  run.trials = {trial};
+
+  CHECK_THAT(disturbances(summarise_conditions(run)), ContainsSubstring("around 1 of 1 cells"));
 }

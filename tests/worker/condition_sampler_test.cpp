@@ -10,6 +10,7 @@
 using namespace ncclprobe;
 using namespace std::chrono_literals;
 using When = model::Condition::When;
+using Company = worker::ConditionSampler::Company;
 
 namespace {
 
@@ -48,7 +49,7 @@ struct Lab {
 TEST_CASE("a short cell is looked at before and after, never in between") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {10min, 1ms});
+  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {10min, 1ms}, Company::asked);
   auto readings = sampler.finish();
 
   REQUIRE(readings.size() == 1);
@@ -63,10 +64,23 @@ TEST_CASE("a short cell is looked at before and after, never in between") {
   }
 }
 
+TEST_CASE("who else is there is looked at only where it is asked for") {
+  Lab lab;
+
+  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {10min, 1ms}, Company::left);
+  auto readings = sampler.finish();
+
+  REQUIRE(readings[0].size() == 2);
+  for (const model::Condition& one : readings[0]) {
+    CHECK(one.temperature_c.has_value());
+    CHECK_FALSE(one.processes.has_value());
+  }
+}
+
 TEST_CASE("a long cell is looked at on the way as well") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, -7, {1ms, 1ms});
+  worker::ConditionSampler sampler(*lab.backend, lab.seats, -7, {1ms, 1ms}, Company::asked);
   while (lab.thermometer.readings < 4) {
   }
   auto readings = sampler.finish();
@@ -87,7 +101,7 @@ TEST_CASE("where there is nothing to read there are no conditions") {
   std::vector<worker::SeatState> seats(1);
   seats[0].device = device.get();
 
-  worker::ConditionSampler sampler(*backend, seats, 0, {1ms, 1ms});
+  worker::ConditionSampler sampler(*backend, seats, 0, {1ms, 1ms}, Company::asked);
 
   CHECK(sampler.finish()[0].empty());
 }
