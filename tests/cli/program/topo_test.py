@@ -7,7 +7,7 @@ import json
 import pathlib
 import unittest
 
-from program_test_case import ProgramTest, mpirun
+from program_test_case import BIN, ProgramTest, mpirun
 
 MACHINES = pathlib.Path(__file__).resolve().parents[2] / "machines"
 
@@ -157,6 +157,31 @@ class Topo(ProgramTest):
         self.topo("--record", str(folder), launcher=mpirun(2))
 
         self.assertTrue((folder / "topology.json").exists())
+
+    def words_to_workers(self, *arguments, without_gpus=False):
+        """What the worker of each inventory was started with; `without_gpus`: only such a one does not fail."""
+        worker, log = self.folder / "worker", self.folder / "words"
+        log.write_text("")
+        refuse = "case \"$*\" in *--no-gpus*) ;; *) exit 1 ;; esac\n" if without_gpus else ""
+        worker.write_text(f"#!/bin/sh\necho \"$*\" >>{log}\n{refuse}exec {BIN}/ncclprobe-worker \"$@\"\n")
+        worker.chmod(0o755)
+        self.topo(*arguments, "--library", f"worker={worker}")
+        return [line.split() for line in log.read_text().splitlines()]
+
+    def test_cuda_is_asked_for_all_only_where_it_is_wanted(self):
+        for arguments in ([], ["--cuda", "auto"]):
+            with self.subTest(arguments=arguments):
+                self.assertIn("--links", self.words_to_workers(*arguments)[0])
+        for arguments in (["--cuda", "on"], ["--record", str(self.folder / "machine")]):
+            with self.subTest(arguments=arguments):
+                for words in self.words_to_workers(*arguments):
+                    self.assertNotIn("--links", words)
+
+    def test_a_machine_whose_gpus_cannot_be_looked_at_is_shown_without_them(self):
+        first, second = self.words_to_workers(without_gpus=True)
+
+        self.assertNotIn("--no-gpus", first)
+        self.assertGreater(second.index("--no-gpus"), second.index("--links"))  # the last one counts
 
     def test_a_recording_that_cannot_be_written_is_an_output_error(self):
         file = self.folder / "file"
