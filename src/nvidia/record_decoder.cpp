@@ -405,8 +405,10 @@ void RecordDecoder::compare(CallTable::Call& call) {
 }
 
 void RecordDecoder::on(const OperationRecord& record) {
+  if (record.externalKind != k_operation_kind)
+    return;
   CallTable::Call* call = calls_.at(record.correlationId);
-  if (call == nullptr || record.externalKind != k_operation_kind)
+  if (call == nullptr)
     return;
   call->told = static_cast<std::uint32_t>(record.externalId);
   compare(*call);
