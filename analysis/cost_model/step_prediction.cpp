@@ -116,16 +116,20 @@ constexpr double k_most_replay_error = 0.1;
 std::string why_no_interval(const StepBase& base, const StepProgram& program,
                             const TransferCosts& transfers,
                             const std::optional<InterNode>& inter_node,
-                            const std::vector<std::string>& unknown, double replay_error) {
+                            const std::vector<std::string>& unknown,
+                            const std::optional<double>& replay_error) {
   if (!unknown.empty())
     return fmt::format("nothing is known of how long {} takes (run a step of that kind)",
                        fmt::join(unknown, ", "));
   if (!base.half_width)
     return base.why_no_half_width;
-  if (std::abs(replay_error) > k_most_replay_error)
+  if (base.program && !replay_error)
+    return "the measured step cannot be replayed, as too few sizes of its own collectives were "
+           "measured, so nothing is known of what a replay misses";
+  if (std::abs(replay_error.value_or(0)) > k_most_replay_error)
     return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses what on "
                        "more ranks may take another part of the step",
-                       100 * replay_error);
+                       100 * *replay_error);
   for (const Transfer& one : program.transfers())
     if (auto time = transfers.of(one, inter_node); time && !time->half_width) {
       const RankErrors& errors = transfers.rank_errors().at(one.collective);
@@ -271,7 +275,8 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     out.unknown.emplace_back(model::to_string(one));
   const StepProgram::Times times = program->replay(*costs, works);
   // What no replay knows of, such as gaps between kernels, stays as it was measured.
-  double more_ns = 0, more_exposed_ns = 0, replay_error = 0;
+  double more_ns = 0, more_exposed_ns = 0;
+  std::optional<double> replay_error; // none of what is stated
   if (auto known = replayed(base, transfers, where)) {
     replay_error = known->step_ns / base.measured.step_ns - 1;
     if (base.ranks > 0) {
@@ -320,7 +325,8 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     add(out.from_inter_node, costs_of(*program, transfers, where.inter_node->best),
         costs_of(*program, transfers, where.inter_node->worst), 0);
   // What replays were seen to be off by may come again.
-  out.from_replay = std::max(std::abs(replay_error), std::abs(base.held_out_error.value_or(0)));
+  out.from_replay =
+      std::max(std::abs(replay_error.value_or(0)), std::abs(base.held_out_error.value_or(0)));
   below += std::pow(out.from_replay * out.step_ns, 2);
   above += std::pow(out.from_replay * out.step_ns, 2);
   add_efficiency(out.step_ns * (1 - out.from_replay), 0);

@@ -7,7 +7,11 @@
 #include "workload/models/model_file.h"
 #include "workload/step_reader.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -75,7 +79,7 @@ struct Other {
   StepRequest step; // as the user says, the rest as it was measured
   MeasuredRates rates;
 };
-// Of the type that is meant; first those of the pattern that is.
+// Of the type that the user says, else of any; first those of the pattern that is meant.
 std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::StepResult>& results,
                                const PredictionRequest& request, const workload::ModelSpec& model) {
   std::vector<Other> others;
@@ -92,6 +96,19 @@ std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::S
     return model::to_string(one.step.pattern) == one.rates.result->step.pattern;
   });
   return others;
+}
+
+// Rates of one type tell nothing of another.
+base::Result<void> check_one_type(const std::vector<Other>& others) {
+  std::set<std::string_view> types;
+  for (const Other& one : others)
+    types.insert(model::to_string(one.step.type));
+  if (types.size() < 2)
+    return {};
+  return base::fail(base::Error{
+      Errc::invalid_argument,
+      fmt::format("this run has steps of several data types: {}", fmt::join(types, ", ")),
+      fmt::format("say which is meant: --type {}", *types.begin())});
 }
 
 base::Result<cost_model::StatedCompute> stated_compute(const PredictionRequest& request,
@@ -120,10 +137,12 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
                                                const workload::ModelSpec& model) {
   StepRequest step;
   step.model = model;
-  if (!others.empty())
-    step.type = others.front().step.type;
-  if (measured.size() == 1)
+  if (measured.size() == 1) {
     step = measured.front();
+  } else if (!others.empty()) {
+    NCCLPROBE_TRY(check_one_type(others));
+    step.type = others.front().step.type;
+  }
   request.say(step);
   if (measured.size() != 1 && !request.says_batch && step.pattern != workload::StepPattern::ddp &&
       step.pattern != workload::StepPattern::fsdp)
@@ -135,7 +154,8 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
   NCCLPROBE_TRY_ASSIGN(const cost_model::StatedCompute compute, stated_compute(request, step));
   std::vector<MeasuredRates> rates;
   for (const Other& one : others)
-    rates.push_back(one.rates);
+    if (one.step.type == step.type)
+      rates.push_back(one.rates);
   return cost_model::stated_base(step, compute, rates);
 }
 
@@ -177,6 +197,7 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
   if (measured.size() == 1)
     if (auto base = cost_model::measured_base(run, results, measured.front(), INT32_MAX))
       return std::move(*base);
+  NCCLPROBE_TRY(check_one_type(others));
   std::vector<MeasuredRates> rates;
   const Other* like = nullptr;
   for (const Other& one : others) {

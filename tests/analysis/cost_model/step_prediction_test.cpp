@@ -208,6 +208,24 @@ TEST_CASE("What replays are off by is part of the interval, and too much of it r
   CHECK_THAT(far.why_no_interval, ContainsSubstring("off by +65.0%"));
 }
 
+TEST_CASE("Rates of a step that cannot be replayed give no interval") {
+  const Measured fsdp(request_for(StepPattern::fsdp), {1, 4}, {1, 1.01});
+  auto base = rated_base(request_for(StepPattern::ddp), measured_rates(fsdp.run, fsdp.results));
+  REQUIRE(base.has_value());
+  base->half_width = 0.01;
+  std::vector<Point> reductions = known_points({2, 4});
+  const auto all = predict(*base, TransferCosts(reductions, 64), 4, {64, {}});
+  std::erase_if(reductions, [](const Point& point) {
+    return point.collective != model::Collective::all_reduce; // ddp's, not fsdp's
+  });
+
+  const auto predicted = predict(*base, TransferCosts(reductions, 64), 4, {64, {}});
+
+  CHECK(predicted.why_not.empty());
+  CHECK_THAT(predicted.why_no_interval, ContainsSubstring("cannot be replayed"));
+  CHECK(all.step_interval_ns.has_value());
+}
+
 TEST_CASE("A step needs the collectives of its pattern") {
   CHECK(collectives_of(request_for(StepPattern::pipeline), 4) ==
         std::set{model::Collective::send_recv});
