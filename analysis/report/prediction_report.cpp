@@ -126,18 +126,21 @@ std::string render_models(const std::vector<CollectiveModel>& models) {
                    {"by", TextTable::Align::left},
                    {"alpha us"},
                    {"beta us/MB"},
-                   {"residual %"},
+                   {"resid. %"},
                    {"begins", TextTable::Align::left}});
+  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 11, 11, 0, 0};
   for (const CollectiveModel& model : models)
     for (const Piece& piece : model.pieces)
-      table.add_row({std::string(model::to_string(model.collective)), std::to_string(model.ranks),
-                     base::format_bytes(piece.first_bytes), base::format_bytes(piece.last_bytes),
-                     piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
-                     factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
-                     fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
-                     piece.begin == Piece::Begin::observed
-                         ? "switch" // in full the table would be too wide
-                         : std::string(model::to_string(piece.begin))});
+      add_wrapped_row(table,
+                      {std::string(model::to_string(model.collective)), std::to_string(model.ranks),
+                       base::format_bytes(piece.first_bytes), base::format_bytes(piece.last_bytes),
+                       piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
+                       factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
+                       fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
+                       piece.begin == Piece::Begin::observed
+                           ? "switch" // in full the table would be too wide
+                           : std::string(model::to_string(piece.begin))},
+                      k_widths);
   const bool any_switch = std::any_of(models.begin(), models.end(), [](const auto& model) {
     return std::any_of(model.pieces.begin(), model.pieces.end(),
                        [](const Piece& piece) { return piece.begin == Piece::Begin::observed; });
@@ -165,7 +168,7 @@ std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
                    {"o us"},
                    {"g us"},
                    {"G us/MB"}});
-  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 0, 0, 0, 0};
+  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 11, 0, 11, 11};
   bool any_bound = false, all_known = true;
   double worst = 0;
   for (const cost_model::LogGp& one : models) {
@@ -237,7 +240,7 @@ std::string render_predicted(const Prediction& prediction) {
                     last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
                     100 * last->from_inter_node, 100 * last->from_replay));
   const cost_model::StepBase& base = prediction.base;
-  if (base.measured_ranks == 0 && base.half_width == 0.0)
+  if (last != prediction.predicted.rend() && base.measured_ranks == 0 && base.half_width == 0.0)
     add_note("Computing is taken to be exactly as stated: a range (--tflops 350-450) widens the "
              "interval.");
   return table.render(2) + notes;

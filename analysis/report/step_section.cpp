@@ -206,9 +206,10 @@ std::string render_scaling(const steps::Scaling& scaling) {
   for (const steps::ScalingPoint& point : scaling.points)
     more.clocks = more.clocks || percent_text(point.account.of(steps::Loss::clocks)) != "0.0";
   std::vector<TextTable::Column> columns{{"ranks"}, {"step ms"}, {"efficiency %"}, {"lost"}};
-  const bool tight = more.copy && more.clocks; // step times stand above
+  // Step times stand above, and what is lost is what the efficiency lacks.
+  const bool tight = more.copy && more.clocks;
   if (tight)
-    columns.erase(columns.begin() + 1);
+    columns = {{"ranks"}, {"efficiency %"}};
   append_loss_columns(columns, more);
   TextTable table(columns);
   std::string notes;
@@ -218,7 +219,7 @@ std::string render_scaling(const steps::Scaling& scaling) {
         &point == &scaling.points.front() ? "base" : estimate_text(point.efficiency, 100, 1),
         percent_text(1 - point.efficiency.value)};
     if (tight)
-      cells.erase(cells.begin() + 1);
+      cells = {cells[0], cells[2]};
     append_loss_cells(cells, point.account, more);
     table.add_row(std::move(cells));
     if (&point == &scaling.points.front())

@@ -206,7 +206,7 @@ Json stragglers_json(const Stragglers& found) {
                      {"lateness", aligned_json(rank.lateness)},
                      {"lateness_interval_ns", interval_json(rank.lateness_interval)},
                      {"score", nullable(rank.score)},
-                     {"score_interval", interval_json(rank.score_interval)},
+                     {"score_interval", interval_json(rank.score_interval)}, // infinite: null
                      {"times_last", rank.times_last},
                      {"delay", aligned_json(rank.delay)},
                      {"delay_interval_ns", interval_json(rank.delay_interval)}});

@@ -36,20 +36,27 @@ std::string with_interval(const Aligned& time, const std::optional<Interval>& in
   return interval ? format_us(time) + " " + range_us(interval) : format_us(time);
 }
 
+// Three digits before the point, for tables of many columns.
+TimeUnit short_unit_for(double largest_ns) {
+  return unit_for(10 * largest_ns);
+}
+
 double largest(const std::optional<Interval>& interval) {
   return interval ? std::max(std::abs(interval->low), std::abs(interval->high)) : 0;
 }
 
-std::string straggler_table(const std::vector<const Straggler*>& shown, const TimeUnit& unit,
-                            bool per_step) {
+std::string straggler_table(const std::vector<const Straggler*>& shown, const TimeUnit& unit) {
   const bool has_error = std::ranges::any_of(shown, [](const Straggler* rank) {
     return (rank->lateness && rank->lateness->error_ns > 0) || rank->delay.error_ns > 0;
   });
-  std::vector<base::TextTable::Column> columns{{"rank"}, {"lateness"}};
+  // With errors there is no room for long titles, nor for the longest intervals in one row.
+  std::vector<int> widths;
+  if (has_error)
+    widths = {0, 0, 0, 14, 0, 12, 0, 0, 0, 14};
+  std::vector<base::TextTable::Column> columns{{"rank"}, {has_error ? "late" : "lateness"}};
   if (has_error)
     columns.push_back({"+-"});
-  for (const char* title :
-       {"95%", "score", "95%", "last in", per_step ? "delay/step" : "delay/coll."})
+  for (const char* title : {"95%", "score", "95%", "last in", "delay"})
     columns.push_back({title});
   if (has_error)
     columns.push_back({"+-"});
@@ -68,7 +75,7 @@ std::string straggler_table(const std::vector<const Straggler*>& shown, const Ti
     if (has_error)
       cells.push_back(rank->times_last > 0 ? in_unit(rank->delay.error_ns, unit) : "-");
     cells.push_back(range(rank->delay_interval, unit));
-    table.add_row(std::move(cells));
+    add_wrapped_row(table, std::move(cells), widths);
   }
   return table.render(2);
 }
@@ -101,20 +108,23 @@ std::string render_stragglers(const Stragglers& found) {
   double longest_ns = 0;
   for (const Straggler* rank : shown)
     longest_ns = std::max({longest_ns, rank->delay.value_ns, largest(rank->delay_interval),
-                           largest(rank->lateness_interval),
-                           rank->lateness ? std::abs(rank->lateness->value_ns) : 0});
-  const TimeUnit unit = unit_for(longest_ns);
-  std::string out = fmt::format("\nWho comes late, {}\n", unit.name);
+                           largest(rank->lateness_interval), rank->delay.error_ns,
+                           rank->lateness ? std::abs(rank->lateness->value_ns) : 0,
+                           rank->lateness ? rank->lateness->error_ns : 0});
+  const TimeUnit unit = short_unit_for(longest_ns);
+  std::string out = fmt::format("\nWho comes late, {}, delays per {}\n", unit.name,
+                                found.per_step ? "step" : "collective");
   out += paragraph(
       "  ",
       fmt::format(
-          "Start skew of {} collectives ({} seen on all of their ranks, {} on one only): "
+          "Start skew of {} collectives ({} seen on all of their ranks, as far as is known, "
+          "{} on one only): "
           "median {}, 99% within {}, largest {}.",
           grouped(found.skew.collectives), grouped(found.skew.complete), grouped(found.skew.single),
           with_interval(*found.skew.median, found.skew.median_interval),
           with_interval(*found.skew.p99, found.skew.p99_interval), format_us(*found.skew.largest)),
       2);
-  out += straggler_table(shown, unit, found.per_step);
+  out += straggler_table(shown, unit);
   if (shown.size() < found.ranks.size())
     out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
                        found.ranks.size());
@@ -209,7 +219,7 @@ std::string render_slowdowns(const Timeline& timeline) {
 namespace {
 
 std::vector<std::string> choice_cells(const Timeline& timeline, const NcclChoice& choice) {
-  return {text_of(timeline, choice.function, 13), text_of(timeline, choice.algorithm, 14),
+  return {text_of(timeline, choice.function, 13), text_of(timeline, choice.algorithm, 12),
           text_of(timeline, choice.protocol, 8), std::to_string(choice.channels)};
 }
 
@@ -217,7 +227,7 @@ const std::vector<base::TextTable::Column> k_choice_columns{{"function", Align::
                                                             {"algorithm", Align::left},
                                                             {"protocol", Align::left},
                                                             {"channels"},
-                                                            {"operations"}};
+                                                            {"count"}};
 
 void add_columns(std::vector<base::TextTable::Column>& to,
                  std::initializer_list<const char*> titles) {
@@ -230,27 +240,39 @@ std::string channels_table(const Timeline& timeline) {
   if (std::ranges::none_of(timeline.choices, has_times))
     return "";
   auto columns = k_choice_columns;
-  add_columns(columns, {"fastest", "slowest", "starts apart", "ends apart"});
+  add_columns(columns, {"fastest", "slowest", "starts", "ends"});
   base::TextTable table(std::move(columns));
+  auto medians_of = [](const ChannelTimes& channels) {
+    std::vector<std::pair<double, int>> medians;
+    for (const auto& [channel, lengths] : channels.lengths_ns)
+      medians.emplace_back(median(lengths.values()), channel);
+    return medians;
+  };
+  double longest_ns = 0;
+  for (const auto& [choice, time] : timeline.choices)
+    if (time.channels.operations > 0)
+      longest_ns = std::max({longest_ns, std::ranges::max(medians_of(time.channels)).first,
+                             median(time.channels.starts_apart_ns.values()),
+                             median(time.channels.ends_apart_ns.values())});
+  const TimeUnit unit = short_unit_for(longest_ns);
   for (const auto& [choice, time] : timeline.choices) {
     const ChannelTimes& channels = time.channels;
     if (channels.operations == 0)
       continue;
-    std::vector<std::pair<double, int>> medians;
-    for (const auto& [channel, lengths] : channels.lengths_ns)
-      medians.emplace_back(median(lengths.values()), channel);
+    const auto medians = medians_of(channels);
     const auto [fastest, slowest] = std::ranges::minmax(medians);
     auto cells = choice_cells(timeline, choice);
     cells.push_back(grouped(channels.operations));
     for (const auto& [median_ns, channel] : {fastest, slowest})
-      cells.push_back(fmt::format("{}: {}", channel, us(median_ns)));
-    cells.push_back(us(median(channels.starts_apart_ns.values())));
-    cells.push_back(us(median(channels.ends_apart_ns.values())));
+      cells.push_back(fmt::format("{}: {}", channel, in_unit(median_ns, unit)));
+    cells.push_back(in_unit(median(channels.starts_apart_ns.values()), unit));
+    cells.push_back(in_unit(median(channels.ends_apart_ns.values()), unit));
     table.add_row(std::move(cells));
   }
-  return "\nNCCL's channels, medians by the GPU's clock, us (of the fastest and slowest: its "
-         "number)\n" +
-         table.render(2);
+  return fmt::format("\nNCCL's channels, {}: the fastest and the slowest with its number, how far "
+                     "starts, ends lie apart\n",
+                     unit.name) +
+         table.render(2) + "  Medians, by the GPU's clock.\n";
 }
 
 } // namespace
@@ -262,11 +284,21 @@ std::string render_choices(const Timeline& timeline) {
       timeline.choices, [](const auto& one) { return one.second.wait_error_ns > 0; });
   const bool knows_waits =
       std::ranges::any_of(timeline.ranks, [](const auto& rank) { return rank.matched > 0; });
+  double longest_ns = 0, most_ns = 0;
+  for (const auto& [choice, time] : timeline.choices)
+    if (time.timed > 0) {
+      const auto timed = static_cast<double>(time.timed);
+      longest_ns =
+          std::max({longest_ns, median(time.lengths_ns.values()),
+                    static_cast<double>(time.length_ns) / timed, time.wait_error_ns / timed});
+      most_ns = std::max(most_ns, static_cast<double>(time.length_ns));
+    }
+  const TimeUnit unit = short_unit_for(longest_ns), unit_of_all = short_unit_for(most_ns);
   auto columns = k_choice_columns;
-  add_columns(columns, {"median", "mean", "of it wait"});
+  add_columns(columns, {"median", "mean", has_error ? "wait" : "of it wait"});
   if (has_error)
     add_columns(columns, {"+-"});
-  add_columns(columns, {"all, ms"});
+  columns.push_back({fmt::format("all, {}", unit_of_all.name)});
   base::TextTable table(std::move(columns));
   for (const auto& [choice, time] : timeline.choices) {
     auto cells = choice_cells(timeline, choice);
@@ -274,17 +306,18 @@ std::string render_choices(const Timeline& timeline) {
     if (time.timed > 0) {
       const auto timed = static_cast<double>(time.timed);
       const Aligned wait{static_cast<double>(time.wait_ns) / timed, time.wait_error_ns / timed};
-      cells.push_back(us(median(time.lengths_ns.values())));
-      cells.push_back(us(static_cast<double>(time.length_ns) / timed));
-      cells.push_back(knows_waits ? within_error(wait, {}) : "-");
+      cells.push_back(in_unit(median(time.lengths_ns.values()), unit));
+      cells.push_back(in_unit(static_cast<double>(time.length_ns) / timed, unit));
+      cells.push_back(knows_waits ? within_error(wait, unit) : "-");
       if (has_error)
-        cells.push_back(us(wait.error_ns));
-      cells.push_back(fmt::format("{:.3f}", static_cast<double>(time.length_ns) / 1e6));
+        cells.push_back(in_unit(wait.error_ns, unit));
+      cells.push_back(in_unit(static_cast<double>(time.length_ns), unit_of_all));
     }
     cells.resize(9 + has_error, "-");
     table.add_row(std::move(cells));
   }
-  return "\nWhat NCCL chose, us per operation\n" + table.render(2) + channels_table(timeline);
+  return fmt::format("\nWhat NCCL chose, {} per operation\n", unit.name) + table.render(2) +
+         channels_table(timeline);
 }
 
 std::string render_gaps(const Gaps& gaps) {

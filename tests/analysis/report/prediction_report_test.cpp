@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sstream>
+
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
@@ -53,6 +55,35 @@ TEST_CASE("A prediction prints its errors on what was measured first") {
   CHECK(prediction->ranks_per_node == 4);
   REQUIRE(prediction->predicted.size() == 2);
   CHECK(prediction->predicted[1].efficiency < prediction->predicted[0].efficiency);
+}
+
+TEST_CASE("No line of a prediction is wider than the report, whatever was measured") {
+  auto prediction = predict(run_with_sizes(), {.ranks = {8}});
+  REQUIRE(prediction.has_value());
+  for (cost_model::CollectiveModel& model : prediction->models)
+    for (cost_model::Piece& piece : model.pieces) {
+      piece.first_bytes = 1'234'567'891;
+      piece.last_bytes = 1'987'654'321;
+      piece.algorithm = "RING";
+      piece.protocol = "SIMPLE";
+      piece.begin = cost_model::Piece::Begin::observed;
+      piece.line.factors = {123'456, 1.23456};
+      piece.line.intervals = {Interval{100'000, 150'000}, Interval{0.5, 1.75}};
+      prediction->loggp.push_back(
+          {.collective = model::Collective::reduce_scatter,
+           .ranks = 1024,
+           .algorithm = "RING",
+           .protocol = "SIMPLE",
+           .first_bytes = piece.first_bytes,
+           .last_bytes = piece.last_bytes,
+           .fit = {.factors = {123'456, 98'765, 1.23456},
+                   .intervals = {Interval{100'000, 150'000}, Interval{90'000, 110'000},
+                                 Interval{0.5, 1.75}}},
+           .overhead_ns = 98'765});
+    }
+  std::istringstream lines(render_prediction(*prediction));
+  for (std::string line; std::getline(lines, line);)
+    CHECK(line.size() <= 100);
 }
 
 TEST_CASE("The prediction's JSON has what its text has") {
@@ -105,6 +136,35 @@ TEST_CASE("A step of another type takes no rates, and none of the run's without 
   REQUIRE_FALSE(other_type.has_value());
 }
 
+TEST_CASE("Of steps of several types the meant one must be said, and gives its rates alone") {
+  model::Run run = run_with_sizes();
+  workload::StepRequest half;
+  half.model = *workload::make_model("linear:256x8");
+  half.batch = 64;
+  half.bucket_bytes = 600'000;
+  half.type = workload::StepType::bf16;
+  const auto trial = known_run(half, {4}, {3}).trials[0]; // three times as slow
+  for (std::size_t i = 0; i < trial.cells.size(); ++i)
+    add_cell(run.trials[0], trial.spec.cells[i], trial.cells[i]);
+  PredictionRequest wanted{.model = "linear:512x4", .ranks = {4}};
+
+  auto refused = predict(run, wanted);
+  wanted.compute = cost_model::StatedCompute{10e6, 20e6, 0, "as stated"};
+  auto stated = predict(run, wanted);
+  wanted.compute.reset();
+  wanted.say = [](workload::StepRequest& step) { step.type = workload::StepType::f32; };
+  auto said = predict(run, wanted);
+  auto of_one_type = predict(run_with_sizes(), {.model = "linear:512x4", .ranks = {4}});
+
+  REQUIRE_FALSE(refused.has_value());
+  CHECK_THAT(refused.error().text(), ContainsSubstring("several data types: bf16, f32"));
+  REQUIRE_FALSE(stated.has_value());
+  CHECK_THAT(stated.error().text(), ContainsSubstring("--type"));
+  REQUIRE(said.has_value());
+  CHECK(said->base.request.type == workload::StepType::f32);
+  CHECK(said->predicted[0].step_ns == Approx(of_one_type->predicted[0].step_ns).epsilon(1e-6));
+}
+
 TEST_CASE("A model's compute times may be stated") {
   PredictionRequest request{.model = "bert-base", .ranks = {4}};
 
@@ -121,6 +181,8 @@ TEST_CASE("A model's compute times may be stated") {
   REQUIRE(computed.has_value());
   CHECK_THAT(computed->base.source, ContainsSubstring("400 to 450 Tflop/s"));
   CHECK_THAT(render_prediction(*stated), ContainsSubstring("exactly as stated"));
+  stated->predicted[0].step_interval_ns.reset();
+  CHECK_THAT(render_prediction(*stated), !ContainsSubstring("exactly as stated"));
   CHECK_THAT(render_prediction(*computed), !ContainsSubstring("exactly as stated"));
 }
 

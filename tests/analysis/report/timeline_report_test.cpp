@@ -163,12 +163,49 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
       start_ns *= 9973;
     return trace;
   };
+  source.texts[k_all_reduce] = "ReduceScatter";
+  source.texts[k_ring] = "COLLNET_DIRECT";
   TimelineHeading names = heading();
   for (int cell = 0; cell < 11; ++cell)
     names.cells[cell] = std::string(90, 'x') + " " + std::string(60, 'y');
-  std::istringstream lines(render_timeline(timeline_of(source), names));
-  for (std::string line; std::getline(lines, line);)
-    CHECK(line.size() <= 100);
+  Timeline timeline = timeline_of(source);
+  // Both signs and the largest numbers of digits, on clocks that are good enough to show them.
+  REQUIRE_FALSE(timeline.choices.empty());
+  for (auto& [choice, time] : timeline.choices) {
+    time.operations = 999'999;
+    time.wait_ns = time.length_ns / 2;
+    time.wait_error_ns = static_cast<double>(time.length_ns) / 10;
+    time.channels.operations = 999'999;
+    for (std::uint8_t channel : {9, 31})
+      time.channels.lengths_ns[channel].add(channel * 30'000.0);
+    time.channels.starts_apart_ns.add(999'900);
+    time.channels.ends_apart_ns.add(999'900);
+  }
+  auto all_lines_fit = [&](const std::string& must_have) {
+    const std::string text = render_timeline(timeline, names);
+    CHECK(text.find(must_have) != std::string::npos);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      CHECK(line.size() <= 100);
+  };
+  all_lines_fit("31: 930.0");
+  for (double scale : {1.0, 1e3, 1e6}) {
+    for (Straggler& rank : timeline.stragglers.ranks) {
+      rank.lateness = Aligned{-1'499 * scale, 149 * scale};
+      rank.lateness_interval = Interval{-1'999 * scale, -1'001 * scale};
+      rank.score = -998;
+      rank.score_interval = Interval{-1000, -998};
+      rank.times_last = 9'999'999;
+      rank.delay = {1'499 * scale, 149 * scale};
+      rank.delay_interval = Interval{1'001 * scale, 1'999 * scale};
+    }
+    all_lines_fit("Who comes late");
+  }
+  for (Straggler& rank : timeline.stragglers.ranks) {
+    rank.lateness_interval = Interval{-999'900, -100'100};
+    rank.delay_interval = Interval{100'100, 999'900};
+  }
+  all_lines_fit("Who comes late");
 }
 
 TEST_CASE("Means of ranks are of the cells that all of them ran") {
