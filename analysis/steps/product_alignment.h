@@ -21,8 +21,8 @@ struct ProductAlignment {
 // Nothing if no product of the step runs on tensor cores.
 std::optional<ProductAlignment> product_alignment(const model::Run& run, const StepResult& step);
 
-// "matrix products: all 146 of a step have columns that begin at 16 bytes, where tensor cores load
-// best"; "matrix products: 3 of 146 ... do not: m=50257".
+// "matrix products: columns of all 146 of a step begin at 16 bytes, where tensor cores load best";
+// "matrix products: columns of 3 of 146 of a step do not begin at 16 bytes, ...: m=50257".
 std::string in_words(const ProductAlignment& one);
 
 } // namespace ncclprobe::analysis::steps
