@@ -7,13 +7,14 @@ square nn.Linear layers, types, rows and buckets, on the same GPUs, in turns.
     tests/bench/ddp_against_pytorch.py --bin build/nvidia/bin --ranks 2 --rounds 3
 
 Exposed communication is, on both sides, the time in which a kernel of NCCL runs and no other kernel does: ours by events
-on the streams, PyTorch's by its profiler, in steps of its own. Needs PyTorch with CUDA, mpirun and as many GPUs as ranks;
+on the streams, PyTorch's by its profiler, in steps of its own. Needs PyTorch with CUDA, torchrun, mpirun and as many GPUs as ranks;
 exit code 77 where they are missing.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -159,12 +160,17 @@ def spread(rounds, name):
     return statistics.median(values), f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})"
 
 
-def missing():
+def missing(ranks):
+    for program in ("mpirun", "torchrun"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
     try:
         import torch
     except ImportError:
         return "PyTorch is not installed"
-    return "" if torch.cuda.is_available() else "PyTorch finds no GPU"
+    if torch.cuda.device_count() < ranks:
+        return f"PyTorch finds {torch.cuda.device_count()} GPUs, and {ranks} ranks need one each"
+    return ""
 
 
 def main():
@@ -178,7 +184,7 @@ def main():
     parser.add_argument("--type", choices=sorted({case[3] for case in CASES}), help="only the cases of this type")
     parser.add_argument("--json", help="also write all figures to this file")
     options = parser.parse_args()
-    why = missing()
+    why = missing(options.ranks)
     if why:
         print(f"skipped: {why}", file=sys.stderr)
         return 77
