@@ -121,8 +121,13 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   std::int64_t length_ns = times.end_ns - times.start_ns;
   std::int64_t wait_ns = std::clamp<std::int64_t>(arrivals.last_ns() - times.aligned_start_ns, 0,
                                                   std::max<std::int64_t>(0, length_ns));
-  MessageWait out{times.start_ns + wait_ns,
-                  std::max(error_ns, clocks.pair_error_ns(rank, arrivals.last_rank()))};
+  if (arrivals.last_rank() != rank)
+    error_ns = std::max(error_ns, clocks.pair_error_ns(rank, arrivals.last_rank()));
+  else if (arrivals.second_rank() >= 0) // may have come after this one
+    error_ns =
+        std::max(error_ns, clocks.pair_error_ns(rank, arrivals.second_rank()) -
+                               static_cast<double>(arrivals.last_ns() - arrivals.second_ns()));
+  MessageWait out{times.start_ns + wait_ns, error_ns};
   if (arrivals.last_rank() == rank || wait_ns == 0)
     return out;
   Aligned wait{static_cast<double>(wait_ns), out.error_ns};
