@@ -3,6 +3,8 @@
 
 #include "analysis/cost_model/measured_rates.h"
 
+#include "analysis/steps/measured_cell.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -32,22 +34,6 @@ std::vector<double> rests_of(const StepResult& result) {
   return rests_ns;
 }
 
-std::vector<int> hosts_of(const model::Run& run) {
-  std::vector<int> hosts(run.header.ranks.size(), 0);
-  for (const model::RankPlace& place : run.header.ranks)
-    if (place.rank >= 0 && place.rank < static_cast<int>(hosts.size()))
-      hosts[static_cast<std::size_t>(place.rank)] = place.host;
-  return hosts;
-}
-
-const model::Cell* cell_of(const model::Run& run, const StepResult& result) {
-  for (const model::TrialRecord& trial : run.trials)
-    for (const model::Cell& cell : trial.spec.cells)
-      if (cell.label == result.label)
-        return &cell;
-  return nullptr;
-}
-
 bool MeasuredRates::has_products() const {
   using enum model::Activity;
   return works.rate(forward, Work::Kind::product) && works.rate(backward, Work::Kind::product);
@@ -60,10 +46,10 @@ std::vector<MeasuredRates> measured_rates(const model::Run& run,
     if (!result.is_default || result.data == DataState::wrong || result.processes.empty() ||
         result.step.parts != workload::StepParts::all || !result.step.input_copy().empty())
       continue;
-    const model::Cell* cell = cell_of(run, result);
+    const model::Cell* cell = steps::cell_of(run, result);
     if (!cell)
       continue;
-    auto program = StepProgram::of(cell->schedule, hosts_of(run));
+    auto program = StepProgram::of(cell->schedule, steps::hosts_of(run));
     if (!program)
       continue;
     WorkCosts works = WorkCosts::measured(run, result, *program);

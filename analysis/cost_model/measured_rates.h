@@ -41,8 +41,4 @@ std::optional<double> spread_of_rates(const std::vector<MeasuredRates>& rates);
 // "12.3 Tflop/s forward and 11.0 backward".
 std::string rates_in_words(const WorkCosts& works);
 
-// Of a run's ranks.
-std::vector<int> hosts_of(const model::Run& run);
-const model::Cell* cell_of(const model::Run& run, const steps::StepResult& result);
-
 } // namespace ncclprobe::analysis::cost_model

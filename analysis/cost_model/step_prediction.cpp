@@ -3,6 +3,7 @@
 
 #include "analysis/cost_model/step_prediction.h"
 
+#include "analysis/steps/measured_cell.h"
 #include "workload/step_cells.h"
 #include "workload/step_model.h"
 #include "workload/tensor_parallel.h"
@@ -166,10 +167,10 @@ std::optional<StepBase> measured_base(const model::Run& run, const std::vector<S
     if (one.step.parts == StepParts::all && static_cast<int>(one.step.ranks.size()) <= most_ranks &&
         is_of(one, request) && (!widest || one.step.ranks.size() > widest->step.ranks.size()))
       widest = &one;
-  const model::Cell* cell = widest ? cell_of(run, *widest) : nullptr;
+  const model::Cell* cell = widest ? steps::cell_of(run, *widest) : nullptr;
   if (!cell)
     return std::nullopt;
-  auto program = StepProgram::of(cell->schedule, hosts_of(run));
+  auto program = StepProgram::of(cell->schedule, steps::hosts_of(run));
   if (!program)
     return std::nullopt;
   StepBase base{.request = request};

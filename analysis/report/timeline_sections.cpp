@@ -80,12 +80,13 @@ std::string straggler_table(const std::vector<const Straggler*>& shown, const Ti
   return table.render(2);
 }
 
-} // namespace
-
+// Printable and no longer than `most`.
 std::string text_of(const Timeline& timeline, std::uint32_t id, std::size_t most) {
   std::string out = printable(id < timeline.texts.size() ? timeline.texts[id] : "");
   return out.size() <= most ? out : out.substr(0, most - 3) + "...";
 }
+
+} // namespace
 
 std::string render_stragglers(const Stragglers& found) {
   if (found.skew.collectives == 0)

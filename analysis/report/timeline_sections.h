@@ -17,7 +17,4 @@ std::string render_slowdowns(const timeline::Timeline& timeline);
 std::string render_choices(const timeline::Timeline& timeline);
 std::string render_gaps(const timeline::Gaps& gaps);
 
-// The text of a trace, printable and no longer than `most`.
-std::string text_of(const timeline::Timeline& timeline, std::uint32_t id, std::size_t most);
-
 } // namespace ncclprobe::analysis

@@ -3,6 +3,7 @@
 
 #include "analysis/steps/product_alignment.h"
 
+#include "analysis/steps/measured_cell.h"
 #include "model/gemm_alignment.h"
 
 #include <fmt/ranges.h>
@@ -11,22 +12,12 @@
 #include <variant>
 
 namespace ncclprobe::analysis::steps {
-namespace {
-
-const model::Schedule* schedule_of(const model::Run& run, const StepResult& step) {
-  for (const model::TrialRecord& trial : run.trials)
-    for (const model::Cell& cell : trial.spec.cells)
-      if (cell.label == step.label)
-        return &cell.schedule;
-  return nullptr;
-}
-
-} // namespace
 
 std::optional<ProductAlignment> product_alignment(const model::Run& run, const StepResult& step) {
-  const model::Schedule* schedule = schedule_of(run, step);
-  if (!schedule)
+  const model::Cell* cell = cell_of(run, step);
+  if (!cell)
     return std::nullopt;
+  const model::Schedule* schedule = &cell->schedule;
   ProductAlignment found;
   for (int i = schedule->timed.first; i < schedule->timed.last; ++i) {
     const model::Operation& operation = schedule->operations[static_cast<std::size_t>(i)];

@@ -5,6 +5,7 @@
 
 #include "analysis/timeline/channel_times.h"
 #include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/traced_schedule.h"
 #include "analysis/trace_export/chrome.h"
 #include "analysis/trace_export/csv.h"
 #include "analysis/trace_export/perfetto.h"
@@ -237,29 +238,19 @@ using analysis::trace_export::HostPicture;
 // What an operation of the trial's schedule moves on a rank, for traces in which nobody else says
 // it.
 using BytesOnRank = std::function<std::uint64_t(int rank, const trace::OperationRow&)>;
-Result<BytesOnRank> bytes_of_schedule(const ChosenTrace& chosen) {
+BytesOnRank bytes_of_schedule(const ChosenTrace& chosen) {
   const model::TrialSpec* spec = nullptr;
   if (chosen.run)
     for (const model::TrialRecord& one : chosen.run->trials)
       if (one.spec.id == chosen.file.identity().trial)
         spec = &one.spec;
   if (spec == nullptr)
-    return BytesOnRank([](int, const trace::OperationRow&) { return std::uint64_t{0}; });
-  NCCLPROBE_TRY_ASSIGN(auto source, trace_source(chosen.file, spec));
-  return BytesOnRank([spec, transfers = std::move(source.transfers)](
-                         int rank, const trace::OperationRow& row) {
-    std::uint64_t bytes = 0;
-    if (row.cell < 0 || static_cast<std::size_t>(row.cell) >= spec->cells.size())
-      return bytes;
-    const auto& operations = spec->cells[static_cast<std::size_t>(row.cell)].schedule.operations;
-    if (row.index < operations.size())
-      if (auto* one = std::get_if<model::CollectiveOp>(&operations[row.index].what))
-        return one->count * model::size_bytes(one->type);
-    for (const auto& kernel : transfers(row.cell, row.index, rank))
-      for (const auto& message : kernel)
-        bytes += message.bytes;
-    return bytes;
-  });
+    return [](int, const trace::OperationRow&) { return std::uint64_t{0}; };
+  return [spec, transfers = analysis::timeline::transfers_in(*spec)](
+             int rank, const trace::OperationRow& row) {
+    return analysis::timeline::bytes_on_rank(*spec, transfers,
+                                             {row.cell, static_cast<int>(row.index)}, rank);
+  };
 }
 
 Result<void> write_events(const ChosenTrace& chosen, const Selection& selection, EventSink& sink,
@@ -270,7 +261,7 @@ Result<void> write_events(const ChosenTrace& chosen, const Selection& selection,
   analysis::trace_export::TextOf text_of = [&](trace::TextId id) -> std::string_view {
     return trace.text(id);
   };
-  NCCLPROBE_TRY_ASSIGN(const BytesOnRank bytes_on_rank, bytes_of_schedule(chosen));
+  const BytesOnRank bytes_on_rank = bytes_of_schedule(chosen);
   std::size_t slices = 0;
   for (int rank : selection.ranks()) {
     NCCLPROBE_TRY_ASSIGN(RankRows rows, read_rank(trace, rank, selection.window_of(rank)));

@@ -3,13 +3,8 @@
 
 #include "cli/trace_source.h"
 
-#include "analysis/schedule_messages.h"
 #include "analysis/timeline/clock_inference.h"
-#include "workload/step_label.h"
-
-#include <map>
-#include <set>
-#include <tuple>
+#include "analysis/timeline/traced_schedule.h"
 
 namespace ncclprobe::cli {
 
@@ -111,101 +106,6 @@ Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {
   return trace;
 }
 
-std::uint32_t participants_in(const model::TrialSpec& trial, std::size_t ranks, int cell,
-                              int operation_index) {
-  auto in = [](int index, std::size_t size) {
-    return index >= 0 && static_cast<std::size_t>(index) < size;
-  };
-  if (!in(cell, trial.cells.size()))
-    return 0;
-  const model::Schedule& schedule = trial.cells[static_cast<std::size_t>(cell)].schedule;
-  if (!in(operation_index, schedule.operations.size()))
-    return 0;
-  const auto* collective = std::get_if<model::CollectiveOp>(
-      &schedule.operations[static_cast<std::size_t>(operation_index)].what);
-  if (collective == nullptr || !in(collective->communicator, schedule.communicators.size()))
-    return 0;
-  std::size_t named =
-      schedule.communicators[static_cast<std::size_t>(collective->communicator)].ranks.size();
-  return static_cast<std::uint32_t>(named == 0 ? ranks : named);
-}
-
-// By cell, operation and rank.
-using Transfers = std::map<std::tuple<int, int, int>, std::vector<DeclaredTransfers>>;
-
-Transfers transfers_in(const model::TrialSpec& trial) {
-  Transfers out;
-  for (std::size_t cell = 0; cell < trial.cells.size(); ++cell) {
-    const model::Schedule& schedule = trial.cells[cell].schedule;
-    const auto sides = analysis::message_sides(schedule, trial.ranks);
-    for (const auto& [launch, kernels] : analysis::messages_by_launch(schedule, sides)) {
-      auto& declared = out[{static_cast<int>(cell), launch.first, launch.second}];
-      for (const std::vector<analysis::MessageSide>& kernel : kernels) {
-        declared.emplace_back();
-        for (const analysis::MessageSide& side : kernel)
-          declared.back().push_back({.communicator = side.communicator,
-                                     .from = side.from,
-                                     .to = side.to,
-                                     .number = side.number,
-                                     .bytes = side.bytes,
-                                     .sends = side.sends});
-      }
-    }
-  }
-  return out;
-}
-
-// The operations of the schedule that are of one kind.
-std::vector<int> operations_of_kind(const model::Schedule& schedule, std::size_t kind) {
-  std::vector<int> out;
-  for (std::size_t i = 0; i < schedule.operations.size(); ++i)
-    if (schedule.operations[i].what.index() == kind)
-      out.push_back(static_cast<int>(i));
-  return out;
-}
-
-using AlonePlaces = std::map<std::pair<int, int>, OperationPlace>;
-
-// The schedule of a step's computation alone is that of the step with the rest left out, and so is
-// that of its communication: the n-th operation of a kind is the same one in both, if both have as
-// many of it.
-void add_places(const model::TrialSpec& trial, std::size_t step, std::size_t part,
-                AlonePlaces& places) {
-  const model::Schedule& whole = trial.cells[step].schedule;
-  const model::Schedule& alone = trial.cells[part].schedule;
-  std::set<std::size_t> kinds;
-  for (const model::Operation& operation : alone.operations)
-    kinds.insert(operation.what.index());
-  for (std::size_t kind : kinds) {
-    const std::vector<int> of_whole = operations_of_kind(whole, kind);
-    const std::vector<int> of_alone = operations_of_kind(alone, kind);
-    for (std::size_t i = 0; of_whole.size() == of_alone.size() && i < of_whole.size(); ++i)
-      places.try_emplace({static_cast<int>(step), of_whole[i]},
-                         OperationPlace{static_cast<int>(part), of_alone[i]});
-  }
-}
-
-AlonePlaces alone_places(const model::TrialSpec& trial) {
-  using workload::StepParts;
-  std::vector<std::optional<workload::StepLabel>> labels;
-  for (const model::Cell& cell : trial.cells)
-    labels.push_back(workload::read_step_label(cell.label));
-  AlonePlaces places;
-  for (std::size_t step = 0; step < labels.size(); ++step)
-    for (std::size_t part = 0; part < labels.size(); ++part) {
-      if (!labels[step] || !labels[part] || labels[step]->parts != StepParts::all ||
-          (labels[part]->parts != StepParts::compute &&
-           labels[part]->parts != StepParts::communication) ||
-          trial.cells[step].label.type != trial.cells[part].label.type)
-        continue;
-      workload::StepLabel same = *labels[part];
-      same.parts = StepParts::all;
-      if (same == *labels[step])
-        add_places(trial, step, part, places);
-    }
-  return places;
-}
-
 } // namespace
 
 Result<TraceSource> trace_source(const store::TraceFile& file, const model::TrialSpec* trial) {
@@ -226,7 +126,7 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
   source.load = [file](int rank, Pass pass) { return load(file, rank, pass); };
   if (trial != nullptr) {
     source.participants = [spec = *trial, ranks = source.ranks.size()](int cell, int index) {
-      return participants_in(spec, ranks, cell, index);
+      return participants_in(spec, ranks, {cell, index});
     };
     source.transfers = [transfers = transfers_in(*trial)](int cell, int index, int rank) {
       auto found = transfers.find({cell, index, rank});

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/steps/step_results.h"
+#include "model/run.h"
+
+#include <vector>
+
+// What a run says of how a step was measured.
+namespace ncclprobe::analysis::steps {
+
+// The cell that was run for it; null: the run has none of that label.
+const model::Cell* cell_of(const model::Run& run, const StepResult& result);
+
+// Of the run's ranks.
+std::vector<int> hosts_of(const model::Run& run);
+
+} // namespace ncclprobe::analysis::steps
