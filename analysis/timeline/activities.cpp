@@ -198,6 +198,10 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
     device[found->second].add(row.start_gt, row.stop_gt);
     heard[found->second].add(row.start_ns, row.stop_ns);
   }
+  // What the host heard is late by up to milliseconds: beside times of the GPU's it says nothing.
+  bool gpu_tells = false;
+  for (std::size_t i = 0; i < count; ++i)
+    gpu_tells = gpu_tells || (gpu && any[i] && device[i].complete);
   for (std::size_t i = 0; i < count; ++i) {
     if (!any[i])
       continue;
@@ -206,7 +210,7 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
     if (device[i].complete && gpu) {
       out.spans[i] = {gpu->to_reference(device[i].first), gpu->to_reference(device[i].last)};
       out.on_rank_clock[i] = true;
-    } else if (heard[i].complete) {
+    } else if (!gpu_tells && heard[i].complete) {
       out.spans[i] = {static_cast<std::int64_t>(heard[i].first),
                       static_cast<std::int64_t>(heard[i].last)};
       out.on_rank_clock[i] = out.heard[i] = true;

@@ -65,7 +65,8 @@ struct Activity {
 };
 
 // From the first to the last channel of each NCCL operation, on the rank's clock if the GPU's is
-// known. By row of nccl_operations; empty spans where no channel told.
+// known; when the host heard of them where the GPU's times are known of none. By row of
+// nccl_operations; empty spans where no channel told.
 struct NcclTimes {
   Spans spans;                         // rank's clock; meaningless where on_rank_clock is false
   std::vector<std::int64_t> length_ns; // of GPU time where there is any

@@ -4,6 +4,8 @@
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 
+#include <utility>
+
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::timeline;
 using trace::OperationKind;
@@ -143,6 +145,15 @@ TEST_CASE("Without kernels NCCL's channels are the communication") {
   CHECK(out.all[1].start_ns == 5200);
   CHECK(out.all[1].end_ns == 5270);
   CHECK(times.length_ns == std::vector<std::int64_t>{30, 60});
+
+  // Beside times of the GPU's it does not: it is late.
+  auto& first = rank.trace.nccl_channels[0];
+  std::uint64_t stop_gt = std::exchange(first.stop_gt, 0);
+  times = nccl_times(rank.trace, gpu);
+  CHECK(times.on_rank_clock == std::vector<bool>{false, true});
+  CHECK(times.length_ns == std::vector<std::int64_t>{0, 60});
+  CHECK(activities_of(rank.trace, operations, times).without_times == 1);
+  first.stop_gt = stop_gt;
 
   // A channel that never ended.
   rank.trace.nccl_channels[0].stop_gt = rank.trace.nccl_channels[0].stop_ns = 0;
