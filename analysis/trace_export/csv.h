@@ -18,19 +18,8 @@
 namespace ncclprobe::analysis::trace_export {
 
 template <typename Row>
-concept HasTime = requires(Row row) {
-  row.start_ns;
-}
-|| requires(Row row) {
-  row.at_ns;
-}
-|| requires(Row row) {
-  row.enqueue_ns;
-};
-
-template <typename Row>
 std::string csv_heading() {
-  std::string line = HasTime<Row> ? "rank,aligned_ns" : "rank";
+  std::string line = trace::Timed<Row> ? "rank,aligned_ns" : "rank";
   std::apply([&](const auto&... column) { ((line += ',', line += column.name), ...); },
              columns(Row{}));
   return line + "\r\n";
@@ -72,7 +61,7 @@ void append_csv(std::string& to, int rank, const std::vector<Row>& rows, TextOf 
   };
   for (const Row& row : rows) {
     number(rank);
-    if constexpr (HasTime<Row>) {
+    if constexpr (trace::Timed<Row>) {
       to += ',';
       if (const std::optional<std::int64_t> begin = begin_of(row))
         number(*begin);

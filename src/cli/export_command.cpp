@@ -306,7 +306,7 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
     }
     std::string text;
     auto begin_of = [&](const Row& row) -> std::optional<std::int64_t> {
-      if constexpr (!store::Timed<Row>)
+      if constexpr (!trace::Timed<Row>)
         return std::nullopt;
       else if (std::uint64_t begin = store::begin_ns(row); begin == 0)
         return std::nullopt;

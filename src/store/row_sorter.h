@@ -64,7 +64,7 @@ private:
   template <typename Take>
   void in_order(Take take, std::size_t count) {
     std::vector<std::uint32_t> order;
-    if constexpr (Timed<Row>) {
+    if constexpr (trace::Timed<Row>) {
       std::vector<std::uint64_t> keys(rows_.size());
       std::ranges::transform(rows_, keys.begin(), [](const Row& row) { return begin_ns(row); });
       order = sort_order(keys);
@@ -127,7 +127,7 @@ private:
   }
 
   static std::uint64_t key_of(const Row& row) {
-    if constexpr (Timed<Row>)
+    if constexpr (trace::Timed<Row>)
       return begin_ns(row);
     else
       return 0; // the runs one after the other

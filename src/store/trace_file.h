@@ -120,7 +120,7 @@ private:
 
   template <typename Row>
   bool overlaps(int rank, const Row& row, const TraceWindow& window) const {
-    if constexpr (!Timed<Row>)
+    if constexpr (!trace::Timed<Row>)
       return true;
     else {
       std::uint64_t end = end_ns(row);

@@ -72,19 +72,8 @@ struct TraceOrigin {
 
 // --- what the row types have in common ---
 
-template <typename Row>
-concept Timed = requires(Row row) {
-  row.start_ns;
-}
-|| requires(Row row) {
-  row.at_ns;
-}
-|| requires(Row row) {
-  row.enqueue_ns;
-};
-
 // What the rows of a table are sorted by.
-template <Timed Row>
+template <trace::Timed Row>
 std::uint64_t begin_ns(const Row& row) {
   if constexpr (requires { row.start_ns; })
     return row.start_ns;
@@ -95,7 +84,7 @@ std::uint64_t begin_ns(const Row& row) {
 }
 
 // UINT64_MAX if the row does not hold its length.
-template <Timed Row>
+template <trace::Timed Row>
 std::uint64_t end_ns(const Row& row) {
   std::uint64_t end = 0;
   if constexpr (std::is_same_v<Row, trace::LongRow>)

@@ -90,7 +90,7 @@ public:
     std::uint64_t first = 0;
     drain(table.chunk_rows(), [&](std::span<const Row> some) {
       write_chunk(table, first, some);
-      if constexpr (Timed<Row>)
+      if constexpr (trace::Timed<Row>)
         index.push_back(index_of(some));
       first += some.size();
     });

@@ -30,6 +30,18 @@ struct TextId {
   bool operator==(const TextId&) const = default;
 };
 
+// A row that says when it began, under one of three names.
+template <typename Row>
+concept Timed = requires(Row row) {
+  row.start_ns;
+}
+|| requires(Row row) {
+  row.at_ns;
+}
+|| requires(Row row) {
+  row.enqueue_ns;
+};
+
 // Names a table in a spool. Numbers are never used again for something else.
 enum class Table : std::uint16_t {
   text = 0,
