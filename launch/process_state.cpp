@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace ncclprobe::launch {
@@ -33,6 +34,15 @@ std::string state_in(const std::string& stat) {
              : stat.substr(name_end + 2, 1);
 }
 
+std::string waits_before(const fs::path& task) {
+  constexpr std::string_view k_name = "voluntary_ctxt_switches:";
+  std::ifstream file(task / "status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(k_name))
+      return line.substr(k_name.size());
+  return "";
+}
+
 std::string kernel_frames(const fs::path& task) {
   std::ifstream file(task / "stack");
   std::string frames;
@@ -44,13 +54,18 @@ std::string kernel_frames(const fs::path& task) {
 
 } // namespace
 
-bool is_stuck_in_kernel(pid_t pid) {
+std::vector<KernelWait> kernel_waits(pid_t pid) {
+  std::vector<KernelWait> waits;
   std::error_code error;
   fs::path tasks = fs::path("/proc") / std::to_string(pid) / "task";
   for (fs::directory_iterator task(tasks, error), end; !error && task != end; task.increment(error))
     if (state_in(content(task->path() / "stat")) == "D")
-      return true;
-  return false;
+      waits.push_back({std::atoi(task->path().filename().c_str()), waits_before(task->path())});
+  return waits;
+}
+
+bool is_stuck_in_kernel(pid_t pid) {
+  return !kernel_waits(pid).empty();
 }
 
 ProcessState look_at_process(pid_t pid) {

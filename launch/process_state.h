@@ -4,6 +4,7 @@
 
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace ncclprobe::launch {
 
@@ -18,6 +19,15 @@ struct ProcessState {
 };
 
 ProcessState look_at_process(pid_t pid);
+
+// A thread in state D, and how often it had waited for something before: another number is another
+// wait.
+struct KernelWait {
+  pid_t thread = 0;
+  std::string waits; // as /proc tells it; empty if it does not
+  bool operator==(const KernelWait&) const = default;
+};
+std::vector<KernelWait> kernel_waits(pid_t pid);
 
 // A thread of it is in state D. It may hold the lock on the process's memory map, and whoever reads
 // /proc/<pid>/maps then waits as long as it does.

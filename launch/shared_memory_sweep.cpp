@@ -15,6 +15,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace ncclprobe::launch {
 namespace {
@@ -55,13 +56,18 @@ std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::
 }
 
 // Who waits for a disk, or for the child of a vfork(), is in that state for a moment, too, and on a
-// busy machine somebody always is: it is stuck if it stays there.
+// busy machine somebody always is: it is stuck if it stays in the same wait.
 bool stays_stuck(pid_t pid, const base::Deadline& patience) {
   constexpr timespec k_pause{0, 1'000'000};
-  while (is_stuck_in_kernel(pid)) {
+  std::vector<KernelWait> waits = kernel_waits(pid);
+  while (!waits.empty()) {
     if (patience.expired())
       return true;
     ::nanosleep(&k_pause, nullptr);
+    const std::vector<KernelWait> now = kernel_waits(pid);
+    std::erase_if(waits, [&](const KernelWait& one) {
+      return std::find(now.begin(), now.end(), one) == now.end();
+    });
   }
   return false;
 }

@@ -42,11 +42,19 @@ TEST_CASE("a process is stuck in the kernel while one of its threads is, and onl
   bool stuck = false;
   while (!stuck && !patience.expired())
     stuck = launch::is_stuck_in_kernel(parent);
+  std::vector<launch::KernelWait> waits = launch::kernel_waits(parent);
+  timespec pause{0, 5'000'000};
+  ::nanosleep(&pause, nullptr);
+  std::vector<launch::KernelWait> later = launch::kernel_waits(parent);
   ::kill(-parent, SIGKILL);
   int status = 0;
   ::waitpid(parent, &status, 0);
 
   CHECK(stuck);
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].thread == parent);
+  CHECK(waits[0].waits != "");
+  CHECK(later == waits); // still the same wait
 }
 
 TEST_CASE("a process that is gone has no state") {
