@@ -3,6 +3,7 @@
 
 #include "analysis/conditions.h"
 
+#include "analysis/rank_gpu.h"
 #include "model/outcome.h"
 
 #include <fmt/ranges.h>
@@ -84,19 +85,14 @@ void add_memory_errors(const model::TrialRecord& trial, ConditionSummary& summar
 
 // How many of the run's ranks are on the GPU of each rank: MIG and MPS let several be there.
 std::map<int, int> ranks_beside(const model::RunHeader& header) {
-  auto gpu_of = [&](const model::RankPlace& place) -> std::string {
-    auto host = static_cast<std::size_t>(place.host);
-    auto device = static_cast<std::size_t>(place.device);
-    bool known = host < header.hosts.size() && device < header.hosts[host].gpus.size();
-    return known ? header.hosts[host].gpus[device].pci_bus_id : "";
-  };
   std::map<std::pair<int, std::string>, int> ranks_on;
   for (const model::RankPlace& place : header.ranks)
-    ++ranks_on[{place.host, gpu_of(place)}];
+    if (const model::Gpu* gpu = gpu_of(header, place))
+      ++ranks_on[{place.host, gpu->pci_bus_id}];
   std::map<int, int> beside;
   for (const model::RankPlace& place : header.ranks)
-    if (std::string gpu = gpu_of(place); !gpu.empty())
-      beside[place.rank] = ranks_on.at({place.host, gpu});
+    if (const model::Gpu* gpu = gpu_of(header, place); gpu != nullptr && !gpu->pci_bus_id.empty())
+      beside[place.rank] = ranks_on.at({place.host, gpu->pci_bus_id});
   return beside;
 }
 
