@@ -161,6 +161,10 @@ private:
     for (const Gpu& gpu : host_.gpus) {
       NvLinkCount& one = counts.emplace_back();
       one.gpu = gpu.name.value_or("");
+      if (const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr)
+        one.pci_device_id = device->device.value;
+      one.mig = gpu.mig_now.value_or(false);
+      one.in_fabric = gpu.fabric.state && *gpu.fabric.state != "not_supported";
       if (!gpu.nvlinks)
         continue;
       one.links = static_cast<int>(gpu.nvlinks->size());
@@ -193,25 +197,18 @@ private:
       const NvLinkHealth& one = health(gpu);
       if (one.state != NvLinkState::down)
         return "";
-      std::string text = one.up < one.links
-                             ? fmt::format("{} of {} NVLinks are down: {}", one.links - one.up,
-                                           one.links, base::format_number_list(links_down(gpu)))
-                             : fmt::format("{} NVLinks are up", one.up);
-      if (one.elsewhere)
-        text += fmt::format("; others of this host have {} up", *one.elsewhere);
-      if (one.published)
-        text += fmt::format("; this model has {}", *one.published);
-      return text;
+      bool some = one.up > 0 && one.up < one.links;
+      return one.text() +
+             (some ? "; down: " + base::format_number_list(links_down(gpu)) : std::string());
     });
-    of_gpus(FindingKind::remark, [&](const Gpu& gpu) -> std::string {
+    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
       const NvLinkHealth& one = health(gpu);
-      if (one.state == NvLinkState::bridged)
-        return fmt::format("{} of {} NVLinks are up, on all GPUs alike: bridges on some of the "
-                           "slots?",
-                           one.up, one.links);
-      // How many cards are sold.
-      return one.state == NvLinkState::as_expected && one.up == 0 && one.links > 0
-                 ? "there are NVLinks, and none is up: no bridge or NVSwitch is connected"
+      return one.state == NvLinkState::undecided ? one.text() : "";
+    });
+    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+      const NvLinkHealth& one = health(gpu);
+      return one.state == NvLinkState::bridged
+                 ? one.text() + ", on all GPUs alike: bridges on some of the slots?"
                  : "";
     });
   }

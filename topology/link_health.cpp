@@ -3,51 +3,66 @@
 
 #include "topology/link_health.h"
 
-#include "knowledge/gpu_models.h"
+#include "topology/gpu_board.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace ncclprobe::topology {
 namespace {
 
-// By what is published of this model, whatever of several a name can mean; unknown models are not.
-bool on_nvswitch_board(const std::string& gpu_name) {
-  auto models = knowledge::find_gpu_models(gpu_name);
-  return !models.empty() && std::ranges::all_of(models, [](const knowledge::GpuModel* model) {
-    return model->nvlink && model->nvlink->via.find("NVSwitch") != std::string::npos;
-  });
-}
-
-// Links that every GPU of this model has in use: those on an NVSwitch board. A card for bridges
-// may have none.
-std::optional<int> links_of_model(const std::string& name) {
-  std::optional<int> links;
-  if (!on_nvswitch_board(name))
-    return std::nullopt;
-  for (const knowledge::GpuModel* model : knowledge::find_gpu_models(name)) {
-    if (!model->nvlink->links || (links && *links != *model->nvlink->links))
-      return std::nullopt;
-    links = model->nvlink->links;
-  }
-  return links;
+GpuMounting mounting_of(const NvLinkCount& gpu, bool has_nvswitches) {
+  return gpu_mounting({gpu.gpu, gpu.pci_device_id, gpu.links, has_nvswitches || gpu.in_fabric});
 }
 
 // Cards can be joined by fewer bridges than they have room for: then all have the same share of
-// their links up, and no switch is there that would need the rest.
+// their links up.
 bool partly_bridged(const std::vector<NvLinkCount>& gpus, bool has_nvswitches) {
-  return !has_nvswitches && std::ranges::all_of(gpus, [&](const NvLinkCount& gpu) {
+  return std::ranges::all_of(gpus, [&](const NvLinkCount& gpu) {
     return gpu.up && gpu.up == gpus.front().up && gpu.links == gpus.front().links &&
-           !on_nvswitch_board(gpu.gpu);
+           mounting_of(gpu, has_nvswitches).board != GpuBoard::module;
   });
+}
+
+// Why a GPU of which no NVLink is up may still be well; empty if it is not.
+std::string excuse(const NvLinkCount& gpu, GpuBoard board, const NvLinkHealth& health,
+                   std::ptrdiff_t gpus_without_mig) {
+  if (gpu.mig)
+    return "MIG is on, and its instances have no NVLink";
+  if (board == GpuBoard::card)
+    return "it is a PCIe card, and bridges between cards are optional";
+  if (gpus_without_mig < 2)
+    return "no other GPU is visible that its links could lead to";
+  if (board == GpuBoard::unknown && !health.elsewhere)
+    return "its model does not tell whether they must be connected";
+  return "";
 }
 
 } // namespace
 
+std::string NvLinkHealth::text() const {
+  std::string text =
+      links > 0 ? fmt::format("{} of {} NVLinks are up", up, links) : "it reports no NVLink";
+  if (elsewhere)
+    text += fmt::format("; others of this host have {} up", *elsewhere);
+  if (published && *published != links)
+    text += fmt::format("; this model has {}", *published);
+  if (!reason.empty())
+    text += "; " + reason;
+  return text;
+}
+
 std::vector<NvLinkHealth> nvlink_health(const std::vector<NvLinkCount>& gpus_of_host,
                                         bool has_nvswitches) {
-  int most = 0;
-  for (const NvLinkCount& gpu : gpus_of_host)
-    most = std::max(most, gpu.up.value_or(0));
+  auto most_of_its_kind = [&](const NvLinkCount& gpu) {
+    int most = 0;
+    for (const NvLinkCount& other : gpus_of_host)
+      if (other.gpu == gpu.gpu && other.pci_device_id == gpu.pci_device_id)
+        most = std::max(most, other.up.value_or(0));
+    return most;
+  };
+  auto without_mig = std::ranges::count(gpus_of_host, false, &NvLinkCount::mig);
   std::vector<NvLinkHealth> all;
   for (const NvLinkCount& gpu : gpus_of_host) {
     NvLinkHealth& one = all.emplace_back();
@@ -55,12 +70,17 @@ std::vector<NvLinkHealth> nvlink_health(const std::vector<NvLinkCount>& gpus_of_
       continue;
     one.up = *gpu.up;
     one.links = *gpu.links;
-    std::optional<int> published = links_of_model(gpu.gpu);
-    if (published && one.up < *published && (one.up > 0 || gpus_of_host.size() > 1))
-      one.published = published;
-    if (one.up < most)
+    GpuMounting mounting = mounting_of(gpu, has_nvswitches);
+    if (mounting.published_links && one.up < *mounting.published_links)
+      one.published = mounting.published_links;
+    if (int most = most_of_its_kind(gpu); one.up < most)
       one.elsewhere = most;
-    bool some_down = one.up > 0 && one.up < one.links;
+    if (one.up == 0 && (one.links > 0 || one.published || one.elsewhere)) {
+      one.reason = excuse(gpu, mounting.board, one, without_mig);
+      one.state = one.reason.empty() ? NvLinkState::down : NvLinkState::undecided;
+      continue;
+    }
+    bool some_down = one.up < one.links;
     one.state = !some_down && !one.published && !one.elsewhere ? NvLinkState::as_expected
                 : partly_bridged(gpus_of_host, has_nvswitches) ? NvLinkState::bridged
                                                                : NvLinkState::down;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,12 +15,16 @@ struct NvLinkCount {
   std::string gpu; // model, as the driver names it
   std::optional<int> links;
   std::optional<int> up;
+  std::optional<std::uint32_t> pci_device_id;
+  bool mig = false;
+  bool in_fabric = false; // the driver tells a state in the NVSwitches' fabric
 };
 
 enum class NvLinkState {
   untold,
-  as_expected, // all up; or none, and nothing says that there should be
+  as_expected, // all are up, or it has none
   bridged,     // some, on all GPUs alike: cards with bridges on part of their slots
+  undecided,   // none is up, and nothing tells whether one should be
   down,
 };
 
@@ -27,10 +32,14 @@ struct NvLinkHealth {
   NvLinkState state = NvLinkState::untold;
   int up = 0;
   int links = 0;
-  std::optional<int> elsewhere; // up on the best GPU of this host, if that is more
+  std::optional<int> elsewhere; // up on the best GPU of this model and host, if that is more
   std::optional<int> published; // of this model, if that is more
+  std::string reason;           // of an undecided one: why it may be well
+
+  // "16 of 16 NVLinks are up; others of this host have 18 up; this model has 18"
+  std::string text() const;
 };
-// For each GPU of a host, in their order. A GPU on its own may have been given without its links.
+// For each GPU of a host, in their order.
 std::vector<NvLinkHealth> nvlink_health(const std::vector<NvLinkCount>& gpus_of_host,
                                         bool has_nvswitches);
 

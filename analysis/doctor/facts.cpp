@@ -3,7 +3,7 @@
 
 #include "analysis/doctor/facts.h"
 
-#include "knowledge/gpu_models.h"
+#include "topology/gpu_board.h"
 
 #include <algorithm>
 #include <cctype>
@@ -19,13 +19,6 @@ std::string plain(const std::string& pci) {
     text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   text.erase(0, std::min(text.find_first_not_of('0'), text.size()));
   return text;
-}
-
-template <typename Applies>
-bool all_models(const std::string& gpu_name, Applies applies) {
-  std::vector<const knowledge::GpuModel*> models = knowledge::find_gpu_models(gpu_name);
-  return !models.empty() && std::all_of(models.begin(), models.end(),
-                                        [&](const auto* model) { return applies(*model); });
 }
 
 } // namespace
@@ -79,15 +72,11 @@ void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
 }
 
 bool is_pcie_card(const std::string& gpu_name) {
-  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
-    return model.form_factor.starts_with("PCIe card");
-  });
+  return topology::gpu_mounting({gpu_name}).board == topology::GpuBoard::card;
 }
 
 bool has_no_nvlink(const std::string& gpu_name) {
-  return all_models(gpu_name, [](const knowledge::GpuModel& model) {
-    return model.nvlink && !model.nvlink->present;
-  });
+  return topology::gpu_mounting({gpu_name}).never_has_nvlinks;
 }
 
 void name_fewer(const std::vector<int>& group, std::vector<int>& named) {
@@ -107,6 +96,10 @@ bool is_graph(const RehearsedCell& cell) {
 
 bool in_cluster(const model::GpuHealth& gpu) {
   return gpu.fabric_cluster.find_first_not_of("0-") != std::string::npos;
+}
+
+bool tells_fabric_state(const model::GpuHealth& gpu) {
+  return !gpu.fabric_state.empty() && gpu.fabric_state != "not_supported";
 }
 
 std::size_t count_imex_channels(const model::DriverSurvey& driver) {

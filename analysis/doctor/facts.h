@@ -60,6 +60,8 @@ bool is_graph(const RehearsedCell& cell);
 // processes of the host may reach the memory of others.
 inline constexpr std::string_view k_imex_channels = "/dev/nvidia-caps-imex-channels";
 bool in_cluster(const model::GpuHealth& gpu);
+// Whether the GPU is one that joins NVSwitches' fabric, and says how far it is.
+bool tells_fabric_state(const model::GpuHealth& gpu);
 std::size_t count_imex_channels(const model::DriverSurvey& driver);
 
 int count_hosts(const Case& one);

@@ -20,25 +20,40 @@ constexpr std::uint64_t k_pcie_replays = 1000; // our limit
 // NVML's throttle reason "GPU idle" (nvml.h, nvmlClocksEventReasonGpuIdle).
 constexpr std::uint64_t k_idle = 0x1;
 
-void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
+std::vector<topology::NvLinkCount> nvlink_counts(const model::Survey& survey) {
   std::vector<topology::NvLinkCount> counts;
-  for (const GpuHealth& gpu : survey.health)
-    counts.push_back({gpu.name, gpu.nvlinks, gpu.active_nvlinks});
+  for (const GpuHealth& gpu : survey.health) {
+    topology::NvLinkCount& one =
+        counts.emplace_back(topology::NvLinkCount{gpu.name, gpu.nvlinks, gpu.active_nvlinks});
+    for (const topology::PciDevice& device : survey.inventory.topology.pci)
+      if (same_pci(device.bus_id, gpu.pci_bus_id))
+        one.pci_device_id = device.device.value;
+    one.mig = gpu.mig.value_or(false);
+    one.in_fabric = tells_fabric_state(gpu);
+  }
+  return counts;
+}
+
+void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
   std::vector<topology::NvLinkHealth> all =
-      topology::nvlink_health(counts, survey.host->driver.nvswitches > 0);
+      topology::nvlink_health(nvlink_counts(survey), survey.host->driver.nvswitches > 0);
   for (std::size_t i = 0; i < all.size(); ++i) {
+    using enum topology::NvLinkState;
     const topology::NvLinkHealth& one = all[i];
-    std::string seen =
-        fmt::format("{}: {} of {} links are up", gpu_label(survey.health[i]), one.up, one.links);
-    if (one.elsewhere)
-      seen += fmt::format("; others of this host have {}", *one.elsewhere);
-    if (one.published)
-      seen += fmt::format("; this model has {}", *one.published);
-    bool bridged = one.state == topology::NvLinkState::bridged;
-    if (!bridged && one.state != topology::NvLinkState::down)
+    if (one.state == untold || one.state == as_expected)
       continue;
     anything = true;
-    if (bridged)
+    std::string seen = fmt::format("{}: {}", gpu_label(survey.health[i]), one.text());
+    if (one.state == undecided)
+      into.add_host(survey, {"D12",
+                             Severity::unknown,
+                             "no NVLink is up, and nothing tells whether one should be",
+                             {seen},
+                             "",
+                             "nvidia-smi nvlink -s; nvidia-smi topo -m",
+                             {},
+                             {}});
+    else if (one.state == bridged)
       into.add_host(survey,
                     {"D12",
                      Severity::info,
@@ -49,14 +64,16 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
                      {},
                      {}});
     else
-      into.add_host(survey, {"D12",
-                             Severity::fail,
-                             "NVLinks are down",
-                             {seen},
-                             "bandwidth between these GPUs falls with the share of links",
-                             "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
-                             {},
-                             {}});
+      into.add_host(survey,
+                    {"D12",
+                     Severity::fail,
+                     "NVLinks are down",
+                     {seen},
+                     one.up == 0 ? "data between these GPUs goes over PCIe or through host memory"
+                                 : "bandwidth between these GPUs falls with the share of links",
+                     "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
+                     {},
+                     {}});
   }
 }
 

@@ -42,6 +42,25 @@ std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
   return devices;
 }
 
+std::optional<std::vector<NvmlNvLink>> read_nvlinks(const NvmlGpu& gpu) {
+  std::vector<NvmlNvLink> links;
+  bool answered = true; // "you have no such link" is an answer, a lost GPU is none
+  for (unsigned number = 0; number < NVML_NVLINK_MAX_LINKS; ++number) {
+    nvmlEnableState_t active = NVML_FEATURE_DISABLED;
+    auto code = gpu.code("nvmlDeviceGetNvLinkState", number, &active);
+    if (code == NVML_SUCCESS)
+      links.push_back({number, active == NVML_FEATURE_ENABLED});
+    else if (code == NVML_ERROR_NOT_SUPPORTED && number == 0)
+      break;
+    else
+      answered =
+          answered && (code == NVML_ERROR_NOT_SUPPORTED || code == NVML_ERROR_INVALID_ARGUMENT);
+  }
+  if (links.empty() && !answered)
+    return std::nullopt;
+  return links;
+}
+
 std::optional<NvmlFabric> read_fabric(const NvmlGpu& gpu) {
   nvmlGpuFabricInfo_v2_t info{};
   info.version = nvmlGpuFabricInfo_v2;

@@ -65,6 +65,13 @@ private:
 std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
                                        std::vector<std::string>& complaints);
 
+struct NvmlNvLink {
+  unsigned number = 0;
+  bool active = false;
+};
+// The NVLinks of a GPU; none if NVML says that it has none. Nothing if NVML does not tell.
+std::optional<std::vector<NvmlNvLink>> read_nvlinks(const NvmlGpu& gpu);
+
 // Whether and how a GPU has joined the NVLink fabric. Status and what follows mean something only
 // once it has.
 struct NvmlFabric {

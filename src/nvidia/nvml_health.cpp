@@ -160,14 +160,14 @@ std::optional<std::uint64_t> sum(std::optional<std::uint64_t> a, std::optional<s
   return a || b ? std::optional(a.value_or(0) + b.value_or(0)) : std::nullopt;
 }
 
-void read_nvlinks(const NvmlGpu& ask, GpuHealth& into) {
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
-    auto state = ask.get<nvmlEnableState_t>("nvmlDeviceGetNvLinkState", link);
-    if (!state)
-      continue;
-    into.nvlinks = into.nvlinks.value_or(0) + 1;
-    into.active_nvlinks =
-        into.active_nvlinks.value_or(0) + (*state == NVML_FEATURE_ENABLED ? 1 : 0);
+void add_nvlinks(const NvmlGpu& ask, GpuHealth& into) {
+  auto links = read_nvlinks(ask);
+  if (!links)
+    return;
+  into.nvlinks = static_cast<int>(links->size());
+  into.active_nvlinks = static_cast<int>(std::ranges::count(*links, true, &NvmlNvLink::active));
+  for (const NvmlNvLink& one : *links) {
+    unsigned link = one.number;
     auto count = [&](nvmlNvLinkErrorCounter_t counter) -> std::optional<std::uint64_t> {
       return ask.get<unsigned long long>("nvmlDeviceGetNvLinkErrorCounter", link, counter);
     };
@@ -216,7 +216,7 @@ std::vector<GpuHealth> read_health(const NvmlLibrary& nvml) {
     read_speed(ask, one);
     read_sharing(ask, one);
     read_pcie(ask, one);
-    read_nvlinks(ask, one);
+    add_nvlinks(ask, one);
     read_fabric(ask, one);
   }
   return found;

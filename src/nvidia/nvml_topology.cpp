@@ -125,29 +125,19 @@ void add_remote(const NvmlGpu& gpu, unsigned number, topology::NvLink& link) {
 }
 
 Fact<std::vector<topology::NvLink>> links_of(const NvmlGpu& gpu) {
-  std::vector<topology::NvLink> links;
-  bool answered = true; // "you have no such link" is an answer, a lost GPU is none
-  for (unsigned number = 0; number < NVML_NVLINK_MAX_LINKS; ++number) {
-    nvmlEnableState_t active = NVML_FEATURE_DISABLED;
-    auto code = gpu.code("nvmlDeviceGetNvLinkState", number, &active);
-    if (code == NVML_ERROR_NOT_SUPPORTED && number == 0)
-      break;
-    if (code != NVML_SUCCESS) {
-      answered =
-          answered && (code == NVML_ERROR_NOT_SUPPORTED || code == NVML_ERROR_INVALID_ARGUMENT);
-      continue;
-    }
-    topology::NvLink link;
-    link.number = told(static_cast<int>(number));
-    link.active = told(active == NVML_FEATURE_ENABLED);
-    if (*link.active) {
-      link.version = told(nvlink_version(gpu, number));
-      add_remote(gpu, number, link);
-    }
-    links.push_back(std::move(link));
-  }
-  if (links.empty() && !answered)
+  auto told_links = read_nvlinks(gpu);
+  if (!told_links)
     return {};
+  std::vector<topology::NvLink> links;
+  for (const NvmlNvLink& one : *told_links) {
+    topology::NvLink& link = links.emplace_back();
+    link.number = told(static_cast<int>(one.number));
+    link.active = told(one.active);
+    if (one.active) {
+      link.version = told(nvlink_version(gpu, one.number));
+      add_remote(gpu, one.number, link);
+    }
+  }
   add_rates(gpu, links);
   return told(std::move(links));
 }

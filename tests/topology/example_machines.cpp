@@ -61,7 +61,7 @@ PciDevice full_pci(const std::string& bus_id, int parent, std::uint32_t pci_clas
   set<std::string>(device.name, "Example device");
   set(device.pci_class, pci_class);
   set<std::uint32_t>(device.vendor, 0x10de);
-  set<std::uint32_t>(device.device, 0x20b0);
+  set<std::uint32_t>(device.device, 0x1234);
   set<std::uint32_t>(device.subsystem_vendor, 0x10de);
   set<std::uint32_t>(device.subsystem_device, 0x134f);
   set(device.gt_per_s, 16.0);

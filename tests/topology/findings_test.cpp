@@ -80,10 +80,10 @@ TEST_CASE("two ends that count their NVLinks differently are a fault of the mach
 
   REQUIRE(machine);
   CHECK(says(findings(machine->hosts.at(0), Load::idle), FindingKind::degraded,
-             "GPU 1: 4 NVLinks are up; others of this host have 12 up"));
+             "GPU 1: 4 of 4 NVLinks are up; others of this host have 12 up"));
 }
 
-TEST_CASE("NVLinks that are down are named; GPUs without any that is up are only remarked") {
+TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it may be unknown") {
   Host host = example();
   NvLink up = host.gpus[0].nvlinks->front();
   NvLink down = up;
@@ -94,16 +94,18 @@ TEST_CASE("NVLinks that are down are named; GPUs without any that is up are only
 
   std::vector<Finding> found = findings(host, Load::idle);
 
-  CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are down: 7"));
+  CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are up; down: 7"));
   CHECK(says(found, FindingKind::degraded,
-             "GPU 1: 1 of 1 NVLinks are down: 7; others of this host have 1 up"));
+             "GPU 1: 0 of 1 NVLinks are up; others of this host have 1 up"));
 
   for (Gpu& gpu : host.gpus) {
     gpu.name = {std::string("a card"), Source::nvml};
     gpu.nvlinks = {std::vector<NvLink>{down}, Source::nvml};
+    gpu.fabric = {};
   }
   found = findings(host, Load::idle);
-  CHECK(says(found, FindingKind::remark, "GPUs 0,1: there are NVLinks, and none is up"));
+  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: 0 of 1 NVLinks are up; its model does not"));
+  CHECK_FALSE(says(found, FindingKind::degraded, ""));
 
   up.remote = {};
   for (Gpu& gpu : host.gpus)

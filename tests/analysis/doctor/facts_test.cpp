@@ -74,6 +74,7 @@ TEST_CASE("cards joined by some of the possible bridges are information, unlike 
     gpu.name = "NVIDIA A100-PCIE-40GB";
     gpu.nvlinks = 12;
     gpu.active_nvlinks = 4;
+    gpu.fabric_state.clear();
   }
   CHECK(worst(one, "D12") == Severity::info);
 

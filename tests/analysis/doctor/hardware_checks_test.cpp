@@ -5,9 +5,11 @@
 #include "patient.h"
 
 #include "support/catch.h"
+#include "topology/findings.h"
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 
 using namespace ncclprobe;
@@ -175,8 +177,55 @@ TEST_CASE("fewer NVLinks than the GPU's model has are a failure even if all GPUs
     gpu.name = "NVIDIA A100-PCIE-40GB";
     gpu.nvlinks = 12;
     gpu.active_nvlinks = 0;
+    gpu.fabric_state = "not_supported";
   }
-  CHECK(worst(one, "D12") == Severity::ok);
+  one.surveys[0].host->driver.nvswitches = 0;
+  CHECK(worst(one, "D12") == Severity::unknown);
+}
+
+TEST_CASE("no NVLink up is never all NVLinks up, and the map says what the doctor says") {
+  struct Known {
+    const char* gpu;
+    int links;
+    bool mig;
+    Severity severity;
+    topology::FindingKind kind;
+  };
+  using enum topology::FindingKind;
+  for (const Known& known : {Known{"NVIDIA H200", 18, false, Severity::fail, degraded},
+                             Known{"NVIDIA H200", 18, true, Severity::unknown, unknown},
+                             Known{"NVIDIA H200 NVL", 18, false, Severity::unknown, unknown},
+                             Known{"Tesla V100-SXM2-32GB", 6, false, Severity::fail, degraded},
+                             Known{"NVIDIA RTX A6000", 4, false, Severity::unknown, unknown}}) {
+    INFO(known.gpu);
+    Case one = healthy_case();
+    one.surveys[0].host->driver.nvswitches = 0; // a virtual machine
+    topology::Host host;
+    for (model::GpuHealth& health : one.surveys[0].health) {
+      health.name = known.gpu;
+      health.nvlinks = known.links;
+      health.active_nvlinks = 0;
+      health.mig = known.mig;
+      health.fabric_state.clear();
+      topology::Gpu& gpu = host.gpus.emplace_back();
+      gpu.index = health.index;
+      gpu.name = {health.name, topology::Source::nvml};
+      gpu.mig_now = {known.mig, topology::Source::nvml};
+      topology::NvLink down;
+      down.active = {false, topology::Source::nvml};
+      gpu.nvlinks = {std::vector(static_cast<std::size_t>(known.links), down),
+                     topology::Source::nvml};
+    }
+
+    auto doctor = found(one, "D12").front();
+    auto map = topology::findings(host, topology::Load::idle);
+
+    CHECK(doctor.severity == known.severity);
+    CHECK_THAT(doctor.evidence.front(), ContainsSubstring("0 of"));
+    CHECK(std::ranges::any_of(map, [&](const topology::Finding& finding) {
+      return finding.kind == known.kind && finding.text.find("NVLinks are up") != std::string::npos;
+    }));
+  }
 }
 
 TEST_CASE("GPUs that share NVLinks but may not reach each other are a warning") {
