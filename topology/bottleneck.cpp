@@ -8,6 +8,7 @@
 #include "topology/derive.h"
 #include "topology/flow.h"
 #include "topology/links.h"
+#include "topology/nvlink_domain.h"
 #include "topology/paths.h"
 #include "topology/pci_tree.h"
 
@@ -27,6 +28,23 @@ bool up(const NvLink& link) {
   return link.active.value_or(true);
 }
 
+const Gpu* gpu_of(const Machine& machine, const RankGpu& rank) {
+  return machine.hosts.at(static_cast<std::size_t>(rank.host)).gpu(rank.gpu);
+}
+
+// Whether NVLink joins all ranks, whatever hosts they are on.
+bool in_one_domain(const Machine& machine, const std::vector<RankGpu>& ranks) {
+  std::optional<NvlinkDomain> first;
+  for (const RankGpu& rank : ranks) {
+    const Gpu* gpu = gpu_of(machine, rank);
+    auto domain = gpu ? nvlink_domain(*gpu) : std::nullopt;
+    if (!domain || (first && *first != *domain))
+      return false;
+    first = domain;
+  }
+  return first.has_value();
+}
+
 // The machine's links as a network of flows, and the groups of ranks that they suggest.
 class LinkNetwork {
 public:
@@ -37,8 +55,9 @@ public:
     std::set<int> hosts;
     for (const RankGpu& rank : ranks)
       hosts.insert(rank.host);
+    over_network_ = hosts.size() > 1 && !in_one_domain(machine, ranks);
     for (int host : hosts)
-      add_host(host, hosts.size() > 1);
+      add_host(host);
     for (std::size_t i = 0; i < ranks.size(); ++i)
       suggest([&](std::size_t rank) { return rank == i; });
   }
@@ -47,6 +66,9 @@ public:
   const std::set<std::string>& unknown() const { return unknown_; }
   // What nobody told of NVLinks; empty if all was told that is needed.
   const std::string& untold() const { return untold_; }
+  // Why it is unknown how the hosts are joined; empty if it is known, or there is one host.
+  const std::string& unjoined() const { return unjoined_; }
+  bool over_network() const { return over_network_; }
 
   FlowNetwork::Cut out_of(const Group& group) const {
     std::vector<int> inside;
@@ -92,17 +114,26 @@ private:
     return machine_.hosts.size() > 1 ? fmt::format(" of host {}", host) : "";
   }
 
-  void add_host(int number, bool network) {
+  void add_host(int number) {
     const Host& host = machine_.hosts.at(static_cast<std::size_t>(number));
     suggest([&](std::size_t rank) { return ranks_[rank].host == number; });
     bool linked = add_nvlinks(number, host);
     // Where NVLinks lead from every GPU to every other one, NCCL takes no PCIe between them.
     if (!linked)
       add_pci(number, host, Way::both);
-    if (network) {
+    if (over_network_) {
+      note_whether_joined(number, host);
       add_pci(number, host, Way::out);
       add_pci(number, host, Way::in);
     }
+  }
+
+  void note_whether_joined(int number, const Host& host) {
+    bool any_up =
+        std::ranges::any_of(host.nics, [](const Nic& nic) { return nic.up.value_or(true); });
+    if (!any_up && unjoined_.empty())
+      unjoined_ = fmt::format("unknown: no network port of host {} is {}", number,
+                              host.nics.empty() ? "known" : "up");
   }
 
   std::vector<const Gpu*> taking_part(int number, const Host& host) const {
@@ -175,8 +206,22 @@ private:
            });
   }
 
-  // All NVSwitches of a host are one point: each GPU has links to each of them.
+  // All NVSwitches of a host, or of a domain of hosts, are one point: each GPU has links to each of
+  // them.
+  int switch_point(int number, const Gpu& gpu) {
+    auto domain = nvlink_domain(gpu);
+    if (!domain)
+      return point(switches_, {number, 0});
+    auto [found, is_new] = domains_.try_emplace(*domain, 0);
+    if (is_new)
+      found->second = flow_.add_point();
+    return found->second;
+  }
+
   void add_switch_links(int number, const Gpu& gpu) {
+    if (nvlink_domain(gpu) && !gpu.nvlinks)
+      add_both(gpu_point(number, gpu.index), switch_point(number, gpu), {},
+               fmt::format("NVLinks of GPU {}{}", gpu.index, on(number)));
     if (!behind_switch(gpu))
       return;
     std::optional<double> sum = 0.0;
@@ -188,7 +233,7 @@ private:
       sum = sum && rate ? std::optional(*sum + *rate) : std::nullopt;
       ++links;
     }
-    add_both(gpu_point(number, gpu.index), point(switches_, {number, 0}), sum,
+    add_both(gpu_point(number, gpu.index), switch_point(number, gpu), sum,
              fmt::format("GPU {}{} to NVSwitch: {} NVLinks", gpu.index, on(number), links));
   }
 
@@ -263,11 +308,14 @@ private:
   FlowNetwork flow_;
   std::map<Key, int> gpus_;
   std::map<Key, int> switches_;
+  std::map<NvlinkDomain, int> domains_;
   std::map<Key, int> pci_[3];
   std::vector<int> point_of_rank_;
   std::set<Group> groups_;
   std::set<std::string> unknown_;
   std::string untold_;
+  std::string unjoined_;
+  bool over_network_ = false;
 };
 
 // busbw by the capacity out of a group, see the header; nothing if nothing must leave the group.
@@ -311,9 +359,10 @@ std::string text_of(const Group& group) {
 // Port of the weakest GPU of an NVSwitch that reduces.
 std::optional<double> in_switch(const Machine& machine, const std::vector<RankGpu>& ranks) {
   std::optional<double> least;
+  bool one_domain = in_one_domain(machine, ranks);
   for (const RankGpu& rank : ranks) {
-    const Gpu* gpu = machine.hosts.at(static_cast<std::size_t>(rank.host)).gpu(rank.gpu);
-    bool able = gpu && gpu->nvlinks && rank.host == ranks.front().host &&
+    const Gpu* gpu = gpu_of(machine, rank);
+    bool able = gpu && gpu->nvlinks && (one_domain || rank.host == ranks.front().host) &&
                 std::atof(gpu->compute_capability.value_or("0").c_str()) >= 9.0;
     if (!able)
       return std::nullopt;
@@ -338,6 +387,12 @@ Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks,
     return found;
   }
   LinkNetwork network(machine, ranks);
+  found.over_network = network.over_network();
+  found.unknown.assign(network.unknown().begin(), network.unknown().end());
+  if (!network.unjoined().empty()) {
+    found.derivation = network.unjoined();
+    return found;
+  }
   for (const Group& group : network.groups()) {
     auto factor = busbw_per_capacity(traffic, group);
     if (!factor)
@@ -352,7 +407,6 @@ Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks,
     found.links = std::move(cut.links);
     found.derivation = fmt::format("{:.4g} GB/s {}", cut.capacity, text_of(group));
   }
-  found.unknown.assign(network.unknown().begin(), network.unknown().end());
   if (!found.busbw_gb_per_s)
     found.derivation =
         network.untold().empty() ? "no link on the way has a known rate" : network.untold();

@@ -27,7 +27,9 @@
 // The ceiling is the least over the groups that links suggest: each GPU, what NVLinks connect, all
 // below each PCI device, each host, and their complements. As any group gives a true bound, it is
 // never too low; in trees of PCIe links and with NVSwitches it is exact. Links of unknown rate
-// count as unlimited, and are named; so do NVLinks that there may be, where nobody told. Algorithms
+// count as unlimited, and are named; so do NVLinks that there may be, where nobody told. Hosts of
+// one NVLink domain are joined by it, others by their network ports; where a host has none that is
+// known and up, nothing is concluded. Algorithms
 // other than rings can pass it: trees, and switches that reduce (NVLS), see `in_switch_gb_per_s`.
 namespace ncclprobe::topology {
 
@@ -57,8 +59,12 @@ struct Bottleneck {
   std::string derivation;               // "450 GB/s out of GPU 3"
   std::vector<std::string> unknown;     // links that count as unlimited
   // all_reduce by NVSwitches that reduce: each GPU sends S(1+1/n) and receives as much, so busbw <=
-  // port 2(n-1)/(n+1). Only with NVSwitches and compute capability 9.0 and up, on one host.
+  // port 2(n-1)/(n+1). Only with NVSwitches and compute capability 9.0 and up, on one host or in
+  // one NVLink domain.
   std::optional<double> in_switch_gb_per_s;
+  // The hosts' network ports take part, which are taken to be on one network without a bottleneck
+  // of its own.
+  bool over_network = false;
 };
 
 // `ranks` by rank; the root is rank 0. Errors: none; less than two ranks have no bottleneck.

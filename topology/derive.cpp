@@ -3,6 +3,8 @@
 
 #include "topology/derive.h"
 
+#include "topology/gpu_board.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -60,6 +62,17 @@ void add_unnamed_nics(Host& host) {
     host.nics.push_back(std::move(nic));
   }
   std::ranges::sort(host.nics, {}, &Nic::index);
+}
+
+void add_absent_nvlinks(Host& host) {
+  for (Gpu& gpu : host.gpus) {
+    GpuBoardSigns signs;
+    signs.name = gpu.name.value_or("");
+    if (const PciDevice* device = gpu.bus_id ? host.pci_device(*gpu.bus_id) : nullptr)
+      signs.pci_device_id = device->device.value;
+    if (!gpu.nvlinks && gpu_mounting(signs).never_has_nvlinks)
+      gpu.nvlinks = Fact<std::vector<NvLink>>(std::vector<NvLink>{}, Source::derived);
+  }
 }
 
 Fact<NicKind> nic_kind(const Host& host, const Nic& nic) {

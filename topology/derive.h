@@ -15,6 +15,9 @@ void number_gpus(Host& host);
 // a name, numbered after the others; sorts all by number.
 void add_unnamed_nics(Host& host);
 
+// GPUs of models that have no NVLink get an empty list of links if nobody looked.
+void add_absent_nvlinks(Host& host);
+
 // From its name and PCI ids; unknown if they do not tell.
 Fact<NicKind> nic_kind(const Host& host, const Nic& nic);
 

@@ -41,11 +41,17 @@ std::optional<End> end_of(const Host& host, DeviceRef ref) {
 }
 
 FoundPath unknown(std::string why) {
-  return {{}, Source::none, std::move(why), false};
+  FoundPath found;
+  found.why = std::move(why);
+  return found;
 }
 
 FoundPath derived(PathType type, std::string why) {
-  return {{type, 0}, Source::derived, std::move(why), false};
+  FoundPath found;
+  found.path.type = type;
+  found.source = Source::derived;
+  found.why = std::move(why);
+  return found;
 }
 
 FoundPath over_numa(const End& a, const End& b) {
@@ -71,9 +77,12 @@ FoundPath path_over_roots(const Host& host, const End& a, const End& b) {
         fmt::format("host bridges {} and {}, whose NUMA nodes are unknown", *root_a, *root_b));
   }
   // NCCL's files do not tell host bridges apart, and NCCL takes all of a NUMA node for one.
-  if (numa_known && host.pci_detail.value == PciDetail::switches)
-    return derived(PathType::phb,
-                   fmt::format("NUMA node {}; host bridges are not told apart", *a.numa));
+  if (numa_known && host.pci_detail.value == PciDetail::switches) {
+    FoundPath found = derived(
+        PathType::phb, fmt::format("NUMA node {}; host bridges are not told apart", *a.numa));
+    found.host_bridges_unknown = true;
+    return found;
+  }
   return unknown("no bridge, host bridge or NUMA node is known between them");
 }
 
@@ -134,6 +143,10 @@ LinkEnds link_ends(const Gpu& gpu, const Gpu& other) {
 
 } // namespace
 
+std::string FoundPath::text() const {
+  return host_bridges_unknown ? "PHB or NODE" : path.label();
+}
+
 std::optional<int> active_nvlinks(const Gpu& gpu) {
   if (!gpu.nvlinks)
     return std::nullopt;
@@ -181,12 +194,13 @@ FoundPath path_between(const Host& host, DeviceRef a, DeviceRef b) {
       return {{PathType::nvlink, *nvlinks},
               gpu_a.nvlinks ? gpu_a.nvlinks.source : gpu_b.nvlinks.source,
               fmt::format("{} NVLinks", *nvlinks),
+              false,
               false};
   }
   if (const StatedPath* stated = stated_path(host, a, b);
       stated && stated->path.type != PathType::unknown)
     return {stated->path, stated->source, fmt::format("stated by {}", to_string(stated->source)),
-            false};
+            false, false};
   if (!nvlinks && !nobody_looked)
     return unknown("they have NVLinks, and where these lead is unknown");
   FoundPath found = path_by_pci(host, *end_a, *end_b);

@@ -15,6 +15,11 @@ struct FoundPath {
   std::string why;              // one line, for people
   // Nobody looked for NVLinks: the label is that of the PCIe path, and there may be a better one.
   bool nvlinks_unknown = false;
+  // NCCL's files do not tell the host bridges of a NUMA node apart: a PHB of theirs may be a NODE.
+  bool host_bridges_unknown = false;
+
+  // Its label, and what else it may be: "NV18", "PHB or NODE".
+  std::string text() const;
 };
 
 // The way between two devices of a host, as nvidia-smi and NCCL label it. NVLinks first, then what

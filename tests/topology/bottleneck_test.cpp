@@ -133,6 +133,46 @@ TEST_CASE("between hosts the NICs limit, as far as the GPUs reach them") {
   CHECK_FALSE(found.in_switch_gb_per_s);
 }
 
+TEST_CASE("between hosts that nobody joined nothing is concluded") {
+  Host lone = eight_behind_switches("b");
+  lone.nics.clear();
+  Machine machine{{eight_behind_switches("a"), lone}};
+
+  for (Traffic traffic : {Traffic::ring, Traffic::broadcast, Traffic::all_to_all}) {
+    Bottleneck found = bottleneck(machine, rank_per_gpu(machine), traffic);
+    CHECK_FALSE(found.busbw_gb_per_s);
+    CHECK(found.derivation == "unknown: no network port of host 1 is known");
+  }
+  machine.hosts[0].nics[0].up = {false, Source::synthetic};
+  machine.hosts[0].nics.resize(1);
+  CHECK(bottleneck(machine, rank_per_gpu(machine), Traffic::ring).derivation ==
+        "unknown: no network port of host 0 is up");
+}
+
+TEST_CASE("one NVLink domain over hosts needs no network") {
+  auto joined = [](Host host, int clique) {
+    for (Gpu& gpu : host.gpus) {
+      gpu.fabric.state = {std::string("completed"), Source::synthetic};
+      gpu.fabric.cluster_uuid = {std::string("7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e"),
+                                 Source::synthetic};
+      gpu.fabric.clique = {clique, Source::synthetic};
+    }
+    return host;
+  };
+  Machine machine{{joined(eight_behind_switches("a"), 1), joined(eight_behind_switches("b"), 1)}};
+
+  Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(450));
+  CHECK_FALSE(found.over_network);
+  CHECK(found.in_switch_gb_per_s.value_or(-1) == about(450.0 * 30 / 17));
+
+  machine.hosts[1] = joined(eight_behind_switches("b"), 2); // of another clique
+  found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
+  CHECK(found.busbw_gb_per_s.value_or(-1) == about(8 * 25));
+  CHECK(found.over_network);
+  CHECK_FALSE(found.in_switch_gb_per_s);
+}
+
 TEST_CASE("a link of unknown rate limits nothing, and is named") {
   Host host = two_switches("a");
   for (PciDevice& device : host.pci)

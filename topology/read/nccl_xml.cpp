@@ -71,6 +71,7 @@ private:
     std::map<int, std::pair<xml_node, std::string>> nic_numbers;
     std::vector<Gpu> unnumbered_gpus;
     bool has_cpu = false;
+    bool lists_nvlinks = false; // of some GPU
   };
   struct Place {
     HostNotes* notes = nullptr;
@@ -260,6 +261,7 @@ private:
     if (gpudirect)
       gpu.gpudirect = Fact<bool>(*gpudirect != 0, Source::nccl);
     NCCLPROBE_TRY_ASSIGN(gpu.nvlinks, read_links(node));
+    place.notes->lists_nvlinks = place.notes->lists_nvlinks || gpu.nvlinks;
     if (!number) {
       place.notes->unnumbered_gpus.push_back(std::move(gpu));
       return {};
@@ -273,9 +275,8 @@ private:
     return {};
   }
 
-  // A GPU that NCCL looked at has a rank; without one nobody looked for links. That two GPUs count
-  // the links between them differently is no fault of the file: each counts those that are up at
-  // its end, and so a machine with a bad link looks. The findings tell of it.
+  // That two GPUs count the links between them differently is no fault of the file: each counts
+  // those that are up at its end, and so a machine with a bad link looks. The findings tell of it.
   Result<Fact<std::vector<NvLink>>> read_links(const xml_node& gpu) const {
     std::vector<NvLink> links;
     for (xml_node node : gpu.children("nvlink")) {
@@ -299,7 +300,7 @@ private:
       }
       links.insert(links.end(), static_cast<std::size_t>(count.value_or(1)), link);
     }
-    if (links.empty() && !gpu.attribute("rank"))
+    if (links.empty())
       return Fact<std::vector<NvLink>>();
     return Fact<std::vector<NvLink>>(std::move(links), Source::nccl);
   }
@@ -345,9 +346,17 @@ private:
   static void finish(Host& host, HostNotes& notes) {
     for (Gpu& gpu : notes.unnumbered_gpus)
       gpu.index = -1;
+    // A GPU without links has none only where NCCL looked: its dumps have the host's hash
+    // since 2.21, and whoever lists the links of one GPU lists those of all. Files written by hand
+    // leave links out, as NCCL looks for them itself.
+    if (host.id || notes.lists_nvlinks)
+      for (Gpu& gpu : host.gpus)
+        if (!gpu.nvlinks && gpu.rank)
+          gpu.nvlinks = Fact<std::vector<NvLink>>(std::vector<NvLink>{}, Source::nccl);
     host.gpus.insert(host.gpus.end(), notes.unnumbered_gpus.begin(), notes.unnumbered_gpus.end());
     number_gpus(host);
     add_unnamed_nics(host);
+    add_absent_nvlinks(host);
     for (Nic& nic : host.nics)
       nic.kind.fill_from(nic_kind(host, nic));
     std::ranges::sort(host.numa, {}, &NumaNode::index);

@@ -57,6 +57,7 @@ struct Remarks {
   std::set<Source> sources;
   std::map<std::string, int> unknown; // reason -> pairs
   bool nvlinks_unknown = false;
+  int host_bridges_unknown = 0; // pairs
 
   void take(const FoundPath& found) {
     if (found.path.type == PathType::unknown)
@@ -64,6 +65,7 @@ struct Remarks {
     else
       sources.insert(found.source);
     nvlinks_unknown = nvlinks_unknown || found.nvlinks_unknown;
+    host_bridges_unknown += found.host_bridges_unknown;
   }
 
   std::string text() const {
@@ -76,6 +78,10 @@ struct Remarks {
     }
     if (nvlinks_unknown)
       lines += "NVLinks are unknown: between GPUs the labels are those of the PCIe paths.\n";
+    if (host_bridges_unknown > 0)
+      lines += fmt::format("PHB = PHB or NODE for {} pair{}: NCCL's files do not tell the host "
+                           "bridges of a NUMA node apart\n",
+                           host_bridges_unknown, host_bridges_unknown == 1 ? "" : "s");
     for (const auto& [why, pairs] : unknown)
       lines += fmt::format("? = unknown for {} pair{}: {}\n", pairs, pairs == 1 ? "" : "s", why);
     return lines;

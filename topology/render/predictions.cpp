@@ -7,9 +7,13 @@
 #include "base/text_table.h"
 #include "topology/bottleneck.h"
 #include "topology/derive.h"
+#include "topology/nvlink_domain.h"
 #include "topology/placement.h"
 
 #include <fmt/format.h>
+
+#include <map>
+#include <set>
 
 namespace ncclprobe::topology {
 namespace {
@@ -22,6 +26,22 @@ std::string first_links(const Bottleneck& found) {
     text += (i == 0 ? "" : ", ") + found.links[i];
   if (found.links.size() > 2)
     text += fmt::format(" and {} more", found.links.size() - 2);
+  return text;
+}
+
+// "NVLink domain over hosts 0-3 (MNNVL): cluster 7d3b..., clique 1"
+std::string domains_text(const Machine& machine) {
+  std::map<NvlinkDomain, std::set<int>> hosts_of;
+  for (std::size_t host = 0; host < machine.hosts.size(); ++host)
+    for (const Gpu& gpu : machine.hosts[host].gpus)
+      if (auto domain = nvlink_domain(gpu))
+        hosts_of[*domain].insert(static_cast<int>(host));
+  std::string text;
+  for (const auto& [domain, hosts] : hosts_of)
+    if (hosts.size() > 1)
+      text += fmt::format("NVLink domain over hosts {} (MNNVL): cluster {}, clique {}\n",
+                          base::format_number_list({hosts.begin(), hosts.end()}),
+                          domain.cluster_uuid, domain.clique);
   return text;
 }
 
@@ -58,6 +78,10 @@ std::string render_ceilings(const Machine& machine) {
   if (ring.in_switch_gb_per_s > ring.busbw_gb_per_s)
     text += fmt::format("all_reduce by NVSwitches that reduce (NVLS): {:.4g} GB/s at most\n",
                         *ring.in_switch_gb_per_s);
+  text += domains_text(machine);
+  if (ring.over_network && ring.busbw_gb_per_s)
+    text += "note: the network ports of all hosts are taken to be on one network that has no "
+            "bottleneck of its own\n";
   if (ring.unknown.size() == 1)
     text += fmt::format("unknown: rate of {}: counted as unlimited\n", ring.unknown.front());
   else if (!ring.unknown.empty()) // of a matrix each pair's, which is of no use to anybody

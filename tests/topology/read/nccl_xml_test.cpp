@@ -218,3 +218,27 @@ TEST_CASE("a file cut off anywhere is refused and nothing else happens") {
     CHECK_FALSE(read_nccl_xml(text.substr(0, length), "cut.xml"));
   }
 }
+
+TEST_CASE("a GPU without links has none if NCCL looked, otherwise that is unknown") {
+  auto file = [](const std::string& cpu, const std::string& links) {
+    return "<system version=\"1\"><cpu numaid=\"0\"" + cpu +
+           "><pci busid=\"0000:01:00.0\"><gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci>"
+           "<pci busid=\"0000:02:00.0\"><gpu dev=\"1\" sm=\"90\" rank=\"1\">" +
+           links + "</gpu></pci></cpu></system>";
+  };
+
+  Host by_hand = only_host(file("", ""));
+  CHECK_FALSE(by_hand.gpus[0].nvlinks);
+  Host dump = only_host(file(" host_hash=\"0x1\"", ""));
+  CHECK(dump.gpus[0].nvlinks == Fact<std::vector<NvLink>>({}, Source::nccl));
+  Host of_others = only_host(file("", "<nvlink target=\"0000:03:00.0\" count=\"2\"/>"));
+  CHECK(of_others.gpus[0].nvlinks == Fact<std::vector<NvLink>>({}, Source::nccl));
+  CHECK(of_others.gpus[1].nvlinks->size() == 2);
+  CHECK(read_machine("p5-by-hand.xml").hosts[0].gpus[0].nvlinks.source == Source::none);
+}
+
+TEST_CASE("a GPU of a model without NVLink has none, whoever wrote the file") {
+  Host host = read_machine("four-t4.xml").hosts[0];
+
+  CHECK(host.gpus[0].nvlinks == Fact<std::vector<NvLink>>({}, Source::derived));
+}
