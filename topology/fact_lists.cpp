@@ -30,5 +30,11 @@ std::string words_of(const std::string& value) {
 std::string words_of(const std::vector<int>& value) {
   return base::format_number_list(value);
 }
+std::string words_of(const std::vector<std::vector<int>>& value) {
+  std::string words;
+  for (const std::vector<int>& list : value)
+    words += (words.empty() ? "" : " ") + base::format_number_list(list);
+  return words;
+}
 
 } // namespace ncclprobe::topology

@@ -56,6 +56,7 @@ constexpr auto facts_of(const Gpu*) {
       NamedFact{"memory_clock_max_mhz", &G::memory_clock_max_mhz},
       NamedFact{"power_limit_w", &G::power_limit_w},
       NamedFact{"power_limit_max_w", &G::power_limit_max_w}, NamedFact{"numa_node", &G::numa_node},
+      NamedFact{"near_numa_nodes", &G::near_numa_nodes},
       NamedFact{"cpu_affinity", &G::cpu_affinity}, NamedFact{"gpudirect", &G::gpudirect},
       NamedFact{"rank", &G::rank});
 }
@@ -102,7 +103,9 @@ constexpr auto facts_of(const Cpu*) {
   using C = Cpu;
   return std::tuple(NamedFact{"architecture", &C::architecture}, NamedFact{"vendor", &C::vendor},
                     NamedFact{"family", &C::family}, NamedFact{"model", &C::model},
-                    NamedFact{"name", &C::name}, NamedFact{"sockets", &C::sockets});
+                    NamedFact{"name", &C::name}, NamedFact{"sockets", &C::sockets},
+                    // A container may show a part of them.
+                    NamedFact{"cores", &C::cores, Nature::passing});
 }
 
 constexpr auto facts_of(const P2pCapability*) {
@@ -135,6 +138,7 @@ std::string words_of(std::uint32_t value);
 std::string words_of(std::uint64_t value);
 std::string words_of(const std::string& value);
 std::string words_of(const std::vector<int>& value);
+std::string words_of(const std::vector<std::vector<int>>& value); // "0,32 1,33"
 template <typename E>
 requires std::is_enum_v<E> std::string words_of(E value) {
   return std::string(to_string(value));

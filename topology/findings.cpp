@@ -65,12 +65,14 @@ private:
       add(FindingKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
                                                      "hang on: shared PCIe links are unknown");
     bool of_some_gpu = std::ranges::any_of(
-        host_.gpus, [](const Gpu& gpu) { return gpu.numa_node.value.has_value(); });
+        host_.gpus, [](const Gpu& gpu) { return gpu.numa_node || gpu.near_numa_nodes; });
     bool any_numa = !host_.numa.empty() || (of_some_gpu && !vm);
     if (!any_numa)
       add(FindingKind::unknown, std::string(where) + "NUMA nodes");
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
-      return gpu.numa_node || !any_numa ? "" : std::string(where) + "the NUMA node";
+      return gpu.numa_node || gpu.near_numa_nodes || !any_numa
+                 ? ""
+                 : std::string(where) + "the NUMA node";
     });
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) -> std::string {
       const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr;

@@ -91,6 +91,7 @@ public:
     host_.cpu.name = info(package, "CPUModel");
     if (int sockets = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_PACKAGE); sockets > 0)
       host_.cpu.sockets = said(sockets);
+    cores();
     host_.virtual_machine = virtual_machine(root);
     host_.pci_detail = said(PciDetail::ports);
     numa_nodes();
@@ -116,6 +117,17 @@ private:
         if (info(root, key).value_or("").find(name) != std::string::npos)
           return Fact<bool>(true, Source::derived);
     return {};
+  }
+
+  void cores() {
+    std::vector<std::vector<int>> found;
+    for (hwloc_obj_t core = nullptr;
+         (core = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_CORE, core)) != nullptr;)
+      found.push_back(members(core->cpuset));
+    std::erase_if(found, [](const std::vector<int>& cpus) { return cpus.empty(); });
+    std::ranges::sort(found);
+    if (!found.empty())
+      host_.cpu.cores = said(std::move(found));
   }
 
   void numa_nodes() {

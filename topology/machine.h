@@ -70,6 +70,9 @@ struct Gpu {
   Fact<double> power_limit_max_w;
   PcieLink pcie;
   Fact<int> numa_node; // of the CPUs near it, as Linux numbers it
+  // Where a source lists several nodes: some hold GPUs' memory and no CPUs, or the firmware does
+  // not tell which one is near. numa_node is then unknown.
+  Fact<std::vector<int>> near_numa_nodes;
   Fact<std::vector<int>> cpu_affinity;
   Fact<std::vector<NvLink>> nvlinks; // an empty list: none, and somebody looked
   Fabric fabric;
@@ -142,6 +145,8 @@ struct Cpu {
   Fact<int> model;
   Fact<std::string> name;
   Fact<int> sockets;
+  // The CPUs of each core: one, or its hyperthreads. In order of each core's first CPU.
+  Fact<std::vector<std::vector<int>>> cores;
   bool operator==(const Cpu&) const = default;
 };
 

@@ -74,14 +74,14 @@ CODEC(static, PcieLink, generation_now, generation_gpu_max, generation_slot_max,
 CODEC(EXPORTED, Gpu, index, bus_id, name, uuid, compute_capability, multiprocessors, memory_bytes,
       ecc_now, ecc_pending, mig_now, mig_pending, persistence, sm_clock_mhz, sm_clock_max_mhz,
       memory_clock_mhz, memory_clock_max_mhz, power_limit_w, power_limit_max_w, pcie, numa_node,
-      cpu_affinity, nvlinks, fabric, gpudirect, rank)
+      near_numa_nodes, cpu_affinity, nvlinks, fabric, gpudirect, rank)
 CODEC(static, Nic, index, name, bus_id, port, kind, up, gbit_per_s, numa_node, gpudirect, guid,
       latency_us, most_connections)
 CODEC(static, PciDevice, bus_id, parent, kind, origin, name, pci_class, vendor, device,
       subsystem_vendor, subsystem_device, gt_per_s, width, gt_per_s_max, width_max, numa_node,
       host_bridge)
 CODEC(static, NumaNode, index, cpus, memory_bytes, distances)
-CODEC(static, Cpu, architecture, vendor, family, model, name, sockets)
+CODEC(static, Cpu, architecture, vendor, family, model, name, sockets, cores)
 CODEC(static, P2pCapability, from, to, read, write, atomics, nvlink, can_access)
 CODEC(static, DeviceRef, kind, index)
 CODEC(static, StatedPath, a, b, path, source)

@@ -4,6 +4,7 @@
 #include "topology/placement.h"
 
 #include "base/number_list.h"
+#include "topology/cpu_shares.h"
 #include "topology/derive.h"
 #include "topology/paths.h"
 #include "topology/pci_tree.h"
@@ -25,23 +26,22 @@ std::optional<int> node_of(const Host& host, const Gpu& gpu) {
   return node.value;
 }
 
-// The CPUs near a GPU, as the driver says or as its NUMA node has them.
-std::vector<int> cpus_near(const Host& host, const Gpu& gpu) {
-  if (gpu.cpu_affinity)
-    return *gpu.cpu_affinity;
-  auto node = node_of(host, gpu);
-  const NumaNode* numa = node ? host.numa_node(*node) : nullptr;
-  return numa ? numa->cpus.value_or({}) : std::vector<int>{};
+// Whether a list has all CPUs of several NUMA nodes: then it says that nobody knows which is near.
+bool spans_nodes(const Host& host, const std::vector<int>& cpus) {
+  std::set<int> list(cpus.begin(), cpus.end());
+  return std::ranges::count_if(host.numa, [&](const NumaNode& node) {
+           return node.cpus && !node.cpus->empty() &&
+                  std::ranges::all_of(*node.cpus, [&](int cpu) { return list.contains(cpu); });
+         }) > 1;
 }
 
-// Part `number` of `parts` equal ones; all of it if there are more parts than CPUs.
-std::vector<int> share_of(const std::vector<int>& cpus, std::size_t number, std::size_t parts) {
-  if (cpus.size() < parts)
-    return cpus;
-  std::size_t first = cpus.size() * number / parts;
-  std::size_t last = cpus.size() * (number + 1) / parts;
-  return {cpus.begin() + static_cast<std::ptrdiff_t>(first),
-          cpus.begin() + static_cast<std::ptrdiff_t>(last)};
+// The CPUs near a GPU, as the driver says or as its NUMA node has them.
+Fact<std::vector<int>> cpus_near(const Host& host, const Gpu& gpu) {
+  auto node = node_of(host, gpu);
+  if (gpu.cpu_affinity && (node || !spans_nodes(host, *gpu.cpu_affinity)))
+    return gpu.cpu_affinity;
+  const NumaNode* numa = node ? host.numa_node(*node) : nullptr;
+  return numa ? numa->cpus : Fact<std::vector<int>>();
 }
 
 bool by_rdma(const Nic& nic) {
@@ -51,38 +51,50 @@ bool by_rdma(const Nic& nic) {
 struct NearNic {
   int index = 0;
   std::string label;
-  PathType path = PathType::unknown;
+  FoundPath path;
 };
 
-// The nearest that is not down; RDMA before sockets; of equals the one with the fewest ranks.
+// The nearest that is not down; RDMA before sockets; of equals the fastest, and of these the one
+// with the fewest ranks.
 std::optional<NearNic> nearest_nic(const Host& host, int gpu,
                                    const std::map<int, int>& ranks_of_nic) {
   std::optional<NearNic> best;
-  std::tuple<bool, bool, PathType, int> best_key;
+  std::tuple<bool, bool, PathType, double, int> best_key;
   for (const Nic& nic : host.nics) {
     if (!nic.up.value_or(true))
       continue;
-    PathType type =
-        path_between(host, {DeviceKind::gpu, gpu}, {DeviceKind::nic, nic.index}).path.type;
+    FoundPath found = path_between(host, {DeviceKind::gpu, gpu}, {DeviceKind::nic, nic.index});
+    PathType type = found.path.type;
     auto used = ranks_of_nic.find(nic.index);
-    std::tuple key{!by_rdma(nic), type == PathType::unknown, type,
+    std::tuple key{!by_rdma(nic), type == PathType::unknown, type, -nic.gbit_per_s.value_or(0),
                    used == ranks_of_nic.end() ? 0 : used->second};
     if (best && best_key <= key)
       continue;
-    best = {nic.index, nic_label(nic), type};
+    best = {nic.index, nic_label(nic), std::move(found)};
     best_key = key;
   }
   return best;
 }
 
-std::string reason_for(const std::optional<int>& node, std::size_t sharers,
-                       const std::optional<NearNic>& nic) {
-  std::string reason = node ? fmt::format("its GPU is on NUMA node {}", *node)
-                            : "its GPU's NUMA node is unknown: not bound";
-  if (node && sharers > 1)
+std::string whose_cpus(const Host& host, const Gpu& gpu, const Fact<std::vector<int>>& cpus) {
+  if (auto node = node_of(host, gpu))
+    return fmt::format("its GPU is on NUMA node {}", *node);
+  if (gpu.near_numa_nodes && cpus)
+    return fmt::format("its GPU is near NUMA nodes {}",
+                       base::format_number_list(*gpu.near_numa_nodes));
+  if (cpus)
+    return fmt::format("its GPU's NUMA node is unknown, its CPUs are those that {} names",
+                       to_string(cpus.source));
+  return "its GPU's NUMA node is unknown: not bound";
+}
+
+std::string reason_for(const Host& host, const Gpu& gpu, const Fact<std::vector<int>>& cpus,
+                       std::size_t sharers, const std::optional<NearNic>& nic) {
+  std::string reason = whose_cpus(host, gpu, cpus);
+  if (cpus && sharers > 1)
     reason += fmt::format(", which {} ranks share", sharers);
-  if (nic && nic->path != PathType::unknown)
-    reason += fmt::format("; {} is nearest ({})", nic->label, to_string(nic->path));
+  if (nic && nic->path.path.type != PathType::unknown)
+    reason += fmt::format("; {} is nearest ({})", nic->label, nic->path.text());
   else if (nic)
     reason += fmt::format("; how near {} is, is unknown", nic->label);
   return reason;
@@ -110,6 +122,16 @@ std::vector<RankPlacement> on_host(const std::vector<RankPlacement>& placement, 
   std::ranges::copy_if(placement, std::back_inserter(ranks),
                        [&](const RankPlacement& rank) { return rank.host == host; });
   return ranks;
+}
+
+bool share_cores(const std::vector<RankPlacement>& ranks, const Cores& cores) {
+  std::size_t of_ranks = 0;
+  std::vector<int> all;
+  for (const RankPlacement& rank : ranks) {
+    of_ranks += count_cores(rank.cpus, cores);
+    all.insert(all.end(), rank.cpus.begin(), rank.cpus.end());
+  }
+  return of_ranks > count_cores(all, cores);
 }
 
 bool all_bound(const std::vector<RankPlacement>& ranks) {
@@ -162,7 +184,7 @@ std::vector<RankPlacement> propose_placement(const Machine& machine) {
     const Host& host = machine.hosts[number];
     std::map<std::vector<int>, std::size_t> sharers;
     for (const Gpu& gpu : host.gpus)
-      ++sharers[cpus_near(host, gpu)];
+      ++sharers[cpus_near(host, gpu).value_or({})];
     std::map<std::vector<int>, std::size_t> placed;
     std::map<int, int> ranks_of_nic;
     for (const Gpu& gpu : host.gpus) {
@@ -171,19 +193,38 @@ std::vector<RankPlacement> propose_placement(const Machine& machine) {
       rank.host = static_cast<int>(number);
       rank.gpu = gpu.index;
       rank.numa_node = node_of(host, gpu);
-      std::vector<int> near = cpus_near(host, gpu);
-      if (rank.numa_node)
-        rank.cpus = share_of(near, placed[near]++, sharers[near]);
+      Fact<std::vector<int>> near = cpus_near(host, gpu);
+      std::vector<int> cpus = near.value_or({});
+      rank.cpus = share_cpus(cpus, host.cpu.cores.value, sharers[cpus])[placed[cpus]++];
       auto nic = nearest_nic(host, gpu.index, ranks_of_nic);
       if (nic) {
         rank.nic = nic->index;
         ++ranks_of_nic[nic->index];
       }
-      rank.reason = reason_for(rank.numa_node, sharers[near], nic);
+      rank.reason = reason_for(host, gpu, near, sharers[cpus], nic);
       placement.push_back(std::move(rank));
     }
   }
   return placement;
+}
+
+std::vector<std::string> placement_notes(const Machine& machine,
+                                         const std::vector<RankPlacement>& placement) {
+  std::vector<std::string> notes;
+  for (std::size_t number = 0; number < machine.hosts.size(); ++number) {
+    const Host& host = machine.hosts[number];
+    auto ranks = on_host(placement, static_cast<int>(number));
+    std::string where = machine.hosts.size() > 1 ? fmt::format("host {}: ", number) : "";
+    bool several_bound = std::ranges::count_if(ranks, [](const RankPlacement& rank) {
+                           return !rank.cpus.empty();
+                         }) > 1;
+    if (several_bound && !host.cpu.cores)
+      notes.push_back(where + "which CPUs are hyperthreads of one core is unknown: two ranks may "
+                              "share a core");
+    else if (several_bound && share_cores(ranks, *host.cpu.cores))
+      notes.push_back(where + "there are fewer cores than ranks: some ranks share a core");
+  }
+  return notes;
 }
 
 std::vector<std::string> launch_options(const Machine& machine,
@@ -208,7 +249,7 @@ std::vector<std::string> launch_options(const Machine& machine,
   else
     lines.push_back("# the hosts number their GPUs differently: set CUDA_VISIBLE_DEVICES on each");
   if (!all_bound(placement)) {
-    lines.push_back("# NUMA nodes are unknown: binding to CPUs could only do harm");
+    lines.push_back("# the CPUs near some GPUs are unknown: binding ranks could only do harm");
     lines.push_back(fmt::format("mpirun -np {} --bind-to none ...", placement.size()));
     lines.push_back(fmt::format("srun --ntasks-per-node={} --cpu-bind=none ...", most));
     return lines;
@@ -238,10 +279,10 @@ std::vector<std::string> misplaced(const Machine& machine, const std::vector<Ran
     const Host& host = host_at(machine, seat.host);
     const Gpu* gpu = host.gpu(seat.gpu);
     auto node = gpu ? node_of(host, *gpu) : std::nullopt;
-    std::vector<int> near = gpu ? cpus_near(host, *gpu) : std::vector<int>{};
+    std::vector<int> near = gpu ? cpus_near(host, *gpu).value_or({}) : std::vector<int>{};
     bool away =
         std::ranges::none_of(seat.cpus, [&](int cpu) { return std::ranges::count(near, cpu) > 0; });
-    if (!node || near.empty() || seat.cpus.empty() || !away)
+    if (near.empty() || seat.cpus.empty() || !away)
       continue;
     std::string nodes;
     for (const NumaNode& numa : host.numa)
@@ -249,11 +290,11 @@ std::vector<std::string> misplaced(const Machine& machine, const std::vector<Ran
             return numa.cpus && std::ranges::count(*numa.cpus, cpu) > 0;
           }))
         nodes += fmt::format("{}{}", nodes.empty() ? " of NUMA node " : ", ", numa.index);
-    warnings.push_back(fmt::format(
-        "rank {} drives GPU {} (NUMA node {}, CPUs {}) from CPUs {}{}: every launch and every copy "
-        "through the host crosses NUMA nodes",
-        seat.rank, seat.gpu, *node, base::format_number_list(near),
-        base::format_number_list(seat.cpus), nodes));
+    warnings.push_back(
+        fmt::format("rank {} drives GPU {} ({}CPUs {}) from CPUs {}{}: every launch and every copy "
+                    "through the host crosses NUMA nodes",
+                    seat.rank, seat.gpu, node ? fmt::format("NUMA node {}, ", *node) : "",
+                    base::format_number_list(near), base::format_number_list(seat.cpus), nodes));
   }
   return warnings;
 }

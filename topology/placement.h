@@ -16,14 +16,18 @@ struct RankPlacement {
   int host = 0; // position in Machine::hosts
   int gpu = 0;  // Gpu::index
   std::optional<int> numa_node;
-  std::vector<int> cpus;  // its share of that node's; empty: unknown, so better not bound
+  std::vector<int> cpus;  // its share of those near its GPU; empty: unknown, so better not bound
   std::optional<int> nic; // Nic::index, the nearest that works
   std::string reason;
 };
 
-// One rank a GPU, host by host. Ranks that share a NUMA node share its CPUs evenly; GPUs that are
-// equally near to several NICs are spread over them.
+// One rank a GPU, host by host. Ranks that share a NUMA node share its cores evenly; GPUs that are
+// equally near to several NICs of one speed are spread over them.
 std::vector<RankPlacement> propose_placement(const Machine& machine);
+
+// What the table of ranks does not show: "which CPUs are hyperthreads of one core is unknown ...".
+std::vector<std::string> placement_notes(const Machine& machine,
+                                         const std::vector<RankPlacement>& placement);
 
 // How to start it, as lines of a shell: for mpirun a rank file, for srun its options, and which
 // GPUs the processes must see in which order.

@@ -328,6 +328,27 @@ std::map<std::string, std::string> first_processor(const fs::path& proc) {
   return fields;
 }
 
+// The first CPU often cannot be taken offline, and then has no such file.
+bool is_online(const fs::path& cpu) {
+  return text_of(cpu / "online") != "0";
+}
+
+// Each core by the hyperthreads that its CPUs name; nothing if one of them does not.
+std::optional<std::vector<std::vector<int>>> cores_of(const fs::path& cpus) {
+  std::set<std::vector<int>> cores;
+  for (const std::string& name : names_in(cpus)) {
+    if (!name.starts_with("cpu") || !number_of<int>(name.substr(3)) || !is_online(cpus / name))
+      continue;
+    auto core = list_of(cpus / name / "topology/thread_siblings_list");
+    if (!core)
+      return std::nullopt;
+    cores.insert(std::move(*core));
+  }
+  if (cores.empty())
+    return std::nullopt;
+  return std::vector<std::vector<int>>(cores.begin(), cores.end());
+}
+
 void add_cpu(const fs::path& root, Host& host) {
   utsname system{};
   if (root == "/" && uname(&system) == 0)
@@ -352,6 +373,7 @@ void add_cpu(const fs::path& root, Host& host) {
       packages.insert(package);
   if (!packages.empty())
     host.cpu.sockets = {static_cast<int>(packages.size()), Source::sysfs};
+  host.cpu.cores = told(cores_of(root / "sys/devices/system/cpu"));
 }
 
 } // namespace

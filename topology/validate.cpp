@@ -146,6 +146,18 @@ Found check_numa(const Host& host, const std::string& where) {
   return std::nullopt;
 }
 
+Found check_cores(const Host& host, const std::string& where) {
+  std::string element = where + "/cpu";
+  if (!host.cpu.cores)
+    return std::nullopt;
+  if (Found found = check_size(*host.cpu.cores, k_most_cpus, "core", element))
+    return found;
+  for (const std::vector<int>& core : *host.cpu.cores)
+    if (Found found = check_cpus({core, host.cpu.cores.source}, element))
+      return found;
+  return std::nullopt;
+}
+
 Found check_nics(const Host& host, const std::string& where) {
   std::string list = where + "/nics";
   if (Found found = check_size(host.nics, k_most_nics, "NIC", list))
@@ -159,7 +171,7 @@ Found contradiction_in(const Machine& machine) {
   if (Found found = check_size(machine.hosts, k_most_hosts, "host", "/hosts"))
     return found;
   for (std::size_t i = 0; i < machine.hosts.size(); ++i)
-    for (auto check : {check_numa, check_nics, check_gpus, check_pci, check_pairs})
+    for (auto check : {check_cores, check_numa, check_nics, check_gpus, check_pci, check_pairs})
       if (Found found = check(machine.hosts[i], element_of("/hosts", i)))
         return found;
   return std::nullopt;

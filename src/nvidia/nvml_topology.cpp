@@ -210,6 +210,8 @@ topology::Gpu describe(const NvmlGpu& ask, int index) {
           bits(ask, "nvmlDeviceGetMemoryAffinity", nvmlAffinityScope_t{NVML_AFFINITY_SCOPE_NODE});
       nodes && nodes->size() == 1)
     gpu.numa_node = told(nodes->front());
+  else if (nodes && nodes->size() > 1)
+    gpu.near_numa_nodes = told(std::move(*nodes));
   gpu.nvlinks = links_of(ask);
   gpu.fabric = fabric_of(ask);
   return gpu;

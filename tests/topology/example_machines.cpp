@@ -41,6 +41,7 @@ Gpu full_gpu(int index, const std::string& bus_id, const std::string& peer) {
   set(gpu.power_limit_max_w, 400.5);
   gpu.pcie = {made_up(1), made_up(4), made_up(4), made_up(8), made_up(16), made_up(16)};
   set(gpu.numa_node, 0);
+  set(gpu.near_numa_nodes, std::vector<int>{0, 1});
   set(gpu.cpu_affinity, std::vector<int>{0, 1, 2, 3});
   NvLink link{made_up(0),    made_up<std::string>("3.0"), made_up(true),
               made_up(25.0), made_up(RemoteKind::gpu),    made_up(peer),
@@ -87,7 +88,8 @@ Machine full_machine() {
               made_up(6),
               made_up(143),
               made_up<std::string>("Example CPU"),
-              made_up(1)};
+              made_up(1),
+              made_up(std::vector<std::vector<int>>{{0, 2}, {1, 3}})};
   host.numa = {{0, made_up(std::vector<int>{0, 1, 2, 3}), made_up<std::uint64_t>(1ULL << 38),
                 made_up(std::vector<int>{10})}};
   host.pci = {full_pci("0000:17:00.0", -1, 0x060400), full_pci("0000:18:00.0", 0, 0x030200),

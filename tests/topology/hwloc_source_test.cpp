@@ -47,6 +47,13 @@ TEST_CASE("a server board's own graphics is no GPU") {
   CHECK(host.pci_device("0000:80:01.3") == nullptr); // nor is what leads to it of interest
 }
 
+TEST_CASE("cores have their hyperthreads") {
+  Host host = read_machine("smt-nvlink-hwloc.xml").hosts[0];
+
+  CHECK(host.cpu.cores ==
+        Fact<std::vector<std::vector<int>>>({{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Source::hwloc));
+}
+
 TEST_CASE("a file that is no topology of hwloc is refused") {
   auto complaint_on = [](const std::string& text) {
     auto machine = read_hwloc_xml(text, "lstopo.xml");

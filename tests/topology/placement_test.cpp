@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/catch.h"
+#include "topology/cpu_shares.h"
 #include "topology/machine_builder.h"
 #include "topology/placement.h"
 
@@ -47,6 +48,62 @@ TEST_CASE("each GPU gets a rank with its share of the node's CPUs and the neares
   CHECK(placement[3].nic == 1);
   CHECK(placement[3].reason ==
         "its GPU is on NUMA node 1, which 2 ranks share; mlx5_1 is nearest (PIX)");
+}
+
+TEST_CASE("ranks get whole cores, or a note says that hyperthreads are unknown") {
+  Machine machine = two_nodes();
+  Host& host = machine.hosts[0];
+  host.numa[0].cpus = {std::vector<int>{0, 1, 4, 5}, Source::synthetic};
+  host.numa[1].cpus = {std::vector<int>{2, 3, 6, 7}, Source::synthetic};
+  CHECK_THAT(placement_notes(machine, propose_placement(machine)).at(0),
+             ContainsSubstring("hyperthreads of one core is unknown"));
+
+  host.cpu.cores = {Cores{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Source::synthetic};
+  std::vector<RankPlacement> placement = propose_placement(machine);
+  CHECK(placement.at(0).cpus == std::vector<int>{0, 4});
+  CHECK(placement.at(3).cpus == std::vector<int>{3, 7});
+  CHECK(placement_notes(machine, placement).empty());
+
+  host.cpu.cores = {Cores{{0, 1, 4, 5}, {2, 6}, {3, 7}}, Source::synthetic};
+  CHECK_THAT(placement_notes(machine, propose_placement(machine)).at(0),
+             ContainsSubstring("fewer cores than ranks"));
+}
+
+TEST_CASE("a list of CPUs is used where the NUMA node is unknown, unless it has several nodes") {
+  Machine machine = two_nodes();
+  Host& host = machine.hosts[0];
+  for (Gpu& gpu : host.gpus) {
+    gpu.numa_node = {};
+    gpu.cpu_affinity = {std::vector<int>{0, 1, 2, 3}, Source::nvidia_smi};
+  }
+  for (PciDevice& device : host.pci)
+    device.numa_node = {};
+
+  std::vector<RankPlacement> placement = propose_placement(machine);
+  CHECK(placement.at(1).cpus == std::vector<int>{1});
+  CHECK_THAT(placement.at(1).reason, ContainsSubstring("its CPUs are those that nvidia_smi names"));
+  CHECK(has_line(launch_options(machine, placement), "rank 1=box slot=1"));
+  CHECK_THAT(misplaced(machine, {{0, 0, 0, {6}}}).at(0),
+             Catch::Matchers::StartsWith("rank 0 drives GPU 0 (CPUs 0-3) from CPUs 6"));
+
+  for (Gpu& gpu : host.gpus)
+    gpu.cpu_affinity = {std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}, Source::nvidia_smi};
+  CHECK(propose_placement(machine).at(1).cpus.empty());
+}
+
+TEST_CASE("of NICs that are equally near the fastest is taken") {
+  HostBuilder builder("box");
+  builder.numa(0, 0, 8);
+  int bridge = builder.pci_switch("0000:10:00.0", 0);
+  builder.gpu("0000:11:00.0", bridge, 0).gpu("0000:12:00.0", bridge, 0);
+  builder.nic("mlx5_0", "0000:13:00.0", bridge, 0, 100);
+  builder.nic("mlx5_1", "0000:14:00.0", bridge, 0, 400);
+  builder.nic("mlx5_2", "0000:15:00.0", -1, 0, 800);
+
+  std::vector<RankPlacement> placement = propose_placement({{builder.host()}});
+
+  CHECK(placement.at(0).nic == 1);
+  CHECK(placement.at(1).nic == 1);
 }
 
 TEST_CASE("GPUs that are equally near to several NICs are spread over them") {

@@ -5,6 +5,8 @@
 #include "topology/made_up_linux.h"
 #include "topology/sysfs_source.h"
 
+#include <fmt/format.h>
+
 using namespace ncclprobe;
 using namespace ncclprobe::topology;
 using ncclprobe::topology_test::MadeUpLinux;
@@ -204,6 +206,21 @@ TEST_CASE("NUMA nodes have their CPUs, memory and distances") {
   CHECK(host.numa[1].memory_bytes.value == std::uint64_t{1 << 20});
   CHECK(host.numa[1].distances.value == std::vector<int>{21, 10});
   CHECK(host.cpu.sockets.value == 2);
+}
+
+TEST_CASE("cores have their hyperthreads; of one that does not tell, all are unknown") {
+  MadeUpLinux linux;
+  std::string cpus = "sys/devices/system/cpu/cpu";
+  for (int cpu : {0, 1, 2, 10, 11, 12})
+    linux.write(cpus + std::to_string(cpu) + "/topology/thread_siblings_list",
+                fmt::format("{},{}", cpu % 10, cpu % 10 + 10));
+  linux.write(cpus + "20/online", "0");
+  linux.write("sys/devices/system/cpu/cpufreq/boost", "1");
+
+  CHECK(sysfs_topology(linux.root()).cpu.cores ==
+        Fact<std::vector<std::vector<int>>>({{0, 10}, {1, 11}, {2, 12}}, Source::sysfs));
+  linux.write(cpus + "3/online", "1");
+  CHECK_FALSE(sysfs_topology(linux.root()).cpu.cores);
 }
 
 TEST_CASE("a system without /sys has nothing to tell") {

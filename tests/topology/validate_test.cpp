@@ -67,6 +67,10 @@ TEST_CASE("absurd counts are refused") {
   machine = full_machine();
   machine.hosts[0].gpus[1].cpu_affinity->push_back(1 << 30);
   CHECK(complaint_on(machine) == "file:1: there is no CPU 1073741824");
+
+  machine = full_machine();
+  machine.hosts[0].cpu.cores->front().push_back(-3);
+  CHECK(complaint_on(machine) == "file:1: there is no CPU -3");
 }
 
 TEST_CASE("a contradiction names the element that is to blame") {

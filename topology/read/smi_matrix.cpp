@@ -193,6 +193,8 @@ private:
       gpu->cpu_affinity = Fact<std::vector<int>>(cpus, Source::nvidia_smi);
     if (nodes.size() == 1)
       gpu->numa_node = Fact<int>(nodes[0], Source::nvidia_smi);
+    else if (!nodes.empty())
+      gpu->near_numa_nodes = Fact<std::vector<int>>(nodes, Source::nvidia_smi);
   }
 
   // "  NIC0: mlx5_0"

@@ -52,6 +52,12 @@ std::string cpu_affinity(const Host& host, const Gpu& gpu) {
   return node && node->cpus ? base::format_number_list(*node->cpus) : "?";
 }
 
+std::string numa_affinity(const Gpu& gpu) {
+  if (gpu.numa_node)
+    return std::to_string(*gpu.numa_node);
+  return gpu.near_numa_nodes ? base::format_number_list(*gpu.near_numa_nodes) : "?";
+}
+
 // What the cells do not say.
 struct Remarks {
   std::set<Source> sources;
@@ -111,7 +117,7 @@ std::string host_matrix(const Host& host) {
     if (row.ref.kind == DeviceKind::gpu) {
       const Gpu& gpu = *host.gpu(row.ref.index);
       cells.push_back(cpu_affinity(host, gpu));
-      cells.push_back(gpu.numa_node ? std::to_string(*gpu.numa_node) : "?");
+      cells.push_back(numa_affinity(gpu));
     }
     table.add_row(std::move(cells));
   }

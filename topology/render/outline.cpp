@@ -93,6 +93,8 @@ OutlineNode gpu_node(const Host& host, const Gpu& gpu) {
     node.details.push_back(*gpu.ecc_now ? "ECC on" : "ECC off");
   if (gpu.mig_now.value_or(false))
     node.details.push_back("MIG on");
+  if (gpu.near_numa_nodes)
+    node.details.push_back("near NUMA nodes " + base::format_number_list(*gpu.near_numa_nodes));
   if (gpu.fabric.state && *gpu.fabric.state != "not_supported")
     node.details.push_back("fabric " + *gpu.fabric.state);
   return node;
@@ -292,7 +294,7 @@ std::vector<std::string> remarks_of(const Host& host) {
   if (host.virtual_machine.value_or(false))
     remarks.emplace_back("virtual machine: bridges and NUMA nodes may be hidden");
   auto count = [&](auto holds) { return std::ranges::count_if(host.gpus, holds); };
-  if (auto n = count([](const Gpu& gpu) { return !gpu.numa_node; }); n > 0)
+  if (auto n = count([](const Gpu& gpu) { return !gpu.numa_node && !gpu.near_numa_nodes; }); n > 0)
     remarks.push_back(fmt::format("NUMA node unknown for {} of {} GPUs", n, host.gpus.size()));
   if (auto n = count([](const Gpu& gpu) { return !gpu.nvlinks; }); n > 0)
     remarks.push_back(fmt::format("NVLinks unknown for {} of {} GPUs", n, host.gpus.size()));

@@ -111,6 +111,8 @@ std::string render_placement(const Machine& machine) {
     }
     text += table.render();
   }
+  for (const std::string& note : placement_notes(machine, placement))
+    text += "note: " + note + "\n";
   for (const std::string& line : launch_options(machine, placement))
     text += line + "\n";
   return text;

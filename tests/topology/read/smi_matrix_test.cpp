@@ -3,7 +3,9 @@
 
 #include "support/catch.h"
 #include "topology/machine_files.h"
+#include "topology/placement.h"
 #include "topology/read/smi_matrix.h"
+#include "topology/render/matrix.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::topology;
@@ -84,6 +86,21 @@ TEST_CASE("the matrix of a single GPU is one cell") {
 
   CHECK(labels(machine) == "X");
   CHECK_FALSE(machine.hosts[0].gpus[0].numa_node);
+}
+
+TEST_CASE("a list of NUMA nodes is none of them, and the CPUs are known all the same") {
+  Machine machine = machine_of("\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+                               "GPU0\t X \tNV18\t0-71\t0,3-9\t\tN/A\n"
+                               "GPU1\tNV18\t X \t72-143\t1\t\tN/A\n");
+  const Host& host = machine.hosts[0];
+
+  CHECK_FALSE(host.gpus[0].numa_node);
+  CHECK(host.gpus[0].near_numa_nodes.value == std::vector<int>{0, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(host.gpus[0].cpu_affinity->size() == 72);
+  CHECK(host.gpus[1].numa_node.value == 1);
+  CHECK_THAT(render_matrix(machine, Legend::no), ContainsSubstring("0,3-9"));
+  CHECK_THAT(propose_placement(machine).at(0).reason,
+             ContainsSubstring("its GPU is near NUMA nodes 0,3-9"));
 }
 
 TEST_CASE("bad matrices are refused with file and line") {
