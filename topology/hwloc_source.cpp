@@ -3,6 +3,7 @@
 
 #include "topology/hwloc_source.h"
 
+#include "knowledge/gpu_models.h"
 #include "topology/derive.h"
 #include "topology/read/xml.h"
 #include "topology/validate.h"
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 
 namespace ncclprobe::topology {
 
@@ -99,6 +101,8 @@ public:
          (object = hwloc_get_next_bridge(topology_, object)) != nullptr;)
       if (object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
         below_host_bridge(object);
+    nvlinks();
+    add_absent_nvlinks(host_);
     number_gpus(host_);
     for (std::size_t i = 0; i < host_.nics.size(); ++i)
       host_.nics[i].index = static_cast<int>(i);
@@ -230,6 +234,79 @@ private:
     host_.gpus.push_back(std::move(gpu));
   }
 
+  // hwloc adds up what the NVLinks between two devices carry in one direction, in MB/s, by a rate
+  // of its own for each generation.
+  void nvlinks() {
+    hwloc_distances_s* matrix = nullptr;
+    unsigned found = 1;
+    if (hwloc_distances_get_by_name(topology_, "NVLinkBandwidth", &found, &matrix, 0) != 0 ||
+        found == 0)
+      return;
+    if (auto rate = nvlink_rate(*matrix))
+      for (unsigned from = 0; from < matrix->nbobjs; ++from)
+        if (Gpu* gpu = gpu_of(matrix->objs[from]))
+          gpu->nvlinks = said(links_from(*matrix, from, *rate));
+    hwloc_distances_release(topology_, matrix);
+  }
+
+  static std::uint64_t value_at(const hwloc_distances_s& matrix, unsigned from, unsigned to) {
+    return from == to ? 0 : matrix.values[std::size_t{from} * matrix.nbobjs + to];
+  }
+
+  // Of one link. Links of 50 GB/s cannot be told from pairs of links of 25 but by the GPU's model.
+  std::optional<std::uint64_t> nvlink_rate(const hwloc_distances_s& matrix) {
+    constexpr std::uint64_t k_first = 20'000, k_usual = 25'000, k_fifth = 50'000;
+    std::uint64_t common = 0;
+    for (unsigned from = 0; from < matrix.nbobjs; ++from)
+      for (unsigned to = 0; to < matrix.nbobjs; ++to)
+        common = std::gcd(common, value_at(matrix, from, to));
+    if (common == 0)
+      return std::nullopt;
+    if (common % k_usual != 0)
+      return common % k_first == 0 ? std::optional(k_first) : std::nullopt;
+    if (common % k_fifth != 0)
+      return k_usual;
+    for (unsigned i = 0; i < matrix.nbobjs; ++i)
+      if (const Gpu* gpu = gpu_of(matrix.objs[i]))
+        if (auto models = knowledge::find_gpu_models(gpu->name.value_or("")); !models.empty())
+          return models.front()->capability.major >= 10 ? k_fifth : k_usual;
+    return std::nullopt;
+  }
+
+  static std::vector<NvLink> links_from(const hwloc_distances_s& matrix, unsigned from,
+                                        std::uint64_t rate) {
+    constexpr std::uint64_t k_most_links = 256; // a file may claim anything; more are refused later
+    std::vector<NvLink> links;
+    for (unsigned to = 0; to < matrix.nbobjs && links.size() <= k_most_links; ++to) {
+      NvLink link;
+      link.active = said(true);
+      link.gb_per_s = said(static_cast<double>(rate) / 1000);
+      hwloc_obj_t end = pci_device_of(matrix.objs[to]);
+      if (end)
+        link.remote_bus_id = said(bus_id_of(end->attr->pcidev));
+      bool gpu = end && end->attr->pcidev.class_id >> 8 == 0x03;
+      link.remote = said(!end ? RemoteKind::cpu : gpu ? RemoteKind::gpu : RemoteKind::nvswitch);
+      links.insert(links.end(), std::min(value_at(matrix, from, to) / rate, k_most_links), link);
+    }
+    return links;
+  }
+
+  static hwloc_obj_t pci_device_of(hwloc_obj_t object) {
+    while (object && object->type != HWLOC_OBJ_PCI_DEVICE)
+      object = object->parent;
+    return object;
+  }
+
+  Gpu* gpu_of(hwloc_obj_t object) {
+    hwloc_obj_t device = pci_device_of(object);
+    if (!device)
+      return nullptr;
+    auto gpu = std::ranges::find_if(host_.gpus, [&](const Gpu& one) {
+      return one.bus_id.value == bus_id_of(device->attr->pcidev);
+    });
+    return gpu == host_.gpus.end() ? nullptr : &*gpu;
+  }
+
   // The RDMA devices of an adapter; if it has none, its network interfaces.
   void nics(hwloc_obj_t object, const PciDevice& device) {
     for (auto type : {HWLOC_OBJ_OSDEV_OPENFABRICS, HWLOC_OBJ_OSDEV_NETWORK}) {
@@ -264,6 +341,18 @@ Result<Topology> loaded_topology() {
   if (!topology || hwloc_topology_load(topology.get()) != 0)
     return base::fail(base::Errc::failed, "hwloc cannot describe this host");
   return topology;
+}
+
+// Each major version of hwloc reads what it and the ones before write.
+Result<void> check_version(const XmlFile& file) {
+  std::string version = XmlFile::text(file.root(), "version").value_or("1.0");
+  unsigned major = hwloc_get_api_version() >> 16;
+  if (std::atoi(version.c_str()) <= static_cast<int>(major))
+    return {};
+  return file.fail_at(file.root(),
+                      "a file of hwloc {0}; this program reads files of hwloc {1} and older. Write "
+                      "it again with: lstopo --of v{1}xml FILE",
+                      version, major);
 }
 
 // hwloc 2 writes all of these sets, and 2.9 crashes on a file in which one is missing; it takes any
@@ -314,6 +403,7 @@ Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {
   if (std::string_view(file.root().name()) != "topology")
     return file.fail_at(file.root(), "a file of hwloc begins with <topology>, not <{}>",
                         file.root().name());
+  NCCLPROBE_TRY(check_version(file));
   NCCLPROBE_TRY(check_objects(file, file.root()));
   ::setenv("HWLOC_HIDE_ERRORS", "2", 0); // it would print some on stderr, without the file's name
   std::string buffer(text);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "base/printable.h"
 #include "model/outcome.h"
 #include "model/trial.h"
 
@@ -26,9 +27,7 @@ std::vector<std::string> wrap(std::string_view text, int columns);
 // `hang` columns in. Ends with a newline.
 std::string paragraph(std::string_view title, std::string_view text, int hang);
 
-// The text without what would upset a terminal: escape sequences go, control characters become '?',
-// tabs a blank. Worker output and environment values come from anywhere.
-std::string printable(std::string_view text);
+using base::printable;
 
 // Last `count` non-empty lines, printable.
 std::vector<std::string> last_lines(std::string_view text, std::size_t count);

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uintmax_t k_most_bytes = 64U << 20;
 
 base::Result<std::string> content_of(const std::string& file) {
+  if (file == "-")
+    return base::read_file("/dev/stdin");
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
     return base::fail(base::Errc::invalid_argument,
@@ -31,7 +33,8 @@ base::Result<Sight> read_sight(const std::vector<std::string>& files) {
   Sight sight;
   for (const std::string& file : files) {
     NCCLPROBE_TRY_ASSIGN(std::string text, content_of(file));
-    NCCLPROBE_TRY_ASSIGN(topology::ReadFile read, topology::read_any(text, file));
+    NCCLPROBE_TRY_ASSIGN(topology::ReadFile read,
+                         topology::read_any(text, file == "-" ? "standard input" : file));
     if (auto* machine = std::get_if<topology::Machine>(&read.content)) {
       for (topology::Host& host : machine->hosts)
         sight.machine.hosts.push_back(std::move(host));

@@ -38,8 +38,10 @@ void declare_topo_options(CLI::App& app, TopoOptions& options) {
           CLI::IsMember({"summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"}));
   add_text_file(app, options.output);
   CLI::Option* from =
-      app.add_option("--from", options.from,
-                     "Show the machine of this file instead; several files are several hosts")
+      app.add_option(
+             "--from", options.from,
+             "Show the machine of this file instead, - for standard input; several files are "
+             "several hosts")
           ->type_name("FILE")
           ->allow_extra_args(false);
   app.add_option("--host", options.host, "Only this host, counted from 0")

@@ -54,6 +54,38 @@ TEST_CASE("cores have their hyperthreads") {
         Fact<std::vector<std::vector<int>>>({{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Source::hwloc));
 }
 
+TEST_CASE("NVLinks are counted by the bandwidth that hwloc adds up") {
+  auto links_of = [](std::string text, const std::string& from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    auto machine = read_hwloc_xml(text, "lstopo.xml");
+    INFO((machine ? "" : machine.error().text()));
+    REQUIRE(machine);
+    return machine->hosts[0].gpus[0].nvlinks;
+  };
+  const std::string k_text = machine_text("smt-nvlink-hwloc.xml");
+
+  auto links = links_of(k_text, "hwloc2.dtd", "hwloc2.dtd"); // as it is
+  REQUIRE(links.value.value_or(std::vector<NvLink>{}).size() == 2);
+  CHECK(links.source == Source::hwloc);
+  CHECK(links->front().remote.value == RemoteKind::gpu);
+  CHECK(links->front().remote_bus_id.value == "0000:21:00.0");
+  CHECK(links->front().gb_per_s.value == 25);
+  CHECK(links_of(k_text, " 50000", " 75000")->size() == 3);
+  CHECK(links_of(k_text, " 50000", " 40000")->size() == 2); // of 20 GB/s, the first generation
+  CHECK(links_of(k_text, "Tesla V100-SXM2-16GB", "NVIDIA B200")->size() == 1); // of 50 GB/s
+  CHECK_FALSE(links_of(k_text, "Tesla V100-SXM2-16GB", "NVIDIA X1"));          // nobody knows which
+  CHECK_FALSE(links_of(k_text, " 50000", " 12345"));
+}
+
+TEST_CASE("a file of a later hwloc is called so, and how to get an earlier one is said") {
+  auto read = read_hwloc_xml("<topology version=\"99.0\"/>", "lstopo.xml");
+
+  REQUIRE_FALSE(read);
+  CHECK_THAT(read.error().text(), ContainsSubstring("lstopo.xml:1: a file of hwloc 99.0") &&
+                                      ContainsSubstring("lstopo --of v"));
+}
+
 TEST_CASE("a file that is no topology of hwloc is refused") {
   auto complaint_on = [](const std::string& text) {
     auto machine = read_hwloc_xml(text, "lstopo.xml");

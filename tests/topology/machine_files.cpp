@@ -48,13 +48,11 @@ std::optional<std::string> cloud_text(const std::string& name) {
 }
 
 const std::vector<std::string>& machine_names() {
-  static const std::vector<std::string> names{"bridged-pair.xml",     "dgx-a100.xml",
-                                              "dgx1-v100.xml",        "eight-h200-vm.topo-m.txt",
-                                              "four-t4.xml",          "h200-vm.nvlink-s.txt",
-                                              "h200-vm.q.txt",        "no-gpu.xml",
-                                              "one-gpu.xml",          "p5-by-hand.xml",
-                                              "smt-nvlink-hwloc.xml", "switches-hwloc.xml",
-                                              "two-h200-vm.json",     "two-h200-vm.xml"};
+  static const std::vector<std::string> names{
+      "bridged-pair.xml", "dgx-a100.xml",     "dgx1-v100.xml",        "eight-h200-vm.topo-m.txt",
+      "four-t4.xml",      "h200-vm.q.txt",    "h200-vm.nvlink-s.txt", "no-gpu.xml",
+      "one-gpu.xml",      "p5-by-hand.xml",   "smt-nvlink-hwloc.xml", "switches-hwloc.xml",
+      "two-h100.q.xml",   "two-h200-vm.json", "two-h200-vm.xml"};
   return names;
 }
 

@@ -46,6 +46,7 @@ public:
     if (std::string_view(system.name()) != "system")
       return file_.fail_at(system, "a topology of NCCL begins with <system>, not <{}>",
                            system.name());
+    NCCLPROBE_TRY(refuse_rccl(system));
     NCCLPROBE_TRY_ASSIGN(auto version, file_.whole_number(system, "version"));
     if (version.value_or(1) != 1)
       return file_.fail_at(system,
@@ -79,6 +80,17 @@ private:
     int parent = -1;
     Fact<int> numa;
   };
+
+  // RCCL writes what NCCL writes, with AMD's names for GPUs and links.
+  Result<void> refuse_rccl(const xml_node& system) const {
+    xml_node amd = system.find_node([](const xml_node& node) {
+      return std::string_view(node.name()) == "xgmi" || node.attribute("gcn");
+    });
+    if (!amd)
+      return {};
+    return file_.fail_at(amd, "a topology of RCCL, which is of AMD's GPUs: only machines with "
+                              "NVIDIA's GPUs can be described");
+  }
 
   template <typename T>
   static Fact<T> said(std::optional<T> value) {
@@ -219,6 +231,7 @@ private:
     Host& host = *place.host;
     place.parent = static_cast<int>(host.pci.size());
     host.pci.push_back(device);
+    NCCLPROBE_TRY(check_gpus_below(pci));
     if (device.kind == PciKind::gpu)
       NCCLPROBE_TRY(read_gpu(pci.child("gpu"), pci, device, place));
     for (xml_node child : pci.children()) {
@@ -228,6 +241,20 @@ private:
       if (kind == "nic")
         NCCLPROBE_TRY(read_nic(child, place, device.bus_id));
     }
+    return {};
+  }
+
+  // Ranks that share a GPU have a <gpu> each with one number: it is read once. Parts of a GPU
+  // (MLOPart) have numbers of their own, and one bus id.
+  Result<void> check_gpus_below(const xml_node& pci) const {
+    xml_node first = pci.child("gpu");
+    for (xml_node other = first.next_sibling("gpu"); other; other = other.next_sibling("gpu"))
+      if (XmlFile::text(other, "dev") != XmlFile::text(first, "dev"))
+        return file_.fail_at(
+            other,
+            "a second <gpu> below one <pci>, the first is on line {}: parts of one "
+            "GPU cannot be described",
+            file_.line_of(first));
     return {};
   }
 

@@ -3,12 +3,13 @@
 
 #include "topology/read/read_any.h"
 
-#include "base/text_files.h"
 #include "topology/hwloc_source.h"
 #include "topology/machine_json.h"
+#include "topology/read/clean_names.h"
 #include "topology/read/nccl_xml.h"
 #include "topology/read/smi_matrix.h"
 #include "topology/read/smi_query.h"
+#include "topology/read/smi_xml.h"
 #include "topology/read/source_text.h"
 
 #include <algorithm>
@@ -46,37 +47,35 @@ base::Result<FileFormat> detect_format(std::string_view text, const std::string&
       return FileFormat::nccl_graph;
     if (element == "topology")
       return FileFormat::hwloc_xml;
+    if (element == "nvidia_smi_log")
+      return FileFormat::smi_xml;
     return fail_at(name, 1,
-                   "XML of an unknown kind, <{}>; known are <system> and <graphs> of NCCL and "
-                   "<topology> of hwloc",
+                   "XML of an unknown kind, <{}>; known are <system> and <graphs> of NCCL, "
+                   "<topology> of hwloc and <nvidia_smi_log> of nvidia-smi",
                    element);
   }
   if (begin.starts_with('{'))
     return FileFormat::json;
-  if (text.find("NVSMI LOG") != std::string_view::npos)
+  std::vector<std::string> lines = plain_lines(text);
+  if (has_smi_query(lines))
     return FileFormat::smi_query;
-  bool gpus = false;
-  for (const std::string& line : plain_lines(text.substr(0, std::size_t{1} << 16))) {
-    auto words = base::words_of(line);
-    if (words.size() >= 3 && words[0] == "GPU" && words[1].ends_with(':'))
-      gpus = true;
-    if (gpus && words.size() >= 3 && words[0] == "Link" && words[1].ends_with(':'))
-      return FileFormat::smi_nvlink;
-    if (!words.empty() && words[0].starts_with("GPU") && words[0].size() > 3)
-      return FileFormat::smi_matrix;
-  }
-  if (gpus)
+  if (has_smi_matrix(lines))
+    return FileFormat::smi_matrix;
+  if (is_smi_link_list(lines))
     return FileFormat::smi_nvlink;
   return base::fail(base::Error{
       base::Errc::invalid_argument, name + ":1: not a description of a machine",
-      "read are NCCL's topology and graph dumps, hwloc XML, the text of nvidia-smi topo -m, "
-      "nvidia-smi -q and nvidia-smi nvlink -s, and what ncclprobe topo --format json wrote"});
+      "read are NCCL's topology and graph dumps, hwloc XML, what nvidia-smi topo -m, nvidia-smi -q "
+      "(with or without -x) and nvidia-smi nvlink -s print, and what ncclprobe topo --format json "
+      "wrote"});
 }
 
 base::Result<ReadFile> read_any(std::string_view text, const std::string& name) {
+  text = without_byte_order_mark(text);
   NCCLPROBE_TRY_ASSIGN(FileFormat format, detect_format(text, name));
   if (format == FileFormat::nccl_graph) {
     NCCLPROBE_TRY_ASSIGN(auto graphs, read_nccl_graphs(text, name));
+    clean_names(graphs);
     return ReadFile{format, std::move(graphs)};
   }
   auto read = [&] {
@@ -89,6 +88,8 @@ base::Result<ReadFile> read_any(std::string_view text, const std::string& name) 
       return read_smi_matrix(text, name);
     case FileFormat::smi_query:
       return read_smi_query(text, name);
+    case FileFormat::smi_xml:
+      return read_smi_xml(text, name);
     case FileFormat::smi_nvlink:
       return read_smi_nvlink(text, name);
     default:
@@ -96,6 +97,7 @@ base::Result<ReadFile> read_any(std::string_view text, const std::string& name) 
     }
   };
   NCCLPROBE_TRY_ASSIGN(Machine machine, read());
+  clean_names(machine);
   return ReadFile{format, std::move(machine)};
 }
 

@@ -20,16 +20,20 @@ enum class FileFormat {
   json, // what write_machine_json() wrote
   smi_matrix,
   smi_query,
+  smi_xml,
   smi_nvlink,
 };
 
 constexpr auto enum_names(FileFormat) {
   using E = std::pair<FileFormat, std::string_view>;
-  return std::array{
-      E{FileFormat::nccl_xml, "NCCL topology"},         E{FileFormat::nccl_graph, "NCCL graphs"},
-      E{FileFormat::hwloc_xml, "hwloc topology"},       E{FileFormat::json, "ncclprobe topology"},
-      E{FileFormat::smi_matrix, "nvidia-smi topo -m"},  E{FileFormat::smi_query, "nvidia-smi -q"},
-      E{FileFormat::smi_nvlink, "nvidia-smi nvlink -s"}};
+  return std::array{E{FileFormat::nccl_xml, "NCCL topology"},
+                    E{FileFormat::nccl_graph, "NCCL graphs"},
+                    E{FileFormat::hwloc_xml, "hwloc topology"},
+                    E{FileFormat::json, "ncclprobe topology"},
+                    E{FileFormat::smi_matrix, "nvidia-smi topo -m"},
+                    E{FileFormat::smi_query, "nvidia-smi -q"},
+                    E{FileFormat::smi_xml, "nvidia-smi -q -x"},
+                    E{FileFormat::smi_nvlink, "nvidia-smi nvlink -s"}};
 }
 
 // By what it holds. Errors: invalid_argument, naming the formats that are read.

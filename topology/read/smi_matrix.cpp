@@ -19,6 +19,9 @@ using base::Result;
 namespace {
 
 constexpr std::size_t k_most_columns = 512;
+// A prompt, a legend or the report of a job may stand around a matrix; a document that quotes one
+// is longer.
+constexpr std::size_t k_most_foreign_lines = 200;
 
 struct Column {
   std::string name; // "GPU0", "NIC2", "mlx5_0"
@@ -55,6 +58,29 @@ std::vector<std::string> cells_of(std::string_view line) {
   }
 }
 
+bool is_blank(const std::string& line) {
+  return trimmed(line).empty();
+}
+
+// The line that names the columns: it begins with "GPU0" or the like, and the line behind it is the
+// row of one of them.
+std::optional<std::size_t> heading_of_matrix(const std::vector<std::string>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    auto words = base::words_of(lines[i]);
+    // The only GPU of a host has no second column that would tell a heading from a row.
+    bool begins_one = !words.empty() && number_after(words[0], "GPU") &&
+                      (words.size() == 1 || !read_label(words[1]));
+    if (!begins_one)
+      continue;
+    auto next =
+        std::find_if_not(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1, lines.end(), is_blank);
+    auto row = next == lines.end() ? std::vector<std::string>{} : base::words_of(*next);
+    if (!row.empty() && std::ranges::find(words, row[0]) != words.end())
+      return i;
+  }
+  return std::nullopt;
+}
+
 class Reader {
 public:
   Reader(std::string_view text, const std::string& name) : lines_(plain_lines(text)), name_(name) {}
@@ -71,6 +97,7 @@ public:
     for (const Column& column : columns_)
       if (!rows_.contains(column.name))
         return fail_at(name_, lines_.size(), "the matrix ends before the row of {}", column.name);
+    NCCLPROBE_TRY(check_surroundings());
     for (; line < lines_.size(); ++line)
       read_legend(lines_[line]);
     std::ranges::sort(host_.gpus, {}, &Gpu::index);
@@ -84,16 +111,8 @@ public:
   }
 
 private:
-  // The heading names the columns; it is the first line that begins with "GPU0" or the like.
   Result<void> read_heading() {
-    for (heading_ = 0; heading_ < lines_.size(); ++heading_) {
-      auto words = base::words_of(lines_[heading_]);
-      if (words.size() >= 2 && number_after(words[0], "GPU") && !read_label(words[1]))
-        break;
-      // The only GPU of a host has no second column that would tell a heading from a row.
-      if (words.size() == 1 && number_after(words[0], "GPU"))
-        break;
-    }
+    heading_ = heading_of_matrix(lines_).value_or(lines_.size());
     if (heading_ == lines_.size())
       return fail_at(name_, 1,
                      "no heading like 'GPU0 GPU1 ... CPU Affinity': not a matrix of "
@@ -175,6 +194,16 @@ private:
     return {};
   }
 
+  Result<void> check_surroundings() const {
+    auto written =
+        lines_.size() - static_cast<std::size_t>(std::ranges::count_if(lines_, is_blank));
+    if (written > k_most_foreign_lines + rows_.size())
+      return fail_at(name_, heading_ + 1,
+                     "a matrix of nvidia-smi topo -m that a longer text quotes; put it into a file "
+                     "of its own");
+    return {};
+  }
+
   static StatedPath stated(DeviceRef a, DeviceRef b, Path path) {
     if (std::tuple(a.kind, a.index) > std::tuple(b.kind, b.index))
       std::swap(a, b);
@@ -218,6 +247,10 @@ private:
 };
 
 } // namespace
+
+bool has_smi_matrix(const std::vector<std::string>& lines) {
+  return heading_of_matrix(lines).has_value();
+}
 
 Result<Machine> read_smi_matrix(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));

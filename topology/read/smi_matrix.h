@@ -7,12 +7,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ncclprobe::topology {
 
+// Whether some line is the heading of such a matrix and the next one its first row.
+bool has_smi_matrix(const std::vector<std::string>& lines);
+
 // What `nvidia-smi topo -m` printed: tabs or blanks, with or without the codes that underline its
-// heading, the legends and text around it. Errors: invalid_argument with file and line for what is
-// no such matrix, has a label nobody knows, or says two things of one pair.
+// heading, the legends and some text around it. Errors: invalid_argument with file and line for
+// what is no such matrix, has a label nobody knows, or says two things of one pair.
 base::Result<Machine> read_smi_matrix(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

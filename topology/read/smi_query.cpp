@@ -4,12 +4,12 @@
 #include "topology/read/smi_query.h"
 
 #include "base/text_files.h"
+#include "topology/derive.h"
+#include "topology/read/smi_facts.h"
 #include "topology/read/source_text.h"
 #include "topology/validate.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 namespace ncclprobe::topology {
 
@@ -20,111 +20,51 @@ namespace {
 constexpr std::size_t k_most_gpus = 1024;
 constexpr std::size_t k_most_links = 256;
 
-// The number in front: "700.00 W", "16x", "3201 MHz", "143771 MiB".
-std::optional<double> leading_number(std::string_view value) {
-  double number = 0;
-  auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || !(number >= 0 && number < 1e12))
-    return std::nullopt;
-  return number;
+// "==============NVSMI LOG=============="
+bool is_title(std::string_view line) {
+  constexpr std::string_view k_title = "NVSMI LOG";
+  line = trimmed(line);
+  std::size_t at = line.find(k_title);
+  if (at == std::string_view::npos || at == 0)
+    return false;
+  return line.find_first_not_of('=') == at &&
+         line.find_first_not_of('=', at + k_title.size()) == std::string_view::npos;
 }
 
-std::optional<int> leading_int(std::string_view value) {
-  auto number = leading_number(value);
-  if (!number || *number > 1e9)
-    return std::nullopt;
-  return static_cast<int>(*number);
-}
-
-bool is_known(std::string_view value) {
-  return !value.empty() && value != "N/A" && value != "[N/A]" && !value.starts_with("Unknown") &&
-         !value.starts_with("[");
-}
-
-template <typename T>
-void set(Fact<T>& fact, std::optional<T> value) {
-  fact.fill_from(Fact<T>(std::move(value), Source::nvidia_smi));
-}
-
-void set_text(Fact<std::string>& fact, std::string_view value) {
-  if (is_known(value))
-    set(fact, std::optional<std::string>(value));
-}
-
-void set_switch(Fact<bool>& fact, std::string_view value) {
-  if (value == "Enabled" || value == "Disabled")
-    set(fact, std::optional<bool>(value == "Enabled"));
-}
-
-std::string lower_with_underscores(std::string_view text) {
-  std::string result;
-  for (char c : text)
-    result += c == ' ' ? '_' : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  return result;
-}
-
-// One "key : value" of a GPU; `path` is the keys above it, joined by '/', and its own.
-void take(Gpu& gpu, std::string_view path, std::string_view value) {
-  if (path == "Product Name")
-    set_text(gpu.name, value);
-  else if (path == "GPU UUID")
-    set_text(gpu.uuid, value);
-  else if (path == "Persistence Mode")
-    set_switch(gpu.persistence, value);
-  else if (path == "MIG Mode/Current")
-    set_switch(gpu.mig_now, value);
-  else if (path == "MIG Mode/Pending")
-    set_switch(gpu.mig_pending, value);
-  else if (path == "ECC Mode/Current" || path == "Ecc Mode/Current")
-    set_switch(gpu.ecc_now, value);
-  else if (path == "ECC Mode/Pending" || path == "Ecc Mode/Pending")
-    set_switch(gpu.ecc_pending, value);
-  else if (path == "PCI/GPU Link Info/PCIe Generation/Current")
-    set(gpu.pcie.generation_now, leading_int(value));
-  else if (path == "PCI/GPU Link Info/PCIe Generation/Device Max")
-    set(gpu.pcie.generation_gpu_max, leading_int(value));
-  else if (path == "PCI/GPU Link Info/PCIe Generation/Max")
-    set(gpu.pcie.generation_slot_max, leading_int(value));
-  else if (path == "PCI/GPU Link Info/Link Width/Current")
-    set(gpu.pcie.width_now, leading_int(value));
-  else if (path == "PCI/GPU Link Info/Link Width/Max")
-    set(gpu.pcie.width_slot_max, leading_int(value));
-  else if (path == "Clocks/SM")
-    set(gpu.sm_clock_mhz, leading_int(value));
-  else if (path == "Clocks/Memory")
-    set(gpu.memory_clock_mhz, leading_int(value));
-  else if (path == "Max Clocks/SM")
-    set(gpu.sm_clock_max_mhz, leading_int(value));
-  else if (path == "Max Clocks/Memory")
-    set(gpu.memory_clock_max_mhz, leading_int(value));
-  else if (path == "GPU Power Readings/Current Power Limit" || path == "Power Readings/Power Limit")
-    set(gpu.power_limit_w, leading_number(value));
-  else if (path == "GPU Power Readings/Max Power Limit" || path == "Power Readings/Max Power Limit")
-    set(gpu.power_limit_max_w, leading_number(value));
-  else if (path == "Fabric/State")
-    set_text(gpu.fabric.state, is_known(value) ? lower_with_underscores(value) : "");
-  else if (path == "Fabric/Status")
-    set_text(gpu.fabric.status, is_known(value) ? lower_with_underscores(value) : "");
-  else if (path == "Fabric/CliqueId")
-    set(gpu.fabric.clique, leading_int(value));
-  else if (path == "Fabric/ClusterUUID")
-    set_text(gpu.fabric.cluster_uuid, value);
-  else if (path == "Fabric/Health/Summary")
-    set_text(gpu.fabric.health, value);
-  else if (path == "FB Memory Usage/Total")
-    if (auto mib = leading_number(value); mib && *mib < 1e9)
-      set(gpu.memory_bytes,
-          std::optional(static_cast<std::uint64_t>(std::llround(*mib * 1048576.0))));
+// The number of "GPU 0: NVIDIA H200" or "Link 3: 26.562 GB/s"; `kind` is "GPU" or "Link".
+std::optional<int> number_of_entry(std::string_view line, std::string_view kind) {
+  std::size_t colon = line.find(": ");
+  auto words = base::words_of(line.substr(0, colon));
+  bool is_one = colon != std::string_view::npos && words.size() == 2 && words[0] == kind;
+  return is_one ? base::number_of<int>(words[1]) : std::nullopt;
 }
 
 void take_from_heading(Host& host, std::string_view key, std::string_view value) {
   if (key == "Driver Version")
-    set_text(host.driver_version, value);
+    set_smi_text(host.driver_version, value);
   else if (key == "CUDA Version")
-    set_text(host.cuda_driver_version, value);
+    set_smi_text(host.cuda_driver_version, value);
 }
 
 } // namespace
+
+bool has_smi_query(const std::vector<std::string>& lines) {
+  return std::ranges::any_of(lines, is_title);
+}
+
+bool is_smi_link_list(const std::vector<std::string>& lines) {
+  bool only_gpus = true; // as nvidia-smi -L prints them
+  bool gpu_seen = false;
+  for (const std::string& line : lines) {
+    if (number_of_entry(line, "GPU"))
+      gpu_seen = true;
+    else if (gpu_seen && number_of_entry(line, "Link"))
+      return true;
+    else if (!trimmed(line).empty())
+      only_gpus = false;
+  }
+  return gpu_seen && only_gpus;
+}
 
 Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
@@ -137,7 +77,7 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
     std::string_view line = lines[i];
     if (trimmed(line).empty())
       continue;
-    begun = begun || line.find("NVSMI LOG") != std::string_view::npos;
+    begun = begun || is_title(line);
     if (line.starts_with("GPU ")) {
       auto bus_id = normal_bus_id(trimmed(line.substr(4)));
       if (!bus_id)
@@ -167,12 +107,13 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
     std::string joined;
     for (const std::string& part : path)
       joined += (joined.empty() ? "" : "/") + part;
-    take(host.gpus.back(), joined, value);
-    if (joined == "GPU Virtualization Mode/Virtualization Mode" && is_known(value))
-      set(host.virtual_machine, std::optional<bool>(value == "Pass-Through" || value == "VGPU"));
+    take_smi_value(host.gpus.back(), SmiForm::text, joined, value);
+    if (joined == "GPU Virtualization Mode/Virtualization Mode")
+      set_smi_virtualization(host, value);
   }
   if (!begun && host.gpus.empty())
     return fail_at(name, 1, "no 'NVSMI LOG' and no 'GPU <bus id>': not the text of nvidia-smi -q");
+  add_absent_nvlinks(host);
   Machine machine;
   machine.hosts.push_back(std::move(host));
   NCCLPROBE_TRY(validate(machine, name));
@@ -199,15 +140,17 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
       Gpu gpu;
       gpu.index = *number;
       std::size_t uuid = value.find(" (UUID: ");
-      set_text(gpu.name, trimmed(value.substr(0, uuid)));
+      set_smi_text(gpu.name, trimmed(value.substr(0, uuid)));
       if (uuid != std::string_view::npos && value.ends_with(')'))
-        set_text(gpu.uuid, value.substr(uuid + 8, value.size() - uuid - 9));
-      gpu.nvlinks = Fact<std::vector<NvLink>>(std::vector<NvLink>{}, Source::nvidia_smi);
+        set_smi_text(gpu.uuid, value.substr(uuid + 8, value.size() - uuid - 9));
       host.gpus.push_back(std::move(gpu));
     } else if (number && words[0] == "Link") {
       if (host.gpus.empty())
         return fail_at(name, i + 1, "a link before the first GPU");
-      auto& links = *host.gpus.back().nvlinks;
+      Fact<std::vector<NvLink>>& told = host.gpus.back().nvlinks;
+      if (!told) // nvidia-smi -L and some drivers list GPUs without their links
+        told = Fact<std::vector<NvLink>>(std::vector<NvLink>{}, Source::nvidia_smi);
+      std::vector<NvLink>& links = *told;
       if (links.size() == k_most_links)
         return fail_at(name, i + 1, "a GPU with more than {} NVLinks", k_most_links);
       if (std::ranges::any_of(links,
@@ -227,6 +170,7 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
     return fail_at(name, 1,
                    "no line like 'GPU 0: NVIDIA H200': not the text of nvidia-smi nvlink -s");
   std::ranges::sort(host.gpus, {}, &Gpu::index);
+  add_absent_nvlinks(host);
   Machine machine;
   machine.hosts.push_back(std::move(host));
   NCCLPROBE_TRY(validate(machine, name));

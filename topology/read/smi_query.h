@@ -7,8 +7,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ncclprobe::topology {
+
+// Whether lines are of such a text: by the title of the query, by entries of GPUs and links.
+bool has_smi_query(const std::vector<std::string>& lines);
+bool is_smi_link_list(const std::vector<std::string>& lines);
 
 // What `nvidia-smi -q` printed. GPUs are numbered in its order. Errors: invalid_argument with file
 // and line.

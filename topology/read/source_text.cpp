@@ -19,9 +19,17 @@ base::Result<void> check_text(std::string_view text, const std::string& name) {
   if (text.size() > k_most_file_bytes)
     return fail_at(name, 1, "{} MiB are too much for a topology file; at most {} MiB are read",
                    text.size() >> 20, k_most_file_bytes >> 20);
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return fail_at(name, 1,
+                   "UTF-16 text, as PowerShell writes it; convert it: iconv -f UTF-16 -t UTF-8");
   if (std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     return fail_at(name, line_at(text, zero), "not a text file: it holds a zero byte");
   return {};
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view k_mark = "\xef\xbb\xbf";
+  return text.starts_with(k_mark) ? text.substr(k_mark.size()) : text;
 }
 
 std::size_t line_at(std::string_view text, std::size_t position) {

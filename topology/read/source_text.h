@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/printable.h"
 
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ inline constexpr std::size_t k_most_file_bytes = std::size_t{64} << 20;
 // Errors: invalid_argument if the text is empty, too long or binary.
 base::Result<void> check_text(std::string_view text, const std::string& name);
 
+// Windows programs put three bytes in front that mean "UTF-8".
+std::string_view without_byte_order_mark(std::string_view text);
+
 // The line that a position stands in, counted from one.
 std::size_t line_at(std::string_view text, std::size_t position);
 
@@ -26,14 +30,15 @@ std::vector<std::string> plain_lines(std::string_view text);
 // Without blanks around it.
 std::string_view trimmed(std::string_view text);
 
-// "file:12: what is wrong", with invalid_argument.
+// "file:12: what is wrong", with invalid_argument. What of the file is quoted is made printable.
 template <typename... Args>
 tl::unexpected<base::Error> fail_at(const std::string& name, std::size_t line,
                                     fmt::format_string<Args...> text, Args&&... args) {
-  return base::fail(base::Error{
-      base::Errc::invalid_argument,
-      fmt::format("{}:{}: {}", name, line, fmt::format(text, std::forward<Args>(args)...)),
-      {}});
+  return base::fail(
+      base::Error{base::Errc::invalid_argument,
+                  fmt::format("{}:{}: {}", name, line,
+                              base::printable(fmt::format(text, std::forward<Args>(args)...))),
+                  {}});
 }
 
 } // namespace ncclprobe::topology

@@ -5,6 +5,7 @@
 
 import json
 import pathlib
+import subprocess
 import unittest
 
 from program_test_case import BIN, ProgramTest, mpirun
@@ -114,6 +115,19 @@ class Topo(ProgramTest):
             file = self.folder / name
             file.write_text(content)
             self.assertIn(name + ":", self.refused("--from", str(file)))
+
+    def test_a_document_that_quotes_a_matrix_is_no_machine(self):
+        self.assertIn("README.md:", self.refused("--from", str(MACHINES.parents[1] / "README.md")))
+
+    def test_a_machine_is_read_from_standard_input(self):
+        file = MACHINES / "eight-h200-vm.topo-m.txt"
+        with open(file) as stdin:
+            done = subprocess.run(self.command("topo", "--from", "-", "--format", "tree"), stdin=stdin,
+                                  capture_output=True, text=True, timeout=100)
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, self.topo("--from", str(file), "--format", "tree").stdout)
+        self.assertIn("standard input:1:", self.refused("--from", "-"))
 
     def test_bad_options_are_refused(self):
         for arguments in (["--format", "png"], ["--nccl", "maybe"], ["--host", "-1"], ["--names"],

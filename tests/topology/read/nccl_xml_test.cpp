@@ -242,3 +242,23 @@ TEST_CASE("a GPU of a model without NVLink has none, whoever wrote the file") {
 
   CHECK(host.gpus[0].nvlinks == Fact<std::vector<NvLink>>({}, Source::derived));
 }
+
+TEST_CASE("RCCL's files are called what they are") {
+  CHECK_THAT(complaint_on("<system version=\"2\"><cpu numaid=\"0\">\n"
+                          "<pci busid=\"0000:63:00.0\" class=\"0x038000\">\n"
+                          "<gpu dev=\"0\" sm=\"120\" gcn=\"908\" rank=\"0\">"
+                          "<xgmi target=\"0000:43:00.0\" count=\"1\"/></gpu></pci></cpu></system>"),
+             ContainsSubstring("topo.xml:3: a topology of RCCL, which is of AMD's GPUs"));
+}
+
+TEST_CASE("ranks that share a GPU are one GPU, parts of a GPU are refused") {
+  const std::string k_begin =
+      "<pci busid=\"0000:01:00.0\">\n<gpu dev=\"0\" sm=\"90\" rank=\"0\"/>\n";
+
+  Host shared = only_host(with_cpu(k_begin + "<gpu dev=\"0\" sm=\"90\" rank=\"1\"/></pci>"));
+  REQUIRE(shared.gpus.size() == 1);
+  CHECK(shared.gpus[0].rank.value == 0);
+  CHECK_THAT(
+      complaint_on(with_cpu(k_begin + "<gpu dev=\"1\" sm=\"90\" rank=\"1\"/></pci>")),
+      ContainsSubstring("topo.xml:5: a second <gpu> below one <pci>, the first is on line 4"));
+}

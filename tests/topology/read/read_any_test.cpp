@@ -29,7 +29,53 @@ TEST_CASE("a file is known by what it holds") {
   CHECK(format_of(machine_text("eight-h200-vm.topo-m.txt")) == FileFormat::smi_matrix);
   CHECK(format_of(machine_text("h200-vm.q.txt")) == FileFormat::smi_query);
   CHECK(format_of(machine_text("h200-vm.nvlink-s.txt")) == FileFormat::smi_nvlink);
+  CHECK(format_of(machine_text("two-h100.q.xml")) == FileFormat::smi_xml);
   CHECK(format_of(write_machine_json({})) == FileFormat::json);
+  CHECK(format_of("GPU 0: NVIDIA H200 (UUID: GPU-1)\n") == FileFormat::smi_nvlink); // nvidia-smi -L
+}
+
+TEST_CASE("a document that speaks of machines is none") {
+  for (const char* name : {"README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md",
+                           "analysis/METHOD.md", "launch/setup.sh"}) {
+    INFO(name);
+    auto read = read_any(machine_text(std::string("../../") + name), name);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == base::Errc::invalid_argument);
+  }
+  for (const char* text :
+       {"GPU0 is slow\nGPU1 is not\n", "GPUs of one host\n", "GPU 0: is hot\nand loud\n",
+        "See the NVSMI LOG.\n", "{\"a\": 1}", "<html><gpu/></html>"}) {
+    INFO(text);
+    CHECK_FALSE(read_any(text, "file"));
+  }
+}
+
+TEST_CASE("a mark of byte order in front is no part of the file") {
+  for (const char* name : {"dgx-a100.xml", "eight-h200-vm.topo-m.txt", "two-h200-vm.json"}) {
+    INFO(name);
+    auto read = read_any("\xef\xbb\xbf" + machine_text(name), name);
+    REQUIRE(read);
+    CHECK(std::get<Machine>(read->content) == read_machine(name));
+  }
+  auto utf16 = read_any(std::string("\xff\xfeG\0P\0", 6), "file");
+  REQUIRE_FALSE(utf16);
+  CHECK_THAT(utf16.error().text(), ContainsSubstring("UTF-16") && ContainsSubstring("iconv"));
+}
+
+TEST_CASE("control characters of a file reach neither names nor messages") {
+  auto read =
+      read_any("<system version=\"1\"><cpu numaid=\"0\" vendor=\"a\x1b[31mb\x07\"><nic><net "
+               "name=\"e\x1b]0;x\" dev=\"0\"/></nic></cpu></system>",
+               "file");
+  REQUIRE(read);
+  const Host& host = std::get<Machine>(read->content).hosts[0];
+  CHECK(host.cpu.vendor.value == "ab?");
+  CHECK(host.nics[0].name == "e?]0;x");
+
+  auto refused = read_any("\tGPU0\tGPU1\nGPU0\tX\tF\x1b[2JAR\x07\n", "file");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text().find('\x1b') == std::string::npos);
+  CHECK_THAT(refused.error().text(), ContainsSubstring("'FAR?'") || ContainsSubstring("FAR"));
 }
 
 TEST_CASE("every machine comes back from our JSON as it was") {

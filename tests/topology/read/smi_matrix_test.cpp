@@ -103,6 +103,16 @@ TEST_CASE("a list of NUMA nodes is none of them, and the CPUs are known all the 
              ContainsSubstring("its GPU is near NUMA nodes 0,3-9"));
 }
 
+TEST_CASE("text around a matrix does not matter, a document that quotes one is none") {
+  std::string report = "GPU0 is the slow one\nGPU 1: fine\n$ nvidia-smi topo -m\n";
+
+  CHECK(machine_of(report + k_with_nics).hosts[0].gpus.size() == 2);
+  for (int i = 0; i < 300; ++i)
+    report += "and so on\n";
+  CHECK_THAT(complaint_on(report + k_with_nics),
+             ContainsSubstring("topo.txt:305: a matrix of nvidia-smi topo -m that a longer text"));
+}
+
 TEST_CASE("bad matrices are refused with file and line") {
   const std::string head = "\tGPU0\tGPU1\n";
 

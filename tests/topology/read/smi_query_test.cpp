@@ -62,6 +62,14 @@ TEST_CASE("links that are down and the UUID behind a name are understood") {
   CHECK(host.gpus[1].nvlinks->empty());
 }
 
+TEST_CASE("a list of GPUs alone does not say that they have no links") {
+  auto machine = read_smi_nvlink("GPU 0: NVIDIA H200 (UUID: GPU-1)\nGPU 1: Tesla T4\n", "l.txt");
+
+  REQUIRE(machine);
+  CHECK_FALSE(machine->hosts[0].gpus[0].nvlinks);
+  CHECK(machine->hosts[0].gpus[1].nvlinks.source == Source::derived); // by what its model has
+}
+
 TEST_CASE("bad link lists are refused with file and line") {
   auto complaint_on = [](const std::string& text) {
     auto machine = read_smi_nvlink(text, "s.txt");

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "topology/machine.h"
+
+#include <string>
+#include <string_view>
+
+namespace ncclprobe::topology {
+
+// What `nvidia-smi -q -x` printed. GPUs are numbered in its order. Errors: invalid_argument with
+// file and line.
+base::Result<Machine> read_smi_xml(std::string_view text, const std::string& name);
+
+} // namespace ncclprobe::topology
