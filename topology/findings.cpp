@@ -7,6 +7,7 @@
 #include "topology/derive.h"
 #include "topology/link_health.h"
 #include "topology/links.h"
+#include "topology/paths.h"
 #include "topology/pci_tree.h"
 
 #include <fmt/format.h>
@@ -83,16 +84,8 @@ private:
                          *gpu.numa_node, to_string(gpu.numa_node.source));
     });
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
-      return gpu.nvlinks || in_matrix(gpu) ? "" : "nobody told whether there are NVLinks";
-    });
-  }
-
-  // nvidia-smi's matrix shows where NVLinks lead without listing them.
-  bool in_matrix(const Gpu& gpu) const {
-    DeviceRef self{DeviceKind::gpu, gpu.index};
-    return std::ranges::any_of(host_.stated_paths, [&](const StatedPath& stated) {
-      return stated.source == Source::nvidia_smi && stated.a.kind == stated.b.kind &&
-             (stated.a == self || stated.b == self);
+      return gpu.nvlinks || stated_in_matrix(host_, gpu) ? ""
+                                                         : "nobody told whether there are NVLinks";
     });
   }
 

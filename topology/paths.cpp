@@ -171,6 +171,14 @@ std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b) {
   return 0;
 }
 
+bool stated_in_matrix(const Host& host, const Gpu& gpu) {
+  DeviceRef self{DeviceKind::gpu, gpu.index};
+  return std::ranges::any_of(host.stated_paths, [&](const StatedPath& stated) {
+    return stated.source == Source::nvidia_smi && stated.a.kind == stated.b.kind &&
+           (stated.a == self || stated.b == self);
+  });
+}
+
 bool nvlinks_untold(const Gpu& a, const Gpu& b, const FoundPath& found) {
   return found.path.type != PathType::nvlink && found.source != Source::nvidia_smi &&
          !nvlinks_between(a, b);

@@ -31,6 +31,9 @@ FoundPath path_between(const Host& host, DeviceRef a, DeviceRef b);
 // of the two GPUs' links). Nothing if that is not known.
 std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b);
 
+// Whether a matrix of nvidia-smi has the GPU: it shows NVLinks without listing them.
+bool stated_in_matrix(const Host& host, const Gpu& gpu);
+
 // True if nobody looked for NVLinks between two GPUs, or nobody knows where they lead, so that
 // there may be a faster way than the one `found` between them. A matrix of nvidia-smi would show
 // it.

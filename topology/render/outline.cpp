@@ -65,8 +65,11 @@ std::string pcie_text(const Host& host, int pci, const Gpu* gpu) {
 
 std::string nvlink_text(const Gpu& gpu) {
   auto links = active_nvlinks(gpu);
-  if (!links || *links == 0)
+  if (!links || gpu.nvlinks->empty())
     return "";
+  if (*links == 0)
+    return fmt::format("{} NVLink{}, none up", gpu.nvlinks->size(),
+                       gpu.nvlinks->size() == 1 ? "" : "s");
   std::optional<double> rate;
   for (const NvLink& link : *gpu.nvlinks)
     if (auto one = nvlink_gb_per_s(gpu, link); one && link.active.value_or(true))
@@ -218,34 +221,6 @@ private:
   std::map<int, std::vector<OutlineNode>> lone_; // in no PCI tree
 };
 
-std::vector<NvlinkBundle> bundles_of(const Host& host) {
-  std::vector<NvlinkBundle> bundles;
-  for (const Gpu& gpu : host.gpus) {
-    if (!gpu.nvlinks)
-      continue;
-    NvlinkBundle to_switches{gpu.index, std::nullopt, 0, std::nullopt};
-    for (const NvLink& link : *gpu.nvlinks) {
-      if (!link.active.value_or(true) || link.remote.value != RemoteKind::nvswitch)
-        continue;
-      ++to_switches.links;
-      if (auto rate = nvlink_gb_per_s(gpu, link))
-        to_switches.gb_per_s = to_switches.gb_per_s.value_or(0) + *rate;
-    }
-    if (to_switches.links > 0) {
-      bundles.push_back(to_switches);
-      continue;
-    }
-    for (const Gpu& other : host.gpus) {
-      if (other.index <= gpu.index)
-        continue;
-      if (int links = nvlinks_between(gpu, other).value_or(0); links > 0)
-        bundles.push_back(
-            {gpu.index, other.index, links, ceiling(host, gpu.index, other.index).gb_per_s});
-    }
-  }
-  return bundles;
-}
-
 // Who said what is shown.
 class Sources {
 public:
@@ -286,18 +261,39 @@ std::string sources_of(const Host& host) {
     sources.add("PCI tree", device.pci_class, device.gt_per_s, device.host_bridge);
   for (const NumaNode& node : host.numa)
     sources.add("NUMA nodes", node.cpus, node.memory_bytes);
+  for (const StatedPath& stated : host.stated_paths)
+    sources.add("paths", stated);
   return sources.text();
 }
 
-std::vector<std::string> remarks_of(const Host& host) {
+std::vector<std::string> remarks_of(const Host& host, const std::vector<NvlinkBundle>& bundles) {
   std::vector<std::string> remarks;
   if (host.virtual_machine.value_or(false))
     remarks.emplace_back("virtual machine: bridges and NUMA nodes may be hidden");
   auto count = [&](auto holds) { return std::ranges::count_if(host.gpus, holds); };
   if (auto n = count([](const Gpu& gpu) { return !gpu.numa_node && !gpu.near_numa_nodes; }); n > 0)
     remarks.push_back(fmt::format("NUMA node unknown for {} of {} GPUs", n, host.gpus.size()));
-  if (auto n = count([](const Gpu& gpu) { return !gpu.nvlinks; }); n > 0)
+  auto untold = [&](const Gpu& gpu) { return !gpu.nvlinks && !stated_in_matrix(host, gpu); };
+  if (auto n = count(untold); n > 0)
     remarks.push_back(fmt::format("NVLinks unknown for {} of {} GPUs", n, host.gpus.size()));
+  std::vector<int> nowhere; // GPUs
+  for (const Gpu& gpu : host.gpus)
+    if (active_nvlinks(gpu).value_or(0) > 0 &&
+        std::ranges::none_of(bundles, [&](const NvlinkBundle& bundle) {
+          return bundle.gpu == gpu.index || bundle.peer == gpu.index;
+        }))
+      nowhere.push_back(gpu.index);
+  if (!nowhere.empty())
+    remarks.push_back(fmt::format("it is unknown where the NVLinks of GPU{} {} lead",
+                                  nowhere.size() == 1 ? "" : "s",
+                                  base::format_number_list(nowhere)));
+  bool listed =
+      std::ranges::any_of(host.gpus, [](const Gpu& gpu) { return gpu.nvlinks.value.has_value(); });
+  bool switches =
+      std::ranges::any_of(bundles, [](const NvlinkBundle& bundle) { return !bundle.peer; });
+  if (switches && !listed)
+    remarks.emplace_back("NVSwitches are concluded: each GPU reaches the others by more links than "
+                         "it has");
   return remarks;
 }
 
@@ -317,8 +313,8 @@ Outline outline_of(const Host& host, std::size_t position) {
   if (host.virtual_machine.value_or(false))
     details.emplace_back("virtual machine");
   outline.root.children = Builder(host).numa_nodes();
-  outline.nvlinks = bundles_of(host);
-  outline.remarks = remarks_of(host);
+  outline.nvlinks = nvlink_bundles(host);
+  outline.remarks = remarks_of(host, outline.nvlinks);
   outline.sources = sources_of(host);
   return outline;
 }

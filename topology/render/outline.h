@@ -3,8 +3,8 @@
 #pragma once
 
 #include "topology/machine.h"
+#include "topology/render/nvlink_bundles.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +18,6 @@ struct OutlineNode {
   std::string title;                // "GPU0 NVIDIA H200"
   std::vector<std::string> details; // short, the most important first
   std::vector<OutlineNode> children;
-};
-
-// The NVLinks between two GPUs, or between a GPU and all NVSwitches together.
-struct NvlinkBundle {
-  int gpu = 0;
-  std::optional<int> peer; // absent: the NVSwitches
-  int links = 0;
-  std::optional<double> gb_per_s; // of all of them, in one direction
 };
 
 struct Outline {

@@ -3,15 +3,13 @@
 
 #include "topology/render/svg.h"
 
-#include "topology/render/outline.h"
+#include "topology/render/boxes.h"
+#include "topology/render/link_tracks.h"
 #include "topology/render/palette.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 namespace ncclprobe::topology {
 
@@ -19,12 +17,11 @@ namespace {
 
 using Kind = OutlineNode::Kind;
 
-// Pixels. Text is not measured: a letter of the sizes used here is this wide at most on average.
-constexpr double k_letter = 6.3;
-constexpr double k_title_letter = 7.2;
-constexpr double k_line = 14;
-constexpr double k_pad = 10;
-constexpr double k_widest_row = 2000;
+constexpr double k_track = 18; // from one track to the next
+constexpr double k_above_tracks = 16;
+constexpr double k_above_bar = 26; // room for the numbers of links
+constexpr double k_bar = 24;       // of the NVSwitches
+constexpr double k_corner = 5;
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -43,93 +40,55 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-struct Box {
-  const OutlineNode* node = nullptr;
-  double x = 0; // relative to the box around it
-  double y = 0;
-  double width = 0;
-  double height = 0;
-  std::vector<Box> inside;
-};
-
-bool is_leaf(const OutlineNode& node) {
-  return node.kind == Kind::gpu || node.kind == Kind::nic;
+std::string id_of_gpu(int gpu) {
+  return fmt::format("gpu{}", gpu);
 }
 
-// What stands under the title: a leaf has a line for each detail, a box around others one for all.
-std::vector<std::string> detail_lines(const OutlineNode& node) {
-  if (is_leaf(node) || node.details.empty())
-    return node.details;
-  return {fmt::format("{}", fmt::join(node.details, ", "))};
-}
-
-double text_width(const OutlineNode& node) {
-  double width = static_cast<double>(node.title.size()) * k_title_letter;
-  for (const std::string& line : detail_lines(node))
-    width = std::max(width, static_cast<double>(line.size()) * k_letter);
-  return width + 2 * k_pad;
-}
-
-Box box_of(const OutlineNode& node);
-
-// Side by side from `top` on, in rows of a sane width. The bottom of the last row is given back.
-double place_in_rows(std::vector<Box>& boxes, double top, double& width) {
-  double x = k_pad;
-  double row_bottom = top;
-  for (Box& box : boxes) {
-    if (x > k_pad && x + box.width > k_widest_row) {
-      x = k_pad;
-      top = row_bottom + k_pad;
-    }
-    box.x = x;
-    box.y = top;
-    x += box.width + k_pad;
-    width = std::max(width, x);
-    row_bottom = std::max(row_bottom, top + box.height);
+// Lines that leave a GPU need room beside each other.
+LeastWidths widths_for(const std::vector<NvlinkBundle>& bundles) {
+  constexpr double k_between_lines = 20;
+  LeastWidths widths;
+  for (const NvlinkBundle& bundle : bundles) {
+    auto add_line = [&](int gpu) {
+      widths.try_emplace(id_of_gpu(gpu), k_between_lines).first->second += k_between_lines;
+    };
+    add_line(bundle.gpu);
+    if (bundle.peer)
+      add_line(*bundle.peer);
   }
-  return row_bottom;
+  return widths;
 }
 
-// NICs stand above the rest: the GPUs' lower edges stay free for NVLinks.
-Box box_of(const OutlineNode& node) {
-  Box box;
-  box.node = &node;
-  box.width = text_width(node);
-  double bottom = k_pad + k_line + static_cast<double>(detail_lines(node).size()) * k_line;
-  std::vector<Box> nics;
-  std::vector<Box> others;
-  for (const OutlineNode& child : node.children)
-    (child.kind == Kind::nic ? nics : others).push_back(box_of(child));
-  for (std::vector<Box>* row : {&nics, &others}) {
-    if (row->empty())
-      continue;
-    bottom = place_in_rows(*row, bottom + k_pad / 2, box.width) + k_pad / 2;
-    box.inside.insert(box.inside.end(), row->begin(), row->end());
-  }
-  box.height = bottom + k_pad / 2;
-  return box;
+void collect_gpus(const Box& box, std::map<std::string, const Box*>& gpus) {
+  if (box.node->kind == Kind::gpu)
+    gpus[box.node->id] = &box;
+  for (const Box& inner : box.row)
+    collect_gpus(inner, gpus);
 }
-
-struct Spot { // the lower edge of a GPU
-  double left = 0;
-  double right = 0;
-  double bottom = 0;
-};
 
 class Picture {
 public:
   void host(const Outline& outline) {
-    gpus_.clear();
-    Box box = box_of(outline.root);
-    draw(box, k_pad, bottom_);
+    Box box = place_boxes(outline.root, k_pad, bottom_, widths_for(outline.nvlinks));
+    std::map<std::string, const Box*> gpus;
+    collect_gpus(box, gpus);
+    std::map<int, GpuEdge> edges;
+    for (const NvlinkBundle& bundle : outline.nvlinks)
+      for (int gpu : {bundle.gpu, bundle.peer.value_or(bundle.gpu)}) {
+        const Box& one = *gpus.at(id_of_gpu(gpu));
+        edges[gpu] = {one.x, one.x + one.width, one.bottom()};
+      }
+    LinkWays links = route_links(outline.nvlinks, edges);
+    double boxes_bottom = box.bottom();
+    box.height += height_of(links); // the links are the host's as well
+    draw(box);
+    draw_links(links, boxes_bottom, box);
     width_ = std::max(width_, box.width + 2 * k_pad);
-    double below = bottom_ + box.height;
-    double links_bottom = draw_nvlinks(outline, below, box.width);
-    bottom_ = std::max(below, links_bottom) + k_pad;
+    bottom_ = box.bottom() + k_pad / 2;
     for (const std::string& remark : outline.remarks)
-      note("Note: " + remark);
+      note("Note: " + remark, box.width);
     if (!outline.sources.empty())
-      note("Sources: " + outline.sources);
+      note("Sources: " + outline.sources, box.width);
     bottom_ += 2 * k_pad;
   }
 
@@ -139,103 +98,97 @@ public:
                "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n"
                "<style>text{{font-family:Helvetica,Arial,sans-serif;font-size:11px;fill:#222}}"
                ".title{{font-size:12px;font-weight:bold}}.note{{font-style:italic}}"
-               ".link{{fill:none;stroke:{2}}}.count{{fill:{2};text-anchor:middle;"
-               "font-weight:bold;stroke:#fff;stroke-width:3px;paint-order:stroke}}</style>\n"
+               ".link{{fill:none;stroke:{2}}}.under{{fill:none;stroke:#fff}}"
+               ".count{{fill:{2};text-anchor:middle;font-weight:bold}}</style>\n"
                "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
                width_, bottom_, k_nvlink_colour) +
-           boxes_ + links_ + counts_ + "</svg>\n";
+           shapes_ + "</svg>\n";
   }
 
 private:
-  void note(const std::string& words) {
-    text(k_pad, bottom_ += k_line, "note", words);
-    width_ = std::max(width_, static_cast<double>(words.size()) * k_letter + 2 * k_pad);
+  static double height_of(const LinkWays& links) {
+    double height = links.tracks > 0 ? k_above_tracks + links.tracks * k_track : 0;
+    return height + (links.switches ? k_above_bar + k_bar + k_pad : 0);
   }
 
-  void draw(const Box& box, double x, double y) {
-    boxes_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-                          "rx=\"5\" fill=\"{}\" stroke=\"{}\"/>\n",
-                          x, y, box.width, box.height, outline_fill(box.node->kind),
-                          outline_stroke(box.node->kind));
-    double line = y + k_pad / 2 + k_line;
-    text(x + k_pad, line, "title", box.node->title);
-    for (const std::string& detail : detail_lines(*box.node))
-      text(x + k_pad, line += k_line, "", detail);
-    if (box.node->kind == Kind::gpu)
-      gpus_[box.node->id] = {x, x + box.width, y + box.height};
-    for (const Box& inner : box.inside)
-      draw(inner, x + inner.x, y + inner.y);
+  void note(const std::string& words, double width) {
+    for (const std::string& line : wrapped(words, letters_in(std::max(width, 500.0)))) {
+      text(k_pad, bottom_ += k_line, "note", line);
+      width_ = std::max(width_, text_width(line) + 2 * k_pad);
+    }
+  }
+
+  void rectangle(double x, double y, double width, double height, Kind kind) {
+    shapes_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+                           "rx=\"5\" fill=\"{}\" stroke=\"{}\"/>\n",
+                           x, y, width, height, outline_fill(kind), outline_stroke(kind));
+  }
+
+  void draw(const Box& box) {
+    rectangle(box.x, box.y, box.width, box.height, box.node->kind);
+    double line = box.y + k_pad / 2;
+    for (const std::string& words : box.title)
+      text(box.x + k_pad, line += k_line, "title", words);
+    for (const std::string& words : box.details)
+      text(box.x + k_pad, line += k_line, "", words);
+    for (const Box& inner : box.above)
+      draw(inner);
+    for (const Box& inner : box.row)
+      draw(inner);
   }
 
   void text(double x, double y, std::string_view css_class, const std::string& words) {
     std::string attribute = css_class.empty() ? "" : fmt::format(" class=\"{}\"", css_class);
-    boxes_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attribute,
-                          escaped(words));
+    shapes_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attribute,
+                           escaped(words));
   }
 
-  // Where a bundle leaves its GPU: several share the lower edge evenly.
-  struct Ends {
-    std::map<int, int> total;
-    std::map<int, int> used;
-  };
-  double leave(Ends& ends, int gpu) {
-    const Spot& spot = gpus_[fmt::format("gpu{}", gpu)];
-    int place = ++ends.used[gpu];
-    return spot.left + (spot.right - spot.left) * place / (ends.total[gpu] + 1);
-  }
-
-  double draw_nvlinks(const Outline& outline, double below, double width) {
-    Ends ends;
-    double lowest = below;
-    double switch_top = below + 40;
-    bool switches = false;
-    for (const NvlinkBundle& bundle : outline.nvlinks) {
-      ++ends.total[bundle.gpu];
-      if (bundle.peer)
-        ++ends.total[*bundle.peer];
-      switches = switches || !bundle.peer;
-    }
-    for (const NvlinkBundle& bundle : outline.nvlinks) {
-      double from_x = leave(ends, bundle.gpu);
-      double from_y = gpus_[fmt::format("gpu{}", bundle.gpu)].bottom;
-      if (!bundle.peer) {
-        links_ += fmt::format("<path class=\"link\" stroke-width=\"2.5\" d=\"M{0:.1f} {1:.1f}"
-                              "V{2:.1f}\"/>\n",
-                              from_x, from_y, switch_top);
-        count(from_x, below + 24, bundle.links);
-        continue;
-      }
-      double to_x = leave(ends, *bundle.peer);
-      double to_y = gpus_[fmt::format("gpu{}", *bundle.peer)].bottom;
-      double depth = below + 30 + std::abs(to_x - from_x) * 0.1;
-      links_ += fmt::format("<path class=\"link\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}"
-                            "C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
-                            std::min(1 + bundle.links * 0.6, 4.0), from_x, from_y, from_x, depth,
-                            to_x, depth, to_x, to_y);
-      double curve_bottom = 0.125 * from_y + 0.75 * depth + 0.125 * to_y;
-      count((from_x + to_x) / 2, curve_bottom + 4, bundle.links);
-      lowest = std::max(lowest, curve_bottom + 8);
-    }
-    if (!switches)
-      return lowest;
-    constexpr double k_bar = 24;
-    links_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"5\" "
-                          "fill=\"{}\" stroke=\"{}\"/>\n<text class=\"title\" x=\"{:.1f}\" "
-                          "y=\"{:.1f}\">NVSwitch</text>\n",
-                          k_pad, switch_top, width, k_bar, outline_fill(Kind::nvswitch),
-                          outline_stroke(Kind::nvswitch), 2 * k_pad, switch_top + 16);
-    return std::max(lowest, switch_top + k_bar);
+  // A white line below the green one: where two cross, one passes over the other.
+  void line(const std::string& path, double stroke) {
+    for (bool under : {true, false})
+      shapes_ += fmt::format("<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>\n",
+                             under ? "under" : "link", under ? stroke + 3 : stroke, path);
   }
 
   void count(double x, double y, int links) {
-    links_ +=
-        fmt::format("<text class=\"count\" x=\"{:.1f}\" y=\"{:.1f}\">NV{}</text>\n", x, y, links);
+    std::string words = fmt::format("NV{}", links);
+    double half = text_width(words) / 2 + 2;
+    shapes_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\" "
+                           "fill=\"#fff\"/>\n<text class=\"count\" x=\"{:.1f}\" y=\"{:.1f}\">{}"
+                           "</text>\n",
+                           x - half, y - 6.5, 2 * half, x, y + 4, words);
   }
 
-  std::string boxes_;
-  std::string links_; // drawn over the boxes
-  std::string counts_;
-  std::map<std::string, Spot> gpus_;
+  static double stroke_of(const NvlinkBundle& bundle) {
+    return std::min(1.2 + bundle.links * 0.3, 3.0);
+  }
+
+  // The boxes in the host end at `below`.
+  void draw_links(const LinkWays& links, double below, const Box& host) {
+    double bar = below + height_of(links) - k_pad - k_bar;
+    double first_track = below + k_above_tracks;
+    for (const LinkWay& way : links.ways) {
+      double y = way.track < 0 ? bar : first_track + way.track * k_track;
+      if (way.track < 0)
+        line(fmt::format("M{:.1f} {:.1f}V{:.1f}", way.from.x, way.from.y, y),
+             stroke_of(way.bundle));
+      else
+        line(fmt::format("M{0:.1f} {1:.1f}V{2:.1f}Q{0:.1f} {3:.1f} {4:.1f} {3:.1f}H{5:.1f}"
+                         "Q{6:.1f} {3:.1f} {6:.1f} {2:.1f}V{7:.1f}",
+                         way.from.x, way.from.y, y - k_corner, y, way.from.x + k_corner,
+                         way.to.x - k_corner, way.to.x, way.to.y),
+             stroke_of(way.bundle));
+    }
+    if (links.switches) {
+      rectangle(host.x + k_pad, bar, host.width - 2 * k_pad, k_bar, Kind::nvswitch);
+      text(host.x + 2 * k_pad, bar + 16, "title", "NVSwitch");
+    }
+    for (const LinkWay& way : links.ways)
+      count(way.label_x, way.track < 0 ? bar - k_above_bar / 2 : first_track + way.track * k_track,
+            way.bundle.links);
+  }
+
+  std::string shapes_;
   double width_ = 0;
   double bottom_ = k_pad;
 };

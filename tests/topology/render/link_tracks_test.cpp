@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support/catch.h"
+#include "topology/render/link_tracks.h"
+
+using namespace ncclprobe::topology;
+
+namespace {
+
+// GPUs of 100 pixels in a row, 20 pixels apart.
+std::map<int, GpuEdge> row_of(int gpus) {
+  std::map<int, GpuEdge> edges;
+  for (int i = 0; i < gpus; ++i)
+    edges[i] = {i * 120.0, i * 120.0 + 100, 50};
+  return edges;
+}
+
+NvlinkBundle between(int a, int b) {
+  return {a, b, 1, std::nullopt};
+}
+
+} // namespace
+
+TEST_CASE("links to NVSwitches lead straight down from the middle of their GPU") {
+  LinkWays found = route_links({{0, std::nullopt, 18, {}}, {1, std::nullopt, 18, {}}}, row_of(2));
+
+  CHECK(found.switches);
+  CHECK(found.tracks == 0);
+  CHECK(found.ways[1].from.x == 170);
+  CHECK(found.ways[1].to.x == 170);
+  CHECK(found.ways[1].from.y == 50);
+}
+
+TEST_CASE("links beside each other share a track, those that overlap do not") {
+  LinkWays pairs = route_links({between(0, 1), between(2, 3)}, row_of(4));
+  CHECK(pairs.tracks == 1);
+
+  LinkWays mesh = route_links({between(0, 1), between(0, 2), between(1, 2)}, row_of(3));
+  CHECK(mesh.tracks == 2);
+  for (const LinkWay& way : mesh.ways)
+    for (const LinkWay& other : mesh.ways) {
+      bool apart = way.to.x < other.from.x || other.to.x < way.from.x;
+      CHECK((&way == &other || way.track != other.track || apart));
+    }
+}
+
+TEST_CASE("no two lines leave a GPU at one place, and none leaves beside it") {
+  auto edges = row_of(4);
+  LinkWays mesh = route_links(
+      {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
+      edges);
+
+  std::vector<double> ends;
+  for (const LinkWay& way : mesh.ways)
+    for (auto [end, gpu] :
+         {std::pair(way.from.x, way.bundle.gpu), std::pair(way.to.x, way.bundle.peer.value())}) {
+      CHECK(end > edges[gpu].left);
+      CHECK(end < edges[gpu].right);
+      CHECK(std::ranges::find(ends, end) == ends.end());
+      ends.push_back(end);
+    }
+}
+
+TEST_CASE("a number stands where no line crosses its track") {
+  LinkWays mesh = route_links(
+      {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
+      row_of(4));
+
+  for (const LinkWay& way : mesh.ways)
+    for (const LinkWay& other : mesh.ways)
+      for (double x : {other.from.x, other.to.x})
+        if (other.track > way.track)
+          CHECK(std::abs(x - way.label_x) > 10);
+}
