@@ -178,8 +178,9 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
 
 LogDiagnosis diagnose(const LogFindings& findings) {
   LogDiagnosis diagnosis;
-  // Messages that a program holds did not happen; nobody knows whether all was well.
-  if (findings.bytes == 0 || !findings.is_text()) {
+  // Messages that a program holds or a document quotes did not happen; nobody knows whether all was
+  // well.
+  if (findings.bytes == 0 || !findings.is_text() || !findings.document.empty()) {
     diagnosis.severity = Severity::warn;
     return diagnosis;
   }

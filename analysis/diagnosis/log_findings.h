@@ -58,8 +58,9 @@ struct LogConnection {
 struct LogFindings {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;
-  std::uint64_t bytes_tried = 0;    // at the beginning, behind any NULs, for what follows
-  std::uint64_t bytes_no_text = 0;  // control characters that no log has
+  std::uint64_t bytes_tried = 0;   // at the beginning, behind any NULs, for what follows
+  std::uint64_t bytes_no_text = 0; // control characters that no log has
+  std::string document; // what it is instead of a log: "a Markdown document"; empty: may be a log
   std::vector<LogProblem> problems; // in order of their first line
   std::vector<UnknownError> unknown;
   std::uint64_t unknown_lines = 0;

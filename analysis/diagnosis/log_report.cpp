@@ -126,6 +126,8 @@ std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis)
     return "unknown: the log is empty";
   if (!findings.is_text())
     return "unknown: this is no text; give the log itself, not packed, not another file";
+  if (!findings.document.empty())
+    return fmt::format("unknown: this is {}, not a log; give the log itself", findings.document);
   return "no known problem and no suspicious line";
 }
 

@@ -84,6 +84,7 @@ LogScanner::LogScanner(const LogPatterns& patterns) : patterns_(patterns) {}
 void LogScanner::feed(std::string_view piece) {
   findings_.bytes += piece.size();
   try_as_text(piece);
+  document_signs_.feed(piece);
   if (!tail_.empty()) {
     std::size_t end = piece.find('\n');
     std::string_view rest = piece.substr(0, end == std::string_view::npos ? piece.size() : end + 1);
@@ -126,6 +127,7 @@ LogFindings LogScanner::finish() {
   tail_.clear();
   scan(line);
   findings_.lines = lines_before_ + unfinished;
+  findings_.document = document_signs_.finish();
   return std::move(findings_);
 }
 

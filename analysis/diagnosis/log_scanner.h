@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/diagnosis/document_kind.h"
 #include "analysis/diagnosis/log_findings.h"
 #include "analysis/diagnosis/log_patterns.h"
 
@@ -40,6 +41,7 @@ private:
 
   const LogPatterns& patterns_;
   LogFindings findings_;
+  DocumentSigns document_signs_;
   std::string tail_;               // the line that is not complete yet
   std::uint64_t lines_before_ = 0; // complete ones, scanned
   std::unordered_map<std::string, int> rank_of_process_;

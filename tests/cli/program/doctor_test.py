@@ -4,6 +4,7 @@
 """What a user sees of `ncclprobe doctor` on the CPU."""
 
 import json
+import pathlib
 import time
 import unittest
 
@@ -34,6 +35,13 @@ class Alone(DoctorCase):
         self.assertIn("D27 end_to_end: a kernel and an all-reduce ran on all ranks (2 ranks)", done.stdout)
         self.assertIn("=> no GPU here", done.stdout)
         self.assertEqual(self.processes(), [])
+
+    def test_a_document_that_quotes_errors_is_not_diagnosed(self):
+        done = self.run_program("doctor", "--log", str(pathlib.Path(__file__).resolve().parents[3] / "README.md"))
+
+        self.assertEqual(done.returncode, WARNINGS, done.stderr)
+        self.assertIn("this is a Markdown document, not a log", done.stdout)
+        self.assertNotIn("Cause", done.stdout)
 
     def test_a_worker_of_another_version_is_a_broken_installation_and_no_broken_driver(self):
         old = self.folder / "old-worker"
