@@ -209,11 +209,14 @@ private:
   }
 
   void fabric() {
-    of_gpus(FindingKind::degraded, [](const Gpu& gpu) -> std::string {
+    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
       const Fabric& fabric = gpu.fabric;
+      // A guest may run no manager of its own.
+      const char* where =
+          host_.virtual_machine.value_or(false) ? "here or on the virtual machine's host" : "here";
       if (fabric.state && *fabric.state != "completed" && *fabric.state != "not_supported")
-        return fmt::format("the NVLink fabric is not ready ({}): is nvidia-fabricmanager running?",
-                           *fabric.state);
+        return fmt::format("the NVLink fabric is not ready ({}): does nvidia-fabricmanager run {}?",
+                           *fabric.state, where);
       if (fabric.status && *fabric.status != "success")
         return fmt::format("the NVLink fabric says: {}", *fabric.status);
       if (fabric.health && *fabric.health != "healthy")

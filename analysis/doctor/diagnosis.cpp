@@ -33,6 +33,15 @@ bool has_gpus(const Case& one) {
                      [](const model::Survey& survey) { return !survey.inventory.gpus.empty(); });
 }
 
+// Or would have, if nothing was run.
+bool ran_on_gpus(const Case& one) {
+  return one.rehearsals.empty() ? has_gpus(one)
+                                : std::any_of(one.rehearsals.begin(), one.rehearsals.end(),
+                                              [](const Rehearsal& rehearsal) {
+                                                return rehearsal.backend == "nvidia";
+                                              });
+}
+
 } // namespace
 
 Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
@@ -61,7 +70,8 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
       {"May the processes do what NCCL does?",
        {"D14", "D15", "D16", "D17", "D18"},
        "settings or limits of the environment"},
-      {"Do a kernel and an all-reduce run, with right data?",
+      {ran_on_gpus(one) ? "Do a kernel and an all-reduce run, with right data?"
+                        : "Does an all-reduce run, with right data?",
        {"D27"},
        "the parts look right, but do not work together: see what the workers said last"},
   };

@@ -30,14 +30,24 @@ bool has_joined(const GpuHealth& gpu) {
   return gpu.fabric_state == "completed" && gpu.fabric_status.value_or(0) == 0;
 }
 
-bool tells_state(const GpuHealth& gpu) {
-  return !gpu.fabric_state.empty() && gpu.fabric_state != "not_supported";
+// As in virtual machines whose host manages the switches.
+bool has_hidden_switches(const model::Survey& survey) {
+  auto leads_to_switch = [](const topology::NvLink& link) {
+    return link.remote.value == topology::RemoteKind::nvswitch;
+  };
+  const std::vector<topology::Gpu>& gpus = survey.inventory.topology.gpus;
+  return survey.host->driver.nvswitches == 0 &&
+         std::any_of(gpus.begin(), gpus.end(), [&](const topology::Gpu& gpu) {
+           return gpu.nvlinks &&
+                  std::any_of(gpu.nvlinks->begin(), gpu.nvlinks->end(), leads_to_switch);
+         });
 }
 
 enum class Manager { well, ill, not_seen };
 
 // GPUs that have joined prove that somebody runs the fabric, whether it can be seen from here or
-// not: a container shows the host's switches, but not its processes.
+// not: a container shows the host's switches, but not its processes, and a virtual machine may have
+// its fabric managed from outside.
 Manager check_services(const model::Survey& survey, Findings& into) {
   const model::DriverSurvey& driver = survey.host->driver;
   bool running = fabric_manager_runs(survey);
@@ -61,7 +71,8 @@ Manager check_services(const model::Survey& survey, Findings& into) {
     return differ ? Manager::ill : Manager::well;
   std::string seen = fmt::format("{} NVSwitches on the PCI bus", driver.nvswitches);
   const std::string& container = survey.process.confinement.container;
-  if (container.empty()) {
+  const std::string& hypervisor = survey.host->pci.hypervisor;
+  if (container.empty() && hypervisor.empty()) {
     into.add_host(survey, {"D09",
                            Severity::fail,
                            "this host has NVSwitches, but the fabric manager does not run",
@@ -73,16 +84,19 @@ Manager check_services(const model::Survey& survey, Findings& into) {
     return Manager::ill;
   }
   // What GPUs tell of themselves says more.
-  if (std::none_of(survey.health.begin(), survey.health.end(), tells_state))
-    into.add_host(survey,
-                  {"D09",
-                   Severity::unknown,
-                   "whether the host's fabric manager runs cannot be seen from this container",
-                   {seen, "a container: " + container},
-                   "",
-                   "on the host: systemctl status nvidia-fabricmanager",
-                   {},
-                   {}});
+  if (std::none_of(survey.health.begin(), survey.health.end(), tells_fabric_state))
+    into.add_host(
+        survey, {"D09",
+                 Severity::unknown,
+                 container.empty()
+                     ? "no fabric manager runs in this virtual machine; its host may run one"
+                     : "whether the host's fabric manager runs cannot be seen from this container",
+                 {seen, container.empty() ? "in a virtual machine: " + hypervisor
+                                          : "a container: " + container},
+                 "",
+                 "on the host: systemctl status nvidia-fabricmanager",
+                 {},
+                 {}});
   return Manager::not_seen;
 }
 
@@ -109,7 +123,10 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
            {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
                         shown(gpu.fabric_status), problem.empty() ? "" : "; " + problem)},
            "P2P over NVLink fails or is slow: NCCL hangs at the start or falls back",
-           "nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager",
+           fmt::format("nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager{}",
+                       survey.host->pci.hypervisor.empty()
+                           ? ""
+                           : ", here or on the virtual machine's host"),
            {},
            {}});
     } else {
@@ -136,6 +153,17 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
                            "",
                            {},
                            {}});
+  else if (untold.empty() && manager == Manager::well && has_hidden_switches(survey))
+    into.add_host(survey,
+                  {"D09",
+                   Severity::info,
+                   "NVLinks lead to NVSwitches that are not visible here, and these GPUs tell no "
+                   "state in their fabric",
+                   {},
+                   "",
+                   "",
+                   {},
+                   {}});
   else if (untold.empty() && manager == Manager::well)
     into.add_host(survey, {"D09",
                            Severity::ok,

@@ -33,6 +33,17 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
                            {}});
     return;
   }
+  if (!shared->problem.empty())
+    into.add_host(survey,
+                  {"D15",
+                   Severity::fail,
+                   "no file can be created in /dev/shm",
+                   {"/dev/shm: " + shared->problem},
+                   "NCCL cannot pass data or handles between the processes of the host",
+                   "ls -ld /dev/shm; mount -o remount,rw,mode=1777 /dev/shm (administrator); "
+                   "in a container: its mount of /dev/shm must not be read-only",
+                   {},
+                   {}});
   std::uint64_t ranks = 0;
   for (const model::Survey& other : one.surveys)
     if (other.inventory.boot_id == survey.inventory.boot_id)
@@ -56,7 +67,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
                : "ls -l /dev/shm, and remove what no job uses any more",
          {},
          {}});
-  } else {
+  } else if (shared->problem.empty()) {
     into.add_host(survey, {"D15", Severity::ok, "/dev/shm has room", {seen}, "", "", {}, {}});
   }
   if (shared->removed_at_logout == true)

@@ -47,6 +47,12 @@ std::string where_it_ran(const Rehearsal& rehearsal) {
                      ranks);
 }
 
+// On the CPU no kernel of a GPU is part of it.
+std::string what_ran(const Rehearsal& rehearsal) {
+  return rehearsal.backend == "nvidia" ? "a kernel and an all-reduce ran"
+                                       : "an all-reduce ran without a GPU";
+}
+
 // The base cell decides whether it works at all; what else is tried is a check of its own.
 void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
   std::vector<std::string> seen;
@@ -62,7 +68,7 @@ void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
   if (worst.ok()) {
     into.add({"D27",
               Severity::ok,
-              fmt::format("a kernel and an all-reduce ran {}", where_it_ran(rehearsal)),
+              fmt::format("{} {}", what_ran(rehearsal), where_it_ran(rehearsal)),
               seen,
               "",
               "",
@@ -176,14 +182,8 @@ void check_rehearsal(const Case& one, Findings& into) {
               {},
               {}});
   else if (one.rehearsals.empty())
-    into.add({"D27",
-              Severity::unknown,
-              "no kernel and no collective was run",
-              {one.not_rehearsed},
-              "",
-              "",
-              {},
-              {}});
+    into.add(
+        {"D27", Severity::unknown, "no collective was run", {one.not_rehearsed}, "", "", {}, {}});
   for (const Rehearsal& rehearsal : one.rehearsals) {
     if (rehearsal.name == k_copies)
       continue;

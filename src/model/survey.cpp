@@ -22,7 +22,7 @@ CODEC(Confinement, container, memory_limit_bytes, memory_used_bytes, cpus, pids_
       numa_calls_allowed)
 CODEC(ProcessSurvey, environment, libraries, limits, confinement, cpus_allowed)
 CODEC(SharedSegment, name, bytes, age_s, owner)
-CODEC(SharedMemory, size_bytes, free_bytes, segments, removed_at_logout)
+CODEC(SharedMemory, size_bytes, free_bytes, segments, removed_at_logout, problem)
 CODEC(PciBridge, address, redirects_peers)
 CODEC(IommuGroup, type, devices)
 CODEC(PciSurvey, bridges, iommu_groups, device_groups, iommu_words, hypervisor)

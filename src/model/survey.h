@@ -67,6 +67,7 @@ struct SharedMemory {
   std::vector<SharedSegment> segments; // NCCL's, CUDA's and MPI's, by name
   // By systemd's logind, when the user's last session ends (RemoveIPC). Absent: not known.
   std::optional<bool> removed_at_logout;
+  std::string problem; // why this process cannot create a file there; empty: it can
   bool operator==(const SharedMemory&) const = default;
 };
 

@@ -3,13 +3,19 @@
 
 #include "system/shared_memory.h"
 
+#include "base/fd.h"
 #include "base/text_files.h"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace ncclprobe::system {
 
@@ -23,6 +29,21 @@ bool is_of_communication(std::string_view name) {
                      [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
+// Creates a file and lets it go, as NCCL and MPI would begin. One without a name where the file
+// system has such, so that nobody finds it. Returns the system's words if it cannot be created.
+std::string why_not_writable(const std::filesystem::path& folder) {
+  if (base::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)); file)
+    return "";
+  if (errno == EOPNOTSUPP || errno == EISDIR) {
+    std::string name = (folder / "ncclprobe-XXXXXX").string();
+    if (base::Fd file(::mkostemp(name.data(), O_CLOEXEC)); file) {
+      ::unlink(name.c_str());
+      return "";
+    }
+  }
+  return std::strerror(errno);
+}
+
 } // namespace
 
 std::optional<model::SharedMemory> shared_memory(const std::filesystem::path& folder) {
@@ -32,6 +53,7 @@ std::optional<model::SharedMemory> shared_memory(const std::filesystem::path& fo
   model::SharedMemory found;
   found.size_bytes = static_cast<std::uint64_t>(system.f_blocks) * system.f_frsize;
   found.free_bytes = static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize;
+  found.problem = why_not_writable(folder);
   std::int64_t now_s = std::time(nullptr);
   for (const std::string& name : names_in(folder)) {
     struct stat status {};

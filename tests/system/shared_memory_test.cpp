@@ -27,6 +27,17 @@ TEST_CASE("segments of communication libraries are listed with size, age and own
   CHECK(found->segments[0].owner == ::getuid());
 }
 
+TEST_CASE("whether a file can be created is tried, and leaves none behind") {
+  support::FileTree tree;
+  tree.file("nccl-AbC", "x");
+
+  CHECK(system::shared_memory(tree.root())->problem.empty());
+  CHECK(std::distance(std::filesystem::directory_iterator(tree.root()), {}) == 1);
+  auto nowhere = system::shared_memory("/proc"); // where even root can create none
+  REQUIRE(nowhere);
+  CHECK_FALSE(nowhere->problem.empty());
+}
+
 TEST_CASE("a folder of shared memory that is not there is nothing") {
   CHECK_FALSE(system::shared_memory("/nonexistent/shm"));
 }

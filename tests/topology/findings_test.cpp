@@ -124,6 +124,10 @@ TEST_CASE("a fabric that is not ready is a fault") {
 
   CHECK(says(found, FindingKind::degraded, "GPU 0: the NVLink fabric is not ready (in_progress)"));
   CHECK(says(found, FindingKind::degraded, "GPU 1: NVLink fabric: bandwidth degraded"));
+
+  host.virtual_machine = {true, Source::sysfs}; // which may run no manager of its own
+  CHECK(says(findings(host, Load::idle), FindingKind::degraded,
+             "does nvidia-fabricmanager run here or on the virtual machine's host?"));
 }
 
 TEST_CASE("what a virtual machine hides is said once for all GPUs") {

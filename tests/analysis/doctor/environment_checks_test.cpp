@@ -119,6 +119,13 @@ TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
   CHECK(worst(one, "D15") == Severity::fail);
 
   one = healthy_case();
+  one.surveys[0].host->shared_memory->problem = "Read-only file system";
+  REQUIRE(found(one, "D15").size() == 1); // and nothing of room
+  CHECK(found(one, "D15").front().severity == Severity::fail);
+  CHECK(found(one, "D15").front().what == "no file can be created in /dev/shm");
+  CHECK(found(one, "D15").front().evidence.front() == "/dev/shm: Read-only file system");
+
+  one = healthy_case();
   one.surveys[0].host->shared_memory->segments = {{"nccl-old", 1 << 20, 90'000, 1000},
                                                   {"nccl-new", 1 << 20, 5, 1000}};
   auto findings = found(one, "D15");

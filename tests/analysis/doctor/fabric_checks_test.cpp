@@ -52,6 +52,22 @@ TEST_CASE("in a container it is unknown whether the host's fabric manager runs")
   CHECK_THAT(what(one, "D09"), ContainsSubstring("has not joined"));
 }
 
+TEST_CASE("a virtual machine with NVSwitches may leave the fabric manager to its host") {
+  Case one = healthy_case();
+  one.surveys[0].host->driver.services.clear();
+  one.surveys[0].host->pci.hypervisor = "QEMU";
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_state = "not_supported"; // before Hopper
+  CHECK(worst(one, "D09") == Severity::unknown);
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("its host may run one"));
+
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_state = "in_progress";
+  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK(what(one, "D09") == "a GPU has not joined the NVLink fabric");
+  CHECK_THAT(found(one, "D09").front().fix, ContainsSubstring("the virtual machine's host"));
+}
+
 TEST_CASE("what there is of NVLink between hosts is told, and nothing where there is nothing") {
   Case one = healthy_case();
   auto of_imex = [&] {
@@ -87,6 +103,16 @@ TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
   one.surveys[0].host->driver.nvswitches = 0; // the hypervisor has them
 
   CHECK(worst(one, "D09") == Severity::ok);
+
+  // Before Hopper GPUs tell no state; that they need none is not said where links lead to switches.
+  topology::NvLink link;
+  link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
+  one.surveys[0].inventory.topology.gpus.resize(2);
+  one.surveys[0].inventory.topology.gpus[0].nvlinks = {std::vector{link}, topology::Source::nvml};
+  for (model::GpuHealth& gpu : one.surveys[0].health)
+    gpu.fabric_state = "not_supported";
+  CHECK(worst(one, "D09") == Severity::info);
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("NVSwitches that are not visible here"));
 }
 
 TEST_CASE("multicast is what the driver says, or unknown") {
