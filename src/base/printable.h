@@ -7,8 +7,9 @@
 
 namespace ncclprobe::base {
 
-// The text without what would upset a terminal: escape sequences go, control characters become '?',
-// tabs a blank. Worker output, files of others and environment values come from anywhere.
+// The text without what would upset a terminal: escape sequences go, tabs become blanks; control
+// characters, those that turn the direction of writing, and bytes that are no UTF-8 become '?'.
+// Worker output, files of others and environment values come from anywhere.
 std::string printable(std::string_view text);
 
 } // namespace ncclprobe::base

@@ -25,6 +25,10 @@ TEST_CASE("control characters are replaced") {
   CHECK(printable("\xc2\x9b"
                   "31m \xc3\xa4") == "?31m \xc3\xa4");
   CHECK(printable("cut \x1b[3") == "cut ");
+  CHECK(printable("\x9b"
+                  "2J \xe2\x80\xae \xe2\x81\xa6 \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "?2J ? ? \xe2\x82\xac \xf0\x9f\x98\x80");
+  CHECK(printable("cut \xe2\x82") == "cut ??");
 }
 
 TEST_CASE("the last lines leave out empty ones") {

@@ -72,6 +72,13 @@ TEST_CASE("control characters of a file reach neither names nor messages") {
   CHECK(host.cpu.vendor.value == "ab?");
   CHECK(host.nics[0].name == "e?]0;x");
 
+  auto matrix = read_any("\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV4\tPIX\nGPU1\tNV4\tX\tSYS\n"
+                         "NIC0\tPIX\tSYS\tX\n\nNIC Legend:\n  NIC0: m\x9b"
+                         "2Jlx\xe2\x80\xae\n",
+                         "file");
+  REQUIRE(matrix);
+  CHECK(std::get<Machine>(matrix->content).hosts[0].nics[0].name == "m?2Jlx?");
+
   auto refused = read_any("\tGPU0\tGPU1\nGPU0\tX\tF\x1b[2JAR\x07\n", "file");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().text().find('\x1b') == std::string::npos);
