@@ -59,12 +59,6 @@ bool compiles_for(const VersionNumber& cuda, const GpuInQuestion& gpu) {
   return cuda >= *target.first_cuda && (!target.last_cuda || cuda <= *target.last_cuda);
 }
 
-bool has_code(const knowledge::PytorchWheel& wheel, const GpuInQuestion& gpu) {
-  using enum knowledge::CodeVerdict;
-  auto verdict = knowledge::judge_code(gpu.capability, wheel.cubins, wheel.ptx).verdict;
-  return verdict == native || verdict == same_major;
-}
-
 void find_cuda(const Nodes& nodes, SupportedStack& into) {
   for (const NodeInQuestion* node : nodes)
     for (const GpuInQuestion& gpu : node->gpus)
@@ -86,25 +80,36 @@ void find_cuda(const Nodes& nodes, SupportedStack& into) {
     into.problem = "no CUDA toolkit of the tables serves all";
 }
 
-void find_driver_branch(const Nodes& nodes, SupportedStack& into) {
+void find_driver_branches(const Nodes& nodes, SupportedStack& into) {
+  std::optional<VersionNumber> first;
+  bool first_is_known = true;
   for (const NodeInQuestion* node : nodes)
     for (const GpuInQuestion& gpu : node->gpus) {
-      const knowledge::CudaTarget* target = knowledge::cuda_target(gpu.capability);
-      if (target == nullptr || !target->first_driver_branch) {
-        into.least_driver_branch.reset();
-        return;
-      }
-      if (!into.least_driver_branch || *target->first_driver_branch > *into.least_driver_branch)
-        into.least_driver_branch = target->first_driver_branch;
+      const knowledge::GpuLimits limits = knowledge::gpu_limits({&gpu.capability, 1});
+      first_is_known = first_is_known && limits.first_branch;
+      if (limits.first_branch && (!first || *limits.first_branch > *first))
+        first = limits.first_branch;
+      const auto& last = limits.last_branch;
+      if (last && (!into.last_driver_branch || *last < *into.last_driver_branch))
+        into.last_driver_branch = last;
     }
+  if (first_is_known)
+    into.least_driver_branch = first;
+  into.no_common_branch = first && into.last_driver_branch && *first > *into.last_driver_branch;
+}
+
+// The wheel of this name has code for each GPU, in the form that its node can install.
+bool serves_all(const knowledge::PytorchWheel& wheel, const Nodes& nodes) {
+  return all_gpus(nodes, [&](const GpuInQuestion& gpu) {
+    const auto* its = knowledge::pytorch_wheel(wheel.torch, wheel.cuda_tag, cpu_of(gpu));
+    return its != nullptr && !needs_jetpack(gpu) && knowledge::has_code(*its, gpu.capability);
+  });
 }
 
 // Of the newest release that serves all, the wheel for the newest CUDA.
 void find_wheel(const Nodes& nodes, SupportedStack& into) {
   for (const knowledge::PytorchWheel& wheel : knowledge::pytorch_wheels()) {
-    if (wheel.platform.find("aarch64") != std::string::npos ||
-        !all_gpus(nodes, [&](const GpuInQuestion& gpu) { return has_code(wheel, gpu); }) ||
-        !all_drivers_run(nodes, wheel.cuda))
+    if (!serves_all(wheel, nodes) || !all_drivers_run(nodes, wheel.cuda))
       continue;
     const knowledge::PytorchWheel* best = into.newest_wheel;
     if (best == nullptr || wheel.torch > best->torch ||
@@ -116,7 +121,7 @@ void find_wheel(const Nodes& nodes, SupportedStack& into) {
 SupportedStack stack_of(const Nodes& nodes) {
   SupportedStack found;
   find_cuda(nodes, found);
-  find_driver_branch(nodes, found);
+  find_driver_branches(nodes, found);
   find_wheel(nodes, found);
   return found;
 }
@@ -140,8 +145,34 @@ std::string cuda_text(const SupportedStack& one) {
   return fmt::format("{} to {}", one.first_cuda->text(), one.newest_cuda->text());
 }
 
+// Which drivers run the newest CUDA that serves all.
+std::string drivers_text(const CommonStack& stack) {
+  if (stack.all.no_common_branch)
+    return "no driver branch serves all of these GPUs: each node needs its own";
+  const std::string cuda = stack.all.newest_cuda->text();
+  const std::string from =
+      fmt::format("CUDA {} runs from driver {} on; ", cuda, text_of(stack.least_driver));
+  const auto& last = stack.all.last_driver_branch;
+  if (last && stack.full_driver && stack.full_driver->major() > last->major())
+    return from + fmt::format("not all its features are there: branch {} is the last that serves "
+                              "these GPUs",
+                              last->text());
+  return from +
+         fmt::format(
+             "all its features are there from {} on{}",
+             stack.full_driver ? stack.full_driver->text() : "one that the tables do not know",
+             last ? fmt::format("; branch {} is the last that serves these GPUs", last->text())
+                  : "");
+}
+
 std::string branch_text(const SupportedStack& one) {
-  return one.least_driver_branch ? "r" + one.least_driver_branch->text() : "unknown";
+  if (one.no_common_branch)
+    return "no common one";
+  const std::string last =
+      one.last_driver_branch ? "to r" + one.last_driver_branch->text() : std::string("on");
+  if (one.least_driver_branch)
+    return fmt::format("r{} {}", one.least_driver_branch->text(), last);
+  return one.last_driver_branch ? "up " + last : "unknown";
 }
 
 nlohmann::json json_of(const SupportedStack& one) {
@@ -154,6 +185,7 @@ nlohmann::json json_of(const SupportedStack& one) {
           {"first_cuda", version(one.first_cuda)},
           {"newest_cuda", version(one.newest_cuda)},
           {"least_driver_branch", version(one.least_driver_branch)},
+          {"last_driver_branch", version(one.last_driver_branch)},
           {"newest_pytorch_wheel",
            one.newest_wheel ? nlohmann::json(one.newest_wheel->name()) : nlohmann::json(nullptr)},
           {"problem", one.problem}};
@@ -181,7 +213,7 @@ CommonStack common_stack(const std::vector<NodeInQuestion>& nodes) {
     if (is_older(stack.all, stack_of(others)))
       stack.held_back_by.push_back(nodes[i].name);
   }
-  if (stack.all.newest_cuda) {
+  if (stack.all.newest_cuda && !stack.all.no_common_branch) {
     stack.full_driver = knowledge::full_driver(*stack.all.newest_cuda);
     stack.least_driver = knowledge::minor_compatibility_driver(stack.all.newest_cuda->major());
     // A driver that runs this CUDA may be too old for a GPU.
@@ -196,7 +228,7 @@ std::string render_common_stack(const CommonStack& stack) {
   base::TextTable table({{"node", Align::left},
                          {"GPUs", Align::left},
                          {"driver", Align::left},
-                         {"knows them from", Align::left},
+                         {"branches", Align::left},
                          {"CUDA", Align::left},
                          {"newest PyTorch", Align::left}});
   auto add = [&](const SupportedStack& one, const std::string& driver) {
@@ -208,14 +240,8 @@ std::string render_common_stack(const CommonStack& stack) {
     add(one, one.driver ? one.driver->text() : "any");
   add(stack.all, "");
   std::string out = "Newest software that all of these run\n" + table.render(2);
-  if (stack.all.newest_cuda)
-    out += paragraph("  Drivers",
-                     fmt::format("CUDA {} runs from driver {} on; all its features are there from "
-                                 "{} on",
-                                 stack.all.newest_cuda->text(), text_of(stack.least_driver),
-                                 stack.full_driver ? stack.full_driver->text()
-                                                   : "one that the tables do not know"),
-                     k_hang);
+  if (stack.all.newest_cuda || stack.all.no_common_branch)
+    out += paragraph("  Drivers", drivers_text(stack), k_hang);
   if (!stack.held_back_by.empty())
     out += paragraph("  Held back by",
                      printable(join(stack.held_back_by, ", ")) +
@@ -223,10 +249,7 @@ std::string render_common_stack(const CommonStack& stack) {
                               ? ": without it the others run newer software"
                               : ": without any one of them the others run newer software"),
                      k_hang);
-  return out + paragraph("  Tables of",
-                         knowledge::tables_date() +
-                             "; they do not know when a driver drops a GPU: ask its release notes",
-                         k_hang);
+  return out + paragraph("  Tables of", knowledge::tables_are_of(), k_hang);
 }
 
 nlohmann::json common_stack_json(const CommonStack& stack) {

@@ -23,7 +23,11 @@ struct SupportedStack {
   std::optional<knowledge::VersionNumber> first_cuda;
   std::optional<knowledge::VersionNumber> newest_cuda;
   std::optional<knowledge::VersionNumber> least_driver_branch; // that knows its GPUs
-  const knowledge::PytorchWheel* newest_wheel = nullptr; // with code for all, that its driver runs
+  std::optional<knowledge::VersionNumber> last_driver_branch;  // absent: newer ones know them too
+  bool no_common_branch = false; // the newest GPU asks for one that no longer knows the oldest
+  // With code for all, that its driver runs. Nodes with Arm CPUs install the wheel of that name
+  // that is made for Arm.
+  const knowledge::PytorchWheel* newest_wheel = nullptr;
   std::string problem;
 };
 

@@ -29,6 +29,24 @@ std::optional<VersionNumber> cuda_of_driver(const std::string& text) {
   return cuda == std::string::npos ? std::nullopt : version_in(text.substr(cuda + 5));
 }
 
+// Of the models of its name those that fit what was seen of it.
+Result<GpuInQuestion> seen_gpu(const model::Gpu& seen) {
+  const double gb = static_cast<double>(seen.memory_bytes) / 1e9;
+  GpuInQuestion gpu{.name = seen.name,
+                    .capability = {},
+                    .models = knowledge::with_memory(knowledge::find_gpu_models(seen.name), gb),
+                    .memory_gb = gb,
+                    .nvlinks = seen.nvlinks};
+  auto capability = knowledge::parse_compute_capability(seen.compute_capability);
+  if (!capability && gpu.models.empty())
+    return base::fail(std::move(capability.error()));
+  gpu.capability = capability ? *capability : gpu.models.front()->capability;
+  // One name may be that of two generations ("RTX 4000"); a GPU that is there is of one.
+  std::erase_if(gpu.models,
+                [&](const knowledge::GpuModel* one) { return one->capability != gpu.capability; });
+  return gpu;
+}
+
 Result<std::vector<NodeInQuestion>> nodes_of_hosts(const std::vector<const model::Host*>& hosts) {
   std::vector<NodeInQuestion> nodes;
   for (const model::Host* host : hosts) {
@@ -94,16 +112,7 @@ Result<NodeInQuestion> node_of(const model::Host& host) {
       ++same->count;
       continue;
     }
-    GpuInQuestion gpu{one.name,
-                      {},
-                      knowledge::find_gpu_models(one.name),
-                      static_cast<double>(one.memory_bytes) / 1e9,
-                      one.nvlinks,
-                      1};
-    auto capability = knowledge::parse_compute_capability(one.compute_capability);
-    if (!capability && gpu.models.empty())
-      return base::fail(std::move(capability.error()));
-    gpu.capability = capability ? *capability : gpu.models.front()->capability;
+    NCCLPROBE_TRY_ASSIGN(GpuInQuestion gpu, seen_gpu(one));
     node.gpus.push_back(std::move(gpu));
   }
   return node;

@@ -4,6 +4,7 @@
 #include "analysis/policy.h"
 
 #include "analysis/report/text_layout.h"
+#include "analysis/suitability_words.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,10 +18,6 @@ using knowledge::GpuModel;
 
 Known known(bool met) {
   return met ? Known::yes : Known::no;
-}
-
-std::string_view word(Known met) {
-  return met == Known::yes ? "yes" : met == Known::no ? "no" : "unknown";
 }
 
 // What all models that the GPU can be have in common; nothing if they differ, or one is not known.
@@ -45,27 +42,82 @@ std::optional<bool> has_nvlink(const GpuInQuestion& gpu) {
   return found ? std::optional(*found > 0) : std::nullopt;
 }
 
-// Of the link that carries traffic between GPUs: of NVLinks those that were seen to be up.
-std::optional<double> link_gb_per_s(const GpuInQuestion& gpu) {
-  if (gpu.nvlinks && *gpu.nvlinks > 0) {
+// Why nobody can tell whether it has NVLink.
+std::string unknown_nvlink(const GpuInQuestion& gpu) {
+  const bool some_have = std::any_of(gpu.models.begin(), gpu.models.end(), [](const GpuModel* one) {
+    return one->nvlink && one->nvlink->present;
+  });
+  return some_have ? "unknown: only some of the models that it can be have NVLink"
+                   : "unknown: whether it has NVLink is not in the tables";
+}
+
+// A chip that shares the memory of its CPU (GB10, Jetson): no link leads from it to another GPU.
+constexpr const char* k_unlinked = "neither NVLink nor PCIe to another GPU";
+bool is_unlinked(const GpuInQuestion& gpu) {
+  return !gpu.models.empty() && has_nvlink(gpu) == false &&
+         std::none_of(gpu.models.begin(), gpu.models.end(),
+                      [](const GpuModel* one) { return one->on_pcie; });
+}
+
+std::optional<double> pcie_gb_per_s(const GpuInQuestion& gpu) {
+  return common(gpu, [](const GpuModel& model) { return model.pcie_gb_per_s; });
+}
+
+// Of the NVLinks: those that were seen to be up, else the most that a model has.
+std::optional<double> nvlink_gb_per_s(const GpuInQuestion& gpu) {
+  if (gpu.nvlinks) {
     auto link = knowledge::nvlink_gb_per_s(gpu.capability);
     return link ? std::optional(*link * *gpu.nvlinks) : std::nullopt;
   }
-  auto nvlink = has_nvlink(gpu);
-  if (!nvlink)
-    return std::nullopt;
-  return common(gpu, [&](const GpuModel& model) {
-    return *nvlink && model.nvlink ? model.nvlink->gb_per_s : model.pcie_gb_per_s;
-  });
+  std::optional<double> most;
+  for (const GpuModel* model : gpu.models) {
+    if (!model->nvlink || !model->nvlink->gb_per_s)
+      return std::nullopt;
+    most = std::max(most.value_or(0), *model->nvlink->gb_per_s);
+  }
+  return most;
 }
 
-std::optional<bool> has_feature(const knowledge::GpuFeatures& features, const std::string& name) {
+// NVLink that a GPU has only where a bridge joins it to others.
+struct Bridging {
+  int gpus = 0;           // that one bridge joins, at most
+  bool seen = false;      // links are up: a bridge is fitted, but not between all GPUs of the node
+  bool all_models = true; // false: others that the GPU can be need no bridge
+};
+std::optional<Bridging> bridging(const GpuInQuestion& gpu) {
+  Bridging bridge;
+  for (const GpuModel* model : gpu.models) {
+    const std::optional<int> gpus = model->nvlink ? model->nvlink->bridged_gpus : std::nullopt;
+    bridge.gpus = std::max(bridge.gpus, gpus.value_or(0));
+    bridge.all_models = bridge.all_models && gpus;
+  }
+  // What is seen settles it, unless the bridge leaves GPUs out.
+  bridge.seen = gpu.nvlinks.has_value();
+  if (bridge.gpus == 0 ||
+      (bridge.seen && (*gpu.nvlinks == 0 || gpu.count <= bridge.gpus || !bridge.all_models)))
+    return std::nullopt;
+  return bridge;
+}
+
+std::string bridging_text(const Bridging& bridge, const GpuInQuestion& gpu) {
+  const auto nvlink = nvlink_gb_per_s(gpu);
+  const std::string rate = nvlink ? fmt::format("{:.4g} GB/s", *nvlink) : "an unknown rate";
+  const std::string gpus = bridged_text(bridge.gpus);
+  if (bridge.seen)
+    return fmt::format("{} between bridged GPUs, {} of the {}; PCIe to the others", rate, gpus,
+                       gpu.count);
+  return fmt::format("up to {} between {} bridged GPUs, if a bridge is fitted{}", rate, gpus,
+                     bridge.all_models ? "" : " (of some of the models that it can be)");
+}
+
+std::optional<bool> has_feature(const GpuInQuestion& gpu, const knowledge::GpuFeatures& features,
+                                const std::string& name) {
   return name == "tf32"        ? features.tf32
          : name == "bf16"      ? features.bf16_ops
          : name == "fp8"       ? features.fp8
          : name == "fp4"       ? features.fp4
          : name == "tma"       ? features.tma
-         : name == "multicast" ? features.multicast
+         : name == "multicast" ? multicast_of(gpu, features)
                                : std::nullopt;
 }
 
@@ -94,20 +146,69 @@ PolicyRule memory_rule(double least_gb, const NodeInQuestion& node, const GpuInQ
 }
 
 PolicyRule interconnect_rule(LinkKind asked, const GpuInQuestion& gpu) {
-  auto nvlink = has_nvlink(gpu);
-  std::string found = !nvlink ? "unknown" : !*nvlink ? "PCIe" : "NVLink";
-  if (gpu.nvlinks && *gpu.nvlinks > 0)
+  const std::string what = asked == LinkKind::nvlink ? "NVLink" : "PCIe or better";
+  if (const auto bridge = bridging(gpu))
+    return {"interconnect", what, "NVLink " + bridging_text(*bridge, gpu),
+            asked == LinkKind::pcie ? Known::yes : Known::unknown};
+  const auto nvlink = has_nvlink(gpu);
+  std::string found = !nvlink ? unknown_nvlink(gpu) : *nvlink ? "NVLink" : "PCIe";
+  if (is_unlinked(gpu))
+    found = k_unlinked;
+  else if (gpu.nvlinks && *gpu.nvlinks > 0)
     found = count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks") + " up";
-  return {"interconnect", asked == LinkKind::nvlink ? "NVLink" : "PCIe or better", found,
-          asked == LinkKind::pcie ? Known::yes
+  return {"interconnect", what, found,
+          asked == LinkKind::pcie ? known(!is_unlinked(gpu))
           : nvlink                ? known(*nvlink)
                                   : Known::unknown};
+}
+
+// Between GPUs that a bridge may join or not: PCIe is the least that there is, NVLink the most.
+// Where a bridge leaves GPUs of the node out, PCIe is what joins all.
+PolicyRule bridged_rule(const std::string& asked, double least, const Bridging& bridge,
+                        const GpuInQuestion& gpu) {
+  const auto pcie = pcie_gb_per_s(gpu);
+  const auto nvlink = nvlink_gb_per_s(gpu);
+  Known met = Known::unknown;
+  if (bridge.all_models && pcie && *pcie >= least)
+    met = Known::yes;
+  else if ((nvlink && *nvlink < least) || (bridge.seen && pcie))
+    met = Known::no;
+  return {"link between GPUs", asked,
+          fmt::format("{}, else {} over PCIe", bridging_text(bridge, gpu),
+                      pcie ? fmt::format("{:.4g} GB/s", *pcie) : "an unknown rate"),
+          met};
+}
+
+bool one_nvlink_rate(const GpuInQuestion& gpu) {
+  return common(gpu,
+                [](const GpuModel& model) {
+                  return model.nvlink ? model.nvlink->gb_per_s : std::nullopt;
+                })
+      .has_value();
+}
+
+PolicyRule link_rule(double least, const GpuInQuestion& gpu) {
+  const std::string asked = fmt::format("at least {:g} GB/s", least);
+  if (const auto bridge = bridging(gpu))
+    return bridged_rule(asked, least, *bridge, gpu);
+  if (is_unlinked(gpu))
+    return {"link between GPUs", asked, k_unlinked, Known::no};
+  const auto nvlink = has_nvlink(gpu);
+  if (!nvlink)
+    return {"link between GPUs", asked, unknown_nvlink(gpu), Known::unknown};
+  std::optional<double> rate;
+  if (!*nvlink)
+    rate = pcie_gb_per_s(gpu);
+  else if (gpu.nvlinks || one_nvlink_rate(gpu))
+    rate = nvlink_gb_per_s(gpu);
+  return rule_of("link between GPUs", asked, rate, " GB/s in one direction",
+                 [&](double found) { return found >= least; });
 }
 
 void add_features(const Policy& policy, const GpuInQuestion& gpu, PolicyPart& part) {
   const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
   for (const std::string& name : policy.features) {
-    auto has = features == nullptr ? std::nullopt : has_feature(*features, name);
+    auto has = features == nullptr ? std::nullopt : has_feature(gpu, *features, name);
     part.rules.push_back({name, "required", has ? (*has ? "there" : "missing") : "unknown",
                           has ? known(*has) : Known::unknown});
   }
@@ -124,9 +225,8 @@ PolicyPart judge_gpu(const Policy& policy, const NodeInQuestion& node, const Gpu
     add(memory_rule(*policy.min_memory_gb, node, gpu));
   if (policy.interconnect)
     add(interconnect_rule(*policy.interconnect, gpu));
-  if (const auto& least = policy.min_link_gb_per_s)
-    add(rule_of("link between GPUs", fmt::format("at least {:g} GB/s", *least), link_gb_per_s(gpu),
-                " GB/s in one direction", [&](double found) { return found >= *least; }));
+  if (policy.min_link_gb_per_s)
+    add(link_rule(*policy.min_link_gb_per_s, gpu));
   add_features(policy, gpu, part);
   if (const auto& most = policy.max_power_w)
     add(rule_of("power", fmt::format("at most {:g} W", *most),

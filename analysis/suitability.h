@@ -5,7 +5,7 @@
 #include "analysis/prices.h"
 #include "base/enum_names.h"
 #include "base/error.h"
-#include "knowledge/compatibility.h"
+#include "knowledge/driver_advice.h"
 #include "knowledge/gpu_models.h"
 #include "knowledge/nccl_tables.h"
 
@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,21 @@ struct GpuInQuestion {
   std::optional<double> memory_gb; // as the driver says; absent: not seen
   std::optional<int> nvlinks;      // active, likewise
   int count = 1;                   // of this machine
+  bool is_capability = false;      // asked for as "sm_89": any of these models
 };
-// "T4", "NVIDIA A100-SXM4-80GB", "sm_89", "8.9". Errors: invalid_argument with near names.
+// "T4", "NVIDIA A100-SXM4-80GB", "sm_89", "8.9". Errors: invalid_argument with near names, and for
+// what is no NVIDIA GPU with what is in the place of NCCL there.
 base::Result<GpuInQuestion> gpu_in_question(const std::string& text);
+
+// Of the host that it is in: Arm if all models that it can be come with an Arm CPU only.
+knowledge::CpuKind cpu_of(const GpuInQuestion& gpu);
+
+// One for which NVIDIA makes cuda-compat packages.
+bool in_data_center(const GpuInQuestion& gpu);
+
+// A module whose GPU code must come from NVIDIA's JetPack: PyTorch's wheels for Arm are for
+// servers, and of the modules serve only those that CUDA 13 does.
+bool needs_jetpack(const GpuInQuestion& gpu);
 
 // What is known of the software around it; absent is unknown.
 struct SoftwareInQuestion {
@@ -65,7 +78,13 @@ struct Suitability {
   Suited grade = Suited::unknown;
   std::vector<std::string> reasons;
 };
-Suitability suitability(const knowledge::ComputeCapability& gpu);
+Suitability suitability(const GpuInQuestion& gpu);
+
+// Which drivers, toolkits and cuda-compat packages serve all of these.
+knowledge::GpuLimits software_limits(std::span<const GpuInQuestion> gpus);
+
+// Releases of NCCL with faults that show on this GPU.
+std::vector<const knowledge::KnownBadNccl*> bad_nccl(const GpuInQuestion& gpu);
 
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices);

@@ -4,9 +4,8 @@
 #include "analysis/normality.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
+#include "analysis/suitability_words.h"
 #include "knowledge/document.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -16,14 +15,6 @@ namespace {
 using knowledge::GpuModel;
 
 constexpr int k_hang = 15;
-
-std::string_view word(Known known) {
-  return known == Known::yes ? "yes" : known == Known::no ? "no" : "unknown";
-}
-
-std::string word(std::optional<bool> known) {
-  return !known ? "unknown" : *known ? "yes" : "no";
-}
 
 std::string number(std::optional<double> value, std::string_view unit) {
   return value ? fmt::format("{:g} {}", *value, unit) : "unknown";
@@ -36,6 +27,7 @@ std::string version(const std::optional<knowledge::VersionNumber>& value) {
 // The models' common value; several values are all said.
 template <typename Say>
 std::string over_models(const GpuInQuestion& gpu, Say say) {
+  constexpr std::size_t k_most = 6; // of a capability there are dozens
   std::vector<std::pair<std::string, std::vector<std::string>>> by_text;
   for (const GpuModel* model : gpu.models) {
     std::string text = say(*model);
@@ -50,6 +42,8 @@ std::string over_models(const GpuInQuestion& gpu, Say say) {
     return "unknown: not in the tables";
   if (by_text.size() == 1)
     return by_text.front().first;
+  if (gpu.models.size() > k_most)
+    return "depends on the model (docs/gpus.md)";
   std::vector<std::string> parts;
   for (const auto& [text, names] : by_text)
     parts.push_back(fmt::format("{} ({})", text, join(names, ", ")));
@@ -81,7 +75,7 @@ std::string unlocks_text(const GpuInQuestion& gpu) {
                      word(features->fp4               ? features->fp4
                           : gpu.capability.major < 10 ? std::optional(false)
                                                       : std::nullopt),
-                     word(features->tma), word(features->multicast));
+                     word(features->tma), word(multicast_of(gpu, *features)));
 }
 
 std::string nvlink_text(const GpuModel& model) {
@@ -89,14 +83,23 @@ std::string nvlink_text(const GpuModel& model) {
     return "NVLink unknown";
   if (!model.nvlink->present)
     return "no NVLink";
-  return fmt::format("NVLink {}: {} in one direction ({} in vendors' sum of both), {}{}",
-                     model.nvlink->generation, number(model.nvlink->gb_per_s, "GB/s"),
-                     number(model.nvlink->total_gb_per_s, "GB/s"),
-                     model.nvlink->links ? fmt::format("{} links, ", *model.nvlink->links) : "",
-                     model.nvlink->via);
+  const knowledge::NvlinkFacts& link = *model.nvlink;
+  const std::string rate = fmt::format(
+      "{} in one direction ({} in vendors' sum of both){}", number(link.gb_per_s, "GB/s"),
+      number(link.total_gb_per_s(), "GB/s"),
+      link.links ? ", " + count_of(static_cast<std::size_t>(*link.links), "link", "links") : "");
+  if (link.bridged_gpus)
+    return fmt::format("NVLink {} between {} bridged GPUs, if a bridge is fitted: {}",
+                       link.generation, bridged_text(*link.bridged_gpus), rate);
+  return fmt::format("NVLink {}: {}, {}", link.generation, rate, link.via);
 }
 
 std::string pcie_text(const GpuModel& model) {
+  if (!model.on_pcie)
+    return model.host_link.empty()
+               ? "no PCIe: it is one chip with its CPU"
+               : fmt::format("{} to its CPU, {} in one direction", model.host_link,
+                             number(model.host_link_gb_per_s, "GB/s"));
   if (!model.pcie_generation)
     return "PCIe generation unknown";
   if (!model.pcie_width)
@@ -117,7 +120,9 @@ std::optional<double> link_gb_per_s(const GpuModel& model) {
 NodeLinks links_of(const GpuModel& model) {
   NodeLinks links;
   links.gpu = model.name;
-  if (model.nvlink)
+  // A bridge need not be fitted: then PCIe is what there is.
+  const bool bridged = model.nvlink && model.nvlink->bridged_gpus;
+  if (model.nvlink && !bridged)
     links.nvlink_gb_per_s = model.nvlink->present ? model.nvlink->gb_per_s : 0;
   links.pcie_gb_per_s = model.pcie_gb_per_s;
   return links;
@@ -138,27 +143,69 @@ std::string price_text(const GpuInQuestion& gpu, double price) {
 }
 
 std::string cuda_text(const knowledge::SupportHorizon& horizon) {
-  return fmt::format("compiles for it from CUDA {} {}; driver branch {} or newer",
-                     version(horizon.first_cuda),
-                     horizon.last_cuda ? "up to " + horizon.last_cuda->text()
-                                       : "on, not dropped as far as the tables know",
-                     horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown");
+  std::string text = fmt::format("compiles for it from CUDA {} {}; ", version(horizon.first_cuda),
+                                 horizon.last_cuda ? "up to " + horizon.last_cuda->text()
+                                                   : "on, not dropped as far as the tables know");
+  const std::string first = horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown";
+  if (horizon.last_driver)
+    return text + fmt::format("driver branches {} to r{}, the last that serves it", first,
+                              horizon.last_driver->text());
+  return text + fmt::format("driver branch {} or newer", first);
 }
 
-std::string pytorch_text(const knowledge::SupportHorizon& horizon) {
+std::string wheels_text(const knowledge::SupportHorizon& horizon, std::string_view wheels) {
   if (horizon.first_wheel == nullptr)
-    return "no wheel in the tables has code for it";
-  std::string text = fmt::format("wheels with its code from {} to {} (newest in the tables)",
+    return fmt::format("none of the {} in the tables has code for it", wheels);
+  std::string text = fmt::format("{} with its code from {} to {} (newest in the tables)", wheels,
                                  horizon.first_wheel->name(), horizon.last_wheel->name());
   if (!horizon.newest_without.empty())
     text += fmt::format("; not in the newest release's {}", join(horizon.newest_without, ", "));
   return text;
 }
 
+std::string pytorch_text(const GpuInQuestion& gpu) {
+  using knowledge::CpuKind;
+  if (needs_jetpack(gpu))
+    return "wheels for it come with NVIDIA's JetPack; those of PyTorch for Arm are for servers";
+  const knowledge::CpuKind cpu = cpu_of(gpu);
+  std::string text = wheels_text(knowledge::support_horizon(gpu.capability, cpu),
+                                 cpu == CpuKind::aarch64 ? "wheels for Arm" : "wheels");
+  const bool any_arm = std::any_of(gpu.models.begin(), gpu.models.end(),
+                                   [](const auto* model) { return model->arm_host; });
+  if (any_arm && cpu != CpuKind::aarch64)
+    text += "; on an Arm host " +
+            wheels_text(knowledge::support_horizon(gpu.capability, CpuKind::aarch64), "wheels");
+  return any_arm ? text + fmt::format("; up to {} PyPI's wheels for Arm are built without CUDA, "
+                                      "those of download.pytorch.org/whl are not",
+                                      knowledge::last_arm_pypi_without_cuda().text())
+                 : text;
+}
+
+std::string title_of(const GpuInQuestion& gpu) {
+  std::string title = printable(gpu.name);
+  if (gpu.count > 1)
+    title = fmt::format("{} x {}", gpu.count, title);
+  std::vector<std::string> names, families;
+  for (const GpuModel* model : gpu.models) {
+    names.push_back(model->name);
+    if (families.empty() || families.back() != model->family)
+      families.push_back(model->family);
+  }
+  if (names.empty())
+    return title + (gpu.is_capability ? ", of which the tables know no model"
+                                      : ", a model that the tables do not know");
+  if (gpu.is_capability)
+    return fmt::format("{}, the capability of {} models: {}", title, names.size(),
+                       join(families, "; "));
+  if (names.size() > 1)
+    return fmt::format("{}, which can be {}", title, join(names, ", "));
+  return names.front() == title ? title : fmt::format("{} ({})", title, names.front());
+}
+
 std::vector<std::string> source_keys(const GpuInQuestion& gpu) {
   std::vector<std::string> keys;
   for (const GpuModel* model : gpu.models)
-    for (const std::string& key : model->sources)
+    for (const std::string& key : model->sources.all())
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         keys.push_back(key);
   return keys;
@@ -178,84 +225,12 @@ std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
   return out;
 }
 
-nlohmann::json number_json(std::optional<double> value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
-nlohmann::json model_json(const GpuModel& model) {
-  nlohmann::json json{{"name", model.name},
-                      {"memory_gb", number_json(model.memory_gb)},
-                      {"memory_gb_per_s", number_json(model.memory_gb_per_s)},
-                      {"pcie_gb_per_s", number_json(model.pcie_gb_per_s)},
-                      {"nvlink", nullptr},
-                      {"power_w", number_json(model.power_w)},
-                      {"form_factor", model.form_factor},
-                      {"note", model.note}};
-  if (model.nvlink)
-    json["nvlink"] = {{"present", model.nvlink->present},
-                      {"generation", model.nvlink->generation},
-                      {"gb_per_s", number_json(model.nvlink->gb_per_s)},
-                      {"via", model.nvlink->via}};
-  for (const std::string& key : model.sources)
-    json["sources"].push_back(knowledge::source_text(key));
-  return json;
-}
-
-nlohmann::json gpu_json(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
-                        const Prices& prices) {
-  knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu.capability);
-  nlohmann::json json{{"name", printable(gpu.name)},
-                      {"count", gpu.count},
-                      {"compute_capability", gpu.capability.text()},
-                      {"suited", base::to_string(suitability(gpu.capability).grade)},
-                      {"suited_because", suitability(gpu.capability).reasons},
-                      {"architecture", horizon.architecture},
-                      {"first_cuda", version(horizon.first_cuda)},
-                      {"last_cuda", nullptr},
-                      {"first_driver_branch", version(horizon.first_driver)},
-                      {"price", number_json(price_of(gpu.name, gpu.models, prices))}};
-  if (horizon.last_cuda)
-    json["last_cuda"] = horizon.last_cuda->text();
-  json["first_pytorch_wheel"] = horizon.first_wheel ? horizon.first_wheel->name() : "unknown";
-  json["newest_pytorch_wheel"] = horizon.last_wheel ? horizon.last_wheel->name() : "unknown";
-  json["models"] = nlohmann::json::array();
-  for (const GpuModel* model : gpu.models)
-    json["models"].push_back(model_json(*model));
-  if (const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability))
-    json["features"] = {{"tensor_types", features->tensor_types},
-                        {"tf32", word(features->tf32)},
-                        {"bf16", word(features->bf16_ops)},
-                        {"fp8", word(features->fp8)},
-                        {"tma", word(features->tma)},
-                        {"multicast", word(features->multicast)}};
-  for (const ChainVerdict& verdict : judge_chains(gpu, software)) {
-    nlohmann::json chain{{"feature", verdict.chain->feature}, {"verdict", word(verdict.all)}};
-    for (std::size_t i = 0; i < verdict.links.size(); ++i)
-      chain["links"].push_back(
-          {{"needs", verdict.chain->links[i].text}, {"verdict", word(verdict.links[i])}});
-    json["chains"].push_back(std::move(chain));
-  }
-  return json;
-}
-
 } // namespace
 
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices) {
-  std::string title = printable(gpu.name);
-  if (gpu.count > 1)
-    title = fmt::format("{} x {}", gpu.count, title);
-  std::vector<std::string> names;
-  for (const GpuModel* model : gpu.models)
-    names.push_back(model->name);
-  std::string out =
-      paragraph("GPU",
-                names.empty() ? title + ", a model that the tables do not know"
-                : names.size() == 1 && names.front() == title ? title
-                : names.size() == 1 ? fmt::format("{} ({})", title, names.front())
-                                    : fmt::format("{}, which can be {}", title, join(names, ", ")),
-                k_hang);
-  const Suitability suited = suitability(gpu.capability);
+  std::string out = paragraph("GPU", title_of(gpu), k_hang);
+  const Suitability suited = suitability(gpu);
   out += paragraph("Suited",
                    fmt::format("{}: {}", base::to_string(suited.grade), join(suited.reasons, "; ")),
                    k_hang);
@@ -291,9 +266,12 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
   auto price = price_of(gpu.name, gpu.models, prices);
   out +=
       paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)", k_hang);
-  knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu.capability);
-  out += paragraph("CUDA", cuda_text(horizon), k_hang);
-  out += paragraph("PyTorch", pytorch_text(horizon), k_hang);
+  out += paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_hang);
+  out += paragraph("PyTorch", pytorch_text(gpu), k_hang);
+  std::string faults;
+  for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
+    faults += paragraph(faults.empty() ? "Known faults" : "", one->text(), k_hang);
+  out += faults;
   out += chains_text(gpu, software);
   if (gpu.models.size() == 1) {
     std::string reasons;
@@ -304,21 +282,13 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
       out += paragraph("Note", gpu.models.front()->note, k_hang);
   }
   std::string from;
-  for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
-    from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_hang,
-                        knowledge::source_text(key));
+  if (gpu.is_capability)
+    from = paragraph("Sources", "of each model: docs/gpus.md", k_hang);
+  else
+    for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
+      from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_hang,
+                          knowledge::source_text(key));
   return out + from + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
-}
-
-std::string explain_gpus_json(const std::vector<GpuWithSoftware>& gpus, const Prices& prices,
-                              const nlohmann::json& more) {
-  nlohmann::json json{{"schema", "ncclprobe.gpu_explanation/1"},
-                      {"tables_date", knowledge::tables_date()},
-                      {"gpus", nlohmann::json::array()}};
-  for (const GpuWithSoftware& one : gpus)
-    json["gpus"].push_back(gpu_json(one.gpu, one.software, prices));
-  json.update(more);
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 } // namespace ncclprobe::analysis

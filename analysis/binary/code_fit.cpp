@@ -20,10 +20,10 @@ using knowledge::Misfit;
 
 constexpr int k_hang = 13;
 
-std::string remedy(const knowledge::ComputeCapability& gpu, Misfit misfit) {
-  const std::string wheels = knowledge::wheels_for(gpu, misfit);
-  return fmt::format("take {}{}{}", knowledge::build_for(gpu, misfit), wheels.empty() ? "" : "; ",
-                     wheels);
+std::string remedy(const GpuToServe& gpu, Misfit misfit) {
+  const std::string wheels = knowledge::wheels_for(gpu.capability, misfit, gpu.cpu);
+  return fmt::format("take {}{}{}", knowledge::build_for(gpu.capability, misfit),
+                     wheels.empty() ? "" : "; ", wheels);
 }
 
 void judge_jit(const DeviceCode& code, GpuVerdict& verdict) {
@@ -74,7 +74,7 @@ GpuVerdict judge_one(const DeviceCode& code, const GpuToServe& gpu) {
       Misfit misfit = knowledge::why_no_code(gpu.capability, cubins, ptx);
       verdict.meaning = fmt::format("\"no kernel image is available for execution on the device\": "
                                     "{}; {}",
-                                    knowledge::misfit_text(misfit), remedy(gpu.capability, misfit));
+                                    knowledge::misfit_text(misfit), remedy(gpu, misfit));
     }
     break;
   }
@@ -143,8 +143,8 @@ std::string render_device_code(const std::string& path, const DeviceCode& code,
   return out + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
 }
 
-std::string render_device_code_json(const std::string& path, const DeviceCode& code,
-                                    const std::vector<GpuVerdict>& verdicts) {
+nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
+                                const std::vector<GpuVerdict>& verdicts) {
   nlohmann::json json{{"schema", "ncclprobe.device_code/1"},
                       {"file", printable(path)},
                       {"format", code.format},
@@ -176,7 +176,7 @@ std::string render_device_code_json(const std::string& path, const DeviceCode& c
           one.fit.verdict == CodeVerdict::ptx_jit ? one.fit.via->compute() : one.fit.via->sm();
     json["gpus"].push_back(std::move(gpu));
   }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 } // namespace ncclprobe::analysis

@@ -5,6 +5,8 @@
 #include "analysis/binary/device_code.h"
 #include "knowledge/compatibility.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct GpuToServe {
   knowledge::ComputeCapability capability;
   std::optional<knowledge::VersionNumber>
       driver_cuda; // newest CUDA its driver knows; absent: unknown
+  knowledge::CpuKind cpu = knowledge::CpuKind::x86_64; // of its host
 };
 
 // What of the code a GPU runs.
@@ -35,7 +38,7 @@ std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
 // For people, and as one JSON object.
 std::string render_device_code(const std::string& path, const DeviceCode& code,
                                const std::vector<GpuVerdict>& verdicts);
-std::string render_device_code_json(const std::string& path, const DeviceCode& code,
-                                    const std::vector<GpuVerdict>& verdicts);
+nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
+                                const std::vector<GpuVerdict>& verdicts);
 
 } // namespace ncclprobe::analysis

@@ -4,10 +4,9 @@
 // D04, D05, D26: driver against runtime, and the GPUs against the code that was built for them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "knowledge/compatibility.h"
-#include "knowledge/cuda_tables.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace ncclprobe::analysis::doctor {
@@ -28,83 +27,38 @@ bool loads_compat_package(const model::Survey& survey) {
                      });
 }
 
-// The last CUDA that serves all GPUs of a rank; nothing: none of them was dropped so far.
-std::optional<VersionNumber> last_cuda(const model::Survey& survey) {
-  std::optional<VersionNumber> last;
-  for (const model::Gpu& gpu : survey.inventory.gpus) {
-    auto capability = knowledge::parse_compute_capability(gpu.compute_capability);
-    auto its = capability ? knowledge::support_horizon(*capability).last_cuda : std::nullopt;
-    if (its && (!last || *its < *last))
-      last = its;
-  }
-  return last;
-}
-
-// "; the newest it runs: CUDA 12.2, with fewer features 12.9", and what a newer driver would bring.
-std::string newest_text(const VersionNumber& driver, const std::optional<VersionNumber>& last) {
-  const knowledge::NewestRuntimes newest = knowledge::newest_runtimes(driver, last);
-  const VersionNumber best = last ? *last : knowledge::cuda_toolkits().back().version;
-  std::vector<std::string> parts;
-  if (newest.full)
-    parts.push_back("CUDA " + newest.full->text());
-  if (newest.minor_compat)
-    parts.push_back(fmt::format("{}with fewer features {}", newest.full ? "" : "CUDA ",
-                                newest.minor_compat->text()));
-  std::string text =
-      parts.empty() ? "" : fmt::format("; the newest it runs: {}", fmt::join(parts, ", "));
-  if (newest.full == best)
-    return fmt::format("{}, the newest {}", text,
-                       last ? "that serves these GPUs" : "that the tables know");
-  auto driver_of_best = knowledge::full_driver(best);
-  return fmt::format("{}; the newest for these GPUs: {}, {}", text, best.text(),
-                     driver_of_best
-                         ? fmt::format("all of it from driver {}", driver_of_best->text())
-                         : "whose own driver the tables do not know");
-}
-
 // `runtime`: whose it is, for people.
 void judge_runtime(const model::Survey& survey, const char* id, const VersionNumber& driver,
                    const VersionNumber& cuda, const std::string& runtime, const std::string& where,
                    Findings& into) {
-  knowledge::DriverFit fit =
-      knowledge::judge_driver(driver, cuda,
-                              loads_compat_package(survey) ? knowledge::LoadedDriver::compat_package
-                                                           : knowledge::LoadedDriver::system);
+  const knowledge::DriverAdvice advice =
+      knowledge::advise(driver, cuda, software_limits(gpus_in_question(survey)),
+                        loads_compat_package(survey) ? knowledge::LoadedDriver::compat_package
+                                                     : knowledge::LoadedDriver::system);
+  const knowledge::DriverFit& fit = advice.fit;
   std::vector<std::string> seen{
       fmt::format("driver {} (knows CUDA up to {}), runtime CUDA {} at {}", driver.text(),
                   driver_cuda_version(survey), cuda.text(), where),
       fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
                   text_of(fit.least))};
+  const std::string what =
+      fmt::format("driver against {}: {}; {}", runtime, to_string(fit.verdict), advice.newest_text);
   using enum knowledge::DriverVerdict;
-  std::string what = fmt::format("driver against {}: {}{}", runtime, to_string(fit.verdict),
-                                 newest_text(driver, last_cuda(survey)));
   switch (fit.verdict) {
   case full:
     into.add(survey, {id, Severity::ok, what, seen, "", "", {}, {}});
     break;
   case minor_compat:
   case forward_compat:
+  case insufficient:
     into.add(survey, {id,
-                      Severity::warn,
+                      fit.verdict == insufficient ? Severity::fail : Severity::warn,
                       what,
                       seen,
                       fit.meaning,
-                      fmt::format("update the driver to {} or later", text_of(fit.full)),
+                      ways_text(advice),
                       {},
                       {}});
-    break;
-  case insufficient:
-    into.add(survey,
-             {id,
-              Severity::fail,
-              what,
-              seen,
-              fit.meaning,
-              fmt::format("update the driver on the host to {} or later, or take a build for CUDA "
-                          "{} or older",
-                          text_of(fit.least), driver_cuda_version(survey)),
-              {},
-              {}});
     break;
   case unknown:
     into.add(survey, {id, Severity::unknown, what, seen, "", "", {}, {}});
@@ -173,11 +127,13 @@ Code code_of_library(const LibraryCode& library) {
 }
 
 // What to do where nothing runs.
-using Remedy = std::string (*)(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit);
+using Remedy =
+    std::function<std::string(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit)>;
 
 // `who` has this code: "this ncclprobe", a library. `seen`: where that is known from.
 void check_code(const model::Survey& survey, const char* id, const Code& code,
-                const std::string& who, const std::string& seen, Remedy remedy, Findings& into) {
+                const std::string& who, const std::string& seen, const Remedy& remedy,
+                Findings& into) {
   std::set<std::string> capabilities;
   for (const model::Gpu& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
@@ -232,13 +188,20 @@ std::string remedy_of_nccl(const knowledge::ComputeCapability& gpu, knowledge::M
                      knowledge::build_for(gpu, misfit));
 }
 
-std::string remedy_of_torch(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
-  const std::string wheels = knowledge::wheels_for(gpu, misfit);
-  return wheels.empty() ? fmt::format("take {}", knowledge::build_for(gpu, misfit)) : wheels;
+Remedy remedy_of_torch(knowledge::CpuKind cpu) {
+  return [cpu](const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
+    const std::string wheels = knowledge::wheels_for(gpu, misfit, cpu);
+    return wheels.empty() ? fmt::format("take {}", knowledge::build_for(gpu, misfit)) : wheels;
+  };
+}
+
+// Arm if a GPU of the host comes with an Arm CPU only.
+knowledge::CpuKind cpu_of(const std::vector<GpuInQuestion>& gpus) {
+  return gpus.empty() ? knowledge::CpuKind::x86_64 : analysis::cpu_of(gpus.front());
 }
 
 // What it says itself, or else what our table knows of the official wheel.
-Code code_of_torch(const PythonTorch& torch, std::string& source) {
+Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string& source) {
   Code code;
   for (const std::string& name : torch.architectures)
     if (auto target = knowledge::parse_code_target(name))
@@ -250,8 +213,9 @@ Code code_of_torch(const PythonTorch& torch, std::string& source) {
   source = "it does not tell";
   if (plus == std::string::npos)
     return code;
+  auto version = knowledge::parse_version(torch.torch.substr(0, plus));
   const knowledge::PytorchWheel* wheel =
-      knowledge::pytorch_wheel(torch.torch.substr(0, plus), torch.torch.substr(plus + 1));
+      version ? knowledge::pytorch_wheel(*version, torch.torch.substr(plus + 1), cpu) : nullptr;
   if (wheel == nullptr)
     return code;
   source = "our table of official wheels";
@@ -289,13 +253,14 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   if (auto driver = knowledge::parse_version(driver_version(survey)))
     judge_runtime(survey, "D26", *driver, *cuda, "PyTorch's CUDA runtime", torch.path, into);
   std::string source;
-  Code code = code_of_torch(torch, source);
+  const knowledge::CpuKind cpu = cpu_of(gpus_in_question(survey));
+  Code code = code_of_torch(torch, cpu, source);
   std::string list = source + ":";
   for (const auto& target : code.cubins)
     list += " " + target.sm();
   for (const auto& target : code.ptx)
     list += " " + target.compute();
-  check_code(survey, "D26", code, name, list, remedy_of_torch, into);
+  check_code(survey, "D26", code, name, list, remedy_of_torch(cpu), into);
   const model::Library* nccl = survey.inventory.library("nccl");
   auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
   auto its = knowledge::parse_version(torch.nccl);

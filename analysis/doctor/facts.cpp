@@ -39,6 +39,11 @@ std::string driver_cuda_version(const model::Survey& survey) {
   return text.substr(0, text.find(')'));
 }
 
+std::vector<GpuInQuestion> gpus_in_question(const model::Survey& survey) {
+  auto node = node_of(survey.inventory);
+  return node ? std::move(node->gpus) : std::vector<GpuInQuestion>{};
+}
+
 std::string gpu_label(const model::GpuHealth& gpu) {
   return gpu.pci_bus_id.empty() ? fmt::format("GPU {}", gpu.index)
                                 : fmt::format("GPU {} ({})", gpu.index, gpu.pci_bus_id);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/doctor/case.h"
+#include "analysis/node_in_question.h"
 #include "model/survey.h"
 #include "topology/link_health.h"
 
@@ -19,6 +20,9 @@ namespace ncclprobe::analysis::doctor {
 std::string driver_version(const model::Survey& survey);
 // "13.0" of the same entry: the newest CUDA that the driver knows.
 std::string driver_cuda_version(const model::Survey& survey);
+// What the tables know of the GPUs of its host, equal ones once. None if the driver tells no
+// compute capability of one that they do not know.
+std::vector<GpuInQuestion> gpus_in_question(const model::Survey& survey);
 // "GPU 3 (0000:3b:00.0)"
 std::string gpu_label(const model::GpuHealth& gpu);
 // "generation 3 x16, at most generation 5 x16", each a "?" where it was not told.

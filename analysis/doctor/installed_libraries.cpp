@@ -7,7 +7,6 @@
 
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "knowledge/compatibility.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -52,20 +51,19 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
   if (is_nccl(library) || !is_at_hand(library) || !driver || !cuda)
     return;
   cuda->parts.resize(std::min<std::size_t>(cuda->parts.size(), 2)); // the tables know releases
-  const knowledge::DriverFit fit = knowledge::judge_driver(*driver, *cuda);
-  if (fit.verdict != knowledge::DriverVerdict::insufficient)
+  const knowledge::DriverAdvice advice =
+      knowledge::advise(*driver, *cuda, software_limits(gpus_in_question(survey)));
+  if (advice.fit.verdict != knowledge::DriverVerdict::insufficient)
     return;
-  into.add_host(survey,
-                {"D06",
-                 Severity::warn,
-                 fmt::format("an installed CUDA runtime, {}, is too new for driver {}",
-                             library.version, driver->text()),
-                 {line_of(library)},
-                 fmt::format("programs that load it: {}", fit.meaning),
-                 fmt::format("update the driver to {} or later, or keep this runtime from them",
-                             fit.least ? fit.least->text() : "one that knows it"),
-                 {},
-                 {}});
+  into.add_host(survey, {"D06",
+                         Severity::warn,
+                         fmt::format("an installed CUDA runtime, {}, is too new for driver {}",
+                                     library.version, driver->text()),
+                         {line_of(library)},
+                         fmt::format("programs that load it: {}", advice.fit.meaning),
+                         fmt::format("keep this runtime from them; or {}", ways_text(advice)),
+                         {},
+                         {}});
 }
 
 // An NCCL that others would load in place of the one that is measured here.

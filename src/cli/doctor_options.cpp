@@ -27,7 +27,7 @@ constexpr const char* k_footer = R"(Examples:
 It changes nothing on the machine. Fixes are commands for you or your administrator; none is run.
 
 Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code: a GPU cannot run it;
-  of a policy: 8 not all is known, 9 a node does not suit); 1 defect of ncclprobe, 2 bad arguments or input,
+  of a policy: 8 not all is known, 9 a node does not suit; of GPUs: 8 not all is known); 1 defect of ncclprobe, 2 bad arguments or input,
   6 the ranks were started with different arguments, 7 the output could not be written, 130 interrupted)";
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;

@@ -9,6 +9,7 @@
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
 #include "analysis/policy.h"
+#include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
@@ -72,6 +73,24 @@ Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) 
   return DoctorAnswer{std::move(text), exit_code_of(diagnosis.severity)};
 }
 
+// GPUs that are not known do not cost the answer for the others, but are named behind it.
+void add_unknown(const AskedFor& asked, DoctorAnswer& answer) {
+  for (const base::Error& error : asked.unknown)
+    answer.text += "\n" + analysis::paragraph("Not known", analysis::printable(error.text()), 15);
+  if (!asked.unknown.empty() && answer.exit_code == base::k_exit_ok)
+    answer.exit_code = base::k_exit_warnings;
+}
+
+nlohmann::json with_unknown(const AskedFor& asked, nlohmann::json json) {
+  for (const base::Error& error : asked.unknown)
+    json["unknown"].push_back({{"message", error.message}, {"hint", error.hint}});
+  return json;
+}
+
+std::string dumped(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questions,
                                AnswerFormat format) {
   NCCLPROBE_TRY_ASSIGN(analysis::MappedFile file, analysis::MappedFile::open(questions.binary));
@@ -79,24 +98,27 @@ Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questi
   if (!code)
     return base::with_context(std::move(code.error()), questions.binary);
   std::vector<analysis::GpuToServe> gpus;
-  auto nodes = nodes_asked_for(world, questions);
+  auto asked = nodes_asked_for(world, questions);
   // Without a GPU here the list is an answer all the same.
-  if (!nodes && nodes.error().code != base::Errc::unavailable)
-    return base::fail(std::move(nodes.error()));
-  if (nodes)
-    for (const analysis::NodeInQuestion& node : *nodes)
+  if (!asked && asked.error().code != base::Errc::unavailable)
+    return base::fail(std::move(asked.error()));
+  if (asked)
+    for (const analysis::NodeInQuestion& node : asked->nodes)
       for (const analysis::GpuInQuestion& one : node.gpus)
-        gpus.push_back({one.name, one.capability, node.software.driver_cuda});
+        gpus.push_back(
+            {one.name, one.capability, node.software.driver_cuda, analysis::cpu_of(one)});
   auto verdicts = analysis::judge_device_code(*code, gpus);
-  DoctorAnswer answer;
-  answer.text = format == AnswerFormat::json
-                    ? analysis::render_device_code_json(questions.binary, *code, verdicts)
-                    : analysis::render_device_code(questions.binary, *code, verdicts);
+  DoctorAnswer answer{analysis::render_device_code(questions.binary, *code, verdicts)};
   if (!code->problems.empty())
     answer.exit_code = base::k_exit_warnings;
   for (const analysis::GpuVerdict& one : verdicts)
     if (one.runs == analysis::GpuVerdict::Runs::no)
       answer.exit_code = base::k_exit_failures;
+  const AskedFor known = asked ? std::move(*asked) : AskedFor{};
+  add_unknown(known, answer);
+  if (format == AnswerFormat::json)
+    answer.text =
+        dumped(with_unknown(known, analysis::device_code_json(questions.binary, *code, verdicts)));
   return answer;
 }
 
@@ -113,7 +135,8 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
   if (!questions.policy.empty()) {
     NCCLPROBE_TRY_ASSIGN(policy, read_policy(questions.policy));
   }
-  NCCLPROBE_TRY_ASSIGN(const auto nodes, nodes_asked_for(world, questions));
+  NCCLPROBE_TRY_ASSIGN(const AskedFor asked, nodes_asked_for(world, questions));
+  const auto& nodes = asked.nodes;
   std::vector<analysis::GpuWithSoftware> gpus;
   DoctorAnswer answer;
   for (const analysis::NodeInQuestion& node : nodes)
@@ -149,8 +172,10 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
     answer.exit_code = exit_code_of(analysis::worst(verdicts));
     more["policy"] = analysis::policy_json(*policy, verdicts);
   }
+  add_unknown(asked, answer);
   if (format == AnswerFormat::json)
-    answer.text = analysis::explain_gpus_json(gpus, questions.prices, more);
+    answer.text =
+        analysis::explain_gpus_json(gpus, questions.prices, with_unknown(asked, std::move(more)));
   return answer;
 }
 

@@ -44,9 +44,8 @@ Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
 
 } // namespace
 
-Result<std::vector<NodeInQuestion>> nodes_asked_for(const World& world,
-                                                    const DoctorQuestions& questions) {
-  std::vector<NodeInQuestion> nodes;
+Result<AskedFor> nodes_asked_for(const World& world, const DoctorQuestions& questions) {
+  AskedFor asked;
   for (const std::string& file : questions.nodes) {
     auto found = stored_nodes(file);
     if (!found) {
@@ -57,17 +56,22 @@ Result<std::vector<NodeInQuestion>> nodes_asked_for(const World& world,
         error.hint = "give what `ncclprobe doctor --format json` stored, or a run file";
       return base::with_context(std::move(error), file);
     }
-    nodes.insert(nodes.end(), found->begin(), found->end());
+    asked.nodes.insert(asked.nodes.end(), found->begin(), found->end());
   }
   for (const std::string& gpu : questions.gpus) {
-    NCCLPROBE_TRY_ASSIGN(NodeInQuestion node, analysis::named_node(gpu));
-    nodes.push_back(std::move(node));
+    auto node = analysis::named_node(gpu);
+    if (node)
+      asked.nodes.push_back(std::move(*node));
+    else
+      asked.unknown.push_back(std::move(node.error()));
   }
-  if (nodes.empty()) {
+  if (asked.nodes.empty() && !asked.unknown.empty())
+    return base::fail(std::move(asked.unknown.front()));
+  if (asked.nodes.empty()) {
     NCCLPROBE_TRY_ASSIGN(NodeInQuestion node, this_host(world));
-    nodes.push_back(std::move(node));
+    asked.nodes.push_back(std::move(node));
   }
-  return nodes;
+  return asked;
 }
 
 } // namespace ncclprobe::cli

@@ -10,10 +10,14 @@
 
 namespace ncclprobe::cli {
 
-// The nodes that are asked about: stored ones, then GPUs by name; without either, this host. At
-// least one. Errors: unavailable if this host has no GPU; not_found, io, and invalid_argument for
-// what was given.
-base::Result<std::vector<analysis::NodeInQuestion>>
-nodes_asked_for(const World& world, const DoctorQuestions& questions);
+// What is asked about.
+struct AskedFor {
+  std::vector<analysis::NodeInQuestion> nodes; // at least one
+  std::vector<base::Error> unknown; // GPUs that were named and are not known, beside known ones
+};
+
+// Stored nodes, then GPUs by name; without either, this host. Errors: unavailable if this host has
+// no GPU; not_found, io, and invalid_argument for what was given, if nothing of it is known.
+base::Result<AskedFor> nodes_asked_for(const World& world, const DoctorQuestions& questions);
 
 } // namespace ncclprobe::cli

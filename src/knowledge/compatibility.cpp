@@ -123,21 +123,25 @@ Misfit why_no_code(const ComputeCapability& gpu, std::span<const CodeTarget> cub
   return any_newer ? Misfit::gpu_too_old : Misfit::gpu_too_new;
 }
 
-SupportHorizon support_horizon(const ComputeCapability& gpu) {
+bool has_code(const PytorchWheel& wheel, const ComputeCapability& gpu) {
+  CodeVerdict verdict = judge_code(gpu, wheel.cubins, wheel.ptx).verdict;
+  return verdict == CodeVerdict::native || verdict == CodeVerdict::same_major;
+}
+
+SupportHorizon support_horizon(const ComputeCapability& gpu, CpuKind cpu) {
   SupportHorizon horizon;
   if (const CudaTarget* target = cuda_target(gpu)) {
     horizon.architecture = target->architecture;
     horizon.first_cuda = target->first_cuda;
     horizon.last_cuda = target->last_cuda;
     horizon.first_driver = target->first_driver_branch;
+    horizon.last_driver = target->last_driver_branch;
   }
   const VersionNumber& newest = pytorch_wheels().back().torch;
   for (const PytorchWheel& wheel : pytorch_wheels()) {
-    if (wheel.platform.find("aarch64") != std::string::npos)
+    if (wheel.cpu != cpu)
       continue;
-    CodeVerdict verdict = judge_code(gpu, wheel.cubins, wheel.ptx).verdict;
-    bool has_code = verdict == CodeVerdict::native || verdict == CodeVerdict::same_major;
-    if (has_code) {
+    if (has_code(wheel, gpu)) {
       horizon.first_wheel = horizon.first_wheel == nullptr ? &wheel : horizon.first_wheel;
       horizon.last_wheel = &wheel;
     } else if (wheel.torch == newest)
@@ -168,13 +172,13 @@ std::string build_for(const ComputeCapability& gpu, Misfit misfit) {
   return fmt::format("a build for {}", gpu.sm());
 }
 
-std::string wheels_for(const ComputeCapability& gpu, Misfit misfit) {
-  const SupportHorizon horizon = support_horizon(gpu);
+std::string wheels_for(const ComputeCapability& gpu, Misfit misfit, CpuKind cpu) {
+  const SupportHorizon horizon = support_horizon(gpu, cpu);
+  const char* whose = cpu == CpuKind::aarch64 ? "PyTorch's wheels for Arm" : "PyTorch's wheels";
   if (horizon.last_wheel != nullptr && misfit == Misfit::gpu_too_old)
-    return fmt::format("of PyTorch's wheels {} is the newest with its code",
-                       horizon.last_wheel->name());
+    return fmt::format("of {} {} is the newest with its code", whose, horizon.last_wheel->name());
   if (horizon.first_wheel != nullptr)
-    return fmt::format("PyTorch's wheels have its code since {}", horizon.first_wheel->name());
+    return fmt::format("{} have its code since {}", whose, horizon.first_wheel->name());
   return "";
 }
 

@@ -78,11 +78,15 @@ struct SupportHorizon {
   std::optional<VersionNumber> first_cuda;   // that compiles for it
   std::optional<VersionNumber> last_cuda;    // absent: still does, as far as the tables know
   std::optional<VersionNumber> first_driver; // branch: 520 for r520
-  const PytorchWheel* first_wheel = nullptr; // that has code for it, native or of its major
+  std::optional<VersionNumber> last_driver;  // absent: newer branches still serve it, likewise
+  const PytorchWheel* first_wheel = nullptr; // that has code for it
   const PytorchWheel* last_wheel = nullptr;  // newest that still has
   std::vector<std::string> newest_without;   // tags of the newest release that have no code for it
 };
-SupportHorizon support_horizon(const ComputeCapability& gpu);
+SupportHorizon support_horizon(const ComputeCapability& gpu, CpuKind cpu = CpuKind::x86_64);
+
+// Has the wheel machine code for the GPU, its own or of its major?
+bool has_code(const PytorchWheel& wheel, const ComputeCapability& gpu);
 
 // The same in words. "all code is for newer GPUs"
 std::string_view misfit_text(Misfit misfit);
@@ -90,7 +94,7 @@ std::string_view misfit_text(Misfit misfit);
 // newer)"
 std::string build_for(const ComputeCapability& gpu, Misfit misfit);
 // "of PyTorch's wheels 2.7+cu126 is the newest with its code"; empty: none is known that has it.
-std::string wheels_for(const ComputeCapability& gpu, Misfit misfit);
+std::string wheels_for(const ComputeCapability& gpu, Misfit misfit, CpuKind cpu = CpuKind::x86_64);
 
 constexpr auto enum_names(DriverVerdict) {
   return std::to_array<std::pair<DriverVerdict, std::string_view>>(

@@ -52,8 +52,9 @@ const std::vector<CudaTarget>& cuda_targets() {
     for (const auto& one : section("cuda", "targets"))
       made.push_back({base::value_or_throw(parse_code_target(text_of(one, "sm"))),
                       text_of(one, "architecture"), version_of(one, "first_cuda"),
-                      version_of(one, "first_driver_branch"), version_of(one, "last_cuda_offline"),
-                      text_of(one, "note"), texts_of(one, "sources")});
+                      version_of(one, "first_driver_branch"), version_of(one, "last_driver_branch"),
+                      version_of(one, "last_cuda_offline"), text_of(one, "note"),
+                      texts_of(one, "sources")});
     return made;
   }();
   return all;
@@ -64,6 +65,15 @@ const CudaTarget* cuda_target(const ComputeCapability& capability) {
     return one.target == CodeTarget{capability, Reach::portable};
   });
   return found == cuda_targets().end() ? nullptr : &*found;
+}
+
+std::vector<int> compat_driver_branches(const VersionNumber& cuda) {
+  for (const auto& one : section("cuda", "compat_packages")) {
+    const VersionNumber package = *version_of(one, "cuda");
+    if (package.major() == cuda.major() && package.minor() == cuda.minor())
+      return one.at("driver_branches").get<std::vector<int>>();
+  }
+  return {};
 }
 
 std::optional<VersionNumber> cuda_of_ptx_isa(const VersionNumber& isa) {

@@ -34,12 +34,17 @@ struct CudaTarget {
   std::string architecture;                         // "Ada"
   std::optional<VersionNumber> first_cuda;          // absent: not sourced
   std::optional<VersionNumber> first_driver_branch; // 520 for r520
-  std::optional<VersionNumber> last_cuda;           // absent: not dropped so far, or not sourced
+  std::optional<VersionNumber> last_driver_branch;  // absent: not dropped so far, or not sourced
+  std::optional<VersionNumber> last_cuda;           // likewise
   std::string note;
   std::vector<std::string> sources;
 };
 const std::vector<CudaTarget>& cuda_targets();
 const CudaTarget* cuda_target(const ComputeCapability& capability);
+
+// Driver branches for which NVIDIA has a cuda-compat package of this CUDA version: 470 of
+// "470.129.06".
+std::vector<int> compat_driver_branches(const VersionNumber& cuda);
 
 // The first CUDA whose drivers compile this version of PTX. Nothing if it is not in the table.
 std::optional<VersionNumber> cuda_of_ptx_isa(const VersionNumber& isa);

@@ -29,11 +29,14 @@ const std::vector<Source>& sources() {
 }
 
 std::string source_text(const std::string& key) {
+  // "techpowerup/geforce-rtx-4090.c3889" is a page of a source.
+  const std::size_t slash = key.starts_with("https://") ? std::string::npos : key.find('/');
   auto found = std::find_if(sources().begin(), sources().end(),
-                            [&](const Source& one) { return one.key == key; });
+                            [&](const Source& one) { return one.key == key.substr(0, slash); });
   if (found == sources().end())
     return key;
-  return found->url.empty() ? found->what : found->url;
+  const std::string page = slash == std::string::npos ? "" : key.substr(slash + 1);
+  return found->url.empty() ? found->what : found->url + page;
 }
 
 const std::string& tables_date() {

@@ -27,8 +27,8 @@ struct Source {
 
 // The sources that facts name by key.
 const std::vector<Source>& sources();
-// An address where there is one, else what the source is; a key that is not in the table is an
-// address itself.
+// An address where there is one, else what the source is; "key/page" is a page of it, and a key
+// that is not in the table is an address itself.
 std::string source_text(const std::string& key);
 
 // The newest source behind the tables ("2026-08-22"): what came later is unknown to them.

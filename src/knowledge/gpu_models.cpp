@@ -7,151 +7,183 @@
 #include "knowledge/json_fields.h"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
 
 namespace ncclprobe::knowledge {
 namespace {
 
-GpuModel model_of(const nlohmann::json& one) {
+// A model's own field, or else its family's.
+class Fields {
+public:
+  Fields(const nlohmann::json& model, const nlohmann::json& family)
+      : model_(model), family_(family) {}
+
+  std::string text(const char* name) const { return text_of(owner(name), name); }
+  template <typename T>
+  std::optional<T> value(const char* name) const {
+    return optional_of<T>(owner(name), name);
+  }
+  // Of the model under `own`, or else of the family.
+  std::vector<std::string> sources(const char* own, const char* of_family) const {
+    return model_.contains(own) ? texts_of(model_, own)
+                                : texts_of(family_.at("sources"), of_family);
+  }
+
+private:
+  const nlohmann::json& owner(const char* name) const {
+    return model_.contains(name) ? model_ : family_;
+  }
+
+  const nlohmann::json& model_;
+  const nlohmann::json& family_;
+};
+
+Segment segment_of(const std::string& text) {
+  for (const auto& [segment, name] : enum_names(Segment{}))
+    if (name == text)
+      return segment;
+  throw std::logic_error("no segment '" + text + "'");
+}
+
+// "none", an object, or null for what is not sourced.
+std::optional<NvlinkFacts> nvlink_of(const Fields& fields) {
+  auto link = fields.value<nlohmann::json>("nvlink");
+  if (!link)
+    return std::nullopt;
+  if (*link == "none")
+    return NvlinkFacts{};
+  return NvlinkFacts{true,
+                     text_of(*link, "generation"),
+                     optional_of<int>(*link, "links"),
+                     optional_of<double>(*link, "gb_per_s"),
+                     text_of(*link, "via"),
+                     optional_of<int>(*link, "bridged_gpus")};
+}
+
+// "4 x16", "5" (width not sourced), "none", or nothing.
+void read_pcie(std::string_view text, GpuModel& into) {
+  into.on_pcie = text != "none";
+  if (text.empty() || !into.on_pcie)
+    return;
+  auto number = [](std::string_view part) {
+    int value = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc{} || end != part.data() + part.size())
+      throw std::logic_error("no PCIe link: " + std::string(part));
+    return value;
+  };
+  std::size_t by = text.find(" x");
+  into.pcie_generation = number(text.substr(0, by));
+  if (by == std::string_view::npos)
+    return;
+  into.pcie_width = number(text.substr(by + 2));
+  into.pcie_gb_per_s = pcie_gb_per_s(*into.pcie_generation, *into.pcie_width);
+}
+
+GpuModel model_of(const nlohmann::json& one, const nlohmann::json& family) {
+  const Fields fields(one, family);
   GpuModel model;
   model.name = text_of(one, "name");
-  model.capability =
-      base::value_or_throw(parse_compute_capability(text_of(one, "compute_capability")));
-  model.architecture = text_of(one, "architecture");
-  model.memory_gb = optional_of<double>(one, "memory_gb");
-  model.memory_type = text_of(one, "memory_type");
-  model.memory_gb_per_s = optional_of<double>(one, "memory_bandwidth_gbps");
-  model.pcie_generation = optional_of<int>(one, "pcie_gen");
-  model.pcie_width = optional_of<int>(one, "pcie_width");
-  model.pcie_gb_per_s = optional_of<double>(one, "pcie_gbps_per_dir_theoretical");
-  if (auto link = optional_of<nlohmann::json>(one, "nvlink"))
-    model.nvlink = NvlinkFacts{link->at("present").get<bool>(),
-                               text_of(*link, "generation"),
-                               optional_of<int>(*link, "links"),
-                               optional_of<double>(*link, "gbps_per_dir"),
-                               optional_of<double>(*link, "gbps_total_both_dirs"),
-                               text_of(*link, "via")};
-  if (auto link = optional_of<nlohmann::json>(one, "host_link")) {
+  model.family = text_of(family, "family");
+  model.capability = base::value_or_throw(parse_compute_capability(fields.text("capability")));
+  model.architecture = fields.text("architecture");
+  model.segment = segment_of(fields.text("segment"));
+  model.arm_host = fields.text("host") == "arm";
+  model.memory_gb = fields.value<double>("memory_gb");
+  model.memory_type = fields.text("memory_type");
+  model.memory_gb_per_s = fields.value<double>("memory_gb_per_s");
+  read_pcie(fields.text("pcie"), model);
+  model.nvlink = nvlink_of(fields);
+  if (auto link = fields.value<nlohmann::json>("host_link")) {
     model.host_link = text_of(*link, "type");
-    model.host_link_gb_per_s = optional_of<double>(*link, "gbps_per_dir");
+    model.host_link_gb_per_s = optional_of<double>(*link, "gb_per_s");
   }
-  model.power_w = optional_of<double>(one, "tdp_w");
-  model.form_factor = text_of(one, "form_factor");
-  model.pci_device_ids = texts_of(one, "pci_device_ids");
-  model.note = text_of(one, "note");
-  model.sources = texts_of(one, "sources");
+  model.power_w = fields.value<double>("power_w");
+  model.form_factor = fields.text("form_factor");
+  model.note = fields.text("note");
+  model.sources = {fields.sources("capability_sources", "capability"), texts_of(one, "sources"),
+                   fields.sources("nvlink_sources", "nvlink")};
+  model.names = {words_of_gpu_name(model.name)};
+  for (const std::string& name : texts_of(one, "driver_names"))
+    model.names.push_back(words_of_gpu_name(name));
   return model;
 }
 
-// Words of a name in lower case, letters and digits apart as people write them either way:
-// "A100-SXM4-80GB" -> a100 sxm 80gb. What every name may have says nothing and is left out.
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words;
-  std::string word;
-  auto finish = [&] {
-    if (word.starts_with("sxm"))
-      word = "sxm";
-    for (std::string_view empty :
-         {"nvidia", "tesla", "geforce", "gpu", "edition", "graphics", "ac"})
-      if (word == empty)
-        word.clear();
-    if (!word.empty())
-      words.push_back(word);
-    word.clear();
-  };
-  for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else
-      finish();
-  finish();
-  // "RTX4090" and "RTX 4090", "80 GB" and "80GB".
-  std::vector<std::string> split;
-  for (const std::string& one : words) {
-    bool joined_brand = one.size() > 3 && (one.starts_with("rtx") || one.starts_with("gtx"));
-    if (joined_brand && std::isdigit(static_cast<unsigned char>(one[3]))) {
-      split.push_back(one.substr(0, 3));
-      split.push_back(one.substr(3));
-    } else if (one == "gb" && !split.empty() &&
-               std::isdigit(static_cast<unsigned char>(split.back()[0])))
-      split.back() += one;
-    else
-      split.push_back(one);
-  }
-  return split;
+NameMatch best_match(const NameWords& asked, const GpuModel& model) {
+  NameMatch best = NameMatch::none;
+  for (const NameWords& name : model.names)
+    best = std::max(best, match_gpu_name(asked, name));
+  return best;
 }
 
-bool has(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// A word that tells cards of one family apart. A driver names the H100 SXM "H100 80GB HBM3", and
-// its memory sizes are not those of the data sheets; neither must keep a model from being found.
-bool is_detail(const std::string& word) {
-  return word.ends_with("gb") || word.starts_with("hbm") || word.starts_with("gddr");
-}
-
-// Higher is better; nothing: another model.
-std::optional<int> likeness(const std::vector<std::string>& asked,
-                            const std::vector<std::string>& model) {
-  int score = 0;
-  for (const std::string& word : asked)
-    if (has(model, word))
-      score += 10;
-    else if (!is_detail(word))
-      return std::nullopt;
-    else
-      score -= 1;
-  for (const std::string& word : model)
-    if (!has(asked, word))
-      score -= is_detail(word) ? 1 : 2;
-  return score;
+// Keeps the models that `fits`, unless none does.
+template <typename Fits>
+std::vector<const GpuModel*> narrowed(const std::vector<const GpuModel*>& models, Fits fits) {
+  std::vector<const GpuModel*> kept;
+  std::copy_if(models.begin(), models.end(), std::back_inserter(kept), fits);
+  return kept.empty() ? models : kept;
 }
 
 } // namespace
 
+std::optional<double> NvlinkFacts::total_gb_per_s() const {
+  return gb_per_s ? std::optional(2 * *gb_per_s) : std::nullopt;
+}
+
+std::vector<std::string> GpuSources::all() const {
+  std::vector<std::string> keys;
+  for (const auto* list : {&card, &capability, &nvlink})
+    for (const std::string& key : *list)
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        keys.push_back(key);
+  return keys;
+}
+
 const std::vector<GpuModel>& gpu_models() {
   static const std::vector<GpuModel> all = [] {
     std::vector<GpuModel> made;
-    for (const auto& one : section("gpus", "models"))
-      made.push_back(model_of(one));
+    for (const char* document : {"gpus_until_volta", "gpus_turing", "gpus_ampere", "gpus_ada",
+                                 "gpus_hopper", "gpus_blackwell"})
+      for (const auto& family : section(document, "families"))
+        for (const auto& one : family.at("models"))
+          made.push_back(model_of(one, family));
     return made;
   }();
   return all;
 }
 
 std::vector<const GpuModel*> find_gpu_models(std::string_view name) {
-  auto asked = words_of(name);
-  // What a driver calls a model without the words of the data sheet.
-  if (has(asked, "h100") && has(asked, "hbm3") && !has(asked, "nvl"))
-    asked.push_back("sxm");
-  bool names_a_model = std::any_of(asked.begin(), asked.end(),
-                                   [](const std::string& word) { return !is_detail(word); });
-  std::vector<std::pair<int, const GpuModel*>> scored;
-  for (const GpuModel& one : gpu_models())
-    if (auto score = likeness(asked, words_of(one.name)); names_a_model && score)
-      scored.emplace_back(*score, &one);
-  std::stable_sort(scored.begin(), scored.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<const GpuModel*> found;
-  // A name that has all words of one model and no others means that one.
-  for (const auto& [score, model] : scored)
-    if (score == static_cast<int>(10 * asked.size()) || found.empty() ||
-        scored.front().first < static_cast<int>(10 * asked.size()))
-      found.push_back(model);
-  return found;
+  const NameWords asked = words_of_gpu_name(name);
+  std::vector<const GpuModel*> exact, open;
+  for (const GpuModel& one : gpu_models()) {
+    const NameMatch match = best_match(asked, one);
+    if (match == NameMatch::exact)
+      exact.push_back(&one);
+    else if (match == NameMatch::open)
+      open.push_back(&one);
+  }
+  if (!exact.empty())
+    return exact;
+  // A driver's memory size is not always that of the data sheet: it chooses where it can.
+  const std::optional<double> gb = memory_gb_in(asked);
+  return narrowed(open, [&](const GpuModel* model) { return !gb || model->memory_gb == gb; });
 }
 
-const GpuModel* gpu_model_of_device(std::string_view pci_device_id) {
-  if (pci_device_id.starts_with("0x") || pci_device_id.starts_with("0X"))
-    pci_device_id.remove_prefix(2);
-  std::string id(pci_device_id.substr(0, 4));
-  std::transform(id.begin(), id.end(), id.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  for (const GpuModel& one : gpu_models())
-    if (has(one.pci_device_ids, id))
-      return &one;
-  return nullptr;
+std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb) {
+  // Published sizes are mostly meant in GiB, of which the driver keeps a part.
+  constexpr double k_tolerance = 0.1;
+  return narrowed(models, [&](const GpuModel* model) {
+    return !model->memory_gb || std::abs(gb / *model->memory_gb - 1) <= k_tolerance;
+  });
+}
+
+bool all_without_nvlink(const std::vector<const GpuModel*>& models) {
+  return !models.empty() && std::all_of(models.begin(), models.end(), [](const GpuModel* model) {
+    return model->nvlink && !model->nvlink->present;
+  });
 }
 
 const GpuFeatures* gpu_features(const ComputeCapability& capability) {
@@ -190,7 +222,7 @@ const std::vector<PcieGeneration>& pcie_generations() {
     std::vector<PcieGeneration> made;
     for (const auto& one : section("gpus", "pcie_generations"))
       made.push_back({one.at("gen"), one.at("gt_per_s"),
-                      one.at("theoretical_gbps_per_lane_per_dir"),
+                      one.at("theoretical_gbps_x16_per_dir").get<double>() / 16,
                       one.at("nccl_planning_gbps_x16")});
     return made;
   }();

@@ -3,10 +3,13 @@
 #pragma once
 
 #include "knowledge/compute_capability.h"
+#include "knowledge/gpu_names.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // What is published about GPU models, compute capabilities and links. GB/s are 1e9 bytes a second
@@ -18,39 +21,68 @@ struct NvlinkFacts {
   bool present = false;
   std::string generation; // "4", "3 (GA102)"
   std::optional<int> links;
-  std::optional<double> gb_per_s;
-  std::optional<double> total_gb_per_s; // both directions, as vendors print it
-  std::string via;                      // "SXM5, NVSwitch", "2-GPU bridges only"
+  std::optional<double> gb_per_s; // of a GPU
+  std::string via;                // "SXM5, NVSwitch", "bridge"
+  // Only through a bridge between at most so many GPUs, which need not be fitted.
+  std::optional<int> bridged_gpus;
+
+  // Both directions, as vendors print it.
+  std::optional<double> total_gb_per_s() const;
+};
+
+enum class Segment { data_center, workstation, geforce, laptop, jetson };
+constexpr auto enum_names(Segment) {
+  using enum Segment;
+  return std::to_array<std::pair<Segment, std::string_view>>({{data_center, "data center"},
+                                                              {workstation, "workstation"},
+                                                              {geforce, "GeForce"},
+                                                              {laptop, "laptop"},
+                                                              {jetson, "Jetson"}});
+}
+
+// Keys of sources, by what they are the source of.
+struct GpuSources {
+  std::vector<std::string> capability;
+  std::vector<std::string> card; // memory, PCIe, power
+  std::vector<std::string> nvlink;
+
+  std::vector<std::string> all() const; // each once
 };
 
 struct GpuModel {
-  std::string name; // "A100 SXM4 80GB"
+  std::string name;   // "A100 SXM4 80GB"
+  std::string family; // "GeForce RTX 40"
   ComputeCapability capability;
   std::string architecture;
+  Segment segment = Segment::data_center;
+  bool arm_host = false; // it comes with an Arm CPU only
   std::optional<double> memory_gb;
   std::string memory_type;
   std::optional<double> memory_gb_per_s;
+  bool on_pcie = true; // false: integrated, or attached by host_link
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;
   std::optional<double> pcie_gb_per_s; // theoretical
   std::optional<NvlinkFacts> nvlink;   // absent: not sourced
-  std::string host_link;               // "NVLink-C2C"; empty: PCIe or not sourced
+  std::string host_link;               // "NVLink-C2C"; empty: PCIe or integrated
   std::optional<double> host_link_gb_per_s;
   std::optional<double> power_w;
   std::string form_factor;
-  std::vector<std::string> pci_device_ids; // "2335", upper case
   std::string note;
-  std::vector<std::string> sources;
+  GpuSources sources;
+  std::vector<NameWords> names; // all that it is known by
 };
 const std::vector<GpuModel>& gpu_models();
 
-// Models that a name can mean, best first: "T4", "NVIDIA A100-SXM4-80GB" (as the driver prints it),
-// "h100". Several if the name leaves open which (memory size, SXM or PCIe); none if it is unknown.
+// Models that a name can mean: "T4", "NVIDIA A100-SXM4-80GB" (as the driver prints it), "h100".
+// Several if the name leaves open which (memory size, SXM or PCIe); none if it is unknown.
 std::vector<const GpuModel*> find_gpu_models(std::string_view name);
 
-// By PCI device id, as in "0x2335" or "0x233510DE" (NVML puts the vendor behind it). nullptr if
-// unknown.
-const GpuModel* gpu_model_of_device(std::string_view pci_device_id);
+// Those of them that have about as much memory as was seen; all if none has.
+std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb);
+
+// Is it known of all of them that they have no NVLink? Of none at all: no.
+bool all_without_nvlink(const std::vector<const GpuModel*>& models);
 
 // What a compute capability brings.
 struct GpuFeatures {

@@ -10,8 +10,8 @@ namespace ncclprobe::knowledge {
 namespace {
 
 // Empty without such a field.
-VersionNumber version_in(const nlohmann::json& link, const char* name) {
-  std::string text = text_of(link, name);
+VersionNumber version_in(const nlohmann::json& object, const char* name) {
+  std::string text = text_of(object, name);
   return text.empty() ? VersionNumber{} : base::value_or_throw(parse_version(text));
 }
 
@@ -23,6 +23,40 @@ const std::vector<NcclDefaultBuild>& nccl_default_builds() {
     for (const auto& one : section("nccl", "default_builds"))
       made.push_back(
           {text_of(one, "built_with"), targets_of(one, "cubin"), targets_of(one, "ptx")});
+    return made;
+  }();
+  return all;
+}
+
+bool KnownBadNccl::concerns(const VersionNumber& nccl) const {
+  return nccl <= until && (!from || nccl >= *from);
+}
+
+std::string KnownBadNccl::text() const {
+  const std::string versions = !from            ? "up to " + until.text()
+                               : *from == until ? until.text()
+                                                : from->text() + " to " + until.text();
+  return fmt::format("NCCL {} {}: {}; take {}", versions, what, when, way_out);
+}
+
+const std::vector<KnownBadNccl>& known_bad_nccl() {
+  static const std::vector<KnownBadNccl> all = [] {
+    std::vector<KnownBadNccl> made;
+    for (const auto& one : section("nccl", "known_bad")) {
+      KnownBadNccl bad;
+      if (one.contains("from"))
+        bad.from = version_in(one, "from");
+      bad.until = version_in(one, "until");
+      bad.capability_from =
+          base::value_or_throw(parse_compute_capability(text_of(one, "capability_from")));
+      bad.needs_nvlink = optional_of<bool>(one, "needs_nvlink").value_or(false);
+      bad.arm_host = optional_of<bool>(one, "arm_host").value_or(false);
+      bad.when = text_of(one, "when");
+      bad.what = text_of(one, "what");
+      bad.way_out = text_of(one, "way_out");
+      bad.sources = texts_of(one, "sources");
+      made.push_back(std::move(bad));
+    }
     return made;
   }();
   return all;

@@ -19,6 +19,23 @@ struct NcclDefaultBuild {
 };
 const std::vector<NcclDefaultBuild>& nccl_default_builds();
 
+// Releases with a fault that their notes or their successor's name.
+struct KnownBadNccl {
+  std::optional<VersionNumber> from; // absent: all before
+  VersionNumber until;
+  ComputeCapability capability_from;
+  bool needs_nvlink = false; // it shows between GPUs with NVLink only
+  bool arm_host = false;     // it shows with Arm CPUs only
+  std::string when;          // "ring all-reduce of 2 GPUs with LL128"
+  std::string what;          // "can hang"
+  std::string way_out;       // "NCCL 2.15.5, or NCCL_PROTO=^LL128"
+  std::vector<std::string> sources;
+
+  bool concerns(const VersionNumber& nccl) const;
+  std::string text() const; // "2.14.3 and older ..." in one sentence
+};
+const std::vector<KnownBadNccl>& known_bad_nccl();
+
 // A feature that works only if every link of its chain is there.
 struct FeatureChain {
   struct Link {

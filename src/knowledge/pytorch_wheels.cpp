@@ -7,6 +7,13 @@
 #include "knowledge/json_fields.h"
 
 namespace ncclprobe::knowledge {
+namespace {
+
+bool same_minor(const VersionNumber& one, const VersionNumber& other) {
+  return one.major() == other.major() && one.minor() == other.minor();
+}
+
+} // namespace
 
 const std::vector<PytorchWheel>& pytorch_wheels() {
   static const std::vector<PytorchWheel> all = [] {
@@ -20,7 +27,8 @@ const std::vector<PytorchWheel>& pytorch_wheels() {
       wheel.ptx = targets_of(one, "ptx_archs");
       wheel.nccl = text_of(one, "nccl");
       wheel.status = text_of(one, "status");
-      wheel.platform = text_of(one, "platform");
+      wheel.cpu =
+          text_of(one, "platform").ends_with("aarch64") ? CpuKind::aarch64 : CpuKind::x86_64;
       wheel.note = text_of(one, "note");
       wheel.sources = texts_of(one, "sources");
       made.push_back(std::move(wheel));
@@ -30,12 +38,27 @@ const std::vector<PytorchWheel>& pytorch_wheels() {
   return all;
 }
 
-const PytorchWheel* pytorch_wheel(std::string_view torch, std::string_view cuda_tag) {
-  auto version = parse_version(torch);
+const PytorchWheel* pytorch_wheel(const VersionNumber& torch, std::string_view cuda_tag,
+                                  CpuKind cpu) {
   for (const PytorchWheel& one : pytorch_wheels())
-    if (version && one.torch == *version && one.cuda_tag == cuda_tag)
+    if (same_minor(one.torch, torch) && one.cuda_tag == cuda_tag && one.cpu == cpu)
       return &one;
   return nullptr;
+}
+
+std::optional<std::string> pypi_tag(const VersionNumber& torch, CpuKind cpu) {
+  for (const auto& one : section("pytorch", "pypi_wheels"))
+    if (same_minor(base::value_or_throw(parse_version(text_of(one, "torch"))), torch))
+      return text_of(one, cpu == CpuKind::aarch64 ? "aarch64" : "x86_64");
+  return std::nullopt;
+}
+
+VersionNumber last_arm_pypi_without_cuda() {
+  VersionNumber last;
+  for (const auto& one : section("pytorch", "pypi_wheels"))
+    if (text_of(one, "aarch64") == "cpu")
+      last = base::value_or_throw(parse_version(text_of(one, "torch")));
+  return last;
 }
 
 } // namespace ncclprobe::knowledge

@@ -5,10 +5,21 @@
 #include "knowledge/compute_capability.h"
 #include "knowledge/version_number.h"
 
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ncclprobe::knowledge {
+
+// The CPU of a host, which decides what wheels it can install.
+enum class CpuKind { x86_64, aarch64 };
+constexpr auto enum_names(CpuKind) {
+  return std::to_array<std::pair<CpuKind, std::string_view>>(
+      {{CpuKind::x86_64, "x86_64"}, {CpuKind::aarch64, "aarch64"}});
+}
 
 // An official PyTorch wheel for Linux, and the GPUs whose code its own kernels have.
 struct PytorchWheel {
@@ -17,17 +28,25 @@ struct PytorchWheel {
   VersionNumber cuda;
   std::vector<CodeTarget> cubins;
   std::vector<CodeTarget> ptx;
-  std::string nccl;     // empty: not sourced
-  std::string status;   // "stable", "experimental"; empty: not recorded
-  std::string platform; // "linux x86_64"
+  std::string nccl;   // empty: not sourced
+  std::string status; // "stable", "experimental"; empty: not recorded
+  CpuKind cpu = CpuKind::x86_64;
   std::string note;
   std::vector<std::string> sources;
 
   std::string name() const { return torch.text() + "+" + cuda_tag; }
 };
-const std::vector<PytorchWheel>& pytorch_wheels(); // oldest first
+const std::vector<PytorchWheel>& pytorch_wheels(); // those of a CPU oldest first
 
-// Nothing if the table has no such wheel ("2.7", "cu128").
-const PytorchWheel* pytorch_wheel(std::string_view torch, std::string_view cuda_tag);
+// Nothing if the table has no such wheel ("2.7", "cu128"). A patch release (2.7.1) is built for the
+// same GPUs as its minor version, which is what the table mostly has.
+const PytorchWheel* pytorch_wheel(const VersionNumber& torch, std::string_view cuda_tag,
+                                  CpuKind cpu = CpuKind::x86_64);
+
+// The tag of the wheel that PyPI has of a release: "cu128", or "cpu" for one without CUDA. Nothing
+// if it is not sourced.
+std::optional<std::string> pypi_tag(const VersionNumber& torch, CpuKind cpu);
+// The newest release of which PyPI's wheel for Arm is one without CUDA.
+VersionNumber last_arm_pypi_without_cuda();
 
 } // namespace ncclprobe::knowledge

@@ -107,3 +107,35 @@ TEST_CASE("the common stack is told in text and JSON") {
   CHECK(json["nodes"].size() == 2);
   CHECK(json["nodes"][0]["driver"].is_null());
 }
+
+TEST_CASE("a driver branch that is the last for one GPU bounds all") {
+  CommonStack stack = common_stack({named("V100"), named("RTX 5090")});
+
+  CHECK(stack.all.least_driver_branch->text() == "570");
+  CHECK(stack.all.last_driver_branch->text() == "580");
+  CHECK_THAT(render_common_stack(stack), ContainsSubstring("580"));
+  CHECK_FALSE(common_stack({named("H200"), named("RTX 5090")}).all.last_driver_branch);
+}
+
+TEST_CASE("GPUs that no driver branch serves together are said to have none") {
+  // K80: branch 470 is the last. H200: 520 is the first.
+  CommonStack stack = common_stack({named("K80"), named("H200")});
+
+  CHECK(stack.all.no_common_branch);
+  CHECK_FALSE(stack.least_driver);
+  CHECK_THAT(render_common_stack(stack),
+             ContainsSubstring("up to r470") &&
+                 ContainsSubstring("no driver branch serves all of these GPUs"));
+}
+
+TEST_CASE("nodes with Arm CPUs are given wheels that are made for Arm too") {
+  CommonStack thor = common_stack({named("Thor")}); // no wheel for x86-64 has code for it
+  REQUIRE(thor.all.newest_wheel != nullptr);
+  CHECK(thor.all.newest_wheel->name() == "2.14+cu132");
+
+  CommonStack both = common_stack({named("GH200"), named("V100")});
+  REQUIRE(both.all.newest_wheel != nullptr);
+  const knowledge::PytorchWheel& wheel = *both.all.newest_wheel;
+  CHECK(knowledge::pytorch_wheel(wheel.torch, wheel.cuda_tag, knowledge::CpuKind::aarch64));
+  CHECK(knowledge::pytorch_wheel(wheel.torch, wheel.cuda_tag, knowledge::CpuKind::x86_64));
+}

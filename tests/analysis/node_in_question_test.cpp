@@ -41,6 +41,25 @@ TEST_CASE("a host's equal GPUs are one, counted, with its driver and what that k
   CHECK_FALSE(node.nccl);
 }
 
+TEST_CASE("of cards of one name, what was seen tells which it is") {
+  auto seen = [](const char* name, const char* capability, std::uint64_t memory_bytes) {
+    model::Host one = host("alpha", 1);
+    one.gpus[0].name = name;
+    one.gpus[0].compute_capability = capability;
+    one.gpus[0].memory_bytes = memory_bytes;
+    const NodeInQuestion node = base::value_or_throw(node_of(one));
+    std::vector<std::string> names;
+    for (const knowledge::GpuModel* model : node.gpus[0].models)
+      names.push_back(model->name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(seen("NVIDIA GeForce RTX 3080", "8.6", 10'500'000'000) == Names{"GeForce RTX 3080 10GB"});
+  CHECK(seen("NVIDIA RTX 6000", "8.9", 48'300'000'000) == Names{"RTX 6000 Ada Generation"});
+  CHECK(seen("NVIDIA RTX 6000", "7.5", 24'200'000'000) == Names{"Quadro RTX 6000"});
+  CHECK(seen("NVIDIA Frobnicator", "9.9", 1).empty());
+}
+
 TEST_CASE("an examination's hosts are told once, with what NCCL took of a GPU at the most") {
   doctor::Case one;
   for (const char* name : {"alpha", "alpha", "beta"}) {

@@ -89,6 +89,95 @@ TEST_CASE("the rate between GPUs is that of the NVLinks that are up, or of PCIe"
   CHECK(suits(policy, named("T4")) == Known::no);
 }
 
+TEST_CASE("a bridge that may be fitted or not is neither NVLink nor none") {
+  Policy policy;
+  policy.interconnect = LinkKind::nvlink;
+  for (const char* gpu : {"A100 PCIe", "A40", "A30", "H100 PCIe", "H100 NVL", "H200 NVL",
+                          "RTX A6000", "RTX 3090", "Quadro RTX 8000", "RTX 2080 Ti"}) {
+    INFO(gpu);
+    PolicyVerdict verdict = judge(policy, named(gpu), {});
+    CHECK(verdict.suits == Known::unknown);
+    CHECK_THAT(verdict.parts[0].rules[0].found,
+               ContainsSubstring("bridged GPUs, if a bridge is fitted"));
+  }
+  policy.interconnect = LinkKind::pcie;
+  CHECK(suits(policy, named("A100 PCIe")) == Known::yes);
+}
+
+TEST_CASE("what is unknown of the link between GPUs comes with its reason") {
+  Policy policy;
+  policy.interconnect = LinkKind::nvlink;
+  policy.min_link_gb_per_s = 200;
+  for (const auto& [gpu, reason] :
+       {std::pair{"V100", "only some of the models"}, std::pair{"T10", "not in the tables"}}) {
+    INFO(gpu);
+    const PolicyVerdict verdict = judge(policy, named(gpu), {});
+    CHECK(verdict.suits == Known::unknown);
+    for (const PolicyRule& rule : verdict.parts[0].rules)
+      CHECK_THAT(rule.found, ContainsSubstring(reason));
+  }
+}
+
+TEST_CASE("a chip without PCIe and NVLink is linked to no other GPU") {
+  Policy policy;
+  policy.min_link_gb_per_s = 1;
+  for (LinkKind asked : {LinkKind::pcie, LinkKind::nvlink})
+    for (const char* gpu : {"GB10", "Jetson AGX Orin", "Jetson Thor"}) {
+      INFO(gpu);
+      policy.interconnect = asked;
+      const PolicyVerdict verdict = judge(policy, named(gpu), {});
+      for (const PolicyRule& rule : verdict.parts[0].rules) {
+        CHECK(rule.met == Known::no);
+        CHECK(rule.found == "neither NVLink nor PCIe to another GPU");
+      }
+    }
+}
+
+TEST_CASE("what a bridge carries counts only where one is known to be fitted") {
+  Policy policy;
+  auto rate = [&](double least, const NodeInQuestion& node) {
+    policy.min_link_gb_per_s = least;
+    return judge(policy, node, {}).parts[0].rules[0];
+  };
+  const PolicyRule a100 = rate(200, named("A100 PCIe"));
+  CHECK(a100.met == Known::unknown);
+  CHECK(a100.found ==
+        "up to 300 GB/s between 2 bridged GPUs, if a bridge is fitted, else 31.5 GB/s "
+        "over PCIe");
+  CHECK(rate(31, named("A100 PCIe")).met == Known::yes); // PCIe is enough
+  CHECK(rate(301, named("A100 PCIe")).met == Known::no); // no bridge would be
+  CHECK(rate(200, named("RTX 3090")).met == Known::no);
+  CHECK(rate(50, named("RTX 3090")).met == Known::unknown);
+  CHECK_THAT(rate(200, named("A100")).found, ContainsSubstring("of some of the models"));
+  // Of what is there, the links that are up tell.
+  CHECK(rate(200, seen("A100 PCIe 80GB", 80, 12, 2)).met == Known::yes);
+  CHECK(rate(200, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::no);
+  CHECK(rate(30, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::yes);
+}
+
+TEST_CASE("a bridge between two of four GPUs leaves the others on PCIe") {
+  Policy policy;
+  policy.interconnect = LinkKind::nvlink;
+  policy.min_link_gb_per_s = 200;
+  PolicyVerdict verdict = judge(policy, seen("A100 PCIe 80GB", 80, 12, 4), {});
+
+  REQUIRE(verdict.parts[0].rules.size() == 2);
+  CHECK(verdict.parts[0].rules[0].met == Known::unknown);
+  CHECK(verdict.parts[0].rules[0].found ==
+        "NVLink 300 GB/s between bridged GPUs, 2 of the 4; PCIe to the others");
+  CHECK(verdict.parts[0].rules[1].met == Known::no);
+  CHECK(suits(policy, seen("H200 NVL", 141, 18, 4)) == Known::yes); // its bridge joins four
+  CHECK(suits(policy, seen("H200", 141, 18, 8)) == Known::yes);     // a switch joins all
+}
+
+TEST_CASE("multicast is missing where there is no NVLink") {
+  Policy policy;
+  policy.features = {"multicast"};
+
+  CHECK(suits(policy, named("RTX 5090")) == Known::no);
+  CHECK(suits(policy, named("H200 SXM5")) == Known::yes);
+}
+
 TEST_CASE("features, power and price are asked of each GPU") {
   Policy policy;
   policy.features = {"bf16", "fp8"};

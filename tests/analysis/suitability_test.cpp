@@ -39,14 +39,89 @@ TEST_CASE("a model, a driver's name and both forms of a capability can be asked 
 }
 
 TEST_CASE("an unknown model is refused with near names") {
-  CHECK_THAT(gpu_in_question("RTX 4091").error().text(), ContainsSubstring("such as"));
-  CHECK_THAT(gpu_in_question("A1008").error().text(), ContainsSubstring("such as"));
-  CHECK_THAT(gpu_in_question("H 200 XL").error().text(), ContainsSubstring("H200"));
+  auto told = [](const char* text) { return gpu_in_question(text).error().text(); };
+  CHECK_THAT(told("RTX 4091"), ContainsSubstring("did you mean one of: GeForce RTX 4090"));
+  CHECK_THAT(told("A1008"), ContainsSubstring("A100 SXM4 80GB"));
+  CHECK_THAT(told("H 200 XL"), ContainsSubstring("H200"));
+  CHECK_THAT(told("A30X"), ContainsSubstring("A30") && !ContainsSubstring("RTX 3060"));
+  CHECK_THAT(told("Frobnicator"), ContainsSubstring("such as T4"));
   CHECK_FALSE(gpu_in_question("7.7"));
 }
 
+TEST_CASE("a name of several generations must be made plain, a wrong memory size is refused") {
+  auto told = [](const char* text) { return gpu_in_question(text).error().text(); };
+  CHECK_THAT(told("RTX 6000"), ContainsSubstring("Quadro RTX 6000 (7.5)") &&
+                                   ContainsSubstring("RTX 6000 Ada Generation (8.9)") &&
+                                   ContainsSubstring("say which one is meant"));
+  CHECK_THAT(told("A100 20GB"), ContainsSubstring("not known with 20 GB, only with 40 GB, 80 GB"));
+  CHECK(asked("NVIDIA GH200 480GB").models.size() == 1); // of its CPU, as the driver prints it
+}
+
+TEST_CASE("GPUs of others are refused with what serves them") {
+  const base::Error amd = gpu_in_question("MI300X").error();
+  CHECK(amd.code == base::Errc::invalid_argument);
+  CHECK_THAT(amd.text(), ContainsSubstring("'MI300X' is of AMD: ncclprobe is for NVIDIA GPUs") &&
+                             ContainsSubstring("RCCL"));
+  CHECK_THAT(gpu_in_question("Gaudi 3").error().text(), ContainsSubstring("Intel"));
+}
+
+TEST_CASE("a name that several cards have says what depends on which") {
+  const std::string text = explained("RTX 3080");
+
+  CHECK_THAT(text, ContainsSubstring("GeForce RTX 3080 10GB, GeForce RTX 3080 12GB"));
+  CHECK_THAT(text, ContainsSubstring("10 GB, 760 GB/s (GeForce RTX 3080 10GB); 12 GB"));
+  CHECK_THAT(explained("A100 80GB"), !ContainsSubstring("40GB"));
+}
+
+TEST_CASE("a GPU that comes with an Arm CPU is told of wheels for Arm") {
+  for (const char* gpu : {"GH200", "GB200", "GB300", "GB10", "Thor"}) {
+    INFO(gpu);
+    CHECK(cpu_of(asked(gpu)) == knowledge::CpuKind::aarch64);
+    CHECK_THAT(explained(gpu), ContainsSubstring("wheels for Arm with its code from"));
+  }
+  CHECK_THAT(explained("GH200"), ContainsSubstring("from 2.6+cu126 to 2.14+cu132"));
+  CHECK_THAT(explained("Thor"), ContainsSubstring("from 2.9+cu130 to"));
+  CHECK_THAT(explained("H100"), !ContainsSubstring("Arm"));
+  CHECK_THAT(explained("sm_90"),
+             ContainsSubstring("on an Arm host wheels with its code from")); // H100 or GH200
+  CHECK_THAT(explained("AGX Orin"), ContainsSubstring("JetPack") && !ContainsSubstring("2.14+"));
+}
+
+TEST_CASE("old GPUs are told of the last driver branch and the last CUDA") {
+  CHECK_THAT(explained("Tesla K80"),
+             ContainsSubstring("to CUDA 11.8") || ContainsSubstring("11.8 is the last"));
+  CHECK_THAT(explained("Tesla K80"), ContainsSubstring("r470, the last that serves it"));
+  CHECK_THAT(explained("GTX 1080"), ContainsSubstring("r580, the last that serves it"));
+  CHECK_THAT(explained("AGX Xavier"), ContainsSubstring("12.9 is the last that compiles for it"));
+  CHECK_THAT(explained("T4"), !ContainsSubstring("the last that"));
+}
+
+TEST_CASE("releases of NCCL with faults on this GPU are named, others are not") {
+  CHECK_THAT(explained("H100"),
+             ContainsSubstring("NCCL up to 2.15.4 can hang: ring all-reduce of 2 "
+                               "GPUs with LL128; take NCCL 2.15.5"));
+  CHECK_THAT(explained("A100"), !ContainsSubstring("can hang: ring all-reduce"));
+  CHECK_THAT(explained("GH200"), ContainsSubstring("NCCL 2.29.2 can hang: an Arm CPU"));
+  CHECK_THAT(explained("H100"), !ContainsSubstring("2.29.2"));
+  CHECK_THAT(explained("T4"), !ContainsSubstring("LL128")); // without NVLink it is not used
+}
+
+TEST_CASE("NVLS is no, not unknown, without NVLink") {
+  SoftwareInQuestion software;
+  for (const char* gpu : {"RTX 5090", "RTX PRO 6000 Server", "RTX 4090", "GB10"}) {
+    INFO(gpu);
+    CHECK(chain(judge_chains(asked(gpu), software), "NVLS all-reduce") == Known::no);
+    CHECK(chain(judge_chains(asked(gpu), software), "multi-node NVLink") == Known::no);
+    CHECK_THAT(explained(gpu), ContainsSubstring("multicast instructions (NVLS) no"));
+  }
+  GpuInQuestion h100 = asked("H100 PCIe");
+  CHECK(chain(judge_chains(h100, software), "NVLS all-reduce") == Known::unknown);
+  h100.nvlinks = 0; // no bridge is fitted
+  CHECK(chain(judge_chains(h100, software), "NVLS all-reduce") == Known::no);
+}
+
 TEST_CASE("each generation has a grade, with reasons") {
-  auto grade = [](const char* gpu) { return suitability(asked(gpu).capability).grade; };
+  auto grade = [](const char* gpu) { return suitability(asked(gpu)).grade; };
   for (const char* gpu : {"B200", "RTX 5090", "H100", "RTX 4090", "A100", "RTX 3090"}) {
     INFO(gpu);
     CHECK(grade(gpu) == Suited::full);
@@ -128,14 +203,14 @@ TEST_CASE("the CUDA that NCCL was built with is a link of its own") {
 }
 
 TEST_CASE("what is not sourced is called unknown") {
-  CHECK_THAT(explained("A10G"), ContainsSubstring("NVLink unknown"));
+  CHECK_THAT(explained("A100X"), ContainsSubstring("NVLink unknown"));
 }
 
 TEST_CASE("the JSON has null for what is unknown") {
   auto json = nlohmann::json::parse(
-      explain_gpus_json({{asked("A10G"), {}}, {asked("H200"), {}}}, {}, nlohmann::json::object()));
+      explain_gpus_json({{asked("A100X"), {}}, {asked("H200"), {}}}, {}, nlohmann::json::object()));
 
-  CHECK(json["gpus"][0]["models"][0]["memory_gb"].is_null());
+  CHECK(json["gpus"][0]["models"][0]["nvlink"].is_null());
   CHECK(json["gpus"][1]["compute_capability"] == "9.0");
   CHECK(json["gpus"][1]["features"]["fp8"] == "yes");
   CHECK(json["tables_date"].get<std::string>().size() == 10);

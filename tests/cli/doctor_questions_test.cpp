@@ -7,6 +7,7 @@
 #include "support/scratch_folder.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 
@@ -79,6 +80,26 @@ TEST_CASE("a named GPU is explained without looking at this machine") {
   auto answer = answer_question({}, questions, AnswerFormat::json);
   REQUIRE(answer);
   CHECK_THAT(answer->text, ContainsSubstring("\"compute_capability\": \"7.5\""));
+}
+
+TEST_CASE("a GPU that is not known does not cost the answer for the others") {
+  DoctorQuestions questions;
+  questions.gpus = {"T4", "MI300X", "Frobnicator"};
+
+  auto text = answer_question({}, questions, AnswerFormat::text);
+  REQUIRE(text);
+  CHECK_THAT(text->text, ContainsSubstring("7.5 (sm_75)") &&
+                             ContainsSubstring("Not known      'MI300X' is of AMD") &&
+                             ContainsSubstring("Not known      'Frobnicator'"));
+  CHECK(text->exit_code == base::k_exit_warnings);
+  auto json = nlohmann::json::parse(answer_question({}, questions, AnswerFormat::json)->text);
+  CHECK(json["gpus"].size() == 1);
+  REQUIRE(json["unknown"].size() == 2);
+  CHECK_THAT(json["unknown"][0]["hint"].get<std::string>(), ContainsSubstring("RCCL"));
+
+  questions.gpus = {"MI300X"};
+  CHECK(answer_question({}, questions, AnswerFormat::text).error().code ==
+        base::Errc::invalid_argument);
 }
 
 TEST_CASE("a price of a GPU that is not asked for is refused") {

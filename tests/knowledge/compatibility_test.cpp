@@ -75,8 +75,8 @@ TEST_CASE("every PyTorch wheel of the vectors is judged as worked out by hand") 
   REQUIRE(all.size() == 17);
   for (const auto& one : all) {
     INFO(one.dump());
-    const PytorchWheel* wheel =
-        pytorch_wheel(one.at("torch").get<std::string>(), one.at("cuda_tag").get<std::string>());
+    const PytorchWheel* wheel = pytorch_wheel(version(one.at("torch").get<std::string>()),
+                                              one.at("cuda_tag").get<std::string>());
 
     REQUIRE(wheel != nullptr);
     check_code(one,

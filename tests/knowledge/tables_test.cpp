@@ -22,18 +22,25 @@ TEST_CASE("every fact names a source that is in the table or is an address") {
     CHECK_FALSE(keys.empty());
     for (const std::string& key : keys) {
       INFO(key);
+      const std::string of_page = key.substr(0, key.find('/'));
       bool in_table = std::any_of(sources().begin(), sources().end(),
-                                  [&](const Source& one) { return one.key == key; });
+                                  [&](const Source& one) { return one.key == of_page; });
       CHECK((in_table || key.starts_with("https://")));
       CHECK_FALSE(source_text(key).empty());
     }
   };
   for (const GpuModel& one : gpu_models())
-    check(one.name, one.sources);
+    check(one.name, one.sources.all());
   for (const CudaTarget& one : cuda_targets())
     check(one.target.sm(), one.sources);
   for (const PytorchWheel& one : pytorch_wheels())
     check(one.name(), one.sources);
+  for (const auto& one : section("pytorch", "pypi_wheels"))
+    check("PyPI " + one.at("torch").get<std::string>(), one.at("sources"));
+  for (const auto& one : section("cuda", "compat_packages"))
+    check("cuda-compat " + one.at("cuda").get<std::string>(), one.at("sources"));
+  for (const KnownBadNccl& one : known_bad_nccl())
+    check(one.text(), one.sources);
   for (const FeatureChain& one : feature_chains())
     check(one.feature, one.sources);
   for (const Xid& one : xids())
@@ -81,6 +88,69 @@ TEST_CASE("toolkits are listed oldest first, and 12.1 came with driver 530.30.02
   CHECK(full_driver({{12, 1}})->text() == "530.30.02");
   CHECK(minor_compatibility_driver(12)->text() == "525.60.13");
   CHECK_FALSE(minor_compatibility_driver(10).has_value());
+}
+
+TEST_CASE("old architectures have a last driver branch and a last CUDA") {
+  auto last = [](int major, int minor) {
+    const CudaTarget* target = cuda_target({major, minor});
+    auto text = [](const std::optional<VersionNumber>& version) {
+      return version ? version->text() : "none";
+    };
+    return text(target->last_driver_branch) + ", " + text(target->last_cuda);
+  };
+  CHECK(last(3, 5) == "470, 11.8");
+  CHECK(last(3, 7) == "470, 11.8");
+  CHECK(last(5, 2) == "580, 12.9");
+  CHECK(last(6, 1) == "580, 12.9");
+  CHECK(last(7, 0) == "580, 12.9");
+  CHECK(last(7, 2) == "none, 12.9"); // its drivers come with JetPack
+  CHECK(last(7, 5) == "none, none");
+}
+
+TEST_CASE("cuda-compat packages are for certain driver branches") {
+  CHECK(compat_driver_branches({{12, 1}}) == std::vector<int>{470, 525});
+  CHECK(compat_driver_branches({{12, 9}}) == std::vector<int>{535, 570});
+  CHECK(compat_driver_branches({{12, 9, 1}}) == compat_driver_branches({{12, 9}}));
+  CHECK(compat_driver_branches({{11, 4}}).empty()); // runs on branch 450 and newer without
+}
+
+TEST_CASE("releases of NCCL with known faults are told apart") {
+  auto faults = [](const char* version) {
+    std::vector<std::string> all;
+    for (const KnownBadNccl& one : known_bad_nccl())
+      if (one.concerns(base::value_or_throw(parse_version(version))))
+        all.push_back(one.text());
+    return all;
+  };
+  REQUIRE(faults("2.14.3").size() == 2);
+  CHECK(faults("2.14.3").front() == "NCCL up to 2.15.4 can hang: ring all-reduce of 2 GPUs with "
+                                    "LL128; take NCCL 2.15.5, or NCCL_PROTO=^LL128");
+  CHECK(faults("2.15.5").empty());
+  CHECK(faults("2.18.1").size() == 1);
+  CHECK(faults("2.18.3").empty());
+  CHECK(faults("2.28.6").size() == 2);
+  CHECK(faults("2.28.9").empty());
+}
+
+TEST_CASE("PyPI has one wheel of a release for each CPU") {
+  CHECK(pypi_tag({{2, 8, 0}}, CpuKind::x86_64) == "cu128");
+  CHECK(pypi_tag({{2, 8}}, CpuKind::aarch64) == "cpu");
+  CHECK(pypi_tag({{2, 11}}, CpuKind::aarch64) == "cu130");
+  CHECK_FALSE(pypi_tag({{2, 3}}, CpuKind::x86_64)); // not sourced
+  CHECK(last_arm_pypi_without_cuda() == VersionNumber{{2, 10}});
+  // What it has is in the table of wheels.
+  for (const auto& one : section("pytorch", "pypi_wheels"))
+    for (CpuKind cpu : {CpuKind::x86_64, CpuKind::aarch64}) {
+      auto torch = base::value_or_throw(parse_version(one.at("torch").get<std::string>()));
+      INFO(torch.text());
+      CHECK((pypi_tag(torch, cpu) == "cpu" || pytorch_wheel(torch, *pypi_tag(torch, cpu), cpu)));
+    }
+}
+
+TEST_CASE("Arm hosts have wheels of their own") {
+  REQUIRE(pytorch_wheel({{2, 8}}, "cu129", CpuKind::aarch64) != nullptr);
+  CHECK(pytorch_wheel({{2, 8}}, "cu128", CpuKind::aarch64) == nullptr);
+  CHECK(pytorch_wheel({{2, 8}}, "cu128") != nullptr);
 }
 
 TEST_CASE("clock reasons and Xids can be read") {

@@ -58,7 +58,7 @@ TEST_CASE("an NCCL is shown with the CUDA that it was built with") {
 
   CHECK_THAT(render_device_code("a", code, {}),
              ContainsSubstring("NCCL         2.28.9, built with CUDA 13.0\n"));
-  auto json = nlohmann::json::parse(render_device_code_json("a", code, {}));
+  auto json = device_code_json("a", code, {});
   CHECK(json["nccl_cuda"] == "13.0");
 }
 
@@ -82,11 +82,19 @@ TEST_CASE("text and JSON say the same") {
   std::string text = render_device_code("lib.so", code, verdicts);
   CHECK_THAT(text, ContainsSubstring("sm_80"));
   CHECK_THAT(text, ContainsSubstring("Fails        Tesla V100 (7.0)"));
-  auto json = nlohmann::json::parse(render_device_code_json("lib.so", code, verdicts));
+  auto json = device_code_json("lib.so", code, verdicts);
   CHECK(json["gpus"][0]["via"] == "compute_90");
   CHECK(json["gpus"][0]["verdict"] == "ptx_jit");
   CHECK(json["gpus"][1]["runs"] == "no");
   CHECK(json["ptx"][0]["ptx_isa"] == "9.0");
+}
+
+TEST_CASE("on an Arm host the wheels for Arm are named") {
+  DeviceCode code = code_of(code_entry(CodeKind::cubin, 80));
+  GpuToServe gh200{"NVIDIA GH200 480GB", {9, 0}, {}, knowledge::CpuKind::aarch64};
+
+  CHECK_THAT(judge_device_code(code, {gh200}).front().meaning,
+             ContainsSubstring("PyTorch's wheels for Arm have its code since 2.6+cu126"));
 }
 
 } // namespace ncclprobe::analysis

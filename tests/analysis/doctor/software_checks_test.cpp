@@ -146,6 +146,34 @@ TEST_CASE(
                                "12.9, all of it from driver 575."));
 }
 
+TEST_CASE("a driver that is too old has one newest CUDA, and every way out is named") {
+  Case one = healthy_case();
+  auto become = [&](const char* gpu, const char* capability) {
+    for (model::Survey& survey : one.surveys)
+      for (model::Gpu& each : survey.inventory.gpus) {
+        each.name = gpu;
+        each.compute_capability = capability;
+      }
+    return found(one, "D04").front();
+  };
+  set_version(one, "cuda_driver", "470.129.06 (CUDA 11.4)");
+  set_version(one, "cuda_runtime", "12.1");
+
+  const Finding a800 = become("NVIDIA A800-SXM4-80GB", "8.0");
+  CHECK(a800.severity == Severity::fail);
+  CHECK_THAT(a800.what, ContainsSubstring("CUDA 11.4, with fewer features 11.8"));
+  CHECK(a800.fix == "update the driver on the host to 525.60.13 or later (530.30.02 or later for "
+                    "all features); or take a build for CUDA 11.8 or older (11.4 or older for all "
+                    "features); or install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat "
+                    "first in LD_LIBRARY_PATH (NVIDIA makes it for data-center GPUs on driver "
+                    "branch 470)");
+  CHECK_THAT(become("NVIDIA GeForce RTX 3090", "8.6").fix, !ContainsSubstring("cuda-compat"));
+
+  set_version(one, "cuda_driver", "580.95.05 (CUDA 13.0)");
+  set_version(one, "cuda_runtime", "13.3"); // whose own driver is not in the tables
+  CHECK_THAT(become("NVIDIA H200", "9.0").fix, !ContainsSubstring("unknown"));
+}
+
 TEST_CASE("code for older GPUs and code for newer ones ask for different builds") {
   Case one = healthy_case();
   auto of_capability = [&](const char* text) {
@@ -277,4 +305,22 @@ TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
   auto again = read_case(write_case(one));
   REQUIRE(again);
   CHECK(*again == one);
+}
+
+TEST_CASE("PyTorch of an Arm host is held against the wheels for Arm") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    for (model::Gpu& gpu : survey.inventory.gpus)
+      gpu.name = "NVIDIA GH200 480GB";
+  PythonTorch torch;
+  torch.torch = "2.5.1+cu124";
+  torch.cuda = "12.4";
+  torch.architectures = {"sm_80", "sm_100"};
+  one.torch = {torch};
+  CHECK_THAT(found(one, "D26").front().fix,
+             ContainsSubstring("wheels for Arm have its code since 2.6+cu126"));
+
+  one.torch[0].torch = "2.8.0+cu128"; // Arm has no such wheel: nothing can be told of its code
+  one.torch[0].architectures.clear();
+  CHECK_THAT(what(one, "D26"), ContainsSubstring("is not known"));
 }
