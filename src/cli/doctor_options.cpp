@@ -21,13 +21,14 @@ constexpr const char* k_footer = R"(Examples:
   ncclprobe doctor --log train.log           root causes in a training, NCCL or kernel log; - is standard input
   ncclprobe doctor --binary libtorch_cuda.so --gpu "RTX 5090"    will its code run there?
   ncclprobe doctor --explain-gpu --gpu T4 --gpu L4 --price T4=800 --price L4=2400
+  ncclprobe doctor --gpu "GTX 1080" --wheel torch==2.8+cu128    will this PyTorch run there, and which will?
   ncclprobe doctor --gpu T4 --gpu "RTX 5090"  the newest CUDA, driver and PyTorch that both run
   ncclprobe doctor --policy training.toml --node node7.json --node run.h5    which of these nodes suit?
 
 It changes nothing on the machine. Fixes are commands for you or your administrator; none is run.
 
-Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code: a GPU cannot run it;
-  of a policy: 8 not all is known, 9 a node does not suit; of GPUs: 8 not all is known); 1 defect of ncclprobe, 2 bad arguments or input,
+Exit codes: 0 nothing worse than information, 8 warnings, 9 failures (of a log: what it shows; of code and of a wheel: a GPU cannot run it;
+  of a policy: 8 not all is known, 9 a node does not suit; of a wheel and of GPUs: 8 not all is known); 1 defect of ncclprobe, 2 bad arguments or input,
   6 the ranks were started with different arguments, 7 the output could not be written, 130 interrupted)";
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
@@ -73,7 +74,7 @@ void declare_doctor_options(CLI::App& app, DoctorOptions& options) {
   declare_doctor_questions(app, options.questions);
   // A question is answered instead of an examination, whose options would do nothing.
   for (const char* question :
-       {"--log", "--binary", "--explain-gpu", "--gpu", "--node", "--policy", "--price"})
+       {"--log", "--binary", "--explain-gpu", "--wheel", "--gpu", "--node", "--policy", "--price"})
     for (const char* examination :
          {"--offline", "--backend", "--ranks", "--deep", "--no-run", "--python"})
       app.get_option(question)->excludes(app.get_option(examination));

@@ -21,23 +21,34 @@ void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
                             ->type_name("FILE")
                             ->group(group)
                             ->excludes(log);
+  CLI::Option* wheel =
+      app.add_option("--wheel", questions.wheel,
+                     "Will this PyTorch wheel run (torch==2.8.0+cu128; without a tag the one that "
+                     "PyPI has), why not, and which will")
+          ->type_name("WHEEL")
+          ->group(group)
+          ->excludes(log)
+          ->excludes(binary);
   app.add_flag(
          "--explain-gpu", questions.explain_gpu,
          "What the GPUs are good for: capability, memory, interconnect, power, price, and the "
          "software that supports them")
       ->group(group)
       ->excludes(log)
-      ->excludes(binary);
-  app.add_option("--gpu", questions.gpus,
-                 "For --binary and --explain-gpu: this model (T4, NVIDIA A100-SXM4-80GB) or "
-                 "capability (8.9, sm_89) instead of the GPUs of this host; may be repeated")
+      ->excludes(binary)
+      ->excludes(wheel);
+  app.add_option(
+         "--gpu", questions.gpus,
+         "For --binary, --explain-gpu and --wheel: this model (T4, NVIDIA A100-SXM4-80GB) or "
+         "capability (8.9, sm_89) instead of the GPUs of this host; may be repeated")
       ->type_name("GPU")
       ->allow_extra_args(false)
       ->group(group)
       ->excludes(log);
   app.add_option(
          "--node", questions.nodes,
-         "For --binary and --explain-gpu: the nodes of a stored examination (--format json) "
+         "For --binary, --explain-gpu and --wheel: the nodes of a stored examination (--format "
+         "json) "
          "or of a run file instead of this host; may be repeated. Of several nodes or GPUs, "
          "also the newest software that all run")
       ->type_name("FILE")
@@ -49,12 +60,14 @@ void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
       ->type_name("FILE")
       ->group(group)
       ->excludes(log)
-      ->excludes(binary);
+      ->excludes(binary)
+      ->excludes(wheel);
   add_texts(app, "--price", "[GPU=]VALUE", "For --explain-gpu: what a unit costs; may be repeated",
             [&](const std::string& text) { return add_price(text, questions.prices); })
       ->group(group)
       ->excludes(log)
-      ->excludes(binary);
+      ->excludes(binary)
+      ->excludes(wheel);
 }
 
 } // namespace ncclprobe::cli

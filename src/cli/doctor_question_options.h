@@ -17,7 +17,8 @@ struct DoctorQuestions {
   std::string log;    // a log to diagnose; "-": standard input
   std::string binary; // a program or library whose GPU code is to be listed
   bool explain_gpu = false;
-  // For binary and explain_gpu; neither: this host.
+  std::string wheel; // a PyTorch wheel: will it run?
+  // For binary, explain_gpu and wheel; neither: this host.
   std::vector<std::string> gpus;
   std::vector<std::string> nodes; // files of examinations and runs
   std::string policy;             // a file; for explain_gpu
@@ -25,12 +26,12 @@ struct DoctorQuestions {
 
   // A GPU, a node, a policy or a price alone asks for an explanation.
   bool any() const {
-    return !log.empty() || !binary.empty() || explain_gpu || !gpus.empty() || !nodes.empty() ||
-           !policy.empty() || !prices.empty();
+    return !log.empty() || !binary.empty() || explain_gpu || !wheel.empty() || !gpus.empty() ||
+           !nodes.empty() || !policy.empty() || !prices.empty();
   }
 };
 
-// The options --log, --binary, --explain-gpu, --gpu, --node, --policy and --price.
+// The options --log, --binary, --explain-gpu, --wheel, --gpu, --node, --policy and --price.
 void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions);
 
 } // namespace ncclprobe::cli

@@ -11,6 +11,7 @@
 #include "analysis/policy.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
+#include "analysis/wheel_question.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "cli/nodes_asked_for.h"
@@ -179,6 +180,20 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
   return answer;
 }
 
+Result<DoctorAnswer> judge_wheel(const World& world, const DoctorQuestions& questions,
+                                 AnswerFormat format) {
+  NCCLPROBE_TRY_ASSIGN(const analysis::WheelSpec wheel,
+                       analysis::parse_wheel_spec(questions.wheel));
+  NCCLPROBE_TRY_ASSIGN(const AskedFor asked, nodes_asked_for(world, questions));
+  const auto verdicts = analysis::judge_wheel(wheel, asked.nodes);
+  DoctorAnswer answer{analysis::render_wheel(wheel, verdicts),
+                      exit_code_of(analysis::worst(verdicts))};
+  add_unknown(asked, answer);
+  if (format == AnswerFormat::json)
+    answer.text = dumped(with_unknown(asked, analysis::wheel_json(wheel, verdicts)));
+  return answer;
+}
+
 } // namespace
 
 Result<DoctorAnswer> answer_question(const World& world, const DoctorQuestions& questions,
@@ -187,6 +202,8 @@ Result<DoctorAnswer> answer_question(const World& world, const DoctorQuestions& 
     return diagnose_log(questions.log, format);
   if (!questions.binary.empty())
     return list_code(world, questions, format);
+  if (!questions.wheel.empty())
+    return judge_wheel(world, questions, format);
   return explain(world, questions, format);
 }
 

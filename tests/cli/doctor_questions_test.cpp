@@ -102,6 +102,41 @@ TEST_CASE("a GPU that is not known does not cost the answer for the others") {
         base::Errc::invalid_argument);
 }
 
+TEST_CASE("whether a wheel runs is answered for each GPU, and by the exit code") {
+  auto answer = [](const std::string& wheel, std::vector<std::string> gpus, AnswerFormat format) {
+    DoctorQuestions questions;
+    questions.wheel = wheel;
+    questions.gpus = std::move(gpus);
+    return answer_question({}, questions, format);
+  };
+  auto code = [&](const std::string& wheel, std::vector<std::string> gpus) {
+    return answer(wheel, std::move(gpus), AnswerFormat::text)->exit_code;
+  };
+  CHECK(code("torch==2.8+cu128", {"RTX 4090"}) == base::k_exit_ok);
+  CHECK(code("torch==2.8+cu128", {"RTX 4090", "GTX 1080"}) == base::k_exit_failures);
+  CHECK(code("torch==9.9", {"RTX 4090"}) == base::k_exit_warnings);
+  CHECK(code("torch==2.8+cu128", {"RTX 4090", "Frobnicator"}) == base::k_exit_warnings);
+  CHECK(code("torch==2.8+cu128", {"GTX 1080", "Frobnicator"}) == base::k_exit_failures);
+
+  auto json = nlohmann::json::parse(
+      answer("torch==2.8+cu128", {"GTX 1080", "MI300X"}, AnswerFormat::json)->text);
+  CHECK(json["schema"] == "ncclprobe.wheel_answer/1");
+  CHECK(json["gpus"][0]["instead"][0]["wheel"] == "torch==2.8.0+cu126");
+  CHECK(json["unknown"].size() == 1);
+
+  auto refused = answer("numpy==2.8", {"RTX 4090"}, AnswerFormat::text);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::Errc::invalid_argument);
+}
+
+TEST_CASE("a wheel is asked about by itself") {
+  CHECK(parsed({"--wheel", "torch==2.8", "--gpu", "T4"}).wheel == "torch==2.8");
+  CHECK(parsed({"--wheel", "torch==2.8"}).any());
+  for (const char* other : {"--log", "--binary", "--policy", "--price"})
+    CHECK_THROWS_AS(parsed({"--wheel", "torch==2.8", other, "1"}), CLI::ParseError);
+  CHECK_THROWS_AS(parsed({"--wheel", "torch==2.8", "--explain-gpu"}), CLI::ParseError);
+}
+
 TEST_CASE("a price of a GPU that is not asked for is refused") {
   DoctorQuestions questions;
   questions.gpus = {"T4", "H200"};
