@@ -8,7 +8,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 31> k_checks{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> k_checks{
     {{"D01", "launcher"},       {"D02", "driver_present"}, {"D03", "inventory"},
      {"D04", "driver_runtime"}, {"D05", "fatbin"},         {"D06", "loaded_libraries"},
      {"D07", "rank_to_gpu"},    {"D08", "sharing"},        {"D09", "fabric"},
@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 31> k_checks
      {"D22", "clocks"},         {"D23", "algorithm"},      {"D24", "affinity"},
      {"D25", "dtypes"},         {"D26", "pytorch"},        {"D27", "end_to_end"},
      {"D29", "chains"},         {"D32", "agreement"},      {"D33", "persistence"},
-     {"D34", "speed"}}};
+     {"D34", "speed"},          {"D35", "nccl_faults"}}};
 
 template <typename T>
 void merge_into(std::vector<T>& all, const std::vector<T>& more) {
@@ -91,9 +91,9 @@ std::vector<Finding> examine(const Case& one) {
   if (!one.looked_at())
     return findings.take();
   for (auto check : {check_driver, check_compatibility, check_libraries, check_installed,
-                     check_rank_gpus, check_devices, check_fabric, check_health, check_links,
-                     check_variables, check_host, check_network, check_between_hosts, check_copies,
-                     check_rehearsal, check_ways, check_speed, check_chains})
+                     check_nccl_faults, check_rank_gpus, check_devices, check_fabric, check_health,
+                     check_links, check_variables, check_host, check_network, check_between_hosts,
+                     check_copies, check_rehearsal, check_ways, check_speed, check_chains})
     check(one, findings);
   return findings.take();
 }

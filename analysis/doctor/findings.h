@@ -34,6 +34,7 @@ void check_driver(const Case& one, Findings& into);        // D02
 void check_compatibility(const Case& one, Findings& into); // D04, D05, D26 if asked for
 void check_libraries(const Case& one, Findings& into);     // D06
 void check_installed(const Case& one, Findings& into);     // D06
+void check_nccl_faults(const Case& one, Findings& into);   // D35
 void check_rank_gpus(const Case& one, Findings& into);     // D07
 void check_devices(const Case& one, Findings& into);       // D03, D08, D20, D24
 void check_fabric(const Case& one, Findings& into);        // D09, D10

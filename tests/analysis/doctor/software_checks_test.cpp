@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D01, D02, D04, D05, D06, D26, D32.
+// D01, D02, D04, D05, D06, D26, D32, D35.
 #include "patient.h"
 
 #include "analysis/doctor/diagnosis.h"
@@ -172,6 +172,19 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
   set_version(one, "cuda_driver", "580.95.05 (CUDA 13.0)");
   set_version(one, "cuda_runtime", "13.3"); // whose own driver is not in the tables
   CHECK_THAT(become("NVIDIA H200", "9.0").fix, !ContainsSubstring("unknown"));
+}
+
+TEST_CASE("known faults of the NCCL that is loaded are named where they show") {
+  Case one = healthy_case();
+  set_version(one, "nccl", "2.14.3");
+  CHECK_THAT(what(one, "D35"), ContainsSubstring("NCCL 2.14.3 has a known fault, it can"));
+  CHECK(found(one, "D35").front().fix == "NCCL 2.15.5, or NCCL_PROTO=^LL128");
+  CHECK(worst(one, "D35") == Severity::info);
+
+  set_version(one, "nccl", "2.28.9");
+  CHECK(worst(one, "D35") == Severity::ok);
+  CHECK(what(one, "D35") == "no fault of NCCL 2.28.9 is known that shows on these GPUs");
+  CHECK(found(healthy_cpu_case(), "D35").empty());
 }
 
 TEST_CASE("code for older GPUs and code for newer ones ask for different builds") {

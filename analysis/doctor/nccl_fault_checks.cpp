@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// D35: faults of the NCCL that is loaded, as release notes name them.
+#include "analysis/doctor/facts.h"
+#include "analysis/doctor/findings.h"
+
+namespace ncclprobe::analysis::doctor {
+
+// Not all circumstances of a fault can be seen from here, so it is named, and is no warning.
+void check_nccl_faults(const Case& one, Findings& into) {
+  for (const model::Survey& survey : one.surveys) {
+    const model::Library* nccl = survey.inventory.library("nccl");
+    auto version = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
+    const std::vector<GpuInQuestion> gpus = gpus_in_question(survey);
+    if (!version || gpus.empty())
+      continue;
+    const std::vector<std::string> seen{fmt::format("{} at {}", version->text(), nccl->path)};
+    bool any = false;
+    for (const GpuInQuestion& gpu : gpus)
+      for (const knowledge::KnownBadNccl* fault : bad_nccl(gpu))
+        if (fault->concerns(*version)) {
+          any = true;
+          into.add(survey, {"D35",
+                            Severity::info,
+                            fmt::format("NCCL {} has a known fault, it {}: {}", version->text(),
+                                        fault->what, fault->when),
+                            seen,
+                            "",
+                            fault->way_out,
+                            {},
+                            {}});
+        }
+    if (!any)
+      into.add(survey, {"D35",
+                        Severity::ok,
+                        fmt::format("no fault of NCCL {} is known that shows on these GPUs",
+                                    version->text()),
+                        seen,
+                        "",
+                        "",
+                        {},
+                        {}});
+  }
+}
+
+} // namespace ncclprobe::analysis::doctor
