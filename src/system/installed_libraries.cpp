@@ -5,11 +5,10 @@
 
 #include "system/mapped_libraries.h"
 
+#include "base/loader.h"
 #include "base/text_files.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 namespace ncclprobe::system {
 
@@ -158,36 +157,7 @@ std::string prefix_of(const std::string& python, const std::string& path, const 
   return folder.filename() == "bin" ? folder.parent_path().string() : "";
 }
 
-template <typename T>
-bool read_at(std::string_view content, std::size_t at, T& into) {
-  if (at > content.size() || content.size() - at < sizeof into)
-    return false;
-  std::memcpy(&into, content.data() + at, sizeof into);
-  return true;
-}
-
 } // namespace
-
-// sysdeps/generic/dl-cache.h of glibc. Its older format may stand before this one, aligned to 8.
-std::vector<std::string> files_of_loader_cache(std::string_view content) {
-  constexpr std::string_view k_magic = "glibc-ld.so.cache1.1";
-  constexpr std::size_t k_header_bytes = 48, k_entry_bytes = 24, k_value_at = 8;
-  std::vector<std::string> files;
-  std::size_t start = content.find(k_magic);
-  std::uint32_t count = 0;
-  if (start == std::string_view::npos || !read_at(content, start + k_magic.size(), count))
-    return files;
-  content.remove_prefix(start); // offsets count from here
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint32_t value = 0;
-    if (!read_at(content, k_header_bytes + i * k_entry_bytes + k_value_at, value))
-      return files;
-    std::size_t end = content.find('\0', value);
-    if (value < content.size() && end != std::string_view::npos)
-      files.emplace_back(content.substr(value, end - value));
-  }
-  return files;
-}
 
 std::vector<model::InstalledLibrary>
 installed_libraries(const std::map<std::string, std::string>& environment,
@@ -201,10 +171,8 @@ installed_libraries(const std::map<std::string, std::string>& environment,
     search.folder(folder, "LD_LIBRARY_PATH");
   for (const std::string& file : files_of_loader_cache(text_of(search.inside("/etc/ld.so.cache"))))
     search.file(file, "loader");
-  for (const char* folder :
-       {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib/x86_64-linux-gnu",
-        "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"})
-    search.folder(folder, "loader");
+  for (std::string_view folder : loader_folders())
+    search.folder(std::string(folder), "loader");
   for (const char* place : {"/usr/local", "/opt"})
     for (const std::string& toolkit : search.names(place))
       if (toolkit.starts_with("cuda"))

@@ -18,8 +18,4 @@ std::vector<model::InstalledLibrary>
 installed_libraries(const std::map<std::string, std::string>& environment,
                     const std::string& python, const std::filesystem::path& root = "/");
 
-// The files of a loader's cache (/etc/ld.so.cache of glibc 2.2 and later), in its order. Nothing
-// for what is none, or is cut off.
-std::vector<std::string> files_of_loader_cache(std::string_view content);
-
 } // namespace ncclprobe::system

@@ -5,39 +5,15 @@
 
 #include "support/catch.h"
 #include "support/file_tree.h"
+#include "support/loader_cache.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace ncclprobe;
 using model::InstalledLibrary;
+using support::loader_cache;
 
 namespace {
-
-template <typename T>
-void append(std::string& to, T value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-// As glibc writes it: header, entries (flags, key, value, osversion, hwcap), strings.
-std::string loader_cache(const std::vector<std::string>& files, const std::string& before = "") {
-  std::string out = "glibc-ld.so.cache1.1";
-  auto count = static_cast<std::uint32_t>(files.size());
-  append(out, count);
-  out.append(48 - out.size(), '\0');
-  auto at = static_cast<std::uint32_t>(48 + 24 * files.size());
-  std::string strings;
-  for (const std::string& file : files) {
-    append(out, std::int32_t{0x303});
-    append(out, at);
-    append(out, at);
-    append(out, std::uint32_t{0});
-    append(out, std::uint64_t{0});
-    at += static_cast<std::uint32_t>(file.size() + 1);
-    strings += file + '\0';
-  }
-  return before + out + strings;
-}
 
 std::vector<std::string> paths_of(const std::vector<InstalledLibrary>& found) {
   std::vector<std::string> paths;
@@ -47,26 +23,6 @@ std::vector<std::string> paths_of(const std::vector<InstalledLibrary>& found) {
 }
 
 } // namespace
-
-TEST_CASE("the files of a loader's cache are read in its order, behind the older format too") {
-  const std::vector<std::string> files{"/usr/lib/libnccl.so.2", "/usr/lib/libz.so.1"};
-
-  CHECK(system::files_of_loader_cache(loader_cache(files)) == files);
-  CHECK(system::files_of_loader_cache(loader_cache(files, "ld.so-1.7.0 and its entries ")) ==
-        files);
-}
-
-TEST_CASE("a loader's cache that is cut off anywhere gives what it has and does no harm") {
-  const std::string whole = loader_cache({"/usr/lib/libnccl.so.2", "/usr/lib/libz.so.1"});
-
-  for (std::size_t size = 0; size < whole.size(); ++size)
-    CHECK(system::files_of_loader_cache(whole.substr(0, size)).size() <= 1);
-  std::string wild = whole;
-  wild.replace(20, 4, "\xff\xff\xff\xff", 4);
-  wild.replace(48 + 8, 4, "\xf0\xff\xff\xff", 4);
-  CHECK(system::files_of_loader_cache(wild).size() < 10);
-  CHECK(system::files_of_loader_cache("no cache").empty());
-}
 
 TEST_CASE("runtimes and NCCLs are found where programs look, each once and in that order") {
   support::FileTree tree;
