@@ -3,8 +3,10 @@
 
 #include "analysis/variable_proof.h"
 
+#include "base/similar_words.h"
+#include "workload/nccl_names.h"
 #include "workload/nccl_selection.h"
-#include "workload/nccl_variables.h"
+#include "workload/nccl_values.h"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +63,7 @@ std::string plugin_line(const NcclLog& log, std::string_view kind) {
 // NCCL's log says NVLS_TREE for NVLSTree.
 bool is_logged_as(std::string_view word, std::string logged) {
   std::erase(logged, '_');
-  return workload::same_word(word, logged);
+  return base::same_word(word, logged);
 }
 
 // What the log says of a value that stands in it.
@@ -98,17 +100,13 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
 // Nothing in the log is about it.
 void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog& log) {
   const std::string& name = proof.setting.name;
-  if (const auto* retired = workload::find_retired_variable(name)) {
-    proof.effect = Effect::ignored;
-    proof.reason =
-        fmt::format("NCCL no longer reads it; nearest to it is {}", retired->replacement);
-    return;
-  }
   if (variable == nullptr) {
-    auto nearest = workload::nearest_variable(name);
-    proof.effect = Effect::unknown_name;
-    proof.reason = nearest ? fmt::format("the nearest that NCCL reads is {}", *nearest)
-                           : "NCCL reads nothing with a name like it";
+    workload::NameJudgement judgement = workload::judge_name(name);
+    bool gone = judgement.kind == workload::NameKind::not_read;
+    proof.effect = gone ? Effect::ignored : Effect::unknown_name;
+    proof.reason = gone                    ? "NCCL does not read it: " + judgement.why
+                   : judgement.why.empty() ? "NCCL reads nothing with a name like it"
+                                           : judgement.why;
     return;
   }
   if (proof.setting.value.empty()) {
@@ -122,11 +120,13 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     proof.line = line;
     return;
   }
-  if (variable->kind == ValueKind::level && !workload::read_integer(proof.setting.value).whole &&
-      !workload::is_word_of(variable->words, proof.setting.value)) {
-    proof.effect = Effect::ignored;
-    proof.reason = fmt::format("it is none of {}", variable->words);
-    return;
+  if (variable->kind == ValueKind::level) {
+    workload::Judgement judgement = workload::judge(proof.setting, {}, {});
+    if (judgement.reading == workload::Reading::misread) {
+      proof.effect = Effect::ignored;
+      proof.reason = judgement.why;
+      return;
+    }
   }
   if (!log.has_words) {
     proof.reason = "there is no log of this rank";

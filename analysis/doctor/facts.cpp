@@ -114,6 +114,20 @@ std::size_t count_imex_channels(const model::DriverSurvey& driver) {
       }));
 }
 
+// Interfaces are left out: D18 judges them by more than their names.
+workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey) {
+  workload::NcclPlace place;
+  const model::Library* nccl = survey.inventory.library("nccl");
+  if (nccl != nullptr && nccl->problem.empty())
+    place.version = workload::parse_nccl_version(nccl->version);
+  if (const model::HostSurvey* host = one.host_of(survey))
+    place.has_rdma = std::ranges::any_of(
+        host->rdma, [](const model::RdmaPort& port) { return port.state == "ACTIVE"; });
+  for (const model::LookedFor& one_name : survey.process.looked_for)
+    place.looked_for.emplace(one_name.name, one_name.found);
+  return place;
+}
+
 int count_hosts(const Case& one) {
   std::set<std::string> hosts;
   for (const model::Survey& survey : one.surveys)

@@ -6,6 +6,7 @@
 #include "analysis/node_in_question.h"
 #include "model/survey.h"
 #include "topology/link_health.h"
+#include "workload/nccl_values.h"
 
 #include <initializer_list>
 #include <optional>
@@ -67,6 +68,9 @@ bool in_cluster(const model::GpuHealth& gpu);
 // Whether the GPU is one that joins NVSwitches' fabric, and says how far it is.
 bool tells_fabric_state(const model::GpuHealth& gpu);
 std::size_t count_imex_channels(const model::DriverSurvey& driver);
+
+// What the values of NCCL's variables are judged by, of the ranks of this survey.
+workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey);
 
 int count_hosts(const Case& one);
 // "rank(s) 2,3 on beta"; the host only where there are several.

@@ -29,25 +29,26 @@ private:
 std::vector<Finding> examine(const Case& one);
 
 // The checks, by theme. Each adds at least one finding for each of its ids.
-void check_launch(const Case& one, Findings& into);        // D01, D32
-void check_driver(const Case& one, Findings& into);        // D02
-void check_compatibility(const Case& one, Findings& into); // D04, D05, D26 if asked for
-void check_libraries(const Case& one, Findings& into);     // D06
-void check_installed(const Case& one, Findings& into);     // D06
-void check_nccl_faults(const Case& one, Findings& into);   // D35
-void check_rank_gpus(const Case& one, Findings& into);     // D07
-void check_devices(const Case& one, Findings& into);       // D03, D08, D20, D24
-void check_fabric(const Case& one, Findings& into);        // D09, D10
-void check_health(const Case& one, Findings& into);        // D11, D22, D33
-void check_links(const Case& one, Findings& into);         // D12, D13
-void check_variables(const Case& one, Findings& into);     // D14
-void check_host(const Case& one, Findings& into);          // D15, D16, D17
-void check_network(const Case& one, Findings& into);       // D18, D19
-void check_between_hosts(const Case& one, Findings& into); // D18
-void check_copies(const Case& one, Findings& into);        // D13
-void check_rehearsal(const Case& one, Findings& into);     // D21, D23 if told, D25, D27
-void check_ways(const Case& one, Findings& into);          // D12
-void check_speed(const Case& one, Findings& into);         // D34
-void check_chains(const Case& one, Findings& into);        // D29
+void check_launch(const Case& one, Findings& into);          // D01, D32
+void check_driver(const Case& one, Findings& into);          // D02
+void check_compatibility(const Case& one, Findings& into);   // D04, D05, D26 if asked for
+void check_libraries(const Case& one, Findings& into);       // D06
+void check_installed(const Case& one, Findings& into);       // D06
+void check_nccl_faults(const Case& one, Findings& into);     // D35
+void check_rank_gpus(const Case& one, Findings& into);       // D07
+void check_devices(const Case& one, Findings& into);         // D03, D08, D20, D24
+void check_fabric(const Case& one, Findings& into);          // D09, D10
+void check_health(const Case& one, Findings& into);          // D11, D22, D33
+void check_links(const Case& one, Findings& into);           // D12, D13
+void check_variables(const Case& one, Findings& into);       // D14
+void check_variable_values(const Case& one, Findings& into); // of D14, names and values alone
+void check_host(const Case& one, Findings& into);            // D15, D16, D17
+void check_network(const Case& one, Findings& into);         // D18, D19
+void check_between_hosts(const Case& one, Findings& into);   // D18
+void check_copies(const Case& one, Findings& into);          // D13
+void check_rehearsal(const Case& one, Findings& into);       // D21, D23 if told, D25, D27
+void check_ways(const Case& one, Findings& into);            // D12
+void check_speed(const Case& one, Findings& into);           // D34
+void check_chains(const Case& one, Findings& into);          // D29
 
 } // namespace ncclprobe::analysis::doctor

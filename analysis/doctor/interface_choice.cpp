@@ -3,6 +3,8 @@
 
 #include "analysis/doctor/interface_choice.h"
 
+#include "workload/interface_list.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -24,27 +26,8 @@ bool has_address(const NetworkInterface& one, bool ipv6) {
   });
 }
 
-// A port may stand behind a name: "eth0:1"; for sockets NCCL ignores it.
-bool is_in_list(std::string_view list, std::string_view name, bool exact) {
-  while (!list.empty()) {
-    std::size_t comma = std::min(list.find(','), list.size());
-    std::string_view one = list.substr(0, comma);
-    one = one.substr(0, one.find(':'));
-    if (!one.empty() && (exact ? name == one : name.starts_with(one)))
-      return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
-
 std::vector<const NetworkInterface*> matching(const std::vector<NetworkInterface>& all,
                                               std::string_view list, const std::string& family) {
-  bool unwanted = list.starts_with('^');
-  if (unwanted)
-    list.remove_prefix(1);
-  bool exact = list.starts_with('=');
-  if (exact)
-    list.remove_prefix(1);
   std::vector<const NetworkInterface*> found;
   for (bool ipv6 : {false, true}) { // the order in which the C library lists addresses
     if ((ipv6 && family == "AF_INET") || (!ipv6 && family == "AF_INET6"))
@@ -52,7 +35,7 @@ std::vector<const NetworkInterface*> matching(const std::vector<NetworkInterface
     for (const NetworkInterface& one : all) {
       bool known = std::find(found.begin(), found.end(), &one) != found.end();
       if (!known && found.size() < k_most && one.running && has_address(one, ipv6) &&
-          is_in_list(list, one.name, exact) != unwanted)
+          workload::matches_interface_list(list, one.name))
         found.push_back(&one);
     }
   }

@@ -4,16 +4,15 @@
 // D14: the variables NCCL would see, from the environment and from its files.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "workload/nccl_selection.h"
-#include "workload/nccl_variables.h"
+#include "workload/nccl_values.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-using workload::find_retired_variable;
 using workload::find_variable;
 
 // A variable as it reaches NCCL, and from where.
@@ -82,98 +81,93 @@ constexpr Leftover k_leftovers[] = {
      Severity::warn},
 };
 
-void check_leftovers(const model::Survey& survey, const Variables& all, Findings& into,
-                     bool& anything) {
+// `bad`: of which more is to be said.
+void check_leftovers(const model::Survey& survey, const Variables& all,
+                     const std::set<std::string>& bad, Findings& into, bool& anything) {
   for (const Leftover& leftover : k_leftovers) {
     auto found = all.find(std::string(leftover.name));
-    if (found == all.end() || (!leftover.value.empty() && found->second.value != leftover.value))
+    if (found == all.end() || bad.contains(found->first) ||
+        (!leftover.value.empty() && found->second.value != leftover.value))
       continue;
     anything = true;
-    into.add(survey, {"D14",
-                      leftover.severity,
-                      fmt::format("{}={} is set", found->first, found->second.value),
-                      {evidence(found->first, found->second)},
-                      leftover.cost,
-                      remedy(found->first, found->second),
-                      {},
-                      {}});
+    Finding finding{"D14",
+                    leftover.severity,
+                    fmt::format("{}={} is set", found->first, found->second.value),
+                    {evidence(found->first, found->second)},
+                    leftover.cost,
+                    remedy(found->first, found->second),
+                    {},
+                    {}};
+    into.add(survey, std::move(finding));
   }
 }
 
-void check_names(const model::Survey& survey, const Variables& all, Findings& into,
-                 bool& anything) {
-  for (const auto& [name, seen] : all) {
-    if (find_variable(name) != nullptr)
-      continue;
-    anything = true;
-    if (const auto* retired = find_retired_variable(name)) {
-      into.add(survey,
-               {"D14",
-                Severity::warn,
-                name + " is not read by NCCL any more",
-                {evidence(name, seen)},
-                "it does nothing",
-                fmt::format("{}; nearest today: {}", remedy(name, seen), retired->replacement),
-                {},
-                {}});
-      continue;
-    }
-    auto nearest = workload::nearest_variable(name);
-    // Plugins read variables of their own: an unknown name alone is no mistake.
-    into.add(survey,
-             {"D14",
-              nearest ? Severity::warn : Severity::info,
-              nearest ? fmt::format("{} is probably misspelt: NCCL knows {}", name, *nearest)
-                      : name + " is no variable of NCCL 2.31 or before",
-              {evidence(name, seen)},
-              nearest ? "it does nothing" : "nothing, unless a plugin reads it",
-              nearest
-                  ? fmt::format("export {}={}, and {}", *nearest, seen.value, remedy(name, seen))
-                  : "",
-              {},
-              {}});
+Severity severity_of(const workload::Judgement& judgement, const std::string& name,
+                     const workload::NcclPlace& place) {
+  using enum workload::Reading;
+  switch (judgement.reading) {
+  case refused: // by an NCCL that is not here, nothing fails
+    return place.version ? Severity::fail : Severity::warn;
+  case uncertain: // names may be a plugin's
+    return find_variable(name) != nullptr ? Severity::warn : Severity::info;
+  case unset:
+    return Severity::info;
+  default:
+    return Severity::warn;
   }
 }
 
-void check_values(const model::Survey& survey, const Variables& all, Findings& into,
-                  bool& anything) {
+// What was probably meant in its place; only what the evidence shows is advised.
+std::string fix_of(const std::string& name, const Seen& seen, const std::string& better) {
+  std::string away = remedy(name, seen);
+  if (better.empty())
+    return away;
+  if (seen.origin != "the environment")
+    return fmt::format("{}, or write {} there", away, better);
+  bool same_name = better.starts_with(name + "=");
+  return same_name ? fmt::format("export {}, or {}", better, away)
+                   : fmt::format("export {}, and {}", better, away);
+}
+
+bool nccl_ran(const Case& one) {
+  return std::any_of(one.rehearsals.begin(), one.rehearsals.end(), [](const Rehearsal& each) {
+    return each.backend == "nvidia" && each.name != k_copies && each.outcome.ok();
+  });
+}
+
+// Names of those that NCCL does not take as they stand.
+std::set<std::string> check_values_of(const Case& one, const model::Survey& survey,
+                                      const Variables& all, Findings& into, bool& anything) {
+  std::set<std::string> bad;
+  workload::NcclPlace place = nccl_place(one, survey);
+  workload::Variables environment;
+  for (const auto& [name, seen] : all)
+    environment[name] = seen.value;
   for (const auto& [name, seen] : all) {
-    const workload::Variable* variable = find_variable(name);
-    if (variable == nullptr || seen.value.empty())
-      continue;
-    std::string what;
-    std::string cost;
-    if (workload::reads_integer(*variable)) {
-      workload::IntegerReading reading = workload::read_integer(seen.value);
-      if (!reading.whole) {
-        what = fmt::format("{}={} is no whole number", name, seen.value);
-        cost = fmt::format("NCCL takes it for {} and says nothing", reading.value);
-      } else if (workload::is_outside(*variable, reading.value)) {
-        what = fmt::format("{}={} is outside what NCCL documents", name, seen.value);
-        cost = "clamped or ignored";
-      }
-    } else if ((variable->kind == workload::ValueKind::level ||
-                variable->kind == workload::ValueKind::word) &&
-               !workload::is_word_of(variable->words, seen.value) &&
-               !(variable->kind == workload::ValueKind::level &&
-                 workload::read_integer(seen.value).whole)) {
-      what = fmt::format("{}={} is none of NCCL's words", name, seen.value);
-      cost = "NCCL ignores it and says nothing; words are case-sensitive";
-    }
-    if (what.empty())
+    const model::Setting setting{name, seen.value};
+    workload::Judgement judgement = workload::judge(setting, environment, place);
+    if (judgement.reading == workload::Reading::as_meant)
       continue;
     anything = true;
-    into.add(survey, {"D14",
-                      Severity::warn,
-                      what,
-                      {evidence(name, seen), variable->words.empty()
-                                                 ? std::string("NCCL reads it with strtoll")
-                                                 : fmt::format("known words: {}", variable->words)},
-                      cost,
-                      remedy(name, seen),
-                      {},
-                      {}});
+    if (judgement.reading >= workload::Reading::misread)
+      bad.insert(name);
+    Finding finding{"D14",
+                    severity_of(judgement, name, place),
+                    workload::headline(setting, judgement, place),
+                    {evidence(name, seen)},
+                    judgement.outcome,
+                    fix_of(name, seen, judgement.better),
+                    {},
+                    {}};
+    if (finding.severity == Severity::info) // a plugin may want it
+      finding.fix.clear();
+    if (finding.severity == Severity::fail && nccl_ran(one)) { // so it is not as the table has it
+      finding.severity = Severity::warn;
+      finding.evidence.push_back("yet an all-reduce ran: a plugin may have taken it");
+    }
+    into.add(survey, std::move(finding));
   }
+  return bad;
 }
 
 // Two that cannot both be meant.
@@ -187,7 +181,6 @@ struct Contradiction {
 constexpr Contradiction k_contradictions[] = {
     {"NCCL_P2P_DISABLE", "1", "NCCL_P2P_LEVEL", "", "the level has no effect: P2P is off"},
     {"NCCL_IB_DISABLE", "1", "NCCL_IB_HCA", "", "the list of adapters has no effect: IB is off"},
-    {"NCCL_IB_DISABLE", "1", "NCCL_NET", "IB", "NCCL fails: the network asked for is off"},
     {"NCCL_NET", "Socket", "NCCL_IB_HCA", "",
      "the list of adapters has no effect: sockets are used"},
     {"NCCL_CUMEM_ENABLE", "0", "NCCL_NVLS_ENABLE", "1",
@@ -259,14 +252,16 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
       seen.push_back(fmt::format("{}: {}", value, ranks_with_host(one, ranks)));
       name_fewer(ranks, fewest);
     }
-    bool harmless = model::may_differ_between_ranks(name);
+    bool read = find_variable(name) != nullptr;
+    bool harmless = model::may_differ_between_ranks(name) || !read;
     into.add({"D14",
               harmless ? Severity::info : Severity::fail,
               fmt::format("ranks disagree on {}", name),
               seen,
-              harmless ? "nothing, if it is meant: hosts may differ in it"
-                       : "ranks that choose differently hang, or deliver wrong data",
-              fmt::format("give all ranks the same: mpirun -x {}", name),
+              !read      ? "nothing: NCCL does not read it"
+              : harmless ? "nothing, if it is meant: hosts may differ in it"
+                         : "ranks that choose differently hang, or deliver wrong data",
+              read ? fmt::format("give all ranks the same: mpirun -x {}", name) : "",
               fewest,
               {}});
   }
@@ -274,13 +269,18 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
 
 } // namespace
 
+void check_variable_values(const Case& one, Findings& into) {
+  bool anything = false;
+  for (const model::Survey& survey : one.surveys)
+    check_values_of(one, survey, variables_of(one, survey), into, anything);
+}
+
 void check_variables(const Case& one, Findings& into) {
   bool anything = false;
   for (const model::Survey& survey : one.surveys) {
     Variables all = variables_of(one, survey);
-    check_leftovers(survey, all, into, anything);
-    check_names(survey, all, into, anything);
-    check_values(survey, all, into, anything);
+    std::set<std::string> bad = check_values_of(one, survey, all, into, anything);
+    check_leftovers(survey, all, bad, into, anything);
     check_contradictions(survey, all, into, anything);
     for (const auto& [name, seen] : all)
       if (seen.origin != "the environment") {

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/command_end.h"
 #include "cli/default_job.h"
+#include "cli/nccl_places.h"
 #include "cli/plan_file.h"
 #include "workload/step_label.h"
 
@@ -101,9 +102,9 @@ int plan_command(const World& world, RunOptions options, DryRun dry_run) {
   if (auto opened = open_local_session(world, options, session); !opened)
     return give_up(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
-  auto plan = make_request(options, session, world).and_then([](const auto& request) {
-    return workload::make_plan(request);
-  });
+  auto plan = check_environment(session, world, options.overrides)
+                  .and_then([&] { return make_request(options, session, world); })
+                  .and_then([](const auto& request) { return workload::make_plan(request); });
   if (!plan)
     return give_up(plan.error());
   return show(dry_run == DryRun::yes ? describe(*plan) : write_plan_file(options), base::k_exit_ok);

@@ -10,8 +10,6 @@ namespace ncclprobe::cli {
 std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
                                                  const std::string& backend, const World& world) {
   using namespace analysis::doctor;
-  if (backend != "nvidia")
-    return {};
   Case one;
   one.backend = backend;
   for (const model::Host& host : hosts) {
@@ -22,8 +20,12 @@ std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>&
         survey.process.environment.push_back({name, value});
   }
   Findings findings;
-  check_compatibility(one, findings);
-  check_variables(one, findings);
+  if (backend == "nvidia") {
+    check_compatibility(one, findings);
+    check_variables(one, findings);
+  } else {
+    check_variable_values(one, findings);
+  }
   std::vector<Finding> grave = findings.take();
   std::erase_if(grave, [](const Finding& finding) { return finding.severity < Severity::warn; });
   return grave;

@@ -10,7 +10,8 @@
 namespace ncclprobe::cli {
 
 // Of doctor's checks those that the inventories and the environment answer, which are there before
-// every run: what fails, and NCCL variables that do not mean what they say. Nothing on the CPU.
+// every run: what fails, and NCCL variables that do not mean what they say. Without NCCL, only
+// those that mean it nowhere.
 std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
                                                  const std::string& backend, const World& world);
 

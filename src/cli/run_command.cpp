@@ -11,6 +11,7 @@
 #include "cli/command_end.h"
 #include "cli/compared_libraries.h"
 #include "cli/default_job.h"
+#include "cli/nccl_places.h"
 #include "cli/preflight.h"
 #include "cli/preparation.h"
 #include "cli/progress.h"
@@ -253,7 +254,7 @@ int follow(Session& session, launch::SupervisorOptions how) {
 int plan_and_lead(const World& world, Session& session, const Job& job,
                   launch::SupervisorOptions how) {
   const RunOptions& options = job.options;
-  auto plan = job.plan();
+  auto plan = check_environment(session, world, options.overrides).and_then(job.plan);
   double expected_ns = 0;
   int trials = 0;
   if (plan) {

@@ -76,7 +76,9 @@ void declare(CLI::App& app, RunOptions& options) {
       [&](const std::string& value) { return add_rank_setting(value, options.per_rank); });
   CLI::Option* library = add_library(app, options.libraries);
   CLI::Option* override_it = app.add_option("--override", options.overrides,
-                                            "Sweep this variable although the environment sets it")
+                                            "Take this variable as you give it: sweep it "
+                                            "although the environment sets it, and although NCCL "
+                                            "would probably refuse it")
                                  ->type_name("NAME");
   CLI::Option* no_sweep =
       app.add_flag("--no-sweep", options.no_sweep, "Measure the default settings only")

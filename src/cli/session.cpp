@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/version.h"
 #include "cli/compared_libraries.h"
+#include "cli/nccl_places.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
 #include "cli/workload_job.h"
@@ -303,6 +304,18 @@ void request_collectives(const RunOptions& options, workload::PlanRequest& reque
   request.memory = options.registered ? model::Memory::registered : model::Memory::plain;
 }
 
+std::vector<model::Setting> all_settings(const RunOptions& options) {
+  std::vector<model::Setting> all;
+  for (const workload::Axis& axis : options.axes)
+    for (const std::string& value : axis.values)
+      all.push_back({axis.name, value});
+  for (const auto& combination : options.settings)
+    all.insert(all.end(), combination.begin(), combination.end());
+  for (const auto& [rank, own] : options.per_rank)
+    all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
 } // namespace
 
 Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
@@ -335,6 +348,7 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
   request.environment = world.environment_by_name;
   request.overrides = options.overrides;
   request.machine = machine_of(session);
+  request.nccl_places = nccl_places(session, world, all_settings(options));
   request.trace = options.trace.value_or(model::TraceLevel::off);
   request.proof = options.proof.value_or(workload::Proof::automatic);
   return request;

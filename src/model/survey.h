@@ -44,8 +44,16 @@ struct Confinement {
   bool operator==(const Confinement&) const = default;
 };
 
+// A file or library that a variable names, and whether it can be found.
+struct LookedFor {
+  std::string name;
+  bool found = false;
+  bool operator==(const LookedFor&) const = default;
+};
+
 struct ProcessSurvey {
-  std::vector<Setting> environment; // bears_on_communication() only
+  std::vector<Setting> environment;  // bears_on_communication() only
+  std::vector<LookedFor> looked_for; // that NCCL would open because of it
   std::vector<MappedLibrary> libraries;
   std::vector<Limit> limits;
   Confinement confinement;

@@ -18,10 +18,29 @@
 
 #include "base/allowed_cpus.h"
 #include "base/clock.h"
+#include "base/loader.h"
 #include "nvidia/factory.h"
+#include "workload/nccl_values.h"
+
+#include <algorithm>
 
 namespace ncclprobe::worker {
 namespace {
+
+// As NCCL would: its own folder and ours may be on the search path too.
+void look_for_named_files(const backend::Options& options, model::ProcessSurvey& survey) {
+  std::vector<std::filesystem::path> beside;
+  for (const model::MappedLibrary& library : survey.libraries)
+    if (library.soname.starts_with("libnccl.so"))
+      beside.push_back(std::filesystem::path(library.path).parent_path());
+  auto path = options.environment.find("LD_LIBRARY_PATH");
+  std::string folders = path == options.environment.end() ? "" : path->second;
+  for (const model::Setting& setting : survey.environment)
+    for (const std::string& name : workload::names_to_look_for(setting, options.environment))
+      if (std::ranges::find(survey.looked_for, name, &model::LookedFor::name) ==
+          survey.looked_for.end())
+        survey.looked_for.push_back({name, base::loader_finds(name, folders, beside)});
+}
 
 // Last, when everything that a trial loads is mapped.
 model::ProcessSurvey survey_process(const backend::Options& options) {
@@ -34,6 +53,7 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   found.confinement = system::confinement();
   found.confinement.numa_calls_allowed = system::numa_calls_allowed();
   found.cpus_allowed = base::allowed_cpus();
+  look_for_named_files(options, found);
   return found;
 }
 

@@ -3,12 +3,13 @@
 
 #include "workload/nccl_selection.h"
 
-#include "workload/nccl_variables.h"
+#include "base/similar_words.h"
+#include "base/split.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <span>
 
 namespace ncclprobe::workload {
 namespace {
@@ -16,68 +17,128 @@ namespace {
 using base::Errc;
 using base::fail;
 using base::Result;
+using base::same_word;
+using base::split;
 using namespace std::string_view_literals;
 
-// As NCCL spells and orders them (graph/tuning.cc, nccl_common.h).
-constexpr std::array k_algorithms{
-    "Tree"sv, "Ring"sv, "CollnetDirect"sv, "CollnetChain"sv, "NVLS"sv, "NVLSTree"sv, "PAT"sv};
-constexpr std::array k_protocols{"LL"sv, "LL128"sv, "Simple"sv};
+// As NCCL spells them (init.cc).
 constexpr std::array k_functions{"Broadcast"sv, "Reduce"sv, "AllGather"sv, "ReduceScatter"sv,
                                  "AllReduce"sv};
 
-// Parts of `text` between separators; empty ones are skipped, as strtok does.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    std::size_t end = std::min(text.find(separator), text.size());
-    if (end > 0)
-      parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
+// Before this release there were no functions, and unknown words were ignored.
+constexpr int k_strict_since = 22403;
+
+bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::any_of(words, [&](std::string_view one) { return same_word(one, word); });
 }
 
-std::string listed(std::span<const std::string_view> words) {
-  std::string text;
-  for (std::string_view word : words)
-    text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
+std::string_view trimmed(std::string_view text) {
+  std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+  std::size_t last = text.find_last_not_of(" \t");
+  return text.substr(first, last == std::string_view::npos ? 0 : last + 1 - first);
+}
+
+// "allreduce:tree,ring". NCCL looks at nothing behind a second colon.
+struct Entry {
+  std::string_view text;
+  std::string_view function; // empty: all
+  std::string_view list;
+  std::string_view ignored;
+};
+
+std::vector<Entry> entries_of(std::string_view value) {
+  std::vector<Entry> entries;
+  for (std::string_view text : split(value, ';')) {
+    std::vector<std::string_view> parts = split(text, ':');
+    Entry& entry = entries.emplace_back(Entry{text, {}, {}, {}});
+    if (parts.size() == 1)
+      entry.list = parts[0];
+    if (parts.size() > 1) {
+      entry.function = parts[0];
+      entry.list = parts[1];
+    }
+    if (parts.size() > 2)
+      entry.ignored = text.substr(static_cast<std::size_t>(parts[2].data() - text.data()));
+  }
+  return entries;
+}
+
+std::string_view without_caret(std::string_view list) {
+  return list.starts_with('^') ? list.substr(1) : list;
+}
+
+// `value` with the word that is most like `token` in its place; empty if there is none.
+std::string repaired(std::string_view value, std::string_view token,
+                     std::span<const std::string_view> words) {
+  std::string_view better = base::most_similar(trimmed(token), words);
+  if (better.empty())
+    return "";
+  std::string text(value);
+  return text.replace(static_cast<std::size_t>(token.data() - value.data()), token.size(), better);
+}
+
+SelectionProblem unknown_word(std::string_view value, std::string_view token,
+                              std::span<const std::string_view> words) {
+  return {true, fmt::format("'{}' is none of {}", token, fmt::join(words, ", ")),
+          repaired(value, token, words), fmt::format("Unrecognized element token \"{}\"", token)};
+}
+
+std::optional<SelectionProblem> strict_problem(std::span<const std::string_view> words,
+                                               std::string_view value) {
+  for (const Entry& entry : entries_of(value)) {
+    bool first = entry.text.data() == value.data();
+    if (entry.list.empty())
+      return SelectionProblem{true, fmt::format("'{}' names nothing", entry.text), "", ""};
+    if (entry.function.empty() && !first)
+      return SelectionProblem{
+          true, fmt::format("only its first entry may lack a function: '{}'", entry.text), "",
+          "All entries except the first must have a prefix"};
+    if (!entry.function.empty() && !is_one_of(k_functions, entry.function))
+      return SelectionProblem{
+          true,
+          fmt::format("'{}' is no function ({})", entry.function, fmt::join(k_functions, ", ")),
+          repaired(value, entry.function, k_functions),
+          fmt::format("Unrecognized prefix token \"{}\"", entry.function)};
+    for (std::string_view element : split(without_caret(entry.list), ','))
+      if (!is_one_of(words, element))
+        return unknown_word(value, element, words);
+  }
+  for (const Entry& entry : entries_of(value))
+    if (!entry.ignored.empty())
+      return SelectionProblem{false, fmt::format("NCCL does not look at ':{}'", entry.ignored), "",
+                              ""};
+  return std::nullopt;
+}
+
+std::optional<SelectionProblem> lenient_problem(std::span<const std::string_view> words,
+                                                std::string_view value) {
+  for (std::string_view element : split(without_caret(value), ','))
+    if (!is_one_of(words, element)) {
+      SelectionProblem problem = unknown_word(value, element, words);
+      problem.fatal = false;
+      problem.why += ", and this NCCL ignores it";
+      problem.log_words.clear();
+      return problem;
+    }
+  return std::nullopt;
 }
 
 // Later entries replace what earlier ones said of the same function. A function that no entry names
 // keeps all words.
 Result<std::vector<std::string_view>> allowed(std::string_view value, std::string_view function,
-                                              std::span<const std::string_view> words) {
-  std::vector<std::string_view> result(words.begin(), words.end());
-  bool first = true;
-  for (std::string_view entry : split(value, ';')) {
-    std::size_t colon = entry.find(':');
-    bool has_function = colon != std::string_view::npos;
-    if (!has_function && !first)
-      return fail(Errc::invalid_argument, "only its first entry may lack a function: '{}'", entry);
-    first = false;
-    std::string_view name = has_function ? entry.substr(0, colon) : std::string_view{};
-    if (has_function && std::none_of(k_functions.begin(), k_functions.end(),
-                                     [&](std::string_view one) { return same_word(one, name); }))
-      return fail(Errc::invalid_argument, "'{}' is no function ({})", name, listed(k_functions));
-    std::string_view list = has_function ? entry.substr(colon + 1) : entry;
-    bool exclude = list.starts_with('^');
-    if (exclude)
-      list.remove_prefix(1);
-    std::vector<std::string_view> named;
-    for (std::string_view element : split(list, ',')) {
-      auto known = std::find_if(words.begin(), words.end(),
-                                [&](std::string_view one) { return same_word(one, element); });
-      if (known == words.end())
-        return fail(Errc::invalid_argument, "'{}' is none of {}", element, listed(words));
-      named.push_back(*known);
-    }
-    if (has_function && !same_word(name, function))
+                                              const char* variable) {
+  std::vector<std::string_view> words = legal_words(*find_variable(variable));
+  if (auto problem = strict_problem(words, value); problem && problem->fatal)
+    return fail(Errc::invalid_argument, "{}", problem->why);
+  std::vector<std::string_view> result = words;
+  for (const Entry& entry : entries_of(value)) {
+    if (!entry.function.empty() && !same_word(entry.function, function))
       continue;
+    std::vector<std::string_view> named = split(without_caret(entry.list), ',');
+    bool exclude = entry.list.starts_with('^');
     result.clear();
-    std::copy_if(words.begin(), words.end(), std::back_inserter(result), [&](std::string_view one) {
-      return (std::find(named.begin(), named.end(), one) != named.end()) != exclude;
-    });
+    std::ranges::copy_if(words, std::back_inserter(result),
+                         [&](std::string_view one) { return is_one_of(named, one) != exclude; });
   }
   return result;
 }
@@ -91,7 +152,7 @@ bool function_knows(std::string_view function, std::string_view algorithm) {
   if (function == "AllReduce")
     return algorithm != "PAT";
   if (function == "AllGather" || function == "ReduceScatter")
-    return algorithm == "Ring" || algorithm == "NVLS" || algorithm == "CollnetDirect" ||
+    return algorithm == "Ring" || algorithm == "NVLS" || algorithm == "CollNetDirect" ||
            algorithm == "PAT";
   return algorithm == "Ring";
 }
@@ -120,7 +181,7 @@ std::string against(std::string_view algorithm, std::string_view function,
   if (algorithm == "PAT" && machine.ranks_per_node > 1 &&
       read_integer(value_of(variables, "NCCL_PAT_ENABLE")).value != 1)
     return "PAT needs one GPU a node, or NCCL_PAT_ENABLE=1";
-  if (algorithm.starts_with("Collnet") &&
+  if (algorithm.starts_with("CollNet") &&
       read_integer(value_of(variables, "NCCL_COLLNET_ENABLE")).value == 0)
     return fmt::format("{} needs NCCL_COLLNET_ENABLE=1 and a plugin for it", algorithm);
   return "";
@@ -128,10 +189,12 @@ std::string against(std::string_view algorithm, std::string_view function,
 
 } // namespace
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+std::optional<SelectionProblem> selection_problem(const Variable& variable, std::string_view value,
+                                                  int version) {
+  std::vector<std::string_view> words = legal_words(variable, version);
+  if (version != 0 && version < k_strict_since)
+    return lenient_problem(words, value);
+  return strict_problem(words, value);
 }
 
 std::optional<std::string_view> nccl_function(model::Collective collective) {
@@ -154,12 +217,12 @@ std::optional<std::string_view> nccl_function(model::Collective collective) {
 
 Result<std::vector<std::string_view>> allowed_algorithms(std::string_view value,
                                                          std::string_view function) {
-  return allowed(value, function, k_algorithms);
+  return allowed(value, function, "NCCL_ALGO");
 }
 
 Result<std::vector<std::string_view>> allowed_protocols(std::string_view value,
                                                         std::string_view function) {
-  return allowed(value, function, k_protocols);
+  return allowed(value, function, "NCCL_PROTO");
 }
 
 std::string why_impossible(std::string_view function, const Variables& variables,

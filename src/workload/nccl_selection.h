@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "model/collective.h"
+#include "workload/nccl_variables.h"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,14 +22,20 @@ struct Machine {
   std::optional<bool> nvls; // GPUs of compute capability 9.0 or more behind NVLink switches
 };
 
-using Variables = std::map<std::string, std::string>; // environment of a trial, by name
-
 // NCCL's name of the function ("AllReduce"); nothing for what the rules do not touch: sends,
 // receives and what is made of them.
 std::optional<std::string_view> nccl_function(model::Collective collective);
 
-// Words as NCCL compares them: case plays no part.
-bool same_word(std::string_view a, std::string_view b);
+// What NCCL does not take as it stands in a value of NCCL_ALGO or NCCL_PROTO.
+struct SelectionProblem {
+  bool fatal = true;     // NCCL ends with ncclInvalidUsage; else it ignores a part without a word
+  std::string why;       // "'Rng' is none of Tree, Ring, ..."
+  std::string better;    // the value with the nearest word in its place; empty: none is near
+  std::string log_words; // of NCCL's log, then; empty: it says nothing
+};
+// `variable`: that of NCCL_ALGO or of NCCL_PROTO. `version` 0: the newest NCCL.
+std::optional<SelectionProblem> selection_problem(const Variable& variable, std::string_view value,
+                                                  int version = 0);
 
 // Words that `value` of NCCL_ALGO leaves to a function, in NCCL's order: "Ring,Tree", "^NVLS",
 // "ring;allreduce:tree,nvls". Case plays no part. Errors: invalid_argument, where NCCL would end

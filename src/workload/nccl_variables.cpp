@@ -6,44 +6,40 @@
 #include "workload/nccl_variable_table.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstdlib>
-#include <numeric>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace ncclprobe::workload {
 namespace {
 
-// Further than this a name is another name.
-constexpr std::size_t k_most_edits = 4;
-constexpr std::size_t k_letters_per_edit = 4;
+// More channels than this came with 2.25.1 (MAXCHANNELS).
+constexpr std::int64_t k_most_channels_before = 32;
+constexpr int k_more_channels_since = 22501;
 
-// Insertions, deletions, replacements.
-std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
+constexpr int k_flags_since = 23003;
+
+struct KnownWord {
+  std::string_view word;
+  int since = 0;
+};
+
+std::vector<KnownWord> known_words(std::string_view words) {
+  std::vector<KnownWord> known;
+  while (!words.empty()) {
+    std::string_view one = words.substr(0, words.find('|'));
+    words.remove_prefix(std::min(one.size() + 1, words.size()));
+    std::size_t at = std::min(one.find('@'), one.size());
+    KnownWord& entry = known.emplace_back(KnownWord{one.substr(0, at), 0});
+    if (at < one.size())
+      std::from_chars(one.data() + at + 1, one.data() + one.size(), entry.since);
   }
-  return row.back();
+  return known;
 }
 
-std::size_t common_prefix(std::string_view a, std::string_view b) {
-  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
-                                  a.begin());
-}
-
-template <typename Named>
-const Named* find_named(std::span<const Named> all, std::string_view name) {
-  auto found =
-      std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
-  return found == all.end() ? nullptr : &*found;
+int or_newest(int version) {
+  return version == 0 ? k_newest_known_nccl : version;
 }
 
 } // namespace
@@ -53,40 +49,32 @@ std::span<const Variable> nccl_variables() {
 }
 
 const Variable* find_variable(std::string_view name) {
-  return find_named(nccl_variables(), name);
+  auto found = std::ranges::find(table::k_variables, name, &Variable::name);
+  return found == table::k_variables.end() ? nullptr : &*found;
 }
 
-const RetiredVariable* find_retired_variable(std::string_view name) {
-  return find_named(std::span<const RetiredVariable>(k_retired_variables), name);
+std::vector<std::string_view> legal_words(const Variable& variable, int version) {
+  std::vector<std::string_view> words;
+  for (const KnownWord& known : known_words(variable.words))
+    if (known.since <= or_newest(version))
+      words.push_back(known.word);
+  return words;
 }
 
-std::optional<std::string_view> nearest_variable(std::string_view name) {
-  std::size_t limit = std::min(k_most_edits, name.size() / k_letters_per_edit);
-  const Variable* nearest = nullptr;
-  std::size_t fewest = limit + 1;
-  for (const Variable& variable : nccl_variables()) {
-    std::size_t edits = edits_between(name, variable.name);
-    bool nearer =
-        edits < fewest || (nearest != nullptr && edits == fewest &&
-                           common_prefix(name, variable.name) > common_prefix(name, nearest->name));
-    if (!nearer)
-      continue;
-    fewest = edits;
-    nearest = &variable;
-  }
-  if (nearest == nullptr)
-    return std::nullopt;
-  return nearest->name;
+std::optional<int> word_since(const Variable& variable, std::string_view word) {
+  for (const KnownWord& known : known_words(variable.words))
+    if (known.word == word)
+      return known.since;
+  return std::nullopt;
 }
 
-bool is_word_of(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    std::size_t bar = std::min(words.find('|'), words.size());
-    if (words.substr(0, bar) == word)
-      return true;
-    words.remove_prefix(std::min(bar + 1, words.size()));
-  }
-  return false;
+Limits legal_numbers(const Variable& variable, int version) {
+  Limits limits = variable.limits;
+  if (variable.kind != ValueKind::integer)
+    return limits;
+  if (limits.most == table::k_most_channels && or_newest(version) < k_more_channels_since)
+    limits.most = k_most_channels_before;
+  return limits;
 }
 
 bool acts_on_network(Scope scope) {
@@ -97,17 +85,22 @@ bool acts_on_network(Scope scope) {
 IntegerReading read_integer(std::string_view text) {
   std::string copy(text);
   char* end = nullptr;
+  errno = 0;
   long long value = std::strtoll(copy.c_str(), &end, 0);
-  return {value, end != copy.c_str() && *end == '\0'};
+  bool fits = errno != ERANGE;
+  bool any = end != copy.c_str();
+  return {value, any && copy.find_first_not_of(" \t", end - copy.c_str()) == std::string::npos,
+          fits};
 }
 
-bool reads_integer(const Variable& variable) {
-  return variable.kind == ValueKind::boolean || variable.kind == ValueKind::integer;
+bool reads_integer(const Variable& variable, int version) {
+  return variable.kind == ValueKind::boolean || variable.kind == ValueKind::integer ||
+         (variable.kind == ValueKind::flag && or_newest(version) < k_flags_since);
 }
 
-bool is_outside(const Variable& variable, std::int64_t value) {
-  return variable.kind == ValueKind::integer &&
-         (value < variable.range.least || value > variable.range.most);
+bool is_outside(const Variable& variable, std::int64_t value, int version) {
+  Limits limits = legal_numbers(variable, version);
+  return reads_integer(variable, version) && (value < limits.least || value > limits.most);
 }
 
 } // namespace ncclprobe::workload

@@ -2,23 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workload/nccl_version.h"
+
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-// What is known of the environment variables that NCCL reads.
+// The environment variables that NCCL reads, and the values that it takes.
 namespace ncclprobe::workload {
 
+using Variables = std::map<std::string, std::string>; // an environment, by name
+
 enum class ValueKind {
-  boolean,    // 0 or 1, read as an integer
-  integer,    // read by strtoll with base 0: hexadecimal and octal too
-  level,      // a word of `words`, case-sensitive, or a small number; other words are ignored
-  word,       // one of `words`
-  algorithms, // the list of NCCL_ALGO
-  protocols,  // the list of NCCL_PROTO
-  text,       // names, paths, lists
+  boolean,      // 0 or 1, read as an integer
+  integer,      // read by strtoll with base 0: hexadecimal and octal too
+  flag,         // an integer; since 2.30.3 one of 1, T, TRUE, 0, F, FALSE in any case
+  level,        // one of `words`, exactly, or a small number
+  word,         // one of `words`, exactly
+  any_case,     // one of `words`
+  words,        // a list of `words` in any case
+  algorithms,   // the list of NCCL_ALGO (nccl_selection.h)
+  protocols,    // the list of NCCL_PROTO
+  network_name, // one of `words` in any case, or the name that a plugin gives itself
+  plugin,       // a library; `words` is what the names of such libraries begin with
+  file,         // that NCCL opens
+  interfaces,   // "eth0,ib", "^docker", "=eth1"
+  address,      // host:port
+  text,         // anything else
 };
 
 // Where a variable acts. What is read on a path that is not taken has no effect.
@@ -34,36 +49,42 @@ enum class Scope {
   plumbing,     // logs, plugins, checks
 };
 
-struct ValueRange {
+// What NCCL makes of an integer outside the limits.
+enum class Outside {
+  unchecked, // uses it as it is
+  nearest,   // the nearest limit
+  standard,  // its default
+  on,        // as 1
+  off,       // as 0
+};
+
+struct Limits {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  Outside below = Outside::unchecked;
+  Outside above = Outside::unchecked;
 };
-inline constexpr ValueRange k_any_value;
 
 struct Variable {
   std::string_view name;
   ValueKind kind = ValueKind::text;
   Scope scope = Scope::any;
-  ValueRange range = {};       // integer; NCCL clamps most of what is outside
-  std::string_view words = {}; // level and word: "LOC|NVL|SYS"
-};
-
-struct RetiredVariable {
-  std::string_view name;
-  std::string_view replacement; // what comes nearest to it today
+  int since = 0; // the first release that reads it; 0: 2.10.3 or an older one
+  Limits limits{};
+  std::string_view words{};     // "LOC|NVL|C2C@22602|SYS": C2C came with 2.26.2
+  std::string_view otherwise{}; // what NCCL goes on with for any other word; empty: its default
+  int until = 0;                // the first release that does not read it any more; 0: all do
 };
 
 std::span<const Variable> nccl_variables();
-
 const Variable* find_variable(std::string_view name);
-const RetiredVariable* find_retired_variable(std::string_view name);
 
-// The known name that was probably meant: the fewest edits, of several the one that begins alike.
-// Nothing if none is near.
-std::optional<std::string_view> nearest_variable(std::string_view name);
-
-// True if `word` is one of "A|B|C".
-bool is_word_of(std::string_view words, std::string_view word);
+// The words that this NCCL knows. 0: the newest one.
+std::vector<std::string_view> legal_words(const Variable& variable, int version = 0);
+// The release that brought a word; nothing for a word that none of them has.
+std::optional<int> word_since(const Variable& variable, std::string_view word);
+// As legal_words(), but with channels as many as this NCCL has.
+Limits legal_numbers(const Variable& variable, int version = 0);
 
 // True for a variable that acts only on data that crosses a network.
 bool acts_on_network(Scope scope);
@@ -73,11 +94,12 @@ bool acts_on_network(Scope scope);
 struct IntegerReading {
   std::int64_t value = 0;
   bool whole = false; // the text is a number and nothing else
+  bool fits = true;   // into 64 bits; if not, NCCL takes its default
 };
 IntegerReading read_integer(std::string_view text);
 // True for a variable whose text is read that way, whatever it says.
-bool reads_integer(const Variable& variable);
+bool reads_integer(const Variable& variable, int version = 0);
 // True for an integer that NCCL does not document for the variable.
-bool is_outside(const Variable& variable, std::int64_t value);
+bool is_outside(const Variable& variable, std::int64_t value, int version = 0);
 
 } // namespace ncclprobe::workload

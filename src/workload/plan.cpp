@@ -278,8 +278,14 @@ Result<Plan> make_plan(const PlanRequest& request) {
   NCCLPROBE_TRY_ASSIGN(const std::vector<Cell> cells, make_cells(request, plan));
   NCCLPROBE_TRY_ASSIGN(auto settings, make_settings(request, plan));
   NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
-  Pruner pruner(request.backend, request.ranks, machine_under(request, per_rank),
-                request.environment);
+  Pruner pruner({request.backend, request.ranks, machine_under(request, per_rank),
+                 request.nccl_places, request.environment, request.overrides});
+  for (const Combination& one : settings)
+    NCCLPROBE_TRY(pruner.check(one.environment));
+  for (const auto& [rank, own] : per_rank) {
+    NCCLPROBE_TRY(pruner.check(own));
+    pruner.warn_of(own);
+  }
   std::erase_if(settings, [&](const Combination& one) { return !pruner.keeps(one.environment); });
   std::map<std::string, std::vector<Cell>> cells_by_label{
       {label_of({}), pruner.possible({}, cells)}};

@@ -5,6 +5,7 @@
 #include "workload/collective_benchmark.h"
 #include "workload/companions.h"
 #include "workload/nccl_selection.h"
+#include "workload/nccl_values.h"
 #include "workload/step_cells.h"
 
 #include <cstdint>
@@ -66,6 +67,7 @@ struct PlanRequest {
   std::map<std::string, std::string> environment; // the launching one: what is set there is pinned
   std::vector<std::string> overrides;             // names that may be swept all the same
   Machine machine;
+  std::vector<NcclPlace> nccl_places; // one for each host
   Proof proof = Proof::automatic;
   model::TraceLevel trace = model::TraceLevel::off;
 };
@@ -85,7 +87,8 @@ struct Plan {
 // runs its cells in the same order; cells and settings that NCCL cannot carry out are left out
 // (pruning.h). Behind them all, the companions of all settings, if any are wanted (companions.h).
 // Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
-// an empty axis, a per-rank rank outside, libraries compared on a backend that loads none).
+// an empty axis, a per-rank rank outside, libraries compared on a backend that loads none, a value
+// that NCCL refuses, a misspelt name).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.

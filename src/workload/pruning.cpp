@@ -57,95 +57,112 @@ std::set<std::string_view> functions_of(const Cell& cell) {
 
 } // namespace
 
-Pruner::Pruner(std::string backend, int ranks, Machine machine, Variables environment)
-    : rules_apply_(backend == "nvidia"), ranks_(ranks), machine_(machine),
-      environment_(std::move(environment)) {
-  if (environment_.contains("NCCL_HOSTID")) { // NCCL's nodes are no longer the hosts
-    machine_.nodes = 0;
-    machine_.ranks_per_node = 0;
+Pruner::Pruner(SweepGround ground)
+    : ground_(std::move(ground)), has_nccl_(ground_.backend == "nvidia") {
+  if (ground_.environment.contains("NCCL_HOSTID")) { // NCCL's nodes are no longer the hosts
+    ground_.machine.nodes = 0;
+    ground_.machine.ranks_per_node = 0;
   }
+  if (ground_.places.empty())
+    ground_.places.emplace_back();
 }
 
 Variables Pruner::with(const std::vector<Setting>& combination) const {
-  Variables variables = environment_;
+  Variables variables = ground_.environment;
   for (const Setting& setting : combination)
     variables[setting.name] = setting.value;
   return variables;
 }
 
-std::string Pruner::against(const Setting& setting) {
-  if (const RetiredVariable* retired = find_retired_variable(setting.name))
-    return fmt::format("NCCL no longer reads {}; nearest to it is {}", setting.name,
-                       retired->replacement);
-  const Variable* variable = find_variable(setting.name);
-  if (variable == nullptr || setting.value.empty())
-    return "";
-  IntegerReading reading = read_integer(setting.value);
-  if (reads_integer(*variable) && !reading.whole)
-    return fmt::format("'{}' is not a number: NCCL would read {} as {} without saying so",
-                       setting.value, setting.name, reading.value);
-  if (variable->kind == ValueKind::level && !reading.whole &&
-      !is_word_of(variable->words, setting.value))
-    return fmt::format("NCCL would ignore {}={} without saying so; it knows {}, in capitals",
-                       setting.name, setting.value, variable->words);
-  return "";
+bool Pruner::is_overridden(const std::string& name) const {
+  return std::ranges::find(ground_.overrides, name) != ground_.overrides.end();
+}
+
+// Where hosts differ, what the worst of them makes of it.
+Pruner::Remark Pruner::worst_of(const Setting& setting, const Variables& variables,
+                                const std::vector<NcclPlace>& places) const {
+  Remark worst;
+  for (const NcclPlace& place : places) {
+    Judgement judgement = judge(setting, variables, place);
+    if (judgement.reading > worst.judgement.reading)
+      worst = {judgement, describe(setting, judgement, place)};
+  }
+  return worst;
+}
+
+// Where no NCCL runs, what this machine has decides nothing: plans may be for another one.
+std::vector<NcclPlace> Pruner::places_to_refuse_by() const {
+  if (has_nccl_)
+    return ground_.places;
+  NcclPlace anywhere;
+  anywhere.version = ground_.places.front().version;
+  return {anywhere};
+}
+
+base::Result<void> Pruner::check(const std::vector<Setting>& combination) {
+  const std::vector<NcclPlace> places = places_to_refuse_by();
+  for (const Setting& setting : combination) {
+    Remark remark = worst_of(setting, with(combination), places);
+    if (remark.judgement.reading < Reading::misspelt)
+      continue;
+    if (!can_be_overridden(setting.name))
+      return base::fail(base::Error{base::Errc::invalid_argument, remark.text, ""});
+    if (!is_overridden(setting.name))
+      return base::fail(
+          base::Error{base::Errc::invalid_argument, remark.text,
+                      fmt::format("--override {} measures it all the same", setting.name)});
+  }
+  return {};
 }
 
 void Pruner::warn_of(const Setting& setting, const Variables& variables) {
-  const Variable* variable = find_variable(setting.name);
-  if (variable == nullptr) {
-    if (!setting.name.starts_with("NCCL_"))
-      return;
-    auto nearest = nearest_variable(setting.name);
-    add_once(warnings_,
-             fmt::format("{} is not a name that NCCL reads{}; it is measured all the same, because "
-                         "plugins read names of their own",
-                         setting.name,
-                         nearest ? fmt::format(" (did you mean {}?)", *nearest) : ""));
+  if (!setting.name.starts_with("NCCL_"))
     return;
-  }
-  if (setting.value.empty())
-    add_once(warnings_, fmt::format("{} is empty: NCCL takes it as not set", setting.name));
-  std::int64_t value = read_integer(setting.value).value;
-  if (!setting.value.empty() && is_outside(*variable, value))
-    add_once(warnings_, fmt::format("{}={} is outside of what NCCL documents; it will take the "
-                                    "nearest legal value or ignore it",
-                                    setting.name, setting.value));
+  Remark remark = worst_of(setting, variables, ground_.places);
+  if (!remark.text.empty())
+    add_once(warnings_, remark.text);
+  if (!has_nccl_)
+    return add_once(warnings_, fmt::format("{} does nothing on the {} backend, which has no NCCL: "
+                                           "expect no difference",
+                                           setting.name, ground_.backend));
+  const Variable* variable = find_variable(setting.name);
   // Without both of these even one host's ranks talk over the network.
   bool forced = number(variables, "NCCL_P2P_DISABLE").value_or(0) != 0 &&
                 number(variables, "NCCL_SHM_DISABLE").value_or(0) != 0;
-  if (acts_on_network(variable->scope) && machine_.nodes == 1 && !forced)
+  if (variable != nullptr && acts_on_network(variable->scope) && ground_.machine.nodes == 1 &&
+      !forced)
     add_once(warnings_, fmt::format("{} acts on what crosses a network, and all ranks are on one "
                                     "host: expect no difference",
                                     setting.name));
 }
 
 bool Pruner::keeps(const std::vector<Setting>& combination) {
-  if (!rules_apply_)
-    return true;
   Variables variables = with(combination);
-  std::string reason = contradiction(variables);
-  for (const Setting& setting : combination)
-    if (reason.empty())
-      reason = against(setting);
-  // Unknown words end every communicator, whatever it is for.
-  for (auto [name, allowed] :
-       {std::pair("NCCL_ALGO", &allowed_algorithms), std::pair("NCCL_PROTO", &allowed_protocols)})
-    if (auto found = variables.find(name); reason.empty() && found != variables.end())
-      if (auto words = allowed(found->second, "AllReduce"); !words)
-        reason = fmt::format("NCCL would refuse it: {}", words.error().message);
+  std::string reason;
+  if (has_nccl_) {
+    reason = contradiction(variables);
+    for (const Setting& setting : combination)
+      if (Remark remark = worst_of(setting, variables, ground_.places);
+          reason.empty() && remark.judgement.reading >= Reading::misread &&
+          !is_overridden(setting.name))
+        reason = remark.text;
+  }
   if (!reason.empty()) {
     add_once(left_out_, fmt::format("{}: {}", label_of(combination), reason));
     return false;
   }
-  for (const Setting& setting : combination)
-    warn_of(setting, variables);
+  warn_of(combination);
   return true;
+}
+
+void Pruner::warn_of(const std::vector<Setting>& combination) {
+  for (const Setting& setting : combination)
+    warn_of(setting, with(combination));
 }
 
 std::vector<Cell> Pruner::possible(const std::vector<Setting>& combination,
                                    const std::vector<Cell>& cells) {
-  if (!rules_apply_ || ranks_ == 1)
+  if (!has_nccl_ || ground_.ranks == 1)
     return cells;
   Variables variables = with(combination);
   std::vector<Cell> kept;
@@ -153,7 +170,7 @@ std::vector<Cell> Pruner::possible(const std::vector<Setting>& combination,
     std::string reason;
     for (std::string_view function : functions_of(cell))
       if (reason.empty())
-        reason = why_impossible(function, variables, machine_);
+        reason = why_impossible(function, variables, ground_.machine);
     if (reason.empty())
       kept.push_back(cell);
     else

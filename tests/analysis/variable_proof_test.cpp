@@ -69,7 +69,7 @@ TEST_CASE("text where NCCL expects a number is called so") {
 TEST_CASE("names that NCCL does not know have the nearest, or what replaced them") {
   VariableProof unknown = prove({"NCCL_BUFSIZE", "1"}, "");
   CHECK(unknown.effect == Effect::unknown_name);
-  CHECK(unknown.reason == "the nearest that NCCL reads is NCCL_BUFFSIZE");
+  CHECK(unknown.reason == "NCCL's name is NCCL_BUFFSIZE");
   VariableProof retired = prove({"NCCL_TREE_THRESHOLD", "1"}, "");
   CHECK(retired.effect == Effect::ignored);
   CHECK_THAT(retired.reason, ContainsSubstring("NCCL_ALGO"));

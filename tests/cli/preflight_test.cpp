@@ -35,9 +35,24 @@ TEST_CASE("a driver that is too old is said before a run") {
   CHECK(findings[0].id == "D04");
 }
 
-TEST_CASE("a misspelt variable is said before a run on GPUs, and on the CPU is nobody's business") {
+TEST_CASE("a misspelt or refused variable is said before a run on every backend") {
   World world;
   world.environment_by_name = {{"NCCL_P2P_DISABEL", "1"}, {"HOME", "/root"}};
+  for (const char* backend : {"nvidia", "host", "synthetic"}) {
+    auto findings = preflight({fitting_host()}, backend, world);
+    INFO(backend);
+    REQUIRE(findings.size() == 1);
+    CHECK_THAT(findings[0].what, ContainsSubstring("NCCL's name is NCCL_P2P_DISABLE"));
+  }
+
+  world.environment_by_name = {{"NCCL_ALGO", "Rng"}};
+  CHECK_THAT(preflight({fitting_host()}, "host", world).at(0).what,
+             ContainsSubstring("refuses NCCL_ALGO=Rng"));
+}
+
+TEST_CASE("what slows NCCL down is said where there is NCCL only") {
+  World world;
+  world.environment_by_name = {{"NCCL_P2P_DISABLE", "1"}};
 
   CHECK(preflight({fitting_host()}, "nvidia", world).size() == 1);
   CHECK(preflight({fitting_host()}, "host", world).empty());

@@ -10,7 +10,7 @@ using Words = std::vector<std::string_view>;
 
 TEST_CASE("a list names what is allowed, a caret what is not, in any case") {
   CHECK(*allowed_algorithms("ring,TREE", "AllReduce") == Words{"Tree", "Ring"});
-  CHECK(*allowed_algorithms("^NVLS,NVLSTree,PAT,CollnetDirect,CollnetChain", "AllReduce") ==
+  CHECK(*allowed_algorithms("^NVLS,NVLSTree,PAT,CollNetDirect,CollNetChain", "AllReduce") ==
         Words{"Tree", "Ring"});
   CHECK(*allowed_protocols("^LL128", "AllReduce") == Words{"LL", "Simple"});
   CHECK(allowed_protocols("", "AllReduce")->size() == 3);
@@ -18,7 +18,7 @@ TEST_CASE("a list names what is allowed, a caret what is not, in any case") {
 
 TEST_CASE("entries with a function replace what was said of that function only") {
   const char* value = "ring,collnetdirect;allreduce:tree;broadcast:^tree";
-  CHECK(*allowed_algorithms(value, "AllGather") == Words{"Ring", "CollnetDirect"});
+  CHECK(*allowed_algorithms(value, "AllGather") == Words{"Ring", "CollNetDirect"});
   CHECK(*allowed_algorithms(value, "AllReduce") == Words{"Tree"});
   CHECK(allowed_algorithms(value, "Broadcast")->size() == 6);
   CHECK(allowed_algorithms("allreduce:tree", "AllGather")->size() == 7);
@@ -58,7 +58,7 @@ TEST_CASE("each collective has its own algorithms") {
   CHECK(why("AllGather", {{"NCCL_ALGO", "PAT"}, {"NCCL_PAT_ENABLE", "1"}}).empty());
   CHECK_THAT(why("AllReduce", {{"NCCL_ALGO", "NVLSTree"}}),
              ContainsSubstring("more than one node"));
-  CHECK_THAT(why("AllReduce", {{"NCCL_ALGO", "CollnetChain"}}),
+  CHECK_THAT(why("AllReduce", {{"NCCL_ALGO", "CollNetChain"}}),
              ContainsSubstring("NCCL_COLLNET_ENABLE=1"));
 }
 

@@ -15,8 +15,14 @@ namespace {
 
 const Machine k_node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
 
+NcclPlace nccl(int version) {
+  NcclPlace place;
+  place.version = version;
+  return place;
+}
+
 Pruner pruner(Variables environment = {}, Machine machine = k_node) {
-  return {"nvidia", 8, machine, std::move(environment)};
+  return Pruner({"nvidia", 8, machine, {nccl(22803)}, std::move(environment), {}});
 }
 
 PlanRequest request() {
@@ -48,13 +54,95 @@ TEST_CASE("values that would silently mean something else are left out with the 
     return one.left_out().front();
   };
   CHECK(reason({"NCCL_P2P_DISABLE", "yes"}) ==
-        "NCCL_P2P_DISABLE=yes: 'yes' is not a number: NCCL would read NCCL_P2P_DISABLE as 0 "
-        "without saying so");
-  CHECK_THAT(reason({"NCCL_BUFFSIZE", "8M"}), ContainsSubstring("NCCL_BUFFSIZE as 8"));
-  CHECK_THAT(reason({"NCCL_P2P_LEVEL", "nvl"}), ContainsSubstring("NCCL would ignore"));
-  CHECK_THAT(reason({"NCCL_TREE_THRESHOLD", "0"}),
-             ContainsSubstring("no longer reads NCCL_TREE_THRESHOLD; nearest to it is NCCL_ALGO"));
-  CHECK_THAT(reason({"NCCL_ALGO", "Rings"}), ContainsSubstring("'Rings' is none of"));
+        "NCCL_P2P_DISABLE=yes: NCCL 2.28.3 does not take NCCL_P2P_DISABLE=yes as it stands: 'yes' "
+        "is not a number; NCCL reads it as 0 and says nothing; did you mean NCCL_P2P_DISABLE=1?");
+  CHECK_THAT(reason({"NCCL_BUFFSIZE", "8M"}), ContainsSubstring("NCCL reads it as 8"));
+  CHECK_THAT(reason({"NCCL_P2P_LEVEL", "nvl"}),
+             ContainsSubstring("did you mean NCCL_P2P_LEVEL=NVL"));
+  CHECK_THAT(reason({"NCCL_TREE_THRESHOLD", "0"}), ContainsSubstring("nearest to it is NCCL_ALGO"));
+  CHECK_THAT(reason({"NCCL_TIMEOUT", "5"}), ContainsSubstring("init_process_group"));
+}
+
+TEST_CASE("a value that NCCL refuses and a misspelt name end the plan before anything is started") {
+  for (const Setting& setting :
+       std::vector<Setting>{{"NCCL_ALGO", "Rng"}, {"NCCL_PROTO", "LL129"}, {"NCCL_ALOG", "Ring"}}) {
+    PlanRequest bad = request();
+    bad.nccl_places = {nccl(22803)};
+    bad.axes = {{setting.name, {setting.value}}};
+
+    auto plan = make_plan(bad);
+
+    INFO(setting.name << "=" << setting.value);
+    REQUIRE_FALSE(plan.has_value());
+    CHECK(plan.error().code == base::Errc::invalid_argument);
+    CHECK_THAT(plan.error().message, ContainsSubstring("did you mean NCCL_"));
+
+    // A plugin may read the name, but no plugin has an algorithm.
+    bool is_name = setting.name == "NCCL_ALOG";
+    CHECK(plan.error().hint == (is_name ? "--override NCCL_ALOG measures it all the same" : ""));
+    bad.overrides = {setting.name};
+    CHECK(make_plan(bad).has_value() == is_name);
+
+    PlanRequest of_one_rank = request();
+    of_one_rank.per_rank = {{1, {setting}}};
+    CHECK_FALSE(make_plan(of_one_rank).has_value());
+
+    PlanRequest on_cpu = request();
+    on_cpu.backend = "host";
+    on_cpu.axes = {{setting.name, {setting.value}}};
+    CHECK_FALSE(make_plan(on_cpu).has_value());
+  }
+}
+
+TEST_CASE("a misspelt name of ncclprobe's own is refused like one of NCCL's") {
+  PlanRequest bad = request();
+  bad.backend = "host";
+  bad.axes = {{"NCCLPROBE_GLOO_ALGORITM", {"ring"}}};
+  auto plan = make_plan(bad);
+  REQUIRE_FALSE(plan.has_value());
+  CHECK_THAT(plan.error().message,
+             ContainsSubstring("ncclprobe does not read NCCLPROBE_GLOO_ALGORITM") &&
+                 ContainsSubstring("did you mean NCCLPROBE_GLOO_ALGORITHM=ring?"));
+
+  bad.axes = {{"NCCLPROBE_GLOO_ALGORITHM", {"ring"}}};
+  CHECK(make_plan(bad).has_value());
+}
+
+TEST_CASE("on a host that would refuse it a value is refused by the host's name") {
+  PlanRequest two = request();
+  two.nccl_places = {nccl(22803), nccl(22803)};
+  two.nccl_places[0].has_rdma = true;
+  two.nccl_places[1].has_rdma = false;
+  two.nccl_places[1].host = "beta";
+  two.axes = {{"NCCL_NET", {"IB"}}};
+
+  auto plan = make_plan(two);
+
+  REQUIRE_FALSE(plan.has_value());
+  CHECK_THAT(plan.error().message, ContainsSubstring("NCCL 2.28.3 on beta refuses NCCL_NET=IB"));
+}
+
+TEST_CASE("without NCCL its variables are warned of, and nothing is left out") {
+  PlanRequest on_cpu = request();
+  on_cpu.backend = "host";
+  on_cpu.axes = {{"NCCL_PROTO", {"LL"}}, {"NCCL_P2P_DISABLE", {"yes"}}};
+  on_cpu.per_rank = {{1, {{"NCCL_HOSTID", "b"}}}};
+
+  auto plan = make_plan(on_cpu);
+
+  REQUIRE(plan.has_value());
+  CHECK(plan->notes.empty());
+  CHECK(std::any_of(plan->trials.begin(), plan->trials.end(), [](const TrialSpec& trial) {
+    return trial.name == "NCCL_PROTO=LL NCCL_P2P_DISABLE=yes";
+  }));
+  auto warned = [&](const char* words) {
+    return std::count_if(plan->warnings.begin(), plan->warnings.end(),
+                         [&](const std::string& one) { return one.find(words) == 0; });
+  };
+  CHECK(warned("NCCL_PROTO does nothing on the host backend") == 1);
+  CHECK(warned("NCCL_HOSTID does nothing on the host backend") == 1);
+  CHECK(warned("NCCL (judged by 2.31.2, the newest known here) does not take "
+               "NCCL_P2P_DISABLE=yes") == 1);
 }
 
 TEST_CASE("variables that contradict each other are left out, pinned ones counted") {
@@ -69,10 +157,10 @@ TEST_CASE("variables that contradict each other are left out, pinned ones counte
   CHECK(sockets.keeps({{"NCCL_NSOCKS_PERTHREAD", "4"}, {"NCCL_SOCKET_NTHREADS", "16"}}));
 }
 
-TEST_CASE("unknown names and paths that are not taken are kept with a warning") {
+TEST_CASE("names of others and paths that are not taken are kept with a warning") {
   Pruner one = pruner();
 
-  CHECK(one.keeps({{"NCCL_ALGOS", "Ring"}}));
+  CHECK(one.keeps({{"NCCL_FASTRAK_USE_SNAP", "1"}}));
   CHECK(one.keeps({{"NCCL_IB_TC", "106"}}));
   CHECK(one.keeps({{"NCCL_IB_TC", "105"}}));
   CHECK(one.keeps({{"MY_PLUGINS_NAME", "x"}}));
@@ -80,9 +168,9 @@ TEST_CASE("unknown names and paths that are not taken are kept with a warning") 
 
   CHECK(one.left_out().empty());
   REQUIRE(one.warnings().size() == 3);
-  CHECK_THAT(one.warnings()[0], ContainsSubstring("did you mean NCCL_ALGO?"));
+  CHECK_THAT(one.warnings()[0], ContainsSubstring("Google's plugin FasTrak"));
   CHECK_THAT(one.warnings()[1], ContainsSubstring("NCCL_IB_TC acts on what crosses a network"));
-  CHECK_THAT(one.warnings()[2], ContainsSubstring("NCCL_MAX_CTAS=65 is outside"));
+  CHECK_THAT(one.warnings()[2], ContainsSubstring("more than 64; NCCL takes 64"));
 }
 
 TEST_CASE("network variables are not warned of where ranks may talk over a network") {
@@ -138,10 +226,4 @@ TEST_CASE("the environment may leave nothing to measure") {
 
   REQUIRE_FALSE(plan.has_value());
   CHECK_THAT(plan.error().message, ContainsSubstring("Broadcast is not done by Tree"));
-}
-
-TEST_CASE("other backends have no such rules") {
-  Pruner host("host", 2, k_node, {});
-  CHECK(host.keeps({{"NCCL_P2P_DISABLE", "yes"}}));
-  CHECK(host.left_out().empty());
 }

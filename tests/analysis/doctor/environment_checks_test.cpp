@@ -19,6 +19,7 @@ Case with_variables(const std::vector<model::Setting>& settings) {
   Case one = healthy_case();
   for (model::Survey& survey : one.surveys)
     survey.process.environment = settings;
+  one.rehearsals.clear();
   return one;
 }
 
@@ -32,13 +33,21 @@ TEST_CASE("variables that NCCL would not take as they are meant are found") {
   };
   const Example k_examples[] = {
       {{"NCCL_P2P_DISABLE", "1"}, Severity::warn, "NCCL_P2P_DISABLE=1 is set"},
-      {{"NCCL_P2P_DISABEL", "1"}, Severity::warn, "NCCL knows NCCL_P2P_DISABLE"},
-      {{"NCCL_LL_THRESHOLD", "0"}, Severity::warn, "not read by NCCL any more"},
-      {{"NCCL_P2P_DISABLE", "yes"}, Severity::warn, "no whole number"},
-      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "none of NCCL's words"},
-      {{"NCCL_MAX_CTAS", "1000"}, Severity::warn, "outside what NCCL documents"},
+      {{"NCCL_P2P_DISABEL", "1"}, Severity::warn, "NCCL's name is NCCL_P2P_DISABLE"},
+      {{"NCCL_LL_THRESHOLD", "0"}, Severity::warn, "does not read NCCL_LL_THRESHOLD"},
+      {{"NCCL_P2P_DISABLE", "yes"}, Severity::warn, "'yes' is not a number"},
+      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "'nvl' is none of LOC, NVL"},
+      {{"NCCL_MAX_CTAS", "1000"}, Severity::warn, "more than 64"},
       {{"NCCL_DEBUG", "INFO"}, Severity::info, "NCCL_DEBUG=INFO is set"},
-      {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, Severity::info, "no variable of NCCL"},
+      {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, Severity::info, "NCCL reads no such name"},
+      {{"NCCL_FASTRAK_IFNAME", "eth1"}, Severity::info, "Google's plugin FasTrak"},
+      {{"NCCL_TIMEOUT", "5"}, Severity::warn, "init_process_group(timeout=...)"},
+      {{"NCCL_BLOCKING_WAIT", "1"}, Severity::warn, "TORCH_NCCL_BLOCKING_WAIT"},
+      {{"NCCL_ALGO", "Rng"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_ALGO=Rng"},
+      {{"NCCL_PROTO", "LL129"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_PROTO=LL129"},
+      {{"NCCL_ALGO", "ring,tree2"}, Severity::fail, "'tree2' is none of"},
+      {{"NCCL_NET", "Sockets"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_NET=Sockets"},
+      {{"NCCL_NET", "AWS Libfabric"}, Severity::warn, "right only if there is a plugin"},
   };
   for (const Example& example : k_examples) {
     auto findings = found(with_variables({example.setting}), "D14");
@@ -47,6 +56,76 @@ TEST_CASE("variables that NCCL would not take as they are meant are found") {
     CHECK(findings.front().severity == example.severity);
     CHECK_THAT(findings.front().what, ContainsSubstring(example.words));
   }
+}
+
+TEST_CASE("what is refused is not also called set, and its fix is what was probably meant") {
+  auto findings = found(with_variables({{"NCCL_ALGO", "Rng"}}), "D14");
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].fix == "export NCCL_ALGO=Ring, or unset NCCL_ALGO");
+  CHECK(findings[0].cost == "every communicator ends with 'invalid usage'");
+
+  Finding timeout = found(with_variables({{"NCCL_TIMEOUT", "5"}}), "D14").front();
+  CHECK(timeout.fix == "unset NCCL_TIMEOUT");
+  CHECK(found(with_variables({{"NCCL_IB_ENABLE", "0"}}), "D14").front().fix ==
+        "export NCCL_IB_DISABLE=1, and unset NCCL_IB_ENABLE");
+}
+
+TEST_CASE("NCCL_NET=IB is refused where there is no adapter with an active port") {
+  Case one = with_variables({{"NCCL_NET", "IB"}});
+  CHECK(worst(one, "D14") == Severity::ok);
+
+  one.surveys[0].host->rdma[0].state = "DOWN";
+  CHECK(worst(one, "D14") == Severity::fail);
+  CHECK_THAT(what(one, "D14"), ContainsSubstring("no RDMA adapter with an active port"));
+
+  for (model::Survey& survey : one.surveys) // a plugin may call itself so
+    survey.process.looked_for = {{"libnccl-net.so", true}};
+  CHECK(worst(one, "D14") == Severity::ok);
+}
+
+TEST_CASE("an unknown network is refused where no plugin is found") {
+  Case one = with_variables({{"NCCL_NET", "AWS Libfabric"}});
+  for (model::Survey& survey : one.surveys)
+    survey.process.looked_for = {{"libnccl-net.so", false}};
+  CHECK(worst(one, "D14") == Severity::fail);
+}
+
+TEST_CASE("what NCCL ran with was not refused") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {{"NCCL_NET", "Sockets"}};
+
+  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK_THAT(found(one, "D14").front().evidence.back(), ContainsSubstring("yet an all-reduce ran"));
+}
+
+TEST_CASE("without NCCL a value is judged by the newest that is known, and nothing fails") {
+  Case one = test_doctor::healthy_cpu_case();
+  one.surveys[0].process.environment = {{"NCCL_ALGO", "Rng"}};
+
+  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK_THAT(what(one, "D14"), ContainsSubstring("judged by 2.31.2, the newest known here"));
+}
+
+TEST_CASE("an older NCCL takes what a newer one refuses") {
+  Case one = with_variables({{"NCCL_ALGO", "Rng"}});
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.libraries[2].version = "2.21.5";
+
+  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK_THAT(what(one, "D14"), ContainsSubstring("this NCCL ignores it"));
+}
+
+TEST_CASE("ranks that disagree on what NCCL does not read do not hang") {
+  Case one = healthy_case();
+  one.surveys[1].process.environment = {{"NCCL_P2P_DISABEL", "1"}};
+
+  CHECK(worst(one, "D14") == Severity::warn); // the name
+  for (const Finding& finding : found(one, "D14"))
+    if (finding.what.starts_with("ranks disagree")) {
+      CHECK(finding.severity == Severity::info);
+      CHECK(finding.cost == "nothing: NCCL does not read it");
+    }
 }
 
 TEST_CASE("variables that are as they should be are no finding") {

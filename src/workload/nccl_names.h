@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ncclprobe::workload {
+
+enum class NameKind {
+  known,    // this NCCL reads it
+  not_read, // another release does
+  mistaken, // people believe in it, but nothing reads it, or something else than NCCL
+  misspelt, // a letter or two from a name that NCCL reads
+  similar,  // a part of it is a name that NCCL reads
+  foreign,  // of a plugin or another program
+  harmless, // of builds and container images, or no name of NCCL's kind at all
+  unknown,
+};
+
+struct NameJudgement {
+  NameKind kind = NameKind::known;
+  std::string why;         // "it came with 2.27.3"
+  std::string better = {}; // the name that was probably meant; empty: none
+  bool inverse = false;    // `better` means the opposite: ENABLE for DISABLE
+};
+
+// Of names that begin with NCCL, and of ncclprobe's own (NCCLPROBE_...).
+inline constexpr std::string_view k_own_prefix = "NCCLPROBE_";
+
+// `version`: of the NCCL that would read it; 0: the newest that is known.
+NameJudgement judge_name(std::string_view name, int version = 0);
+
+} // namespace ncclprobe::workload

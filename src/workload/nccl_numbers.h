@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workload/nccl_values.h"
+
+// What NCCL makes of the values of variables that are numbers or switches.
+namespace ncclprobe::workload {
+
+Judgement judge_integer(const model::Setting& setting, const Variable& variable, int version);
+// Of ValueKind::flag, where that is no longer read as an integer.
+Judgement judge_flag(const model::Setting& setting);
+
+} // namespace ncclprobe::workload
