@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D13, as far as it is tried: what GPUs write to each other must arrive.
+// D36: what GPUs write to each other must arrive.
+#include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "workload/p2p_label.h"
 
@@ -45,37 +46,57 @@ Pairs sort_pairs(const Rehearsal& copies) {
   return pairs;
 }
 
+// Nothing was copied: that says nothing of copies.
+void judge_start(const Rehearsal& copies, Findings& into) {
+  Finding finding{"D36",
+                  Severity::fail,
+                  "no copy from GPU to GPU was tried: the trial ended before the first",
+                  {copies.outcome.reason},
+                  "whether GPUs reach each other is not known",
+                  "ncclprobe p2p --methods ce,staged",
+                  copies.outcome.ranks,
+                  {}};
+  finding.evidence.insert(finding.evidence.end(), copies.last_words.begin(),
+                          copies.last_words.end());
+  finding.symptom = Symptom::did_not_start;
+  into.add(std::move(finding));
+}
+
 void judge(const Rehearsal& copies, Findings& into) {
+  if (ended_before_its_cells(copies))
+    return judge_start(copies, into);
   Pairs pairs = sort_pairs(copies);
-  if (!pairs.wrong.empty())
-    into.add({"D13",
-              Severity::fail,
-              "copies from GPU to GPU arrive with wrong data",
-              pairs.wrong,
-              "every result of these GPUs is in doubt",
-              "export NCCL_P2P_DISABLE=1 until it is repaired; ACS and IOMMU are the usual cause "
-              "(ncclprobe p2p --methods ce,staged compares the ways)",
-              {},
-              {}});
-  std::vector<std::string> failed = pairs.failed;
-  bool explained = !pairs.wrong.empty() || copies.outcome.kind <= OutcomeKind::not_run;
-  if (failed.empty() && !explained) {
-    failed.push_back(copies.outcome.reason);
-    failed.insert(failed.end(), copies.last_words.begin(), copies.last_words.end());
+  if (!pairs.wrong.empty()) {
+    Finding finding{"D36",
+                    Severity::fail,
+                    "copies from GPU to GPU arrive with wrong data",
+                    pairs.wrong,
+                    "every result of these GPUs is in doubt",
+                    "export NCCL_P2P_DISABLE=1 until the cause is known; ncclprobe p2p --methods "
+                    "ce,staged tells whether only the direct way is wrong",
+                    {},
+                    {}};
+    finding.symptom = Symptom::wrong_data;
+    into.add(std::move(finding));
   }
-  if (!failed.empty())
-    into.add({"D13",
-              Severity::fail,
-              "copies from GPU to GPU fail",
-              failed,
-              "NCCL fails there too, or sends the data through host memory",
-              "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
-              copies.outcome.ranks,
-              {}});
+  if (!pairs.failed.empty()) {
+    Finding finding{"D36",
+                    Severity::fail,
+                    "copies from GPU to GPU fail",
+                    pairs.failed,
+                    "NCCL fails there too, or sends the data through host memory",
+                    "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
+                    copies.outcome.ranks,
+                    {}};
+    finding.evidence.insert(finding.evidence.end(), copies.last_words.begin(),
+                            copies.last_words.end());
+    finding.symptom = symptom_of(copies.outcome.kind);
+    into.add(std::move(finding));
+  }
   if (copies.outcome.kind == OutcomeKind::skipped && pairs.impossible.empty())
     pairs.impossible.push_back(copies.outcome.reason);
   if (!pairs.impossible.empty())
-    into.add({"D13",
+    into.add({"D36",
               Severity::info,
               "copies from GPU to GPU could not be tried",
               pairs.impossible,
@@ -83,8 +104,8 @@ void judge(const Rehearsal& copies, Findings& into) {
               "",
               {},
               {}});
-  if (pairs.wrong.empty() && failed.empty() && pairs.right > 0)
-    into.add({"D13",
+  if (pairs.wrong.empty() && pairs.failed.empty() && pairs.right > 0)
+    into.add({"D36",
               Severity::ok,
               fmt::format("{} copies, from each GPU to each other one of its host, arrived with "
                           "the right data",

@@ -3,30 +3,114 @@
 
 #include "analysis/doctor/diagnosis.h"
 
+#include "analysis/doctor/explanations.h"
+
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
+// Of those that follow from no other finding, if there are any: the others speak of that one.
 const Finding* gravest_of(const std::vector<Finding>& findings,
                           std::initializer_list<std::string_view> ids) {
-  const Finding* gravest = nullptr;
-  for (const Finding& one : findings)
-    if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
-        // What else stands between devices is a matter of speed.
-        (one.id != "D13" || one.severity == Severity::fail) &&
-        (gravest == nullptr || one.severity > gravest->severity ||
-         // Where all rehearsals went well, the last is the one with all ranks.
-         (one.id == "D27" && one.severity == Severity::ok && gravest->severity == Severity::ok)))
-      gravest = &one;
-  return gravest;
+  for (bool consequences : {false, true}) {
+    const Finding* gravest = nullptr;
+    for (const Finding& one : findings)
+      if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
+          one.follows_from.empty() != consequences &&
+          (gravest == nullptr || one.severity > gravest->severity ||
+           // Where all rehearsals went well, the last is the one with all ranks.
+           (one.id == "D27" && one.severity == Severity::ok && gravest->severity == Severity::ok)))
+        gravest = &one;
+    if (gravest != nullptr)
+      return gravest;
+  }
+  return nullptr;
 }
 
 struct Question {
   const char* text;
   std::initializer_list<std::string_view> checks;
-  const char* if_no; // the conclusion
+  const char* without_gpu = nullptr; // the text where nothing ran on a GPU; null: the same
 };
+const Question k_questions[] = {
+    {"Do all ranks start, with one software?", {"D01", "D32"}},
+    {"Does the driver answer?", {"D02"}},
+    {"Does the CUDA runtime suit the driver?", {"D04"}},
+    {"Have the libraries code for these GPUs?", {"D05"}},
+    {"Is each library mapped once, and the right one?", {"D06"}},
+    {"Has every rank a GPU and the memory it needs?", {"D07", "D08", "D20"}},
+    {"Are GPUs, links and fabric well?", {"D09", "D11", "D12", "D36"}},
+    {"May the processes do what NCCL does?", {"D14", "D15", "D16", "D17", "D18"}},
+    {"Do a kernel and an all-reduce run, with right data?",
+     {"D27"},
+     "Does an all-reduce run, with right data?"},
+};
+
+// What a failure means for the whole, of its own evidence alone.
+std::string meaning_of(const Case& one, const Finding& root) {
+  struct Meaning {
+    std::string_view id;
+    const char* text;
+  };
+  constexpr Meaning k_meanings[] = {
+      {"D01", "the launch is broken: nothing after it can be trusted"},
+      {"D32", "the launch is broken: nothing after it can be trusted"},
+      {"D02", "the driver: neither CUDA nor PyTorch can work before it does"},
+      {"D04", "driver against runtime: update the driver, or take a build for an older CUDA"},
+      {"D05", "a build that leaves these GPUs out: 'no kernel image is available'"},
+      {"D06", "two copies of a library in one process"},
+      {"D07", "ranks and GPUs are wrongly dealt out"},
+      {"D08", "a GPU's compute mode keeps programs out"},
+      {"D09", "the NVLink fabric is not ready: its manager first"},
+      {"D20", "the GPUs' memory is taken"},
+  };
+  for (const Meaning& meaning : k_meanings)
+    if (meaning.id == root.id)
+      return meaning.text;
+  if (root.id == "D11") // what is wrong with it says what to do
+    return "a GPU is not well: " + root.fix;
+  if (root.id == "D12")
+    return "a link between devices is not well: " + root.fix;
+  bool wrong = root.symptom == Symptom::wrong_data;
+  if (root.id == "D36")
+    return wrong ? "data that GPUs send each other directly arrives wrong: " + root.fix
+                 : "GPUs cannot copy to each other: " + root.fix;
+  if (root.id == "D27" && one.rehearsals.empty())
+    return root.what;
+  if (root.id == "D27")
+    return wrong ? "collectives deliver wrong data: use no result of this machine"
+                 : "the parts look right, but do not work together: see what the workers said last";
+  return "settings or limits of the environment: " + root.fix;
+}
+
+// The root cause, and what failed besides: what it may explain, and what nothing ties to it.
+std::string conclude(const Case& one, const Finding& root, const std::vector<Finding>& findings) {
+  std::string text = fmt::format("{} ({})", meaning_of(one, root), root.id);
+  if (!root.may_be_of.empty())
+    text += "; not shown, but it may be of " + root.may_be_of.front();
+  std::vector<std::string> maybe;
+  std::vector<std::string> apart;
+  for (const Question& question : k_questions)
+    for (const Finding& other : findings) {
+      bool asked = std::find(question.checks.begin(), question.checks.end(), other.id) !=
+                   question.checks.end();
+      if (!asked || other.severity != Severity::fail || !other.follows_from.empty() ||
+          &other == &root)
+        continue;
+      bool possible =
+          std::ranges::find(other.may_be_of, reference_to(root)) != other.may_be_of.end();
+      (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what));
+    }
+  if (!maybe.empty())
+    text += fmt::format(". It may explain, though nothing shows it: {}", fmt::join(maybe, "; "));
+  if (!apart.empty())
+    text +=
+        fmt::format(". Besides, with no tie to it that could be seen: {}", fmt::join(apart, "; "));
+  return text;
+}
 
 bool has_gpus(const Case& one) {
   return std::any_of(one.surveys.begin(), one.surveys.end(),
@@ -45,44 +129,18 @@ bool ran_on_gpus(const Case& one) {
 } // namespace
 
 Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
-  const Question k_questions[] = {
-      {"Do all ranks start, with one software?",
-       {"D01", "D32"},
-       "the launch is broken: nothing after it can be trusted"},
-      {"Does the driver answer?",
-       {"D02"},
-       "the driver: neither CUDA nor PyTorch can work before it does"},
-      {"Does the CUDA runtime suit the driver?",
-       {"D04"},
-       "driver against runtime: update the driver, or take a build for an older CUDA"},
-      {"Have the libraries code for these GPUs?",
-       {"D05"},
-       "a build that leaves these GPUs out: 'no kernel image is available'"},
-      {"Is each library mapped once, and the right one?",
-       {"D06"},
-       "two copies of a library in one process"},
-      {"Has every rank a GPU and the memory it needs?",
-       {"D07", "D08", "D20"},
-       "the GPUs are taken, or wrongly dealt out"},
-      {"Are GPUs, links and fabric well?",
-       {"D09", "D11", "D12", "D13"},
-       "the hardware: take the node out of service"},
-      {"May the processes do what NCCL does?",
-       {"D14", "D15", "D16", "D17", "D18"},
-       "settings or limits of the environment"},
-      {ran_on_gpus(one) ? "Do a kernel and an all-reduce run, with right data?"
-                        : "Does an all-reduce run, with right data?",
-       {"D27"},
-       "the parts look right, but do not work together: see what the workers said last"},
-  };
   Diagnosis diagnosis;
-  bool stopped = false;
+  const Finding* root = nullptr;
   for (const Question& question : k_questions) {
-    Step step{question.text, Step::Answer::not_asked, ""};
+    const bool as_without_gpu = question.without_gpu != nullptr && !ran_on_gpus(one);
+    Step step{as_without_gpu ? question.without_gpu : question.text, Step::Answer::not_asked, ""};
     const Finding* found = gravest_of(findings, question.checks);
+    bool follows = found != nullptr && !found->follows_from.empty();
     if (found != nullptr) {
       if (found->severity != Severity::info) // says something, but not why
         step.because = found->what;
+      if (follows)
+        step.because += "; it follows from " + found->follows_from;
       bool nothing_to_ask = found->id == "D02" && found->severity == Severity::info; // no GPU
       if (nothing_to_ask)
         step.because = found->what;
@@ -92,24 +150,21 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
                                                            : Step::Answer::yes;
     }
     // Later checks were made all the same, but what they found may follow from this.
-    if (stopped && step.answer != Step::Answer::no)
+    if (root != nullptr && step.answer != Step::Answer::no) {
       step.answer = Step::Answer::not_asked;
-    if (stopped && step.answer == Step::Answer::not_asked)
       step.because.clear();
-    if (step.answer == Step::Answer::no && !stopped) {
-      stopped = true;
-      bool never_began = found->id == "D27" && one.rehearsals.empty();
-      diagnosis.conclusion = never_began ? found->what : question.if_no;
     }
+    if (step.answer == Step::Answer::no && !follows && root == nullptr)
+      root = found;
     diagnosis.steps.push_back(std::move(step));
   }
   const Finding* ran = gravest_of(findings, {"D27"});
-  if (!stopped)
-    diagnosis.conclusion = ran == nullptr || ran->severity != Severity::ok
-                               ? "nothing speaks against it, but no collective was run"
-                           : has_gpus(one)
-                               ? "collectives work here; what is below is about speed and risk"
-                               : "no GPU here: what was proved is the CPU backend";
+  diagnosis.conclusion = root != nullptr ? conclude(one, *root, findings)
+                         : ran == nullptr || ran->severity != Severity::ok
+                             ? "nothing speaks against it, but no collective was run"
+                         : has_gpus(one)
+                             ? "collectives work here; what is below is about speed and risk"
+                             : "no GPU here: what was proved is the CPU backend";
   return diagnosis;
 }
 

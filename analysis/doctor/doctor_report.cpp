@@ -10,6 +10,8 @@
 #include "base/text_table.h"
 #include "knowledge/document.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -100,6 +102,11 @@ std::string render_finding(const Finding& finding, int ranks, std::size_t hosts)
   const char* label = "          seen   ";
   for (const std::string& one : seen)
     out += lines_behind(std::exchange(label, "                 "), one);
+  if (!finding.follows_from.empty())
+    out += paragraph("          why    ", "follows from " + finding.follows_from);
+  else if (!finding.may_be_of.empty())
+    out += paragraph("          why    ", fmt::format("not shown; it may be of {}",
+                                                      fmt::join(finding.may_be_of, ", or of ")));
   if (!finding.cost.empty())
     out += paragraph("          costs  ", finding.cost);
   if (!finding.fix.empty())
@@ -206,6 +213,8 @@ nlohmann::json json_of(const Finding& finding) {
           {"evidence", finding.evidence},
           {"cost", finding.cost},
           {"fix", finding.fix},
+          {"follows_from", finding.follows_from},
+          {"may_be_of", finding.may_be_of},
           {"ranks", finding.ranks},
           {"hosts", finding.hosts}};
 }

@@ -114,6 +114,29 @@ std::size_t count_imex_channels(const model::DriverSurvey& driver) {
       }));
 }
 
+bool ended_before_its_cells(const Rehearsal& rehearsal) {
+  using model::OutcomeKind;
+  if (rehearsal.outcome.kind == OutcomeKind::ok || rehearsal.outcome.kind == OutcomeKind::skipped ||
+      rehearsal.outcome.kind == OutcomeKind::not_run)
+    return false;
+  // A cell that fails leaves those behind it not run.
+  return rehearsal.cells.size() != 1 &&
+         std::ranges::all_of(rehearsal.cells, [&](const RehearsedCell& cell) {
+           return cell.outcome == rehearsal.outcome;
+         });
+}
+
+Symptom symptom_of(model::OutcomeKind kind) {
+  switch (kind) {
+  case model::OutcomeKind::wrong_data:
+    return Symptom::wrong_data;
+  case model::OutcomeKind::timed_out:
+    return Symptom::hung;
+  default:
+    return Symptom::failed;
+  }
+}
+
 // Interfaces are left out: D18 judges them by more than their names.
 workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey) {
   workload::NcclPlace place;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/doctor/case.h"
+#include "analysis/doctor/finding.h"
 #include "analysis/node_in_question.h"
 #include "model/survey.h"
 #include "topology/link_health.h"
@@ -57,6 +58,10 @@ void name_fewer(const std::vector<int>& group, std::vector<int>& named);
 
 // Before names NCCL's log had numbers, which mean other algorithms in other versions.
 bool is_named(const ChosenAlgorithm& one);
+
+// Stopped before any of its cells had a result of its own: then all cells have the trial's.
+bool ended_before_its_cells(const Rehearsal& rehearsal);
+Symptom symptom_of(model::OutcomeKind kind);
 
 // Launched from a CUDA graph.
 bool is_graph(const RehearsedCell& cell);

@@ -29,6 +29,16 @@ constexpr auto enum_names(Severity) {
       {{ok, "ok"}, {info, "info"}, {unknown, "unknown"}, {warn, "warn"}, {fail, "fail"}});
 }
 
+// How something that was tried went wrong.
+enum class Symptom {
+  none,
+  did_not_start, // before anything of it ran
+  failed,
+  hung,
+  wrong_data,
+  detour, // it works, by a slower way than there is
+};
+
 struct Finding {
   std::string id; // "D14"
   Severity severity = Severity::ok;
@@ -38,6 +48,10 @@ struct Finding {
   std::string fix;                   // a command where there is one; never run by us
   std::vector<int> ranks;            // that it concerns; none: the host or all
   std::vector<std::string> hosts;
+  Symptom symptom = Symptom::none;
+  std::vector<std::string> shows_as;  // words in the evidence of what fails because of it
+  std::string follows_from;           // the finding that its evidence names: "D14: ..."; else empty
+  std::vector<std::string> may_be_of; // findings that could explain it, though nothing shows it
   bool operator==(const Finding&) const = default;
 };
 

@@ -3,12 +3,14 @@
 
 #include "analysis/doctor/findings.h"
 
+#include "analysis/doctor/explanations.h"
+
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 32> k_checks{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 33> k_checks{
     {{"D01", "launcher"},       {"D02", "driver_present"}, {"D03", "inventory"},
      {"D04", "driver_runtime"}, {"D05", "fatbin"},         {"D06", "loaded_libraries"},
      {"D07", "rank_to_gpu"},    {"D08", "sharing"},        {"D09", "fabric"},
@@ -19,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> k_checks
      {"D22", "clocks"},         {"D23", "algorithm"},      {"D24", "affinity"},
      {"D25", "dtypes"},         {"D26", "pytorch"},        {"D27", "end_to_end"},
      {"D29", "chains"},         {"D32", "agreement"},      {"D33", "persistence"},
-     {"D34", "speed"},          {"D35", "nccl_faults"}}};
+     {"D34", "speed"},          {"D35", "nccl_faults"},    {"D36", "copies"}}};
 
 template <typename T>
 void merge_into(std::vector<T>& all, const std::vector<T>& more) {
@@ -63,6 +65,7 @@ void Findings::add(Finding finding) {
   merge_into(same->evidence, finding.evidence);
   merge_into(same->ranks, finding.ranks);
   merge_into(same->hosts, finding.hosts);
+  merge_into(same->shows_as, finding.shows_as);
 }
 
 void Findings::add(const model::Survey& survey, Finding finding) {
@@ -95,7 +98,9 @@ std::vector<Finding> examine(const Case& one) {
                      check_links, check_variables, check_host, check_network, check_between_hosts,
                      check_copies, check_rehearsal, check_ways, check_speed, check_chains})
     check(one, findings);
-  return findings.take();
+  std::vector<Finding> found = findings.take();
+  explain(found);
+  return found;
 }
 
 } // namespace ncclprobe::analysis::doctor

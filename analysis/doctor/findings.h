@@ -25,7 +25,7 @@ private:
   std::vector<Finding> found_;
 };
 
-// Runs every check.
+// Runs every check, and tells causes from what follows from them.
 std::vector<Finding> examine(const Case& one);
 
 // The checks, by theme. Each adds at least one finding for each of its ids.
@@ -45,7 +45,7 @@ void check_variable_values(const Case& one, Findings& into); // of D14, names an
 void check_host(const Case& one, Findings& into);            // D15, D16, D17
 void check_network(const Case& one, Findings& into);         // D18, D19
 void check_between_hosts(const Case& one, Findings& into);   // D18
-void check_copies(const Case& one, Findings& into);          // D13
+void check_copies(const Case& one, Findings& into);          // D36
 void check_rehearsal(const Case& one, Findings& into);       // D21, D23 if told, D25, D27
 void check_ways(const Case& one, Findings& into);            // D12
 void check_speed(const Case& one, Findings& into);           // D34

@@ -219,17 +219,19 @@ void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
                                         : rehearsal.networks.front().name;
   if (groups.size() > 1)
     seen.insert(seen.begin(), groups.begin(), groups.end());
-  if (*names.begin() == "Socket" && has_active_rdma(one))
-    into.add({"D19",
-              count_hosts(one) > 1 ? Severity::warn : Severity::info,
-              "NCCL chose TCP sockets, although there are active RDMA ports",
-              seen,
-              "bandwidth between hosts is that of TCP",
-              "ldconfig -p | grep libibverbs; unset NCCL_IB_DISABLE NCCL_NET; "
-              "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET says why",
-              {},
-              {}});
-  else
+  if (*names.begin() == "Socket" && has_active_rdma(one)) {
+    Finding finding{"D19",
+                    count_hosts(one) > 1 ? Severity::warn : Severity::info,
+                    "NCCL chose TCP sockets, although there are active RDMA ports",
+                    seen,
+                    "bandwidth between hosts is that of TCP",
+                    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET says why; ldconfig -p | grep "
+                    "libibverbs: without that library NCCL has no IB",
+                    {},
+                    {}};
+    finding.symptom = Symptom::detour;
+    into.add(std::move(finding));
+  } else
     into.add({"D19", Severity::info, "NCCL's network here: " + text, seen, "", "", {}, {}});
 }
 

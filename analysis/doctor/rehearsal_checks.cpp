@@ -5,6 +5,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
+#include "workload/nccl_version.h"
 
 #include <fmt/ranges.h>
 
@@ -85,49 +86,75 @@ void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
     seen.push_back(rehearsal.outcome.reason);
   seen.insert(seen.end(), rehearsal.last_words.begin(), rehearsal.last_words.end());
   bool wrong = worst.kind == OutcomeKind::wrong_data;
-  into.add({"D27",
-            Severity::fail,
-            wrong ? fmt::format("an all-reduce delivers wrong data ({})", rehearsal.name)
-                  : fmt::format("an all-reduce does not run ({}): {}", rehearsal.name,
-                                to_string(worst.kind)),
-            seen,
-            wrong ? "every result of this machine is in doubt" : "no multi-GPU program runs here",
-            "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep 2>&1 | "
-            "ncclprobe "
-            "doctor --log -",
-            worst.ranks,
-            {}});
+  Finding finding{"D27",
+                  Severity::fail,
+                  wrong ? fmt::format("an all-reduce delivers wrong data ({})", rehearsal.name)
+                        : fmt::format("an all-reduce does not run ({}): {}", rehearsal.name,
+                                      to_string(worst.kind)),
+                  seen,
+                  wrong ? "every result of this machine is in doubt"
+                        : "no such program runs here with these libraries and this environment",
+                  "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep "
+                  "2>&1 | ncclprobe doctor --log -",
+                  worst.ranks,
+                  {}};
+  finding.symptom =
+      ended_before_its_cells(rehearsal) ? Symptom::did_not_start : symptom_of(worst.kind);
+  into.add(std::move(finding));
 }
 
-// Cells that are tried beside it. `what` is the capability, `since` what it needs.
-void check_capability(const Rehearsal& rehearsal, const char* id, const std::string& what,
-                      const std::string& since, bool (*is_it)(const RehearsedCell&),
-                      Findings& into) {
+// What is tried beside it.
+struct Capability {
+  const char* id;
+  const char* what;
+  int least_nccl; // that has it; 0: all have
+  bool (*is_it)(const RehearsedCell&);
+};
+const Capability k_capabilities[] = {
+    {"D21", "an all-reduce captured in a CUDA graph", 0, is_graph},
+    {"D25", "a reduction in bf16", 21003,
+     [](const RehearsedCell& cell) { return cell.label.type == model::DataType::bf16; }},
+    {"D25", "a reduction in fp8", 22403,
+     [](const RehearsedCell& cell) { return cell.label.type == model::DataType::f8e4m3; }},
+};
+
+// `nccl`: its version, if it is known; only one that is too old is called the reason.
+std::string fix_of(const Capability& capability, const std::optional<int>& nccl) {
+  if (nccl && *nccl < capability.least_nccl)
+    return fmt::format("it needs NCCL {} or later",
+                       workload::nccl_version_text(capability.least_nccl));
+  return "the library's own words stand above; NCCL_DEBUG=WARN ncclprobe doctor has more of them";
+}
+
+void check_capability(const Rehearsal& rehearsal, const Capability& capability,
+                      const std::optional<int>& nccl, Findings& into) {
   for (const RehearsedCell& cell : rehearsal.cells) {
-    if (!is_it(cell))
+    if (!capability.is_it(cell))
       continue;
     // What stopped the ranks before any cell says nothing of what this one needs.
     if (!cell.outcome.ok() && cell.outcome == rehearsal.cells.front().outcome)
       continue;
+    const char* id = capability.id;
     std::string seen = text_of(rehearsal, cell);
     if (cell.outcome.ok())
-      into.add({id, Severity::ok, fmt::format("{} works", what), {seen}, "", "", {}, {}});
-    else if (cell.outcome.kind == OutcomeKind::skipped)
+      into.add(
+          {id, Severity::ok, fmt::format("{} works", capability.what), {seen}, "", "", {}, {}});
+    else if (cell.outcome.kind == OutcomeKind::skipped) // its reason says what is missing
       into.add({id,
                 Severity::info,
-                fmt::format("{} is not to be had here", what),
+                fmt::format("{} is not to be had here", capability.what),
                 {seen},
                 "",
-                since,
+                "",
                 {},
                 {}});
     else if (cell.outcome.kind != OutcomeKind::not_run)
       into.add({id,
                 Severity::warn,
-                fmt::format("{} does not work", what),
+                fmt::format("{} does not work", capability.what),
                 {seen},
                 "programs that use it fail, or fall back",
-                since,
+                fix_of(capability, nccl),
                 cell.outcome.ranks,
                 {}});
   }
@@ -189,15 +216,11 @@ void check_rehearsal(const Case& one, Findings& into) {
       continue;
     check_end_to_end(rehearsal, into);
     check_algorithms(rehearsal, into);
-    check_capability(rehearsal, "D21", "an all-reduce captured in a CUDA graph",
-                     "needs CUDA 11.3 and NCCL 2.9.6 or later", is_graph, into);
-    check_capability(
-        rehearsal, "D25", "a reduction in bf16", "needs NCCL 2.10.3 or later",
-        [](const RehearsedCell& cell) { return cell.label.type == model::DataType::bf16; }, into);
-    check_capability(
-        rehearsal, "D25", "a reduction in fp8",
-        "needs NCCL 2.24.3 or later and compute capability 9.0",
-        [](const RehearsedCell& cell) { return cell.label.type == model::DataType::f8e4m3; }, into);
+    std::optional<int> nccl;
+    if (rehearsal.backend == "nvidia" && !one.surveys.empty())
+      nccl = nccl_place(one, one.surveys.front()).version;
+    for (const Capability& capability : k_capabilities)
+      check_capability(rehearsal, capability, nccl, into);
   }
 }
 

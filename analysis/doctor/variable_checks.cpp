@@ -50,14 +50,17 @@ struct Leftover {
   std::string_view value; // "": any
   const char* cost;
   Severity severity;
+  const char* shows_as = ""; // words in what follows from it
 };
+constexpr const char* k_not_direct = ": via "; // of a way that is not P2P
 constexpr Leftover k_leftovers[] = {
     {"NCCL_P2P_DISABLE", "1",
      "GPUs exchange data through host memory, or the network, instead of NVLink or PCIe",
-     Severity::warn},
+     Severity::warn, k_not_direct},
     {"NCCL_SHM_DISABLE", "1", "ranks of a host that have no P2P talk over the network",
      Severity::warn},
-    {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn},
+    {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn,
+     "network Socket"},
     {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce must do without it",
      Severity::info},
     {"NCCL_CUMEM_ENABLE", "0", "no NVLS, no registered buffers over cuMem", Severity::info},
@@ -67,7 +70,7 @@ constexpr Leftover k_leftovers[] = {
      Severity::warn},
     {"NCCL_LAUNCH_MODE", "GROUP", "cooperative launches: slower, and deprecated", Severity::warn},
     {"NCCL_NET_GDR_LEVEL", "LOC", "no GPUDirect RDMA", Severity::warn},
-    {"NCCL_P2P_LEVEL", "LOC", "no P2P between GPUs", Severity::warn},
+    {"NCCL_P2P_LEVEL", "LOC", "no P2P between GPUs", Severity::warn, k_not_direct},
     {"NCCL_RUNTIME_CONNECT", "0", "everything is connected at the start: slower, more memory",
      Severity::info},
     {"NCCL_ALGO", "", "NCCL cannot choose by size any more: best at one size, worse at others",
@@ -98,6 +101,8 @@ void check_leftovers(const model::Survey& survey, const Variables& all,
                     remedy(found->first, found->second),
                     {},
                     {}};
+    if (*leftover.shows_as != '\0')
+      finding.shows_as = {leftover.shows_as};
     into.add(survey, std::move(finding));
   }
 }
@@ -165,6 +170,8 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
       finding.severity = Severity::warn;
       finding.evidence.push_back("yet an all-reduce ran: a plugin may have taken it");
     }
+    if (!judgement.log_words.empty())
+      finding.shows_as = {judgement.log_words};
     into.add(survey, std::move(finding));
   }
   return bad;

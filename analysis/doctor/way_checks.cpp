@@ -85,17 +85,20 @@ void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
     if (passed.what != Better::none)
       (passed.what == Better::near ? near : far).push_back(std::move(passed.seen));
   }
-  if (!near.empty())
-    into.add({"D12",
-              Severity::warn,
-              "NCCL goes through host memory or the network where GPUs could reach each other",
-              near,
-              "bandwidth and latency of the detour instead of those of the link",
-              "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL if set; else NCCL_DEBUG=INFO "
-              "NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH says why; ncclprobe p2p --methods ce,staged "
-              "compares the ways",
-              {},
-              {}});
+  if (!near.empty()) {
+    Finding finding{
+        "D12",
+        Severity::warn,
+        "NCCL goes through host memory or the network where GPUs could reach each other",
+        near,
+        "bandwidth and latency of the detour instead of those of the link",
+        "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH says why; ncclprobe p2p "
+        "--methods ce,staged compares the ways",
+        {},
+        {}};
+    finding.symptom = Symptom::detour;
+    into.add(std::move(finding));
+  }
   if (!far.empty())
     into.add({"D12",
               Severity::info,

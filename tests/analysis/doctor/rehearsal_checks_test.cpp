@@ -58,6 +58,23 @@ TEST_CASE("a graph or a type that fails is a warning of its own, and none of the
   CHECK(worst(one, "D25") == Severity::info);
 }
 
+TEST_CASE("a reduction that fails is blamed on NCCL's age only where NCCL is that old") {
+  Case one = healthy_case();
+  one.rehearsals[0].cells[2].outcome = {OutcomeKind::failed, "some words", {0}};
+  auto fix = [&] {
+    for (const Finding& finding : found(one, "D25"))
+      if (finding.severity == Severity::warn)
+        return finding.fix;
+    return std::string();
+  };
+
+  CHECK_THAT(fix(), !ContainsSubstring("needs NCCL"));
+
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.libraries[2].version = "2.21.5";
+  CHECK(fix() == "it needs NCCL 2.24.3 or later");
+}
+
 TEST_CASE("without a trial it is unknown whether anything runs") {
   Case one = healthy_case();
   one.rehearsals.clear();

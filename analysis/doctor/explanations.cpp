@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/doctor/explanations.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace ncclprobe::analysis::doctor {
+namespace {
+
+// Words of CUDA, NCCL and the system that stand in what fails because of a check's finding.
+struct Trace {
+  std::string_view id;
+  std::string_view finding; // words of the finding that explains them; empty: any of this check
+  std::string_view words;
+};
+constexpr auto k_traces = std::to_array<Trace>({
+    {"D04", "", "driver version is insufficient"},
+    {"D04", "", "unsupported toolchain"},
+    {"D05", "", "no kernel image is available"},
+    {"D07", "one and the same GPU", "Duplicate GPU detected"},
+    {"D08", "compute mode", "devices are busy or unavailable"},
+    {"D09", "", "system not yet initialized"},
+    {"D11", "uncorrected memory errors", "uncorrectable ECC error"},
+    {"D11", "NVLink", "uncorrectable NVLink error"},
+    {"D15", "/dev/shm", "No space left on device"},
+    {"D15", "/dev/shm", "/dev/shm"},
+    {"D16", "locked memory", "ibv_reg_mr"},
+    {"D16", "files", "Too many open files"},
+    {"D18", "no running interface", "no socket interface found"},
+    {"D18", "no network interface", "no socket interface found"},
+    {"D18", "same address", "Connection refused"},
+    {"D18", "do not reach each other", "Connection refused"},
+    {"D18", "do not reach each other", "No route to host"},
+    {"D20", "free memory", "out of memory"},
+    {"D32", "NCCL", "Mismatched NCCL versions"},
+});
+
+// Findings that can make something fail without a word of their own.
+struct Possible {
+  std::string_view id;
+  Severity least; // of the finding
+  Symptom symptom;
+};
+constexpr auto k_possible = std::to_array<Possible>({
+    {"D09", Severity::fail, Symptom::hung},
+    {"D11", Severity::fail, Symptom::hung},
+    {"D11", Severity::fail, Symptom::wrong_data},
+    {"D12", Severity::fail, Symptom::hung},
+    {"D13", Severity::warn, Symptom::hung},
+    {"D13", Severity::warn, Symptom::wrong_data},
+    {"D14", Severity::fail, Symptom::did_not_start},
+    {"D14", Severity::fail, Symptom::failed},
+    {"D14", Severity::fail, Symptom::hung},
+    {"D14", Severity::fail, Symptom::wrong_data},
+    {"D18", Severity::fail, Symptom::did_not_start},
+    {"D18", Severity::fail, Symptom::hung},
+    {"D32", Severity::fail, Symptom::did_not_start},
+    {"D32", Severity::fail, Symptom::hung},
+});
+
+bool contains_words(std::string_view text, std::string_view words) {
+  auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
+}
+
+bool shows(const Finding& failure, std::string_view words) {
+  return std::ranges::any_of(failure.evidence,
+                             [&](const std::string& line) { return contains_words(line, words); });
+}
+
+bool names(const Finding& failure, const Finding& cause) {
+  for (const std::string& words : cause.shows_as)
+    if (shows(failure, words))
+      return true;
+  return std::ranges::any_of(k_traces, [&](const Trace& trace) {
+    return trace.id == cause.id && contains_words(cause.what, trace.finding) &&
+           shows(failure, trace.words);
+  });
+}
+
+bool could_explain(const Finding& cause, const Finding& failure) {
+  return std::ranges::any_of(k_possible, [&](const Possible& possible) {
+    return possible.id == cause.id && cause.severity >= possible.least &&
+           possible.symptom == failure.symptom;
+  });
+}
+
+bool is_failure(const Finding& finding) {
+  return finding.symptom != Symptom::none && finding.severity >= Severity::unknown;
+}
+
+// The same words in both: what stopped the one stopped the other.
+bool share_evidence(const Finding& one, const Finding& other) {
+  return std::ranges::any_of(one.evidence, [&](const std::string& line) {
+    return !line.empty() && std::ranges::find(other.evidence, line) != other.evidence.end();
+  });
+}
+
+void explain_one(Finding& failure, const std::vector<Finding>& all) {
+  for (const Finding& cause : all) {
+    if (cause.symptom != Symptom::none || cause.severity < Severity::warn)
+      continue;
+    if (names(failure, cause)) {
+      failure.follows_from = reference_to(cause);
+      failure.may_be_of.clear();
+      return;
+    }
+    if (could_explain(cause, failure))
+      failure.may_be_of.push_back(reference_to(cause));
+  }
+}
+
+// A trial that ended before its own work began shows what kept the collective from running.
+void join_starts(std::vector<Finding>& findings) {
+  for (Finding& failure : findings) {
+    if (failure.symptom != Symptom::did_not_start || failure.id == "D27")
+      continue;
+    for (const Finding& collective : findings)
+      if (collective.id == "D27" && is_failure(collective) && share_evidence(failure, collective)) {
+        failure.follows_from =
+            collective.follows_from.empty() ? reference_to(collective) : collective.follows_from;
+        failure.may_be_of.clear();
+      }
+  }
+}
+
+bool explains_another(const Finding& cause, const std::vector<Finding>& all) {
+  return std::ranges::any_of(
+      all, [&](const Finding& failure) { return failure.follows_from == reference_to(cause); });
+}
+
+} // namespace
+
+std::string reference_to(const Finding& finding) {
+  return finding.id + ": " + finding.what;
+}
+
+void explain(std::vector<Finding>& findings) {
+  for (Finding& finding : findings)
+    if (is_failure(finding))
+      explain_one(finding, findings);
+  join_starts(findings);
+  // What another finding kept from starting was not tried: it says nothing of what it would test.
+  for (Finding& finding : findings)
+    if (finding.symptom == Symptom::did_not_start && finding.id != "D27" &&
+        !finding.follows_from.empty())
+      finding.severity = Severity::unknown;
+  auto place = [&](const Finding& finding) {
+    return !finding.follows_from.empty() ? 2 : explains_another(finding, findings) ? 0 : 1;
+  };
+  std::vector<std::pair<int, Finding>> ranked;
+  for (const Finding& finding : findings)
+    ranked.emplace_back(place(finding), finding);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+    return a.second.severity != b.second.severity ? a.second.severity > b.second.severity
+                                                  : a.first < b.first;
+  });
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    findings[i] = std::move(ranked[i].second);
+}
+
+} // namespace ncclprobe::analysis::doctor

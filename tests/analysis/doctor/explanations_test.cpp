@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Which finding is the cause of which, and what the examination concludes.
+#include "patient.h"
+
+#include "analysis/doctor/diagnosis.h"
+#include "analysis/doctor/explanations.h"
+#include "support/catch.h"
+#include "workload/p2p_label.h"
+
+#include <algorithm>
+#include <functional>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::doctor;
+using model::OutcomeKind;
+using test_doctor::healthy_case;
+
+namespace {
+
+RehearsedCell copy(int from, int to, const model::Outcome& outcome) {
+  RehearsedCell cell;
+  workload::P2pLabel label;
+  label.transfers = {{{false, from}, {false, to}}};
+  cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
+  cell.outcome = outcome;
+  return cell;
+}
+
+// The all-reduce and the copies end like this before their first cell, as a failed start does.
+void stop_before_everything(Case& one, const std::string& words) {
+  const model::Outcome failed{OutcomeKind::failed, "rank 0 while connecting: " + words, {0}};
+  Rehearsal& collective = one.rehearsals[0];
+  collective.outcome = failed;
+  for (RehearsedCell& cell : collective.cells)
+    cell.outcome = failed;
+  Rehearsal copies;
+  copies.name = k_copies;
+  copies.backend = "nvidia";
+  copies.ranks = 2;
+  copies.outcome = failed;
+  copies.cells = {copy(0, 1, failed), copy(1, 0, failed)};
+  one.rehearsals.push_back(copies);
+}
+
+void hang(Case& one) {
+  one.rehearsals[0].outcome = {OutcomeKind::timed_out, "no answer for 30 s in launch 0", {1}};
+  one.rehearsals[0].cells[0].outcome = one.rehearsals[0].outcome;
+  for (std::size_t i = 1; i < one.rehearsals[0].cells.size(); ++i)
+    one.rehearsals[0].cells[i].outcome = {
+        OutcomeKind::not_run, "an earlier cell ended the trial", {}};
+}
+
+void set_variable(Case& one, const model::Setting& setting) {
+  for (model::Survey& survey : one.surveys)
+    survey.process.environment = {setting};
+}
+
+Finding of(const std::vector<Finding>& all, const std::string& id) {
+  auto found = std::find_if(all.begin(), all.end(), [&](const Finding& one) {
+    return one.id == id && (one.symptom != Symptom::none || one.severity >= Severity::warn);
+  });
+  return found == all.end() ? Finding{} : *found;
+}
+
+const Step& step_of(const Diagnosis& diagnosis, const char* words) {
+  for (const Step& step : diagnosis.steps)
+    if (step.question.find(words) != std::string::npos)
+      return step;
+  FAIL("no such question");
+  return diagnosis.steps.front();
+}
+
+} // namespace
+
+TEST_CASE("a variable that NCCL refuses explains what fails, and the hardware is not blamed") {
+  Case one = healthy_case();
+  set_variable(one, {"NCCL_ALGO", "Rng"});
+  stop_before_everything(
+      one, "ncclCommInitRank: invalid usage (Unrecognized element token \"Rng\" when parsing "
+           "\"Rng\")");
+
+  auto all = examine(one);
+  Diagnosis diagnosis = diagnose(one, all);
+
+  CHECK(all.front().id == "D14");
+  CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: NCCL 2.28.3 refuses NCCL_ALGO"));
+  CHECK(of(all, "D36").severity == Severity::unknown);
+  CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D14: "));
+  CHECK(step_of(diagnosis, "links and fabric").answer == Step::Answer::yes);
+  CHECK(step_of(diagnosis, "May the processes").answer == Step::Answer::no);
+  CHECK(diagnosis.conclusion == "settings or limits of the environment: export NCCL_ALGO=Ring, or "
+                                "unset NCCL_ALGO (D14)");
+  for (const Finding& finding : all)
+    if (finding.severity == Severity::fail)
+      for (const std::string& text : {finding.what, finding.fix, finding.cost}) {
+        INFO(finding.id << " " << text);
+        CHECK(text.find("ACS") == std::string::npos);
+        CHECK(text.find("IOMMU") == std::string::npos);
+      }
+}
+
+TEST_CASE("a start that fails for a reason of its own is the root, and copies follow from it") {
+  Case one = healthy_case();
+  stop_before_everything(one, "ncclCommInitRank: internal error (words that nobody knows)");
+
+  auto all = examine(one);
+
+  CHECK(of(all, "D27").follows_from.empty());
+  CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D27: an all-reduce does not run"));
+  CHECK(of(all, "D36").severity == Severity::unknown);
+  CHECK_THAT(diagnose(one, all).conclusion,
+             ContainsSubstring("see what the workers said last (D27)"));
+}
+
+TEST_CASE("a refused variable is no explanation of what fails with other words") {
+  Case one = healthy_case();
+  set_variable(one, {"NCCL_ALGO", "Rng"});
+  hang(one);
+
+  auto all = examine(one);
+
+  CHECK(of(all, "D27").follows_from.empty());
+  REQUIRE(of(all, "D27").may_be_of.size() == 1);
+  CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D14: "));
+  CHECK_THAT(diagnose(one, all).conclusion,
+             ContainsSubstring("It may explain, though nothing shows it: D27"));
+}
+
+TEST_CASE("ACS that is really on may explain wrong data, and is said to be no more than that") {
+  Case one = healthy_case();
+  one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", true}};
+  const model::Outcome wrong{OutcomeKind::wrong_data, "element 5: 3 instead of 2", {0}};
+  Rehearsal copies;
+  copies.name = k_copies;
+  copies.backend = "nvidia";
+  copies.outcome = wrong;
+  copies.cells = {copy(0, 1, {}), copy(1, 0, wrong)};
+  copies.cells[1].first_wrong = "element 5: 3 instead of 2";
+  one.rehearsals.push_back(copies);
+
+  auto all = examine(one);
+
+  Finding found = of(all, "D36");
+  CHECK(found.follows_from.empty());
+  REQUIRE(found.may_be_of.size() == 1);
+  CHECK_THAT(found.may_be_of[0], ContainsSubstring("D13: 1 PCI bridges"));
+  std::string conclusion = diagnose(one, all).conclusion;
+  CHECK_THAT(conclusion, ContainsSubstring("arrives wrong"));
+  CHECK_THAT(conclusion, ContainsSubstring("not shown, but it may be of D13"));
+  CHECK_THAT(conclusion, !ContainsSubstring("the hardware"));
+}
+
+TEST_CASE("links that are really down are named, and may explain a hang") {
+  Case one = healthy_case();
+  one.surveys[0].health[1].active_nvlinks = 17;
+  hang(one);
+
+  auto all = examine(one);
+
+  CHECK(of(all, "D27").follows_from.empty());
+  REQUIRE(of(all, "D27").may_be_of.size() == 1);
+  CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D12: NVLinks are down"));
+  CHECK_THAT(diagnose(one, all).conclusion,
+             ContainsSubstring("a link between devices is not well: nvidia-smi nvlink -s"));
+}
+
+TEST_CASE("failures that nothing ties together are both named") {
+  Case one = healthy_case();
+  one.surveys[0].health[1].remap_failed = true;
+  set_variable(one, {"NCCL_PROTO", "LL129"});
+  stop_before_everything(one, "(Unrecognized element token \"LL129\" when parsing \"LL129\")");
+
+  auto all = examine(one);
+
+  CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: "));
+  CHECK_THAT(diagnose(one, all).conclusion,
+             ContainsSubstring("a GPU is not well") &&
+                 ContainsSubstring("Besides, with no tie to it that could be seen: D14"));
+}
+
+TEST_CASE("words of the libraries lead to the finding that they are of, and to no other") {
+  struct Example {
+    const char* id;
+    const char* words;
+    std::function<void(Case&)> make;
+  };
+  const Example k_examples[] = {
+      {"D04", "CUDA driver version is insufficient for CUDA runtime version",
+       [](Case& one) {
+         for (model::Survey& survey : one.surveys)
+           survey.inventory.libraries[0].version = "470.129.06 (CUDA 11.4)";
+         one.surveys[0].host->driver.module_version = "470.129.06";
+         one.surveys[0].host->driver.fabric_manager_version = "470.129.06";
+       }},
+      {"D09", "CUDA error 802: system not yet initialized",
+       [](Case& one) {
+         one.surveys[0].host->driver.services = {"nvidia-persistenced"};
+         for (model::GpuHealth& gpu : one.surveys[0].health)
+           gpu.fabric_state = "in_progress";
+       }},
+      {"D15",
+       "unhandled system error (Error while creating shared memory segment: No space left on "
+       "device)",
+       [](Case& one) {
+         one.surveys[0].host->shared_memory = {std::uint64_t{8} << 30, 1 << 20, {}};
+       }},
+      {"D18", "Bootstrap : no socket interface found",
+       [](Case& one) {
+         set_variable(one, {"NCCL_SOCKET_IFNAME", "ib7"});
+       }},
+      {"D20", "CUDA error 2: out of memory",
+       [](Case& one) {
+         for (model::Survey& survey : one.surveys)
+           for (model::Gpu& gpu : survey.inventory.gpus)
+             gpu.free_bytes = 10 << 20;
+       }},
+      {"D14", "Failed to initialize any NET plugin",
+       [](Case& one) {
+         set_variable(one, {"NCCL_NET", "Sockets"});
+       }},
+  };
+  for (const Example& example : k_examples) {
+    INFO(example.id);
+    Case one = healthy_case();
+    example.make(one);
+    stop_before_everything(one, example.words);
+    auto all = examine(one);
+    CHECK(of(all, "D27").follows_from.starts_with(std::string(example.id) + ": "));
+
+    Case other = healthy_case();
+    example.make(other);
+    stop_before_everything(other, "words of something else");
+    CHECK(of(examine(other), "D27").follows_from.empty());
+  }
+}
+
+TEST_CASE("of a check's findings only the one that the words are about is the cause") {
+  Case one = healthy_case();
+  one.surveys[0].health[0].ecc_on = true;
+  one.surveys[0].health[0].ecc_on_after_reset = false;
+  stop_before_everything(one, "CUDA error 214: uncorrectable ECC error encountered");
+  REQUIRE(of(examine(one), "D11").what == "a change of ECC mode waits for the next reset");
+  CHECK(of(examine(one), "D27").follows_from.empty());
+
+  one.surveys[0].health[0].uncorrected_since_reset = 3;
+  CHECK_THAT(of(examine(one), "D27").follows_from,
+             ContainsSubstring("D11: uncorrected memory errors since the driver was loaded"));
+}
+
+TEST_CASE("a detour follows from the variable that forbids the direct way, where one does") {
+  auto joined = [] {
+    Case one = healthy_case();
+    topology::Host host;
+    for (int i = 0; i < 2; ++i) {
+      topology::Gpu& gpu = host.gpus.emplace_back();
+      gpu.index = i;
+      gpu.bus_id = {"0000:0" + std::to_string(i + 1) + ":00.0", topology::Source::nvml};
+      topology::NvLink link;
+      link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
+      link.active = {true, topology::Source::nvml};
+      gpu.nvlinks = {std::vector<topology::NvLink>(18, link), topology::Source::nvml};
+    }
+    for (model::Survey& survey : one.surveys)
+      survey.inventory.topology = host;
+    one.rehearsals[0].ways = {{0, 1, "0", "1", "SHM/direct/direct"}};
+    return one;
+  };
+  Case plain = joined();
+  CHECK(of(examine(plain), "D12").symptom == Symptom::detour);
+  CHECK(of(examine(plain), "D12").follows_from.empty());
+
+  Case forbidden = joined();
+  set_variable(forbidden, {"NCCL_P2P_DISABLE", "1"});
+  CHECK(of(examine(forbidden), "D12").follows_from == "D14: NCCL_P2P_DISABLE=1 is set");
+
+  Case beside_it = joined();
+  set_variable(beside_it, {"NCCL_LAUNCH_MODE", "GROUP"});
+  CHECK(of(examine(beside_it), "D12").follows_from.empty());
+}
+
+TEST_CASE("no check calls a cause what only failed: without a cause in sight none is named") {
+  Case one = healthy_case();
+  hang(one);
+  auto all = examine(one);
+
+  CHECK(of(all, "D27").follows_from.empty());
+  CHECK(of(all, "D27").may_be_of.empty());
+  CHECK_THAT(diagnose(one, all).conclusion, !ContainsSubstring("hardware"));
+}
