@@ -19,15 +19,20 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
     return;
   const std::string& module = host->driver.module_version;
   if (!module.empty() && nvml != nullptr && !nvml->problem.empty()) {
+    // NVML has many reasons; only this one is what a reboot is for.
+    bool mismatch = nvml->problem.find("version mismatch") != std::string::npos;
     into.add(survey,
              {"D02",
               Severity::fail,
-              "the kernel module is loaded, but NVML does not start",
+              mismatch ? "the kernel module and NVML are of different versions"
+                       : "the kernel module is loaded, but NVML does not start",
               {"kernel module " + module, nvml->problem},
-              "CUDA does not start either; 'Driver/library version mismatch' after an update "
-              "means that the old module still runs",
-              "reboot, or rmmod and modprobe nvidia with no GPU in use; in a container: the "
-              "host's driver and the container's libraries must be of one version",
+              mismatch ? "CUDA does not start either: after an update the old module still runs"
+                       : "CUDA may not start either",
+              mismatch
+                  ? "reboot, or rmmod and modprobe nvidia with no GPU in use; in a container: the "
+                    "host's driver and the container's libraries must be of one version"
+                  : "nvidia-smi; dmesg | grep -i nvrm; ncclprobe doctor --log - knows NVML's words",
               {},
               {}});
     return;
@@ -62,8 +67,8 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
                       Severity::fail,
                       "the process that looks at the GPUs does not survive it",
                       {survey.problem},
-                      "neither would any program that uses CUDA",
-                      "nvidia-smi; dmesg | tail; it may be one that is stuck in the kernel",
+                      "other programs that use CUDA may fare the same",
+                      "nvidia-smi; dmesg | tail: do these answer?",
                       {},
                       {}});
     return;
@@ -104,15 +109,17 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   const model::Setting* visible = survey.variable("CUDA_VISIBLE_DEVICES");
   if (visible != nullptr)
     seen.push_back("CUDA_VISIBLE_DEVICES=" + visible->value);
+  bool hidden = visible != nullptr && (visible->value.empty() || visible->value.starts_with('-') ||
+                                       visible->value == "NoDevFiles");
   if (module_there)
     into.add(survey, {"D02",
                       Severity::fail,
                       "the driver is loaded, but CUDA finds no usable GPU",
                       seen,
                       "nothing runs on the GPUs",
-                      visible != nullptr ? "unset CUDA_VISIBLE_DEVICES"
-                                         : "nvidia-smi; systemctl status nvidia-fabricmanager; "
-                                           "docker run --gpus all",
+                      hidden ? "unset CUDA_VISIBLE_DEVICES"
+                             : "nvidia-smi -L shows what there is; systemctl status "
+                               "nvidia-fabricmanager; docker run --gpus all",
                       {},
                       {}});
   else

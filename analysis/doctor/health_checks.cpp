@@ -29,6 +29,19 @@ constexpr std::uint64_t k_crc_errors_of_link = 1000;
 // Our limit. NVIDIA's driver can retire 64 pages of a GPU, in its whole life.
 constexpr int k_many_retired_pages = 60;
 
+// What the kernel's log says of a GPU that NVML cannot open; else nobody knows why.
+void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& host) {
+  const std::vector<model::Xid>& xids = survey.host->kernel_log.xids;
+  bool off_the_bus = std::any_of(xids.begin(), xids.end(), [&](const model::Xid& xid) {
+    return xid.number == 79 && same_pci(xid.pci_bus_id + ".0", gpu.pci_bus_id);
+  });
+  host.bad("D11", Severity::fail, "a GPU does not answer", gpu, "NVML counts it but cannot open it",
+           off_the_bus ? "it has fallen off the bus (Xid 79)" : "no program can use it",
+           off_the_bus ? "restart the node; look at power and risers"
+                       : "nvidia-smi -i GPUS says why; dmesg | grep -i xid: 79 means that it has "
+                         "fallen off the bus");
+}
+
 void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
     host.bad("D11", Severity::warn, "a change of ECC mode waits for the next reset", gpu,
@@ -233,9 +246,7 @@ void check_health(const Case& one, Findings& into) {
     std::vector<std::string> untold_clocks;
     for (const GpuHealth& gpu : survey.health) {
       if (gpu.uuid.empty())
-        memory.bad("D11", Severity::fail, "a GPU does not answer", gpu,
-                   "NVML counts it but cannot open it", "it has fallen off the bus (Xid 79)",
-                   "restart the node; look at power and risers");
+        check_lost(survey, gpu, memory);
       check_memory_errors(gpu, memory);
       check_link_errors(gpu, memory);
       check_clocks(gpu, clocks);

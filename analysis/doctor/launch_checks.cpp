@@ -53,8 +53,11 @@ bool check_workers(const Case& one, Findings& into) {
                           : "ncclprobe's worker program does not answer, with or without GPUs",
                       {survey.worker_problem},
                       "nothing was looked at, and nothing can be measured",
-                      "install ncclprobe and ncclprobe-worker together, or name the right one: "
-                      "--library worker=PATH",
+                      survey.worker_mismatch
+                          ? "install ncclprobe and ncclprobe-worker together, or name the right "
+                            "one: --library worker=PATH"
+                          : "what it says by itself: ncclprobe-worker --inventory; if it is "
+                            "missing, install it, or name it: --library worker=PATH",
                       {},
                       {}});
   }

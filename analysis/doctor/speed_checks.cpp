@@ -49,8 +49,9 @@ void judge(const Rehearsal& rehearsal, const RehearsedCell& cell, const NodeLink
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
     seen.push_back("source: " + verdict.source);
+  std::string causes; // that fit; nobody saw them
   for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
-    seen.push_back(fmt::format("likely cause {}: {}", i + 1, verdict.causes[i]));
+    causes += fmt::format("{}{}. {}", i == 0 ? "" : "; ", i + 1, verdict.causes[i]);
   Severity severity = severity_of(verdict);
   bool bad = severity >= Severity::warn;
   into.add({"D34",
@@ -61,8 +62,10 @@ void judge(const Rehearsal& rehearsal, const RehearsedCell& cell, const NodeLink
                             : fmt::format("the speed is {}", to_string(verdict.verdict))),
             seen,
             bad ? "every step of a training waits for it" : "",
-            bad ? "ncclprobe p2p shows which links are slow; ncclprobe run --collectives " +
-                      cell.label.workload + " measures it at all sizes"
+            bad ? fmt::format("ncclprobe p2p shows which links are slow; ncclprobe run "
+                              "--collectives {} measures it at all sizes{}{}",
+                              cell.label.workload,
+                              causes.empty() ? "" : ". Nothing shows the cause; it may be ", causes)
                 : "",
             {},
             {}});

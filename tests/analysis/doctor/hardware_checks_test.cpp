@@ -4,6 +4,7 @@
 // D03, D08, D11 to D13, D20, D22, D24, D33.
 #include "patient.h"
 
+#include "analysis/doctor/diagnosis.h"
 #include "support/catch.h"
 #include "topology/findings.h"
 
@@ -105,6 +106,25 @@ TEST_CASE("persistence mode may be off where the daemon runs") {
 
   one.surveys[0].host->driver.services = {"nv-fabricmanager"};
   CHECK(worst(one, "D33") == Severity::warn);
+}
+
+TEST_CASE("a GPU that does not answer has fallen off the bus only if the kernel's log says so") {
+  Case one = healthy_case();
+  one.surveys[0].health[0].uuid.clear();
+  auto lost = [&] {
+    for (const Finding& finding : found(one, "D11"))
+      if (finding.what == "a GPU does not answer")
+        return finding;
+    return Finding{};
+  };
+  CHECK(lost().cost == "no program can use it");
+  CHECK_THAT(diagnose(one, examine(one)).conclusion, !ContainsSubstring("hardware"));
+
+  one.surveys[0].host->kernel_log.xids = {{79, "0000:4b:00", "of the other GPU"}};
+  CHECK(lost().cost == "no program can use it");
+
+  one.surveys[0].host->kernel_log.xids = {{79, "0000:3b:00", "of this one"}};
+  CHECK(lost().cost == "it has fallen off the bus (Xid 79)");
 }
 
 TEST_CASE("an idle GPU is not throttled") {

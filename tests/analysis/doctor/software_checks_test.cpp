@@ -86,6 +86,33 @@ TEST_CASE("a loaded driver under which CUDA sees no GPU points at CUDA_VISIBLE_D
   CHECK(findings.front().fix == "unset CUDA_VISIBLE_DEVICES");
 }
 
+TEST_CASE("a CUDA_VISIBLE_DEVICES that hides nothing is not blamed") {
+  Case one = healthy_cpu_case();
+  one.surveys[0].host->driver.nvidia_pci_devices = 2;
+  one.surveys[0].host->driver.module_version = "580.95.05";
+  one.surveys[0].inventory.nvidia_problem = "CUDA error 802: system not yet initialized";
+  one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+
+  Finding finding = found(one, "D02").front();
+
+  CHECK(finding.severity == Severity::fail);
+  CHECK_THAT(finding.fix, !ContainsSubstring("unset"));
+  CHECK(finding.evidence.front() == "CUDA error 802: system not yet initialized");
+}
+
+TEST_CASE("NVML that does not start is a mismatch, and a case for a reboot, only if it says so") {
+  Case one = healthy_case();
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.libraries[3].problem = "nvmlInit: Insufficient Permissions";
+  CHECK_THAT(what(one, "D02"), ContainsSubstring("NVML does not start"));
+  CHECK_THAT(found(one, "D02").front().fix, !ContainsSubstring("reboot"));
+
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.libraries[3].problem = "nvmlInit: Driver/library version mismatch";
+  CHECK_THAT(what(one, "D02"), ContainsSubstring("different versions"));
+  CHECK_THAT(found(one, "D02").front().fix, ContainsSubstring("reboot"));
+}
+
 TEST_CASE("a worker that did not survive looking at the GPUs is a failure") {
   Case one = healthy_cpu_case();
   one.surveys[0].problem = "the survey worker said nothing for 60000 ms";
@@ -104,6 +131,7 @@ TEST_CASE(
   CHECK_THAT(findings.front().what, ContainsSubstring("does not answer"));
   CHECK(findings.front().evidence.front() == one.surveys[0].worker_problem);
   CHECK_THAT(diagnose(one, findings).conclusion, ContainsSubstring("the launch is broken"));
+  CHECK_THAT(findings.front().fix, !ContainsSubstring("together"));
 
   one.surveys[0].worker_mismatch = true;
   CHECK_THAT(what(one, "D32"), ContainsSubstring("of different versions"));
