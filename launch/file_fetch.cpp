@@ -3,7 +3,6 @@
 
 #include "launch/file_fetch.h"
 
-#include "base/atomic_file.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -19,27 +18,6 @@ namespace {
 
 constexpr std::size_t k_piece_bytes = 4 << 20;
 
-std::filesystem::path unfinished(const std::string& file) {
-  return file + ".tmp";
-}
-
-base::Result<void> write_piece(const FilePiece& piece) {
-  std::filesystem::path path = unfinished(piece.file);
-  base::Fd file(::open(path.c_str(),
-                       O_WRONLY | O_CREAT | O_CLOEXEC | (piece.offset == 0 ? O_TRUNC : 0), 0666));
-  std::size_t done = 0;
-  while (file && done < piece.bytes.size()) {
-    ssize_t written = ::pwrite(file.get(), piece.bytes.data() + done, piece.bytes.size() - done,
-                               static_cast<off_t>(piece.offset + done));
-    if (written <= 0)
-      break;
-    done += static_cast<std::size_t>(written);
-  }
-  if (!file || done < piece.bytes.size())
-    return base::fail(base::Errc::io, "cannot write {}: {}", path.string(), std::strerror(errno));
-  return piece.last ? base::publish_file(path, piece.file) : base::Result<void>();
-}
-
 } // namespace
 
 void FileFetch::begin(int from, const std::vector<std::string>& files) {
@@ -47,41 +25,55 @@ void FileFetch::begin(int from, const std::vector<std::string>& files) {
     std::error_code unreadable;
     if (std::filesystem::exists(file, unreadable))
       continue;
-    awaited_.insert({from, file});
+    awaited_.try_emplace({from, file});
     tell_(from, SendPiece{file, 0});
   }
 }
 
+base::Result<void> FileFetch::add(Arriving& to, const FilePiece& piece) {
+  if (!piece.problem.empty())
+    return base::fail(base::Errc::io, "{}", piece.problem);
+  if (!to.file) {
+    NCCLPROBE_TRY_ASSIGN(base::AtomicFile file, base::AtomicFile::create(piece.file));
+    to.file.emplace(std::move(file));
+  }
+  if (piece.offset != to.bytes)
+    return base::fail(base::Errc::protocol,
+                      "its bytes from {} on came in place of those from {} on", piece.offset,
+                      to.bytes);
+  NCCLPROBE_TRY(to.file->write(piece.bytes));
+  to.bytes += piece.bytes.size();
+  return piece.last ? to.file->commit(base::Overwrite::yes) : base::Result<void>();
+}
+
 void FileFetch::take(int from, const FilePiece& piece) {
-  if (!awaited_.contains({from, piece.file}))
+  auto awaited = awaited_.find({from, piece.file});
+  if (awaited == awaited_.end())
     return;
-  base::Result<void> taken =
-      piece.problem.empty() ? write_piece(piece) : base::fail(base::Errc::io, "{}", piece.problem);
+  const base::Result<void> taken = add(awaited->second, piece);
   if (taken && !piece.last) {
     tell_(from, SendPiece{piece.file, piece.offset + piece.bytes.size()});
     return;
   }
-  awaited_.erase({from, piece.file});
-  if (taken) {
+  awaited_.erase(awaited);
+  if (taken)
     tell_(from, DropFile{piece.file});
-    return;
-  }
-  std::error_code ignored;
-  std::filesystem::remove(unfinished(piece.file), ignored);
-  spdlog::error("{} stays on the host of supervisor {}: {}", piece.file, from,
-                taken.error().text());
+  else
+    spdlog::error("{} stays on the host of supervisor {}: {}", piece.file, from,
+                  taken.error().text());
 }
 
 std::set<std::pair<int, std::string>> FileFetch::give_up() {
-  std::error_code ignored;
-  for (const auto& [from, file] : awaited_)
-    std::filesystem::remove(unfinished(file), ignored);
-  return std::exchange(awaited_, {});
+  std::set<std::pair<int, std::string>> missing;
+  for (const auto& [which, arriving] : awaited_)
+    missing.insert(which);
+  awaited_.clear();
+  return missing;
 }
 
 bool FileFetch::waits_for(int supervisor) const {
   auto first = awaited_.lower_bound({supervisor, ""});
-  return first != awaited_.end() && first->first == supervisor;
+  return first != awaited_.end() && first->first.first == supervisor;
 }
 
 FilePiece FileSource::read(const SendPiece& wanted) {

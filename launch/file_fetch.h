@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/atomic_file.h"
 #include "launch/letter.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,8 +34,14 @@ public:
   bool waits_for(int supervisor) const;
 
 private:
+  struct Arriving {
+    std::optional<base::AtomicFile> file; // once the first piece is here
+    std::uint64_t bytes = 0;
+  };
+  static base::Result<void> add(Arriving& to, const FilePiece& piece);
+
   Tell tell_;
-  std::set<std::pair<int, std::string>> awaited_;
+  std::map<std::pair<int, std::string>, Arriving> awaited_;
 };
 
 // The other's.

@@ -7,6 +7,7 @@
 
 #include "base/allowed_cpus.h"
 #include "base/number_list.h"
+#include "base/own_folder.h"
 #include "base/version.h"
 #include "launch/environment.h"
 #include "launch/signs_of_life.h"
@@ -262,8 +263,11 @@ void LocalTrial::hear_message(Worker& worker, wire::Message message) {
     for (const RankSeat& seat : worker.seats)
       start.seats.push_back({seat.rank, seat.device});
     if (spec_.trace != model::TraceLevel::off) {
-      std::error_code none; // the worker will say what is wrong with the folder
-      std::filesystem::create_directories(spec_.trace_folder, none);
+      std::filesystem::path folder = spec_.trace_folder; // there only on the leader's host
+      std::error_code none;                              // what is wrong is told next
+      std::filesystem::create_directories(folder.parent_path(), none);
+      if (auto made = base::make_own_folder(folder); !made)
+        return tell_trouble(worker, Trouble::Kind::failed, made.error().text(), ranks_of(worker));
       remove_spool(worker); // of a run before this one
       start.spool = spool_of(worker);
     }

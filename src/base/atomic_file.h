@@ -3,25 +3,69 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/fd.h"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace ncclprobe::base {
 
-// Replaces `path` by `content`: written beside it as ".tmp", fsynced, renamed, folder fsynced. A
-// reader sees the old file or the new one, never a part. Errors: io, with the system's words.
-Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
+// May a file that is there be replaced?
+enum class Overwrite { no, yes };
 
-// fsync.
-Result<void> sync_file(const std::filesystem::path& path);
+// A file that appears whole or not at all: a reader sees the old one or the new one, never a part.
+// It is made under a random name that nobody can have taken before (O_EXCL; links are not
+// followed), by way of the open folder, and renamed by commit(). The destructor does not commit: it
+// removes what was made.
+class AtomicFile {
+public:
+  // `workshop`: where it is made, on the same file system; default: the folder of `path`.
+  // Errors: not_found (there is no such folder), io, with the system's words.
+  static Result<AtomicFile> create(const std::filesystem::path& path,
+                                   const std::filesystem::path& workshop = {});
+  AtomicFile(AtomicFile&& other) noexcept = default;
+  AtomicFile& operator=(AtomicFile&& other) = delete;
+  ~AtomicFile();
 
-// The last two steps for a file that someone else wrote as `temporary`: fsync, rename, fsync
-// folder.
-Result<void> publish_file(const std::filesystem::path& temporary,
-                          const std::filesystem::path& path);
+  int fd() const { return file_.get(); }
+  // For libraries that open files by name, here or in a forked child.
+  std::filesystem::path path_to_open() const;
 
-// Whole content of a file. Errors: not_found, io.
-Result<std::string> read_file(const std::filesystem::path& path);
+  Result<void> write(std::string_view bytes);
+  // fsync, rename, fsync of the folder. Errors: io; invalid_argument if a file is there that must
+  // not be replaced.
+  Result<void> commit(Overwrite overwrite);
+
+private:
+  AtomicFile(std::filesystem::path path, Fd workshop, Fd folder, std::string name, Fd file)
+      : path_(std::move(path)), workshop_(std::move(workshop)), folder_(std::move(folder)),
+        temporary_(std::move(name)), file_(std::move(file)) {}
+
+  std::filesystem::path path_;
+  Fd workshop_;           // the folder it is made in
+  Fd folder_;             // of `path_`, if that is another one
+  std::string temporary_; // name in the workshop; without a descriptor it is no longer there
+  Fd file_;
+};
+
+// The same for content that is there already. Replaces what is there.
+Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                                   const std::filesystem::path& workshop = {});
+
+// What no document that is read as a whole comes near: topologies, plans, surveys of a cluster.
+inline constexpr std::size_t k_most_document_bytes = std::size_t{256} << 20;
+
+// Whole content of a file, or of what else can be read (a pipe, a device), up to `most_bytes`.
+// Errors: not_found, io; invalid_argument, naming the limit, if there is more.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t most_bytes = k_most_document_bytes);
+
+// The same for a text: also invalid_argument at its first zero byte.
+Result<std::string> read_text(const std::filesystem::path& path,
+                              std::size_t most_bytes = k_most_document_bytes);
+
+// "cannot open run.h5: No such file or directory"; not_found for ENOENT, otherwise io.
+tl::unexpected<Error> system_error(const char* what, const std::filesystem::path& path, int number);
 
 } // namespace ncclprobe::base

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 namespace ncclprobe::base {
@@ -31,5 +32,8 @@ public:
 private:
   int fd_ = -1;
 };
+
+// write(2) until all is written. 0 or errno.
+int write_all(int fd, std::string_view bytes);
 
 } // namespace ncclprobe::base

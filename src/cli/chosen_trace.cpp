@@ -4,15 +4,15 @@
 #include "cli/chosen_trace.h"
 
 #include "cli/report_files.h"
+#include "cli/trace_cache.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <map>
 #include <ostream>
-#include <unistd.h>
 
 namespace ncclprobe::cli {
 namespace {
@@ -26,28 +26,6 @@ void tell(std::ostream& err, const std::vector<std::string>& remarks) {
     err << "ncclprobe-report: " << remark << "\n";
 }
 
-// A folder of its own for a trace that cannot lie where its spools do. Gone with this object.
-class PrivateFolder {
-public:
-  PrivateFolder() {
-    std::error_code none;
-    std::string name = (fs::temp_directory_path(none) / "ncclprobe-trace-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr)
-      path_ = name;
-  }
-  ~PrivateFolder() {
-    std::error_code ignored;
-    if (!path_.empty())
-      fs::remove_all(path_, ignored);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const fs::path& path() const { return path_; } // empty: it could not be made
-
-private:
-  fs::path path_;
-};
-
 // Converted anew whenever a spool has changed: the job may still go on.
 Result<store::TraceFile> converted(const fs::path& folder, std::ostream& err) {
   std::vector<fs::path> spools;
@@ -57,8 +35,8 @@ Result<store::TraceFile> converted(const fs::path& folder, std::ostream& err) {
       spools.push_back(at->path());
   if (failed)
     return base::fail(Errc::io, "cannot read folder {}: {}", folder.string(), failed.message());
-  fs::path target = folder / "trace.h5";
-  const bool is_there = fs::exists(target, failed);
+  const fs::path made_before = folder / "trace.h5"; // by an ncclprobe that kept it here
+  const bool is_there = fs::exists(made_before, failed);
   if (spools.empty() && !is_there)
     return base::fail({Errc::not_found,
                        fmt::format("{} holds neither spools nor traces", folder.string()),
@@ -66,55 +44,78 @@ Result<store::TraceFile> converted(const fs::path& folder, std::ostream& err) {
   std::ranges::sort(spools);
   if (is_there && std::ranges::all_of(spools, [&](const fs::path& spool) {
         std::error_code gone;
-        return fs::last_write_time(spool, gone) < fs::last_write_time(target, gone);
+        return fs::last_write_time(spool, gone) < fs::last_write_time(made_before, gone);
       }))
-    return store::TraceFile::open(target);
-  std::optional<PrivateFolder> elsewhere;
-  if (::access(folder.c_str(), W_OK) != 0) // of another user: what is open needs no name
-    if (elsewhere.emplace(); !elsewhere->path().empty())
-      target = elsewhere->path() / target.filename();
-  NCCLPROBE_TRY_ASSIGN(store::TraceReport report, store::convert_spools(spools, target, {}));
-  tell(err, report.remarks);
-  return store::TraceFile::open(target);
+    return store::TraceFile::open(made_before);
+  return cached_trace(folder, spools, [&](const fs::path& target) -> Result<void> {
+    NCCLPROBE_TRY_ASSIGN(store::TraceReport report, store::convert_spools(spools, target, {}));
+    tell(err, report.remarks);
+    return {};
+  });
 }
 
 bool was_traced(const model::TrialRecord& trial) {
   return trial.spec.trace != model::TraceLevel::off;
 }
 
-// The trial's, or the first.
-Result<ChosenTrace> chosen_of(const std::vector<store::StoredTrace>& traces,
-                              std::optional<int> trial) {
-  std::vector<int> others;
-  const store::StoredTrace* chosen = nullptr;
-  for (const store::StoredTrace& one : traces) {
-    if (!chosen && one.trial == trial.value_or(one.trial))
-      chosen = &one;
-    else
-      others.push_back(one.trial);
+// The trial's trace out of what a run left in its parts folder, which stays as it is.
+Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial, const model::Run* run,
+                                        std::ostream& err) {
+  store::TraceIdentity identity{trial, "", ""};
+  if (run != nullptr) {
+    identity.run_id = run->header.run_id;
+    for (const model::TrialRecord& one : run->trials)
+      if (one.spec.id == trial)
+        identity.level = model::to_string(one.spec.trace);
   }
-  if (!chosen)
+  return temporary_trace([&](const fs::path& target) -> Result<void> {
+    NCCLPROBE_TRY_ASSIGN(store::TraceReport report,
+                         store::gather_trace(run_file, identity, target));
+    tell(err, report.remarks);
+    return {};
+  });
+}
+
+// Trials with a trace, and where it lies; without a path in the parts folder.
+std::map<int, fs::path> traces_of(const fs::path& run_file) {
+  std::map<int, fs::path> traces;
+  for (store::StoredTrace& one : store::list_traces(run_file))
+    traces[one.trial] = std::move(one.path);
+  for (int trial : store::unfolded_traces(run_file))
+    traces[trial].clear();
+  return traces;
+}
+
+// The trial's, or the first. `run`: null if it is not known.
+Result<ChosenTrace> chosen_of(const fs::path& run_file, const std::map<int, fs::path>& traces,
+                              std::optional<int> trial, const model::Run* run, std::ostream& err) {
+  std::vector<int> others;
+  for (const auto& [one, path] : traces)
+    if (one != trial.value_or(traces.begin()->first))
+      others.push_back(one);
+  const auto chosen = trial ? traces.find(*trial) : traces.begin();
+  if (chosen == traces.end())
     return base::fail({Errc::not_found, fmt::format("trial {} has no trace", *trial),
                        fmt::format("traced: {}", fmt::join(others, ", "))});
-  NCCLPROBE_TRY_ASSIGN(store::TraceFile file, store::TraceFile::open(chosen->path));
+  NCCLPROBE_TRY_ASSIGN(store::TraceFile file,
+                       chosen->second.empty() ? unfolded_trace(run_file, chosen->first, run, err)
+                                              : store::TraceFile::open(chosen->second));
   return ChosenTrace{std::move(file), std::move(others), {}};
 }
 
 Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> trial,
                                   std::ostream& err) {
-  if (auto folded = store::fold(run_file))
-    tell(err, folded->trace_remarks);
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
-  std::vector<store::StoredTrace> traces = store::list_traces(run_file);
+  const std::map<int, fs::path> traces = traces_of(run_file);
   if (traces.empty() && std::ranges::any_of(run.trials, was_traced))
     return base::fail({Errc::not_found,
                        fmt::format("{} was traced, but the traces are not in {}", run_file.string(),
-                                   store::trace_path(run_file, 0).parent_path().string()),
+                                   store::traces_folder(run_file).string()),
                        "that folder goes with the run file: it lies beside it and has its name"});
   if (traces.empty())
     return base::fail({Errc::not_found, fmt::format("{} has no traces", run_file.string()),
                        "run with --trace kernels"});
-  NCCLPROBE_TRY_ASSIGN(ChosenTrace chosen, chosen_of(traces, trial));
+  NCCLPROBE_TRY_ASSIGN(ChosenTrace chosen, chosen_of(run_file, traces, trial, &run, err));
   chosen.run = std::move(run);
   return chosen;
 }
@@ -128,8 +129,8 @@ Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial,
   if (fs::path run_file = is_folder ? run_file_of(path) : ""; !run_file.empty()) {
     if (fs::exists(run_file, ignored) || fs::exists(store::parts_folder(run_file), ignored))
       return choose_of_run(run_file, trial, err);
-    if (auto traces = store::list_traces(run_file); !traces.empty())
-      return chosen_of(traces, trial);
+    if (auto traces = traces_of(run_file); !traces.empty())
+      return chosen_of(run_file, traces, trial, nullptr, err);
   }
   auto file = is_folder ? converted(path, err) : store::TraceFile::open(path);
   if (!file && !is_folder) {

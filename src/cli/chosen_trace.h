@@ -19,9 +19,9 @@ struct ChosenTrace {
 };
 
 // The trace that a path means: a run file or its folder of traces (the first traced trial, or
-// `trial`), a trace file, or a folder of spools, which become the file trace.h5 in it, or an
-// unnamed one where the folder is not ours to write. What is missing in it is told on `err`.
-// Errors: not_found, protocol, io, with what to do.
+// `trial`), a trace file, or a folder of spools, whose trace is made elsewhere (trace_cache.h), as
+// is that of a run which was never folded. What is missing in it is told on `err`. Errors:
+// not_found, protocol, io, with what to do.
 base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial,
                                        std::ostream& err);
 

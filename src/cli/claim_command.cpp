@@ -142,7 +142,7 @@ int check_setting(const std::vector<StepResult>& results,
 
 int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
   if (!options.run_file.empty()) {
-    auto run = read_run_or_parts(options.run_file, err);
+    auto run = read_run_or_parts(options.run_file);
     if (!run)
       return complain(err, k_command, run.error(), base::k_exit_usage);
     const auto pooled = analysis::setting_results(*run);

@@ -3,7 +3,6 @@
 
 #include "cli/command_end.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 
@@ -44,14 +43,15 @@ int show(const std::string& text, int exit_code) {
   return base::k_exit_output;
 }
 
-int deliver(const std::string& text, const std::string& file, int exit_code) {
-  if (file.empty())
+int deliver(const std::string& text, const base::Destination& to, int exit_code) {
+  if (to.file.empty())
     return show(text, exit_code);
-  if (auto written = base::write_file_atomically(file, text); !written) {
-    give_up(written.error());
-    return base::k_exit_output;
-  }
-  return exit_code;
+  auto written = base::write_output_file(to, text);
+  return written ? exit_code : give_up(written.error());
+}
+
+base::Result<void> check_destination(const base::Destination& to) {
+  return to.file.empty() ? base::Result<void>() : base::check_output_file(to);
 }
 
 void Tally::add(const model::TrialRecord& trial) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "model/record.h"
 
 // How a command ends: errors and outcomes as exit codes (base/exit_code.h).
@@ -17,7 +18,10 @@ int give_up(const base::Error& error);
 int show(const std::string& text, int exit_code);
 
 // The same into a file, or on stdout if none is named.
-int deliver(const std::string& text, const std::string& file, int exit_code);
+int deliver(const std::string& text, const base::Destination& to, int exit_code);
+
+// Whether deliver() could write there: before anything is done that takes long.
+base::Result<void> check_destination(const base::Destination& to);
 
 // How the trials of a run went, in one exit code.
 class Tally {

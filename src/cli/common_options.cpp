@@ -121,9 +121,15 @@ CLI::Option* add_run_file(CLI::App& app, std::optional<std::string>& into) {
       ->type_name("FILE");
 }
 
-CLI::Option* add_text_file(CLI::App& app, std::string& into) {
-  return app.add_option("--output,-o", into, "Write to this file instead of standard output")
+void add_text_file(CLI::App& app, base::Destination& into) {
+  app.add_option("--output,-o", into.file, "Write to this file instead of standard output")
       ->type_name("FILE");
+  add_force(app, into.overwrite, "Replace the file if it is there");
+}
+
+CLI::Option* add_force(CLI::App& app, base::Overwrite& into, const char* help) {
+  return app.add_flag_callback(
+      "--force", [&into] { into = base::Overwrite::yes; }, help);
 }
 
 void add_quiet(CLI::App& app, base::Verbosity& into, const char* help) {

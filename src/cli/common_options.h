@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "model/trial.h"
 
 #include <cstdint>
@@ -43,7 +44,8 @@ void add_cell_timeouts(CLI::App& app, std::optional<std::int64_t>& cell_ns,
                        std::optional<std::int64_t>& startup_ns);
 
 CLI::Option* add_run_file(CLI::App& app, std::optional<std::string>& into); // --output
-CLI::Option* add_text_file(CLI::App& app, std::string& into);               // --output
+void add_text_file(CLI::App& app, base::Destination& into);                 // --output, --force
+CLI::Option* add_force(CLI::App& app, base::Overwrite& into, const char* help);
 void add_quiet(CLI::App& app, base::Verbosity& into, const char* help);
 void add_verbose(CLI::App& app, base::Verbosity& into);
 

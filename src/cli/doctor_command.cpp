@@ -53,7 +53,7 @@ int answer(const World& world, const DoctorOptions& options) {
 }
 
 int judge_offline(const DoctorOptions& options) {
-  Result<std::string> text = base::read_file(options.offline);
+  Result<std::string> text = base::read_text(options.offline);
   if (!text) {
     give_up(text.error());
     return base::k_exit_usage;
@@ -116,6 +116,8 @@ Result<doctor::Case> examine_here(const World& world, const DoctorOptions& optio
 } // namespace
 
 int doctor_command(const World& world, const DoctorOptions& options) {
+  if (auto possible = world.speaks ? check_destination(options.output) : Result<void>(); !possible)
+    return give_up(possible.error());
   if (options.questions.any())
     return world.speaks ? answer(world, options) : base::k_exit_ok;
   if (!options.offline.empty())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cli/doctor_question_options.h"
 #include "model/trial.h"
 
@@ -19,7 +20,7 @@ namespace ncclprobe::cli {
 
 struct DoctorOptions {
   std::string format = "text"; // or "json"
-  std::string output;          // file; empty: standard output
+  base::Destination output;    // without a file: standard output
   std::string offline; // JSON of an earlier examination to judge again, instead of the machine
   std::optional<std::string> backend;
   std::optional<int> ranks;

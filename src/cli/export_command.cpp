@@ -10,17 +10,13 @@
 #include "analysis/trace_export/csv.h"
 #include "analysis/trace_export/perfetto.h"
 #include "analysis/trace_export/rank_events.h"
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/chosen_trace.h"
 #include "cli/report_files.h"
 #include "cli/trace_source.h"
 #include "cli/trace_window.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <ostream>
 
 namespace ncclprobe::cli {
@@ -33,44 +29,6 @@ using analysis::timeline::ClockModel;
 using analysis::trace_export::Alignment;
 using analysis::trace_export::EventSink;
 using analysis::trace_export::RankRows;
-
-// A file that is written piece by piece and appears as a whole.
-class OutputFile {
-public:
-  explicit OutputFile(fs::path path)
-      : path_(std::move(path)), temporary_(fs::path(path_) += ".tmp"),
-        stream_(temporary_, std::ios::binary | std::ios::trunc) {}
-  ~OutputFile() {
-    std::error_code ignored;
-    if (!published_)
-      fs::remove(temporary_, ignored);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  Result<void> write(const std::string& bytes) {
-    errno = 0;
-    if (stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-      return {};
-    return base::fail({Errc::io,
-                       fmt::format("cannot write {}: {}", path_.string(),
-                                   errno != 0 ? std::strerror(errno) : "it failed"),
-                       "choose a folder that is there and has room"});
-  }
-  Result<void> publish() {
-    NCCLPROBE_TRY(write(""));
-    stream_.close();
-    NCCLPROBE_TRY(base::publish_file(temporary_, path_));
-    published_ = true;
-    return {};
-  }
-
-private:
-  fs::path path_;
-  fs::path temporary_;
-  std::ofstream stream_;
-  bool published_ = false;
-};
 
 // The ranks that are wanted, and one clock for all.
 class Selection {
@@ -254,9 +212,9 @@ BytesOnRank bytes_of_schedule(const ChosenTrace& chosen) {
 }
 
 Result<void> write_events(const ChosenTrace& chosen, const Selection& selection, EventSink& sink,
-                          const fs::path& path) {
+                          const base::Destination& to) {
   const store::TraceFile& trace = chosen.file;
-  OutputFile file(path);
+  NCCLPROBE_TRY_ASSIGN(base::OutputFile file, base::OutputFile::open(to));
   std::map<std::pair<std::string, std::string>, HostPicture> hosts; // by name and clock
   analysis::trace_export::TextOf text_of = [&](trace::TextId id) -> std::string_view {
     return trace.text(id);
@@ -278,17 +236,23 @@ Result<void> write_events(const ChosenTrace& chosen, const Selection& selection,
   if (slices == 0)
     return base::fail(selection.nothing());
   NCCLPROBE_TRY(file.write(sink.finish()));
-  return file.publish();
+  return file.finish();
+}
+
+template <typename Row>
+fs::path table_path(const fs::path& folder) {
+  return folder / fmt::format("{}.csv", trace::name_of(Row::k_table));
 }
 
 // A table without rows gets no file. Adds the rows that have a time.
 template <typename Row>
 Result<void> write_table(const store::TraceFile& trace, const Selection& selection,
-                         const fs::path& folder, std::size_t& timed_rows) {
+                         const base::Destination& to, std::size_t& timed_rows) {
   auto has_rows = [&](int rank) { return trace.row_count(rank, Row::k_table) > 0; };
   if (std::ranges::none_of(selection.ranks(), has_rows))
     return {};
-  OutputFile file(folder / fmt::format("{}.csv", trace::name_of(Row::k_table)));
+  NCCLPROBE_TRY_ASSIGN(base::OutputFile file,
+                       base::OutputFile::open({table_path<Row>(to.file), to.overwrite}));
   NCCLPROBE_TRY(file.write(analysis::trace_export::csv_heading<Row>()));
   for (int rank : selection.ranks()) {
     NCCLPROBE_TRY_ASSIGN(std::vector<Row> rows, trace.rows<Row>(rank, selection.window_of(rank)));
@@ -320,20 +284,21 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
         text, rank, rows, [&](trace::TextId id) { return trace.text(id); }, begin_of);
     NCCLPROBE_TRY(file.write(text));
   }
-  return file.publish();
+  return file.finish();
 }
 
+// `to`: the folder.
 Result<void> write_tables(const store::TraceFile& trace, const Selection& selection,
-                          const fs::path& folder) {
+                          const base::Destination& to) {
   std::error_code trouble;
-  fs::create_directories(folder, trouble);
+  fs::create_directories(to.file, trouble);
   if (trouble)
-    return base::fail(Errc::io, "cannot create {}: {}", folder.string(), trouble.message());
+    return base::fail(Errc::io, "cannot create {}: {}", to.file.string(), trouble.message());
   Result<void> result;
   std::size_t timed_rows = 0;
   std::apply(
       [&](auto... row) {
-        ((result = result ? write_table<decltype(row)>(trace, selection, folder, timed_rows)
+        ((result = result ? write_table<decltype(row)>(trace, selection, to, timed_rows)
                           : std::move(result)),
          ...);
       },
@@ -342,12 +307,30 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
 }
 
+// A folder that is not there yet is made later.
+Result<void> check_tables(const ExportOptions& options) {
+  std::error_code ignored;
+  if (options.csv_folder.empty() || !fs::is_directory(options.csv_folder, ignored))
+    return {};
+  Result<void> result;
+  std::apply(
+      [&](auto... row) {
+        ((result = result ? base::check_output_file(
+                                {table_path<decltype(row)>(options.csv_folder), options.overwrite})
+                          : std::move(result)),
+         ...);
+      },
+      trace::AllRows{});
+  return result;
+}
+
 // Nothing that is read may be written over, and no output by another.
 Result<void> check_outputs(const ExportOptions& options) {
   const std::vector<std::pair<const char*, fs::path>> files{{"--perfetto", options.perfetto},
                                                             {"--chrome", options.chrome}};
   for (const auto& [option, path] : files)
-    NCCLPROBE_TRY(check_output(path, options.path, option));
+    NCCLPROBE_TRY(check_output({path, options.overwrite}, {options.path}, option));
+  NCCLPROBE_TRY(check_tables(options));
   std::error_code ignored;
   auto is_same = [&](const fs::path& a, const fs::path& b) {
     return !a.empty() && fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
@@ -359,43 +342,42 @@ Result<void> check_outputs(const ExportOptions& options) {
   return {};
 }
 
-int complain(std::ostream& err, const base::Error& error) {
-  err << "ncclprobe export: " << error.text() << "\n";
-  return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
+constexpr const char* k_command = "ncclprobe export";
+
+int complain_of_output(std::ostream& err, const base::Error& error) {
+  return complain(err, k_command, error, exit_code_of_output(error));
 }
 
 } // namespace
 
 int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err) {
   if (auto distinct = check_outputs(options); !distinct)
-    return complain(err, distinct.error());
+    return complain_of_output(err, distinct.error());
   auto chosen = choose_trace(options.path, options.trial, err);
-  if (!chosen) {
-    err << "ncclprobe export: " << chosen.error().text() << "\n";
-    return base::k_exit_usage;
-  }
+  if (!chosen)
+    return complain(err, k_command, chosen.error(), base::k_exit_usage);
   const store::TraceFile& trace = chosen->file;
   auto selection = Selection::make(trace, options, err);
   if (!selection)
-    return complain(err, selection.error());
+    return complain_of_output(err, selection.error());
   struct Wanted {
     const fs::path& path;
-    std::function<Result<void>()> write;
+    std::function<Result<void>(const base::Destination&)> write;
   };
-  auto events = [&](std::unique_ptr<EventSink> sink, const fs::path& path) {
-    return write_events(*chosen, *selection, *sink, path);
+  auto events = [&](std::unique_ptr<EventSink> sink, const base::Destination& to) {
+    return write_events(*chosen, *selection, *sink, to);
   };
   const std::vector<Wanted> all{
       {options.perfetto,
-       [&] { return events(analysis::trace_export::make_perfetto_sink(), options.perfetto); }},
+       [&](const auto& to) { return events(analysis::trace_export::make_perfetto_sink(), to); }},
       {options.chrome,
-       [&] { return events(analysis::trace_export::make_chrome_sink(), options.chrome); }},
-      {options.csv_folder, [&] { return write_tables(trace, *selection, options.csv_folder); }}};
+       [&](const auto& to) { return events(analysis::trace_export::make_chrome_sink(), to); }},
+      {options.csv_folder, [&](const auto& to) { return write_tables(trace, *selection, to); }}};
   for (const Wanted& one : all) {
     if (one.path.empty())
       continue;
-    if (auto written = one.write(); !written)
-      return complain(err, written.error());
+    if (auto written = one.write({one.path, options.overwrite}); !written)
+      return complain_of_output(err, written.error());
     std::string what = selection->ranks().size() == 1
                            ? fmt::format("rank {}", selection->ranks().front())
                            : fmt::format("{} ranks", selection->ranks().size());

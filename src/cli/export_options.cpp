@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "cli/common_options.h"
 #include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
@@ -79,12 +80,11 @@ std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::s
   app.add_option("trace", options.path, "Run file, one of its traces, or a folder of spools")
       ->required()
       ->type_name("RUN.h5");
-  app.add_option("--perfetto", options.perfetto, "Perfetto's own format; replaces the file")
-      ->type_name("FILE");
-  app.add_option("--chrome", options.chrome, "JSON of chrome://tracing; replaces the file")
-      ->type_name("FILE");
+  app.add_option("--perfetto", options.perfetto, "Perfetto's own format")->type_name("FILE");
+  app.add_option("--chrome", options.chrome, "JSON of chrome://tracing")->type_name("FILE");
   app.add_option("--csv", options.csv_folder, "Each table as a CSV file in this folder")
       ->type_name("DIR");
+  add_force(app, options.overwrite, "Replace files that are there");
   app.add_option_function<std::string>(
          "--window",
          [&](const std::string& text) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/output_file.h"
 #include "cli/trace_window.h"
 
 #include <filesystem>
@@ -17,6 +18,7 @@ namespace ncclprobe::cli {
 struct ExportOptions {
   std::filesystem::path path;                         // run file, trace file, or folder of spools
   std::filesystem::path perfetto, chrome, csv_folder; // empty: not wanted
+  base::Overwrite overwrite = base::Overwrite::no;
   std::optional<int> trial;
   std::set<int> ranks; // empty: all
   std::optional<WindowRequest> window;

@@ -31,6 +31,8 @@ base::Result<std::string> document_of(const ModelsOptions& options) {
 } // namespace
 
 int models_command(const ModelsOptions& options) {
+  if (auto possible = check_destination(options.output); !possible)
+    return give_up(possible.error());
   base::Result<std::string> document = document_of(options);
   if (!document)
     return give_up(document.error());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/output_file.h"
 #include "model/data_type.h"
 #include "workload/models/ddp_buckets.h"
 
@@ -17,7 +18,7 @@ namespace ncclprobe::cli {
 struct ModelsOptions {
   std::string model; // a name or a file; empty: the catalogue
   std::string format = "table";
-  std::string output;         // file; empty: standard output
+  base::Destination output;   // without a file: standard output
   std::uint64_t sequence = 0; // 0: the model's
   int blocks = 0;             // 0: all
   bool buckets = false;

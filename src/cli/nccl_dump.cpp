@@ -4,9 +4,9 @@
 #include "cli/nccl_dump.h"
 
 #include "base/atomic_file.h"
+#include "cli/private_folder.h"
 #include "workload/collective_benchmark.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 namespace ncclprobe::cli {
@@ -15,29 +15,6 @@ namespace {
 using base::Result;
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
-
-// Only this user can read it; gone with the object.
-class PrivateFolder {
-public:
-  PrivateFolder() {
-    std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "ncclprobe-topo-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr)
-      path_ = pattern;
-  }
-  ~PrivateFolder() {
-    std::error_code ignored;
-    if (!path_.empty())
-      std::filesystem::remove_all(path_, ignored);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; } // empty if it could not be made
-
-private:
-  std::filesystem::path path_;
-};
 
 Result<model::TrialSpec> trial_on(int gpus, const std::vector<model::Setting>& libraries,
                                   const std::filesystem::path& folder) {

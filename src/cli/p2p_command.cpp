@@ -27,6 +27,7 @@ RunOptions run_options_of(const P2pOptions& options) {
   run.seed = options.seed;
   run.libraries = options.libraries;
   run.output = options.output;
+  run.force = options.force;
   run.verbosity = options.verbosity;
   run.cell_deadline_ns = options.cell_deadline_ns;
   run.startup_deadline_ns = options.startup_deadline_ns;

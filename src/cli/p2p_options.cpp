@@ -91,6 +91,7 @@ void declare_p2p_options(CLI::App& app, P2pOptions& options) {
          return {};
        });
   add_run_file(app, options.output);
+  app.add_flag("--force", options.force, "Replace the run file if it is there");
   add_quiet(app, options.verbosity, "No progress");
   add_verbose(app, options.verbosity);
 }

@@ -32,6 +32,7 @@ struct P2pOptions {
   std::optional<std::int64_t> cell_deadline_ns;
   std::optional<std::int64_t> startup_deadline_ns;
   std::optional<std::string> output;
+  bool force = false; // replace the run file
   std::optional<analysis::Format> format;
   base::Verbosity verbosity = base::Verbosity::normal;
 };

@@ -10,17 +10,16 @@ namespace ncclprobe::cli {
 
 int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream& err) {
   const char* command = "ncclprobe predict";
-  if (auto distinct = check_output(options.output, options.run_file); !distinct)
-    return complain(err, command, distinct.error(), base::k_exit_usage);
-  for (const auto& file : options.also)
-    if (auto distinct = check_output(options.output, file); !distinct)
-      return complain(err, command, distinct.error(), base::k_exit_usage);
-  auto run = read_run_or_parts(options.run_file, err);
+  std::vector<std::filesystem::path> files = options.also;
+  files.insert(files.begin(), options.run_file);
+  if (auto possible = check_output(options.output, files); !possible)
+    return complain(err, command, possible.error(), exit_code_of_output(possible.error()));
+  auto run = read_run_or_parts(options.run_file);
   if (!run)
     return complain(err, command, run.error(), base::k_exit_usage);
   std::vector<model::Run> also;
   for (const auto& file : options.also) {
-    auto other = read_run_or_parts(file, err);
+    auto other = read_run_or_parts(file);
     if (!other)
       return complain(err, command, other.error(), base::k_exit_usage);
     also.push_back(std::move(*other));

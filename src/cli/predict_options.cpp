@@ -163,7 +163,7 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
   PredictOptions options;
   analysis::PredictionRequest& request = options.request;
   WorkloadOptions said;
-  std::string run_file, output, format = "table";
+  std::string run_file, format = "table";
   std::vector<std::string> also;
   std::optional<Stated> forward_ns, backward_ns, optimizer_ns;
   CLI::App app{"Predicts steps of training on more ranks than a run measured, with the errors of "
@@ -229,9 +229,7 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
   app.add_option("-f,--format", format, "table (for people) or json; default: table")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}));
-  app.add_option("-o,--output", output,
-                 "Write to this file instead of standard output; replaces it")
-      ->type_name("FILE");
+  add_text_file(app, options.output);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
   } catch (const CLI::ParseError& error) {
@@ -255,7 +253,6 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
   options.also.assign(also.begin(), also.end());
   options.run_file = run_file;
   options.json = format == "json";
-  options.output = output;
   return options;
 }
 

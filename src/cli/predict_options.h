@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/report/prediction_report.h"
+#include "base/output_file.h"
 
 #include <filesystem>
 #include <iosfwd>
@@ -17,7 +18,7 @@ struct PredictOptions {
   std::vector<std::filesystem::path> also; // further runs
   analysis::PredictionRequest request;
   bool json = false;
-  std::filesystem::path output; // empty = standard output
+  base::Destination output; // without a file: standard output
 };
 
 // Options, or the exit code to leave with at once, as parse_report_arguments. `arguments` without

@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/number_list.h"
 #include "base/version.h"
+#include "cli/common_options.h"
 #include "cli/help_layout.h"
 #include "cli/option_values.h"
 #include "cli/report_files.h"
@@ -33,7 +34,9 @@ Examples:
   ncclprobe report job/                              a job captured by libncclprobe-profiler.so
   ncclprobe report run.h5 --format json | jq '.results[] | {setting, size_bytes, busbw_gb_per_s}'
 
-A run that never came to its end is read from its parts (run.h5.parts beside run.h5).
+A run that never came to its end is read from its parts (run.h5.parts beside run.h5), which stay as
+they are. Nothing is written beside what is read, but with --fold: traces of a captured job are kept
+in the user's cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe).
 
 Exit codes: 0 the report was written, 2 bad arguments or a file that is no readable run,
 7 the report could not be written. The report does not judge: failed trials do not change the code.
@@ -48,7 +51,6 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   ReportOptions options;
   std::string run_file;
   std::string format = "table";
-  std::string output;
   std::string window;
   std::string ranks;
   std::vector<std::string> prices;
@@ -65,6 +67,10 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
                  "job, for their timeline")
       ->required()
       ->type_name("RUN.h5");
+  app.add_flag(
+      "--fold", options.fold,
+      "Of a run that was stopped: first make its run file, and files of its traces, of what "
+      "lies in RUN.h5.parts");
   app.add_flag("--timeline", options.timeline,
                "Of a traced trial: steps, overlap, waits, stragglers, clocks, losses");
   app.add_option("--trial", options.trial, "Which traced trial (default: the first)")
@@ -83,9 +89,7 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
                  "repeated. Adds what a GB/s of busbw and an effective GPU cost")
       ->type_name("[GPU=]VALUE")
       ->allow_extra_args(false);
-  app.add_option("-o,--output", output,
-                 "Write to this file instead of standard output; replaces it")
-      ->type_name("FILE");
+  add_text_file(app, options.output);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(),
                                        arguments.rend())); // CLI11 takes from the back
@@ -94,7 +98,6 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
   }
   options.run_file = run_file;
   options.format = base::value_or_throw(model::parse_enum<analysis::Format>(format, "format"));
-  options.output = output;
   options.timeline = options.timeline || std::filesystem::is_directory(run_file);
   if (options.timeline && options.format == analysis::Format::csv) {
     err << "ncclprobe report: the timeline is printed as table or json; ncclprobe export --csv "
@@ -136,13 +139,24 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
 
 namespace {
 
+base::Result<void> fold(const std::filesystem::path& run_file, std::ostream& err) {
+  NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
+  for (const std::string& damaged : folded.damaged)
+    err << k_command << ": left out of the run file: " << damaged << "\n";
+  for (const std::string& remark : folded.trace_remarks)
+    err << k_command << ": " << remark << "\n";
+  return {};
+}
+
 base::Result<std::string> text_of(const ReportOptions& options, std::ostream& err) {
+  if (options.fold)
+    NCCLPROBE_TRY(fold(options.run_file, err));
   if (options.timeline)
     return timeline_text({options.run_file, options.trial, options.format == analysis::Format::json,
                           options.steps, options.window, options.ranks},
                          err);
 
-  auto read = read_run_or_parts(options.run_file, err);
+  auto read = read_run_or_parts(options.run_file);
   // A trace by itself has nothing but its timeline.
   if (!read && read.error().code == base::Errc::protocol &&
       options.format != analysis::Format::csv && options.prices.empty() &&
@@ -163,8 +177,8 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
 } // namespace
 
 int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
-  if (auto distinct = check_output(options.output, options.run_file); !distinct)
-    return complain(err, k_command, distinct.error(), base::k_exit_usage);
+  if (auto possible = check_output(options.output, {options.run_file}); !possible)
+    return complain(err, k_command, possible.error(), exit_code_of_output(possible.error()));
   auto text = text_of(options, err);
   if (!text)
     return complain(err, k_command, text.error(), base::k_exit_usage);

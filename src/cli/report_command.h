@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/report/report.h"
+#include "base/output_file.h"
 #include "cli/trace_window.h"
 
 #include <filesystem>
@@ -19,7 +20,8 @@ namespace ncclprobe::cli {
 struct ReportOptions {
   std::filesystem::path run_file;
   analysis::Format format = analysis::Format::table;
-  std::filesystem::path output;         // empty = standard output
+  base::Destination output;             // without a file: standard output
+  bool fold = false;                    // first make the run file of what lies in parts
   std::map<std::string, double> prices; // by GPU name, "" for any; none: not asked for
   // The timeline of a trace, instead of the run's figures.
   bool timeline = false;

@@ -3,7 +3,6 @@
 
 #include "cli/report_files.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
@@ -12,16 +11,7 @@
 
 namespace ncclprobe::cli {
 
-base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file,
-                                           std::ostream& err) {
-  // They are read all the same if they cannot be folded: the run is still going on, or the folder
-  // is not ours to write.
-  if (auto folded = store::fold(run_file); folded) {
-    for (const std::string& damaged : folded->damaged)
-      err << "ncclprobe-report: left out of the run file: " << damaged << "\n";
-    for (const std::string& remark : folded->trace_remarks)
-      err << "ncclprobe-report: " << remark << "\n";
-  }
+base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
   auto run = store::read_run(run_file);
   if (!run && run.error().hint.empty())
     run.error().hint = "give the file that ncclprobe named as its run file";
@@ -40,8 +30,10 @@ std::filesystem::path run_file_of(const std::filesystem::path& folder) {
   return name.extension() == ".trace" ? name.replace_extension(".h5") : std::filesystem::path();
 }
 
-base::Result<void> check_output(const std::filesystem::path& output,
-                                const std::filesystem::path& run_file, const char* option) {
+namespace {
+
+base::Result<void> check_distinct(const std::filesystem::path& output,
+                                  const std::filesystem::path& run_file, const char* option) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   auto refuse = [&](const char* what) {
@@ -49,12 +41,11 @@ base::Result<void> check_output(const std::filesystem::path& output,
                        fmt::format("{} {} is {}", option, output.string(), what),
                        "name another file"});
   };
-  if (output.empty())
-    return {};
-  // A run that lies in parts gets its file only when it is read.
+  // A run that lies in parts gets its file only when it is folded.
+  const fs::path name = fs::weakly_canonical(output, ignored);
   auto is_output = [&](const fs::path& file) {
     return fs::equivalent(output, file, ignored) ||
-           fs::weakly_canonical(output, ignored) == fs::weakly_canonical(file, ignored);
+           (!name.empty() && name == fs::weakly_canonical(file, ignored));
   };
   const bool is_folder = fs::is_directory(run_file, ignored);
   if (is_output(run_file))
@@ -72,11 +63,28 @@ base::Result<void> check_output(const std::filesystem::path& output,
   return {};
 }
 
-int write_text(const std::string& text, const std::filesystem::path& output, std::ostream& out,
+} // namespace
+
+base::Result<void> check_output(const base::Destination& output,
+                                const std::vector<std::filesystem::path>& inputs,
+                                const char* option) {
+  if (output.file.empty())
+    return {};
+  for (const std::filesystem::path& input : inputs)
+    NCCLPROBE_TRY(check_distinct(output.file, input, option));
+  return base::check_output_file(output);
+}
+
+int exit_code_of_output(const base::Error& error) {
+  return error.code == base::Errc::io ? base::k_exit_output : base::k_exit_usage;
+}
+
+int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
                std::ostream& err, const std::string& command) {
-  if (!output.empty()) {
-    auto written = base::write_file_atomically(output, text);
-    return written ? base::k_exit_ok : complain(err, command, written.error(), base::k_exit_output);
+  if (!output.file.empty()) {
+    auto written = base::write_output_file(output, text);
+    return written ? base::k_exit_ok
+                   : complain(err, command, written.error(), exit_code_of_output(written.error()));
   }
   out << text << std::flush;
   if (!out)

@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/error.h"
+#include "base/output_file.h"
 #include "model/run.h"
 
 #include <filesystem>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 // What the commands that read a run file have in common. `command` is what messages begin with,
 // "ncclprobe report".
 namespace ncclprobe::cli {
 
-// A run that was stopped lies in parts, which are folded first; what is damaged is told on `err`.
-base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file,
-                                           std::ostream& err);
+// Also of a run that was stopped and lies in parts.
+base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file);
 
 // One line on `err`; returns the exit code.
 int complain(std::ostream& err, const std::string& command, const base::Error& error,
@@ -24,14 +24,20 @@ int complain(std::ostream& err, const std::string& command, const base::Error& e
 // What the run file of the folder "run.trace" is called; empty: the folder is something else.
 std::filesystem::path run_file_of(const std::filesystem::path& folder);
 
-// Errors: invalid_argument if the output is the run file itself, one of its traces, or what lies in
-// the folder that is read; of a folder of traces, also its run file, which is read with it.
-base::Result<void> check_output(const std::filesystem::path& output,
-                                const std::filesystem::path& run_file,
+// Before anything that takes long is done. `inputs`: run files and folders. Errors:
+// invalid_argument if the output is one of them, one of its traces, or what lies in the folder that
+// is read; of a folder of traces, also its run file, which is read with it. And those of
+// check_output_file().
+base::Result<void> check_output(const base::Destination& output,
+                                const std::vector<std::filesystem::path>& inputs,
                                 const char* option = "--output");
 
-// To the file, or to `out` if it has no name. Returns the exit code (0, 7).
-int write_text(const std::string& text, const std::filesystem::path& output, std::ostream& out,
+// The exit code of an error, where the only one that is no bad input is an output that cannot be
+// written (2, 7).
+int exit_code_of_output(const base::Error& error);
+
+// To the file, or to `out` if it has no name. Returns the exit code (0, 2, 7).
+int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
                std::ostream& err, const std::string& command);
 
 } // namespace ncclprobe::cli

@@ -6,6 +6,7 @@
 #include "analysis/report/report.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/output_file.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command_end.h"
@@ -194,12 +195,23 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
   return show(*report, exit_code);
 }
 
+// Behind symbolic links, as parts and traces lie beside it.
+base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
+  if (!options.resume_file.empty())
+    return options.resume_file;
+  return base::regular_output_path(
+      {options.output.value_or(default_output()),
+       options.force ? base::Overwrite::yes : base::Overwrite::no},
+      "the parts that a run file is made from lie in a folder beside it");
+}
+
 // Makes the run file, or goes on with one. What is stored in it.
 base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
                            const model::RunHeader& header, const workload::Plan& plan,
                            Progress& progress) {
   if (options.resume_file.empty()) {
-    NCCLPROBE_TRY(store::begin_run(output, header));
+    NCCLPROBE_TRY(store::begin_run(output, header,
+                                   options.force ? base::Overwrite::yes : base::Overwrite::no));
     return Stored{};
   }
   NCCLPROBE_TRY_ASSIGN(Stored stored, resume(output, options, header, plan));
@@ -219,15 +231,16 @@ base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions
 int lead(const World& world, Session& session, const Job& job, const workload::Plan& plan,
          launch::Supervisor& supervisor, Progress& progress) {
   const RunOptions& options = job.options;
-  std::filesystem::path output = options.output.value_or(default_output());
-  if (!options.resume_file.empty())
-    output = options.resume_file;
   const model::RunHeader header = make_header(world, session, job, plan);
-  auto begun = begin(output, options, header, plan, progress);
+  auto path = run_file_of(options);
+  auto begun = path.and_then([&](const std::filesystem::path& file) {
+    return begin(file, options, header, plan, progress);
+  });
   if (!begun) {
     supervisor.release();
     return give_up(begun.error());
   }
+  const std::filesystem::path& output = *path;
   Tally tally = begun->tally;
   auto ending =
       measure(supervisor, plan, output, begun->run_id.empty() ? header.run_id : begun->run_id,
@@ -315,6 +328,11 @@ int run_job(const World& world, Session& session, const Job& job) {
 }
 
 int run_command(const World& world, RunOptions options) {
+  // Parts and traces lie beside the run file itself.
+  std::error_code trouble;
+  if (std::filesystem::is_symlink(options.resume_file, trouble))
+    if (auto real = std::filesystem::canonical(options.resume_file, trouble); !trouble)
+      options.resume_file = real.string();
   Session session;
   base::Result<void> opened = open_session(world, options, session);
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;

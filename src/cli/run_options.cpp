@@ -101,8 +101,8 @@ void declare_resume(CLI::App& run, RunOptions& options) {
                "With --resume: run trials again that failed, timed out or crashed")
       ->needs(resume);
   run.add_flag("--force", options.force,
-               "With --resume: go on under other conditions; the file and its report say so")
-      ->needs(resume);
+               "Replace the run file if it is there, and its traces; with --resume: go on under "
+               "other conditions, and the file and its report say so");
 }
 
 } // namespace

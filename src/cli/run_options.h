@@ -65,9 +65,10 @@ struct RunOptions {
   WorkloadOptions workload; // in place of collectives
   bool no_sweep = false;    // the default settings alone
   std::string plan_file;
-  std::string resume_file;   // go on with this run; it says all but the next two
+  std::string resume_file;   // go on with this run; it says all but these:
   bool retry_failed = false; // with resume_file: also run again what failed
-  bool force = false;        // with resume_file: although machine or environment differ
+  // Replace the run file; with resume_file: go on although machine or environment differ.
+  bool force = false;
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 

@@ -132,6 +132,8 @@ int topo_command(const World& world, const TopoOptions& options) {
                       "leave --format out"};
     return world.speaks ? give_up(error) : exit_code_of(error);
   }
+  if (auto possible = world.speaks ? check_destination(options.output) : Result<void>(); !possible)
+    return give_up(possible.error());
   if (!options.from.empty()) {
     if (!world.speaks)
       return base::k_exit_ok;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "base/output_file.h"
 #include "model/trial.h"
 
 #include <optional>
@@ -17,7 +18,7 @@ namespace ncclprobe::cli {
 
 struct TopoOptions {
   std::string format = "summary";
-  std::string output;            // file; empty: standard output
+  base::Destination output;      // without a file: standard output
   std::vector<std::string> from; // files that describe hosts, instead of this machine
   std::string record;            // folder to gather everything in
   std::optional<int> host;       // only this one

@@ -3,8 +3,8 @@
 
 #include "cli/topo_record.h"
 
-#include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "base/output_file.h"
 #include "base/version.h"
 #include "cli/command_end.h"
 #include "launch/tool.h"
@@ -23,6 +23,7 @@ namespace {
 using base::Result;
 
 constexpr std::chrono::seconds k_tool_patience{30};
+constexpr const char* k_list_name = "README.txt";
 
 struct File {
   std::string name;
@@ -101,15 +102,19 @@ Result<std::string> record_host(const World& world, const TopoOptions& options, 
   if (error)
     return base::fail(base::Errc::io, "cannot make the folder {}: {}", folder.string(),
                       error.message());
+  const auto to = [&](const std::string& name) {
+    return base::Destination{folder / name, options.output.overwrite};
+  };
+  NCCLPROBE_TRY(base::check_output_file(to(k_list_name)));
   topology::Host host = live.own.topology;
   std::vector<File> files = gather(
       world, live, options.names ? host : without_names(std::move(host)), live.own.contradictions);
   for (const File& file : files)
     if (file.content)
-      NCCLPROBE_TRY(base::write_file_atomically(
-          folder / file.name, options.names ? *file.content : cli::without_names(*file.content)));
+      NCCLPROBE_TRY(base::write_output_file(
+          to(file.name), options.names ? *file.content : cli::without_names(*file.content)));
   std::string list = contents(files, options);
-  NCCLPROBE_TRY(base::write_file_atomically(folder / "README.txt", list));
+  NCCLPROBE_TRY(base::write_output_file(to(k_list_name), list));
   return folder.string() + ":\n" + list;
 }
 
@@ -149,9 +154,11 @@ int record(const World& world, const TopoOptions& options, const Sight& sight, L
   std::string said;
   if (live.first_here) {
     auto recorded = record_host(world, options, sight, live, number);
-    said = recorded ? "+" + *recorded : "-" + recorded.error().text();
+    said = recorded
+               ? "+" + *recorded
+               : (recorded.error().code == base::Errc::io ? "-" : "!") + recorded.error().text();
   }
-  bool failed = false;
+  int exit_code = base::k_exit_ok;
   std::string text;
   auto all = live.fleet->all_gather(said, k_look_patience);
   if (!all)
@@ -159,16 +166,16 @@ int record(const World& world, const TopoOptions& options, const Sight& sight, L
   for (const std::string& one : *all) {
     if (one.empty())
       continue;
-    failed = failed || one.front() == '-';
+    if (one.front() != '+')
+      exit_code = one.front() == '-' ? base::k_exit_output : base::k_exit_usage;
     text += one.substr(1) + "\n";
   }
   if (live.fleet->rank() != 0)
     return base::k_exit_ok;
-  if (failed) {
-    give_up({base::Errc::io, text, ""});
-    return base::k_exit_output;
-  }
-  return show(text, base::k_exit_ok);
+  if (exit_code == base::k_exit_ok)
+    return show(text, exit_code);
+  give_up({base::Errc::io, text, ""});
+  return exit_code;
 }
 
 } // namespace ncclprobe::cli

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/own_folder.h"
 #include "store/model_rows.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
@@ -28,6 +29,8 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
       fs::remove(at->path(), cannot);
     }
   fs::remove(folder / k_header_name, ignored);
+  fs::remove(folder / k_replaced_run_name, ignored);
+  fs::remove_all(folder / k_replaced_traces_name, ignored);
   fs::remove(folder / k_lock_name, ignored);
   fs::remove(folder / k_owner_name, ignored);
   fs::remove(folder, ignored); // stays if something is left in it
@@ -35,7 +38,7 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
 
 // Traces that lie in the parts folder, as files of their own beside the run file.
 std::vector<std::string> fold_traces_of(const fs::path& run_file, const Tables& run) {
-  if (!has_unfolded_traces(run_file))
+  if (unfolded_traces(run_file).empty())
     return {};
   const std::string run_id = header_from(run).run_id;
   std::map<int, model::TraceLevel> level_of; // none of a trial that did not come to its end
@@ -57,10 +60,11 @@ base::Result<FoldReport> fold(const fs::path& run_file) {
     return FoldReport{};
   if (!fs::exists(parts_folder(run_file), ignored))
     return base::fail(base::Errc::not_found, "there is no run at {}", run_file.string());
+  NCCLPROBE_TRY(base::make_own_folder(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
   if (run.new_trials > 0 || run.new_header || !fs::exists(run_file, ignored))
-    NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run));
+    NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run, parts_folder(run_file)));
   std::vector<std::string> trace_remarks = fold_traces_of(run_file, run.tables);
   remove_folded(run_file, run);
   return FoldReport{run.new_trials, std::move(run.damaged), std::move(trace_remarks)};

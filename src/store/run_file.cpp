@@ -4,9 +4,12 @@
 #include "store/run_file.h"
 
 #include "base/log.h"
+#include "base/own_folder.h"
+#include "base/text_files.h"
 #include "store/model_rows.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
+#include "store/trace_parts.h"
 
 #include <algorithm>
 
@@ -34,36 +37,86 @@ Result<void> store_value(const fs::path& path, const T& value, FileKind kind,
 }
 
 Result<void> create_parts_folder(const fs::path& run_file) {
-  std::error_code error;
-  fs::path parts = parts_folder(run_file);
-  if (fs::exists(run_file, error))
-    return fail(Error{Errc::invalid_argument, fmt::format("{} exists already", run_file.string()),
-                      "choose another --output, or remove it"});
-  if (fs::create_directory(parts, error) || !error)
+  auto made = base::make_own_folder(parts_folder(run_file));
+  if (made)
     return {};
-  fs::path parent = run_file.parent_path();
-  std::string hint = "choose an --output in a folder that can be written";
-  if (error == std::errc::no_such_file_or_directory)
-    hint = fmt::format("create the folder {} first, or choose another --output", parent.string());
-  return fail(Error{Errc::io,
-                    fmt::format("cannot write {}: cannot create {}: {}", run_file.string(),
-                                parts.string(), error.message()),
-                    hint});
+  Error error{Errc::io, fmt::format("cannot write {}: {}", run_file.string(), made.error().message),
+              "choose an --output in a folder that can be written"};
+  if (made.error().code == Errc::not_found)
+    error.hint = fmt::format("create the folder {} first, or choose another --output",
+                             run_file.parent_path().string());
+  else if (!made.error().hint.empty())
+    error.hint = made.error().hint;
+  return fail(std::move(error));
 }
 
-Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader& header) {
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+struct Moved {
+  fs::path from, to;
+};
+// What a run replaces waits in its parts folder until the new run file is there.
+std::vector<Moved> replaced_files(const fs::path& run_file) {
+  const fs::path parts = parts_folder(run_file);
+  return {{run_file, parts / k_replaced_run_name},
+          {traces_folder(run_file), parts / k_replaced_traces_name}};
+}
+
+// Undoes what a run did that ended before it began.
+void put_back_replaced(const fs::path& run_file) {
+  std::error_code ignored;
+  for (const Moved& one : replaced_files(run_file))
+    if (is_there(one.to) && !is_there(one.from))
+      fs::rename(one.to, one.from, ignored);
+}
+
+Result<void> set_aside(const fs::path& run_file) {
+  std::error_code error;
+  for (const Moved& one : replaced_files(run_file)) {
+    if (is_there(one.from))
+      fs::rename(one.from, one.to, error);
+    if (error)
+      return fail(Errc::io, "cannot move {}: {}", one.from.string(), error.message());
+  }
+  return {};
+}
+
+// Of a run that did not come to its end.
+void remove_unfinished(const fs::path& run_file) {
+  std::error_code ignored;
+  const fs::path parts = parts_folder(run_file);
+  for (const std::string& name : base::names_in(parts))
+    if (name != k_lock_name && name != k_owner_name)
+      fs::remove_all(parts / name, ignored);
+}
+
+Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader& header,
+                               base::Overwrite overwrite) {
   fs::path parts = parts_folder(run_file);
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
   NCCLPROBE_TRY_ASSIGN(std::vector<fs::path> trials, list_trial_parts(run_file));
   // A folder without a header is from a run that was ended before it began: nothing to lose.
-  std::error_code ignored;
-  if (fs::exists(parts / k_header_name, ignored) || !trials.empty())
+  const bool unfinished = is_there(parts / k_header_name) || !trials.empty();
+  if (!unfinished)
+    put_back_replaced(run_file);
+  if (overwrite == base::Overwrite::yes) {
+    remove_unfinished(run_file);
+    NCCLPROBE_TRY(set_aside(run_file));
+  } else if (is_there(run_file)) {
+    return fail(Error{Errc::invalid_argument, fmt::format("{} exists already", run_file.string()),
+                      "--force replaces it; or choose another --output"});
+  } else if (unfinished) {
     return fail(
         Error{Errc::invalid_argument,
               fmt::format("{} holds {} finished trials of a run that did not come to its end",
                           parts.string(), trials.size()),
-              fmt::format("go on with `ncclprobe --resume {}`, or choose another --output",
+              fmt::format("go on with `ncclprobe --resume {}`, choose another --output, or replace "
+                          "it with --force",
                           run_file.string())});
+  }
   NCCLPROBE_TRY(write_header(run_file, header));
   lock.keep_until_exit();
   return {};
@@ -92,28 +145,27 @@ fs::path parts_folder(const fs::path& run_file) {
   return fs::path(run_file) += ".parts";
 }
 
-Result<void> begin_run(const fs::path& run_file, const model::RunHeader& header) {
+Result<void> begin_run(const fs::path& run_file, const model::RunHeader& header,
+                       base::Overwrite overwrite) {
+  const bool is_new = !is_there(parts_folder(run_file));
   NCCLPROBE_TRY(create_parts_folder(run_file));
-  auto filled = fill_parts_folder(run_file, header);
-  if (filled || filled.error().code == Errc::invalid_argument ||
-      filled.error().code == Errc::unavailable)
-    return filled;
-  leave_no_trace(run_file); // could not be written
+  auto filled = fill_parts_folder(run_file, header, overwrite);
+  if (!filled && filled.error().code == Errc::io)
+    put_back_replaced(run_file); // the new header could not be written
+  if (!filled && is_new && filled.error().code != Errc::unavailable)
+    leave_no_trace(run_file);
   return filled;
 }
 
 Result<model::Run> resume_run(const fs::path& run_file) {
   std::error_code error;
   const fs::path parts = parts_folder(run_file);
-  if (!fs::exists(parts, error)) {
-    if (!fs::exists(run_file, error))
-      return fail(Errc::not_found, "there is no run at {}", run_file.string());
-    if (!fs::create_directory(parts, error) && error)
-      return fail(Error{Errc::io,
-                        fmt::format("cannot go on with {}: cannot create {}: {}", run_file.string(),
-                                    parts.string(), error.message()),
-                        "copy the file to a folder that can be written"});
-  }
+  if (!fs::exists(parts, error) && !fs::exists(run_file, error))
+    return fail(Errc::not_found, "there is no run at {}", run_file.string());
+  if (auto made = base::make_own_folder(parts); !made)
+    return fail(Error{
+        Errc::io, fmt::format("cannot go on with {}: {}", run_file.string(), made.error().message),
+        "copy the file to a folder that can be written"});
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
   auto run = read_locked(run_file);
   if (run)

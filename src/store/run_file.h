@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "model/run.h"
 
@@ -9,8 +10,8 @@
 
 // The run file: one HDF5 file per run. HDF5 files do not survive a kill or a full disk while they
 // are being changed, so each finished trial becomes a small file of its own in the folder
-// "<run file>.parts", made in memory with every return code checked, written as .tmp, synced,
-// renamed. The run file is folded from the parts and renamed into place; then the folder is
+// "<run file>.parts", made in memory with every return code checked, written under another name,
+// synced, renamed. The run file is folded from the parts and renamed into place; then the folder is
 // removed.
 namespace ncclprobe::store {
 
@@ -21,10 +22,12 @@ inline constexpr int k_schema_minor = 5; // changed when something is added
 std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 
 // Checks that a run file can be written there before anything is measured, creates the parts folder
-// and stores the header in it. Holds a lock on the folder until the process ends. Errors: io (with
-// the system's words), invalid_argument if the run file or its parts exist already, unavailable
-// (names the process) if another one is writing it.
-base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header);
+// and stores the header in it. Holds a lock on the folder until the process ends. What is there of
+// another run may be replaced: it stays in the parts folder until the new run file is there.
+// Errors: io (with the system's words), invalid_argument if the run file or its parts exist
+// already, unavailable (names the process) if another one is writing it.
+base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header,
+                             base::Overwrite overwrite = base::Overwrite::no);
 
 // Goes on with a run that was begun before: takes the lock as begin_run() does, and returns all
 // that is stored. Parts written from now on count more than what the run file holds of the same

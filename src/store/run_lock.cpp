@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/log.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -55,6 +56,19 @@ bool is_stale(const std::string& owner) {
   return owner != name_of(pid) + "\n" + start_of(pid);
 }
 
+// What a lock or owner file says. Others may have made it: it can be anything.
+std::string content_of(const base::Fd& file) {
+  std::array<char, 512> text{}; // a name of ours is shorter
+  const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// A file of this folder alone: neither a link to another one nor another name of it.
+bool is_plain(const base::Fd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink <= 1;
+}
+
 bool has_no_locks(int number) {
   return number == ENOLCK || number == EOPNOTSUPP || number == ENOSYS;
 }
@@ -96,7 +110,7 @@ base::Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) 
   const std::string own = name_of(::getpid()) + "\n" + start_of(::getpid());
   constexpr int k_tries = 3;
   for (int tries = 0; tries < k_tries; ++tries) {
-    base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file) {
       RunLock lock;
       lock.owner_file_ = path;
@@ -109,7 +123,8 @@ base::Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) 
     }
     if (errno != EEXIST)
       return fail(Errc::io, "cannot create {}: {}", path.string(), std::strerror(errno));
-    std::string owner = base::read_file(path).value_or("");
+    const std::string owner =
+        content_of(base::Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)));
     if (owner == own)
       return RunLock();
     if (!is_stale(owner))
@@ -124,7 +139,10 @@ base::Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) 
 
 base::Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall lock_call) {
   auto path = parts / k_lock_name;
-  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if ((!file && errno == ELOOP) || (file && !is_plain(file)))
+    return fail(Error{Errc::io, fmt::format("{} is no file of ncclprobe's", path.string()),
+                      "somebody put something else in its place: remove it"});
   if (!file)
     return fail(Errc::io, "cannot open {}: {}", path.string(), std::strerror(errno));
   if (lock_call(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -135,10 +153,10 @@ base::Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall
       return fail(Error{Errc::io,
                         fmt::format("cannot lock {}: {}", path.string(), std::strerror(number)),
                         "choose an --output on another file system"});
-    auto holder = base::read_file(path);
-    if (holder && *holder == name_of(::getpid()))
+    const std::string holder = content_of(file);
+    if (holder == name_of(::getpid()))
       return RunLock();
-    return held(parts, holder.value_or(""), "wait until it has ended");
+    return held(parts, holder, "wait until it has ended");
   }
   if (!is_at(file, path))
     return take(parts, lock_call);

@@ -36,7 +36,8 @@ Result<std::vector<fs::path>> list_trial_parts(const fs::path& run_file) {
   return paths;
 }
 
-Result<void> store_image(const fs::path& path, const Tables& tables, FileKind kind) {
+Result<void> store_image(const fs::path& path, const Tables& tables, FileKind kind,
+                         const fs::path& workshop) {
   std::string image;
   try {
     image = write_image(tables, kind);
@@ -45,14 +46,10 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
   } catch (const std::exception& error) {
     return fail(Errc::failed, "cannot make {}: {}", path.string(), error.what());
   }
-  auto written = base::write_file_atomically(path, image);
-  if (written)
-    return {};
-  std::error_code ignored; // the error that matters is the one above
-  fs::remove(fs::path(path) += ".tmp", ignored);
-  if (written.error().code == Errc::not_found)
+  auto written = base::write_file_atomically(path, image, workshop);
+  if (!written && written.error().code == Errc::not_found)
     written.error().code = Errc::io;
-  return fail(std::move(written.error()));
+  return written;
 }
 
 namespace {

@@ -13,15 +13,19 @@
 namespace ncclprobe::store {
 
 inline constexpr const char* k_header_name = "header.h5";
+// Of a run that this one replaces (begin_run()).
+inline constexpr const char* k_replaced_run_name = "replaced.h5";
+inline constexpr const char* k_replaced_traces_name = "replaced.trace";
 std::filesystem::path trial_path(const std::filesystem::path& run_file, int trial);
 
 // "trial-*.h5" in the parts folder, by name; empty if there is no folder. Errors: io.
 base::Result<std::vector<std::filesystem::path>>
 list_trial_parts(const std::filesystem::path& run_file);
 
-// write_image() as a file, atomically; leaves nothing behind when it fails. Errors: io, failed.
+// write_image() as a file, atomically; leaves nothing behind when it fails. `workshop`: where it is
+// made (base::AtomicFile). Errors: io, failed.
 base::Result<void> store_image(const std::filesystem::path& path, const Tables& tables,
-                               FileKind kind);
+                               FileKind kind, const std::filesystem::path& workshop = {});
 
 // All that is known of a run: the run file if there is one, and header and parts beside it. What is
 // beside the file is as new or newer (a run that was resumed), and counts.

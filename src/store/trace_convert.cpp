@@ -27,8 +27,9 @@ std::uint64_t convert_table(const SpoolSet& spools, int rank, const fs::path& fo
   return rows;
 }
 
-Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::path& temporary,
-                                 const TraceIdentity& identity) {
+// `folder`: where there is room for scratch files.
+Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::path& file,
+                                 const fs::path& folder, const TraceIdentity& identity) {
   TraceReport report;
   SpoolSet spools;
   base::Error trouble;
@@ -43,14 +44,12 @@ Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::p
   }
   if (readable == 0)
     return base::fail(trouble);
-  TraceWriter writer(temporary, identity);
+  TraceWriter writer(file, identity);
   for (int rank : spools.ranks()) {
     Hdf5Group group = writer.add_rank(rank, spools.origin(rank));
     std::apply(
         [&](auto... row) {
-          ((report.rows +=
-            convert_table<decltype(row)>(spools, rank, temporary.parent_path(), writer, group)),
-           ...);
+          ((report.rows += convert_table<decltype(row)>(spools, rank, folder, writer, group)), ...);
         },
         trace::AllRows{});
     group.close("rank");
@@ -67,8 +66,10 @@ Result<TraceReport> convert_spools(const std::vector<fs::path>& spools, const fs
                                    const std::function<void()>& meanwhile) {
   if (spools.empty())
     return base::fail(base::Errc::not_found, "there are no spools for {}", target.string());
+  const fs::path folder = target.parent_path().empty() ? "." : target.parent_path();
   return make_trace_file(
-      target, [&](const fs::path& temporary) { return convert_here(spools, temporary, identity); },
+      target, folder,
+      [&](const fs::path& file) { return convert_here(spools, file, folder, identity); },
       meanwhile);
 }
 

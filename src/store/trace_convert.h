@@ -10,8 +10,9 @@
 #include <vector>
 
 // Spools become trace files, and trace files one. Both work in memory that does not grow with the
-// trace (a few hundred MiB), in a child process, on a file ".tmp" that is synced and renamed at the
-// end: whoever is killed in between loses nothing, because what it was made from is still there.
+// trace (a few hundred MiB), in a child process, on a temporary file that is synced and renamed at
+// the end: whoever is killed in between loses nothing, because what it was made from is still
+// there.
 namespace ncclprobe::store {
 
 struct TraceReport {
@@ -30,8 +31,10 @@ base::Result<TraceReport> convert_spools(const std::vector<std::filesystem::path
 
 // Writes all ranks of trace files of one trial as one; replaces `target`, which may be one of them.
 // Where two have the same rank, the earlier in the list counts. Damaged files are named in the
-// remarks. Errors as above; mismatch if they are not of one trial.
+// remarks. Errors as above; mismatch if they are not of one trial. `workshop`: where the file is
+// made (base::AtomicFile).
 base::Result<TraceReport> merge_traces(const std::vector<std::filesystem::path>& parts,
-                                       const std::filesystem::path& target);
+                                       const std::filesystem::path& target,
+                                       const std::filesystem::path& workshop = {});
 
 } // namespace ncclprobe::store

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace ncclprobe::store {
@@ -21,15 +20,9 @@ using base::Result;
 namespace fs = std::filesystem;
 
 // HDF5 says of a full disk only that it could not write; the system says why. 0: it does not.
-int system_error(const fs::path& path) {
-  errno = 0;
-  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  std::string block(1 << 16, '\0');
-  ssize_t written = fd >= 0 ? ::write(fd, block.data(), block.size()) : -1;
-  int problem = written < static_cast<ssize_t>(block.size()) ? errno : 0;
-  if (fd >= 0)
-    ::close(fd);
-  return problem;
+int reason_of_the_system(base::AtomicFile& file) {
+  ::lseek(file.fd(), 0, SEEK_END);
+  return base::write_all(file.fd(), std::string(1 << 16, '\0'));
 }
 
 std::string bytes_of(const TraceReport& report) {
@@ -44,27 +37,26 @@ TraceReport report_of(const std::string& bytes) {
 
 } // namespace
 
-Result<TraceReport> make_trace_file(const fs::path& target,
+Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& workshop,
                                     const std::function<Result<TraceReport>(const fs::path&)>& make,
                                     const std::function<void()>& meanwhile) {
-  fs::path temporary = fs::path(target) += ".tmp";
+  NCCLPROBE_TRY_ASSIGN(base::AtomicFile file, base::AtomicFile::create(target, workshop));
   ChildJob job{target,
                "write",
                {},
                [&]() -> Result<std::string> {
-                 auto report = make(temporary);
+                 auto report = make(file.path_to_open());
                  if (!report)
                    return base::fail(std::move(report.error()));
                  // What takes long is done here, while the parent tells that it is at work.
-                 NCCLPROBE_TRY(base::sync_file(temporary));
+                 if (::fsync(file.fd()) != 0)
+                   return base::system_error("sync", target, errno);
                  return bytes_of(*report);
                },
                meanwhile};
   auto made = std::move(run_in_child({job}).front());
-  std::error_code ignored; // the error that matters is the one before
   if (!made) {
-    int problem = made.error().code == Errc::failed ? system_error(temporary) : 0;
-    fs::remove(temporary, ignored);
+    int problem = made.error().code == Errc::failed ? reason_of_the_system(file) : 0;
     if (problem != 0)
       return base::fail(base::Error{
           Errc::io, fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
@@ -72,10 +64,7 @@ Result<TraceReport> make_trace_file(const fs::path& target,
                                                  : "what it is made from is kept"});
     return base::fail(std::move(made.error()));
   }
-  if (auto published = base::publish_file(temporary, target); !published) {
-    fs::remove(temporary, ignored);
-    return base::fail(std::move(published.error()));
-  }
+  NCCLPROBE_TRY(file.commit(base::Overwrite::yes));
   try {
     return report_of(*made);
   } catch (const std::exception& error) {

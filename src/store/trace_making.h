@@ -8,10 +8,11 @@
 
 namespace ncclprobe::store {
 
-// Calls make(temporary) in a child and publishes what it wrote as `target`; leaves nothing behind
-// when it fails.
+// Calls make(file) in a child, with the path of an open and empty file for HDF5 to write, and
+// publishes what it wrote as `target`; leaves nothing behind when it fails. `workshop`: where it is
+// made (base::AtomicFile).
 base::Result<TraceReport>
-make_trace_file(const std::filesystem::path& target,
+make_trace_file(const std::filesystem::path& target, const std::filesystem::path& workshop,
                 const std::function<base::Result<TraceReport>(const std::filesystem::path&)>& make,
                 const std::function<void()>& meanwhile = {});
 

@@ -127,13 +127,13 @@ std::optional<std::size_t> copy_parts(const std::vector<fs::path>& paths, TraceW
   return std::nullopt;
 }
 
-Result<TraceReport> merge_here(std::vector<fs::path> paths, const fs::path& temporary,
+Result<TraceReport> merge_here(std::vector<fs::path> paths, const fs::path& file,
                                const TraceIdentity& identity) {
   TraceReport report;
   while (!paths.empty()) {
     report.ranks = 0;
     report.rows = 0;
-    TraceWriter writer(temporary, identity);
+    TraceWriter writer(file, identity);
     auto damaged = copy_parts(paths, writer, report);
     if (!damaged)
       return report;
@@ -144,7 +144,8 @@ Result<TraceReport> merge_here(std::vector<fs::path> paths, const fs::path& temp
 
 } // namespace
 
-Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::path& target) {
+Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::path& target,
+                                 const fs::path& workshop) {
   if (parts.empty())
     return base::fail(Errc::not_found, "there are no traces for {}", target.string());
   // Each is tried out alone, as one that brings HDF5 down would take the others along.
@@ -171,7 +172,7 @@ Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::p
     return base::fail(std::move(tried.back().error()));
   tried.clear();
   auto report = make_trace_file(
-      target, [&](const fs::path& temporary) { return merge_here(good, temporary, identity); });
+      target, workshop, [&](const fs::path& file) { return merge_here(good, file, identity); });
   if (report)
     report->remarks.insert(report->remarks.begin(), remarks.begin(), remarks.end());
   return report;

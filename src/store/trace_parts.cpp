@@ -5,11 +5,13 @@
 
 #include "trace/spool_path.h"
 
+#include "base/own_folder.h"
 #include "store/run_file.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace ncclprobe::store {
 namespace {
@@ -17,10 +19,6 @@ namespace {
 using base::Errc;
 using base::Result;
 namespace fs = std::filesystem;
-
-fs::path traces_folder(const fs::path& run_file) {
-  return fs::path(run_file).replace_extension(".trace");
-}
 
 struct Found {
   int trial = -1;
@@ -43,19 +41,25 @@ std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
   return found;
 }
 
+// Of the worker whose first rank it is: its own, and the clock readings if there are any.
+std::vector<fs::path> spools_of(const fs::path& run_file, int trial, int rank) {
+  std::vector<fs::path> spools{trace_part_path(run_file, trial, rank).replace_extension(".spool")};
+  std::error_code ignored;
+  if (fs::path clock = trace_clock_path(run_file, trial, rank); fs::exists(clock, ignored))
+    spools.push_back(std::move(clock));
+  return spools;
+}
+
 // The trace of one trial from its parts, which are removed once it is safe.
 Result<TraceReport> store_trace(const fs::path& run_file, int trial,
                                 const std::vector<fs::path>& parts) {
   const fs::path target = trace_path(run_file, trial);
+  NCCLPROBE_TRY(base::make_own_folder(target.parent_path()));
   std::error_code trouble;
-  fs::create_directories(target.parent_path(), trouble);
-  if (trouble)
-    return base::fail(Errc::io, "cannot create {}: {}", target.parent_path().string(),
-                      trouble.message());
   std::vector<fs::path> all = parts; // newer than what is stored
   if (fs::exists(target, trouble))
     all.push_back(target);
-  NCCLPROBE_TRY_ASSIGN(TraceReport report, merge_traces(all, target));
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, merge_traces(all, target, parts_folder(run_file)));
   for (const fs::path& part : parts)
     fs::remove(part, trouble);
   return report;
@@ -69,6 +73,10 @@ fs::path trace_part_path(const fs::path& run_file, int trial, int rank) {
 
 fs::path trace_clock_path(const fs::path& run_file, int trial, int rank) {
   return trace_part_path(run_file, trial, rank).replace_extension(".clock");
+}
+
+fs::path traces_folder(const fs::path& run_file) {
+  return fs::path(run_file).replace_extension(".trace");
 }
 
 fs::path trace_path(const fs::path& run_file, int trial) {
@@ -92,19 +100,47 @@ std::vector<StoredTrace> list_traces(const fs::path& run_file) {
 Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdentity& identity,
                                      int rank, const std::function<void()>& meanwhile) {
   fs::path part = trace_part_path(run_file, identity.trial, rank);
-  fs::path spool = fs::path(part).replace_extension(".spool");
-  std::vector<fs::path> spools{spool};
+  const std::vector<fs::path> spools = spools_of(run_file, identity.trial, rank);
   std::error_code ignored; // is found again by the next fold, which then finds the part too
-  if (fs::path clock = trace_clock_path(run_file, identity.trial, rank); fs::exists(clock, ignored))
-    spools.push_back(clock);
   NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity, meanwhile));
   for (const fs::path& one : spools)
     fs::remove(one, ignored);
   return report;
 }
 
-bool has_unfolded_traces(const fs::path& run_file) {
-  return !find_parts(run_file, ".spool").empty() || !find_parts(run_file, ".h5").empty();
+std::vector<int> unfolded_traces(const fs::path& run_file) {
+  std::set<int> trials;
+  for (const char* extension : {".spool", ".h5"})
+    for (const Found& one : find_parts(run_file, extension))
+      trials.insert(one.trial);
+  return {trials.begin(), trials.end()};
+}
+
+Result<TraceReport> gather_trace(const fs::path& run_file, const TraceIdentity& identity,
+                                 const fs::path& target) {
+  std::vector<std::string> remarks;
+  std::vector<fs::path> all;
+  for (const Found& spool : find_parts(run_file, ".spool")) {
+    if (spool.trial != identity.trial)
+      continue;
+    fs::path part = target.parent_path() / fmt::format("rank-{}.h5", spool.rank);
+    auto made = convert_spools(spools_of(run_file, spool.trial, spool.rank), part, identity);
+    if (made) {
+      all.push_back(std::move(part));
+      remarks.insert(remarks.end(), made->remarks.begin(), made->remarks.end());
+    } else {
+      remarks.push_back(made.error().text());
+    }
+  }
+  for (const Found& part : find_parts(run_file, ".h5"))
+    if (part.trial == identity.trial)
+      all.push_back(part.path);
+  std::error_code ignored;
+  if (fs::path stored = trace_path(run_file, identity.trial); fs::exists(stored, ignored))
+    all.push_back(std::move(stored));
+  NCCLPROBE_TRY_ASSIGN(TraceReport report, merge_traces(all, target));
+  report.remarks.insert(report.remarks.begin(), remarks.begin(), remarks.end());
+  return report;
 }
 
 std::vector<std::string> fold_traces(const fs::path& run_file,

@@ -19,6 +19,8 @@ namespace ncclprobe::store {
 // from has the same name with ".spool" (trace/spool_path.h).
 std::filesystem::path trace_part_path(const std::filesystem::path& run_file, int trial, int rank);
 
+// "run.trace"
+std::filesystem::path traces_folder(const std::filesystem::path& run_file);
 // "run.trace/trial-000007.h5"
 std::filesystem::path trace_path(const std::filesystem::path& run_file, int trial);
 
@@ -46,7 +48,14 @@ base::Result<TraceReport> store_trace_part(const std::filesystem::path& run_file
 std::vector<std::string> fold_traces(const std::filesystem::path& run_file,
                                      const std::function<TraceIdentity(int trial)>& identity_of);
 
-// Does fold_traces() have anything to do?
-bool has_unfolded_traces(const std::filesystem::path& run_file);
+// Trials for which fold_traces() has something to do, ascending.
+std::vector<int> unfolded_traces(const std::filesystem::path& run_file);
+
+// The trace that fold_traces() would store of the identity's trial, as `target`, for those who only
+// read: nothing else is changed. The folder of `target` is for this alone. Errors: as
+// merge_traces()'s.
+base::Result<TraceReport> gather_trace(const std::filesystem::path& run_file,
+                                       const TraceIdentity& identity,
+                                       const std::filesystem::path& target);
 
 } // namespace ncclprobe::store

@@ -82,8 +82,8 @@ void TraceTableWriter::close() {
   group_.close("table");
 }
 
-TraceWriter::TraceWriter(const std::filesystem::path& temporary, const TraceIdentity& identity)
-    : file_(create_file(temporary)), index_(create_group(file_.get(), "index")) {
+TraceWriter::TraceWriter(const std::filesystem::path& file, const TraceIdentity& identity)
+    : file_(create_file(file)), index_(create_group(file_.get(), "index")) {
   write_schema(file_.get(), k_trace_schema_name, k_trace_schema_major, k_trace_schema_minor);
   write_number<std::int32_t>(file_.get(), "trial", identity.trial);
   write_text(file_.get(), "run_id", identity.run_id);

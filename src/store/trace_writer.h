@@ -75,8 +75,8 @@ constexpr auto columns(TraceIndexRow) {
 
 class TraceWriter {
 public:
-  // Creates `temporary`, which becomes the trace file by finish() and publish_file().
-  TraceWriter(const std::filesystem::path& temporary, const TraceIdentity& identity);
+  // Writes to `file`, which is whole once finish() was called.
+  TraceWriter(const std::filesystem::path& file, const TraceIdentity& identity);
 
   // The group of a rank, "rank_00003".
   Hdf5Group add_rank(int rank, const TraceOrigin& origin);

@@ -64,7 +64,7 @@ SpoolWriter::~SpoolWriter() {
 }
 
 bool SpoolWriter::open(const std::string& path, std::string_view host) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0)
     return false;
   SpoolHeader header;

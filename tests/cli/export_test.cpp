@@ -30,8 +30,10 @@ struct Output {
 };
 
 Output run(const std::string& command) {
+  static const support::ScratchFolder cache; // in place of the user's own
   Output output;
-  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  FILE* pipe = ::popen(
+      fmt::format("XDG_CACHE_HOME={} {} 2>&1", cache.path().string(), command).c_str(), "r");
   REQUIRE(pipe);
   std::array<char, 4'096> block;
   while (std::size_t count = std::fread(block.data(), 1, block.size(), pipe))

@@ -181,6 +181,16 @@ TEST_CASE("mistakes leave with the usage code") {
   CHECK(exit_code({"--seed", "18446744073709551615"}) == base::k_exit_usage);
 }
 
+TEST_CASE("every command that writes what the user names takes --force") {
+  CHECK(run_options({"--force"}).force);
+  CHECK(std::get<P2pCommand>(parse({"p2p", "--force"})).options.force);
+  const auto yes = base::Overwrite::yes;
+  CHECK(std::get<DoctorCommand>(parse({"doctor", "--force"})).options.output.overwrite == yes);
+  CHECK(std::get<TopoCommand>(parse({"topo", "--force"})).options.output.overwrite == yes);
+  CHECK(std::get<ModelsCommand>(parse({"models", "--force"})).options.output.overwrite == yes);
+  CHECK_FALSE(run_options({}).force);
+}
+
 TEST_CASE("what --resume goes on with is taken from the file, and nothing else") {
   auto command = parse({"--resume", "run.h5", "--retry-failed", "--force", "--quiet"});
   const RunOptions& options = std::get<RunCommand>(command).options;
@@ -192,7 +202,6 @@ TEST_CASE("what --resume goes on with is taken from the file, and nothing else")
   CHECK(exit_code({"--resume", "a.h5", "--sizes", "1K"}) == base::k_exit_usage);
   CHECK(exit_code({"--resume", "a.h5", "--plan", "a.toml"}) == base::k_exit_usage);
   CHECK(exit_code({"--resume", "a.h5", "--no-sweep"}) == base::k_exit_usage);
-  CHECK(exit_code({"--force"}) == base::k_exit_usage);
   CHECK(exit_code({"--retry-failed"}) == base::k_exit_usage);
   CHECK(exit_code({"plan", "--resume", "a.h5"}) == base::k_exit_usage);
 }

@@ -3,6 +3,7 @@
 
 #include "base/atomic_file.h"
 #include "store/run_file.h"
+#include "store/trace_parts.h"
 #include "support/catch.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
@@ -130,7 +131,7 @@ TEST_CASE("a run does not begin over an existing run file") {
 
   REQUIRE(begun.error().code == Errc::invalid_argument);
   REQUIRE(begun.error().text() ==
-          file.string() + " exists already (choose another --output, or remove it)");
+          file.string() + " exists already (--force replaces it; or choose another --output)");
   REQUIRE(!std::filesystem::exists(store::parts_folder(file)));
 }
 
@@ -146,6 +147,79 @@ TEST_CASE("a run does not begin over the parts of another") {
   REQUIRE_THAT(begun.error().message,
                ContainsSubstring("holds 1 finished trials of a run that did not come to its end"));
   REQUIRE(store::read_run(file)->trials.size() == 1);
+}
+
+namespace {
+
+// A run of one trial, with a trace beside it.
+void store_old_run(const std::filesystem::path& file) {
+  REQUIRE(store::begin_run(file, support::example_header(1)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+  REQUIRE(store::fold(file));
+  std::filesystem::create_directory(store::traces_folder(file));
+  REQUIRE(base::write_file_atomically(store::trace_path(file, 0), "old trace"));
+}
+
+model::RunHeader new_header() {
+  model::RunHeader header = support::example_header(1);
+  header.run_id = "new";
+  return header;
+}
+
+} // namespace
+
+TEST_CASE("a run that replaces another keeps it until its own file is there") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  store_old_run(file);
+
+  REQUIRE(store::begin_run(file, new_header(), base::Overwrite::yes));
+  const bool old_is_kept = std::filesystem::exists(store::parts_folder(file) / "replaced.h5");
+  const bool old_trace_is_kept =
+      std::filesystem::exists(store::parts_folder(file) / "replaced.trace" / "trial-000000.h5");
+  REQUIRE(store::write_part(file, support::example_trial(1)));
+  auto unfinished = store::read_run(file);
+  REQUIRE(store::fold(file));
+  auto folded = store::read_run(file);
+
+  CHECK(old_is_kept);
+  CHECK(old_trace_is_kept);
+  for (const auto& run : {unfinished, folded}) {
+    REQUIRE(run);
+    CHECK(run->header.run_id == "new");
+    REQUIRE(run->trials.size() == 1);
+    CHECK(run->trials[0].spec.id == 1);
+  }
+  CHECK(support::names_in(folder.path()) == std::vector<std::string>{"run.h5"});
+}
+
+TEST_CASE("a run that replaces another replaces one that did not come to its end too") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  REQUIRE(store::begin_run(file, support::example_header(2)));
+  REQUIRE(store::write_part(file, support::example_trial(0)));
+
+  REQUIRE(store::begin_run(file, new_header(), base::Overwrite::yes));
+
+  auto run = store::read_run(file);
+  REQUIRE(run);
+  CHECK(run->header.run_id == "new");
+  CHECK(run->trials.empty());
+}
+
+TEST_CASE("a run that was to be replaced comes back if the new one was killed before it began") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  store_old_run(file);
+  const std::string run_id = store::read_run(file)->header.run_id;
+  REQUIRE(store::begin_run(file, new_header(), base::Overwrite::yes));
+  std::filesystem::remove(store::parts_folder(file) / "header.h5");
+
+  auto begun = store::begin_run(file, new_header());
+
+  REQUIRE(begun.error().code == Errc::invalid_argument);
+  CHECK(store::read_run(file)->header.run_id == run_id);
+  CHECK(*base::read_file(store::trace_path(file, 0)) == "old trace");
 }
 
 TEST_CASE("a run does not begin in a folder that is not there") {

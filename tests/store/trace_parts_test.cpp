@@ -59,6 +59,35 @@ TEST_CASE("folding a run makes one trace a trial of its parts and of spools that
   REQUIRE(unfinished->identity() == store::TraceIdentity{3, run_id, ""});
 }
 
+TEST_CASE("who only reads gets the trace that folding would store, and changes nothing") {
+  support::ScratchFolder folder;
+  support::ScratchFolder elsewhere;
+  auto file = begun_run(folder);
+  const std::string run_id = store::read_run(file)->header.run_id;
+  support::write_ddp_spool(spool_of(file, 0, 0), 0, 1'000);
+  support::write_ddp_spool(spool_of(file, 0, 1), 1, 2'000);
+  support::write_ddp_spool(spool_of(file, 3, 0), 0, 3'000);
+  REQUIRE(store::store_trace_part(file, {0, run_id, "api"}, 0));
+  const auto before = support::names_in(store::parts_folder(file));
+
+  auto gathered = store::gather_trace(file, {0, run_id, "api"}, elsewhere / "trace.h5");
+
+  REQUIRE(gathered);
+  CHECK(gathered->remarks.empty());
+  CHECK(store::unfolded_traces(file) == std::vector{0, 3});
+  CHECK(support::names_in(store::parts_folder(file)) == before);
+  CHECK(support::names_in(folder.path()) == std::vector<std::string>{"run.h5.parts"});
+  auto read = store::TraceFile::open(elsewhere / "trace.h5");
+  REQUIRE(read);
+  REQUIRE(store::fold(file));
+  auto folded = store::TraceFile::open(store::trace_path(file, 0));
+  CHECK(read->identity() == folded->identity());
+  CHECK(read->ranks() == folded->ranks());
+  for (int rank : {0, 1})
+    CHECK(read->row_count(rank, trace::Table::kernel) ==
+          folded->row_count(rank, trace::Table::kernel));
+}
+
 TEST_CASE("a trace that is stored is completed by ranks that are found later") {
   support::ScratchFolder folder;
   auto file = begun_run(folder);

@@ -37,7 +37,8 @@ public:
   }
 
   int report(const std::string& arguments) const {
-    int status = std::system(fmt::format("cd {} && {}/ncclprobe-report {} >stdout 2>stderr",
+    int status = std::system(fmt::format("cd {0} && XDG_CACHE_HOME={0}/cache {1}/ncclprobe-report "
+                                         "{2} >stdout 2>stderr",
                                          folder_.path().string(), NCCLPROBE_BIN_DIR, arguments)
                                  .c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -112,13 +113,17 @@ TEST_CASE("the spools of a job become a trace file, and that a timeline") {
   CHECK_THAT(text, ContainsSubstring("AllReduce"));
 
   // The same from the file that was made.
-  CHECK(job.report("job/trace.h5 --timeline") == base::k_exit_ok);
+  const std::vector<std::string> kept = support::names_in(job.path("cache/ncclprobe"));
+  REQUIRE(kept.size() == 1);
+  const std::string trace = "cache/ncclprobe/" + kept.front();
+  CHECK(job.report(trace + " --timeline") == base::k_exit_ok);
   std::string again = job.read("stdout");
   CHECK(again.substr(again.find('\n')) == text.substr(text.find('\n')));
 
-  auto made = std::filesystem::last_write_time(job.path("job/trace.h5"));
+  std::filesystem::create_hard_link(job.path(trace), job.path("same.h5"));
   CHECK(job.report("job --format json --steps") == base::k_exit_ok);
-  CHECK(std::filesystem::last_write_time(job.path("job/trace.h5")) == made); // not made again
+  CHECK(support::names_in(job.path("cache/ncclprobe")) == kept);
+  CHECK(std::filesystem::equivalent(job.path(trace), job.path("same.h5"))); // not made again
   auto json = nlohmann::json::parse(job.read("stdout"));
   CHECK(json["ranks"][1]["steps"].size() == 10);
   CHECK(json["stragglers"]["complete"] == 210);

@@ -16,7 +16,7 @@ OK, WARNINGS, FAILURES = 0, 8, 9
 class DoctorCase(ProgramTest):
     def examine(self, *arguments, launcher=(), **environment):
         """Runs with JSON output; the exit code and the document."""
-        done = self.run_program("doctor", "--backend", "host", "--format", "json", "--output", "case.json", *arguments,
+        done = self.run_program("doctor", "--backend", "host", "--format", "json", "--output", "case.json", "--force", *arguments,
                                 launcher=launcher, **environment)
         self.assertEqual(done.stdout, "")
         return done.returncode, json.loads((self.folder / "case.json").read_text())

@@ -163,7 +163,7 @@ class Topo(ProgramTest):
         self.topo("--from", str(folder / "hwloc.xml"))
         self.topo("--from", str(folder / "topology.json"))
 
-        self.topo("--record", str(folder), "--names")
+        self.topo("--record", str(folder), "--names", "--force")
         self.assertIn(boot_id, (folder / "topology.json").read_text())
 
     def test_recording_under_mpirun_records_each_host_once(self):

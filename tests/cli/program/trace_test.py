@@ -91,7 +91,7 @@ class Trace(ProgramTest):
         os.killpg(program.pid, signal.SIGKILL)
         program.wait(timeout=20)
         self.wait_until(lambda: not self.processes(), what="the end of all processes")
-        done = self.run_program("report", str(self.run_file))
+        done = self.run_program("report", str(self.run_file), "--fold")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreaterEqual(len(self.traces()), 1)
         self.assertIn("0 unexplained", self.timeline())
