@@ -3,6 +3,7 @@
 
 #include "topology/machine_json.h"
 
+#include "base/document_limits.h"
 #include "base/json_enum.h"
 #include "base/json_optional.h"
 #include "topology/json_lines.h"
@@ -149,6 +150,7 @@ std::string misfit_of(const json& document) {
 
 base::Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
+  NCCLPROBE_TRY(base::check_json_limits(text, name));
   json document;
   try {
     document = json::parse(text);

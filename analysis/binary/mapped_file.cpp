@@ -12,6 +12,11 @@
 #include <sys/stat.h>
 
 namespace ncclprobe::analysis {
+namespace {
+
+constexpr std::size_t k_most_bytes = std::size_t{16} << 30; // the largest libraries have two
+
+} // namespace
 
 base::Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe must not make us wait for a writer.
@@ -26,6 +31,10 @@ base::Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     return base::fail(base::Errc::invalid_argument, "{} is {}", path.string(),
                       S_ISREG(status.st_mode) ? "empty" : "no regular file");
   auto size = static_cast<std::size_t>(status.st_size);
+  if (size > k_most_bytes)
+    return base::fail(base::Errc::invalid_argument,
+                      "{} has more than {} GiB, which is the most that is read", path.string(),
+                      k_most_bytes >> 30);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)
     return base::fail(base::Errc::io, "cannot map {}: {}", path.string(), std::strerror(errno));

@@ -8,6 +8,7 @@
 #include "analysis/doctor/case_json.h"
 #include "analysis/memory_split.h"
 #include "analysis/nccl_log.h"
+#include "base/document_limits.h"
 #include "base/json_optional.h"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ std::string write_case(const Case& one) {
 }
 
 base::Result<Case> read_case(std::string_view text) {
+  NCCLPROBE_TRY(base::check_json_limits(text, "it"));
   try {
     nlohmann::json in = nlohmann::json::parse(text);
     // The whole document that --format json prints, or its case alone.

@@ -24,6 +24,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace ncclprobe::cli {
@@ -32,6 +34,7 @@ namespace {
 using base::Result;
 
 constexpr std::size_t k_piece_bytes = 1 << 20;
+constexpr std::size_t k_most_line_bytes = std::size_t{256} << 20;
 
 int exit_code_of(knowledge::Severity severity) {
   return severity == knowledge::Severity::fail   ? base::k_exit_failures
@@ -39,9 +42,35 @@ int exit_code_of(knowledge::Severity severity) {
                                                  : base::k_exit_ok;
 }
 
+// A device gives bytes without end, and none of them is a log's.
+Result<void> check_that_it_ends(int fd, const std::string& name) {
+  struct stat about {};
+  if (::fstat(fd, &about) != 0)
+    return base::fail(base::Errc::io, "cannot look at {}: {}", name, std::strerror(errno));
+  const bool is_null = S_ISCHR(about.st_mode) && about.st_rdev == ::makedev(1, 3); // /dev/null
+  if (S_ISBLK(about.st_mode) || (S_ISCHR(about.st_mode) && !is_null && ::isatty(fd) == 0))
+    return base::fail(base::Error{base::Errc::invalid_argument, name + " is a device, and no log",
+                                  "give the file of a log, or - for standard input"});
+  return {};
+}
+
+// Past what was never written to the file: of a log that was cut while it was written that can be
+// much. False: nothing more.
+bool skip_hole(int fd) {
+  const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  if (at < 0)
+    return true; // a pipe
+  const off_t data = ::lseek(fd, at, SEEK_DATA);
+  if (data < 0)
+    return errno != ENXIO;
+  return true;
+}
+
 Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& scanner) {
+  NCCLPROBE_TRY(check_that_it_ends(fd, name));
   std::string piece(k_piece_bytes, '\0');
-  while (true) {
+  std::size_t line_bytes = 0; // since a line ended
+  while (skip_hole(fd)) {
     ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got == 0)
       return {};
@@ -49,8 +78,16 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
       continue;
     if (got < 0)
       return base::fail(base::Errc::io, "cannot read {}: {}", name, std::strerror(errno));
-    scanner.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
+    const std::string_view bytes(piece.data(), static_cast<std::size_t>(got));
+    const std::size_t end = bytes.rfind('\n');
+    line_bytes = end == bytes.npos ? line_bytes + bytes.size() : bytes.size() - end - 1;
+    if (line_bytes > k_most_line_bytes)
+      return base::fail(base::Errc::invalid_argument,
+                        "{} has a line of more than {} MiB, and so is no log", name,
+                        k_most_line_bytes >> 20);
+    scanner.feed(bytes);
   }
+  return {};
 }
 
 Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) {

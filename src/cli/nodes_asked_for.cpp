@@ -4,9 +4,13 @@
 #include "cli/nodes_asked_for.h"
 
 #include "base/atomic_file.h"
+#include "base/fd.h"
 #include "store/run_file.h"
 
-#include <fstream>
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace ncclprobe::cli {
 namespace {
@@ -30,14 +34,20 @@ Result<NodeInQuestion> this_host(const World& world) {
 }
 
 // An examination is JSON, a run is not.
+bool is_examination(const std::string& file) {
+  std::array<char, 4096> begin{};
+  const base::Fd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const ssize_t size = ::read(fd.get(), begin.data(), begin.size());
+  const std::string_view text(begin.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())).starts_with('{');
+}
+
 Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
-  char first = 0;
-  std::ifstream(file) >> first;
-  if (first != '{') {
+  if (!is_examination(file)) {
     NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(file));
     return analysis::nodes_of(run);
   }
-  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_file(file));
+  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(file));
   NCCLPROBE_TRY_ASSIGN(const auto one, analysis::doctor::read_case(text));
   return analysis::nodes_of(one);
 }

@@ -33,8 +33,9 @@
 //   nccl = ["/opt/nccl-2.28/lib/libnccl.so.2", "/opt/nccl-2.29/lib/libnccl.so.2"]
 namespace ncclprobe::cli {
 
-// Fills what `options` leaves unset. Errors: not_found, io, invalid_argument with file and line.
-base::Result<void> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
+// Fills what `options` leaves unset, and returns the text. Errors: not_found, io, invalid_argument
+// with file and line.
+base::Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
 // The same for a plan file's text; errors call it `name`.
 base::Result<void> apply_plan_text(const std::string& text, const std::string& name,
                                    RunOptions& options);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/atomic_file.h"
+#include "base/document_limits.h"
 #include "cli/option_values.h"
 #include "cli/plan_file.h"
 #include "cli/run_option_forms.h"
@@ -261,6 +262,7 @@ private:
 
 Result<void> apply_plan_text(const std::string& text, const std::string& name,
                              RunOptions& options) {
+  NCCLPROBE_TRY(base::check_toml_limits(text, name));
   try {
     toml::table table = toml::parse(text, name);
     return Reader(name, options).read(table);
@@ -270,9 +272,10 @@ Result<void> apply_plan_text(const std::string& text, const std::string& name,
   }
 }
 
-Result<void> apply_plan_file(const std::filesystem::path& path, RunOptions& options) {
-  NCCLPROBE_TRY_ASSIGN(const std::string content, base::read_file(path));
-  return apply_plan_text(content, path.string(), options);
+Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options) {
+  NCCLPROBE_TRY_ASSIGN(std::string content, base::read_text(path, base::k_most_toml_bytes));
+  NCCLPROBE_TRY(apply_plan_text(content, path.string(), options));
+  return content;
 }
 
 } // namespace ncclprobe::cli

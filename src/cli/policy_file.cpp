@@ -4,6 +4,7 @@
 #include "cli/policy_file.h"
 
 #include "base/atomic_file.h"
+#include "base/document_limits.h"
 
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -167,7 +168,8 @@ private:
 } // namespace
 
 Result<Policy> read_policy(const std::filesystem::path& file) {
-  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_file(file));
+  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(file, base::k_most_toml_bytes));
+  NCCLPROBE_TRY(base::check_toml_limits(text, file.string()));
   try {
     return Reader(file.string()).read(toml::parse(text, file.string()));
   } catch (const toml::parse_error& error) {

@@ -115,8 +115,7 @@ Result<void> read_plan(RunOptions& options, const launch::Fleet& fleet, std::str
       NCCLPROBE_TRY_ASSIGN(plan, stored_plan(options.resume_file));
     }
   } else if (!options.plan_file.empty()) {
-    plan = base::read_file(options.plan_file).value_or("");
-    return apply_plan_file(options.plan_file, options);
+    NCCLPROBE_TRY_ASSIGN(plan, apply_plan_file(options.plan_file, options));
   }
   return {};
 }

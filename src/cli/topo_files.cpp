@@ -5,14 +5,12 @@
 
 #include "base/atomic_file.h"
 #include "topology/read/read_any.h"
+#include "topology/read/source_text.h"
 
 #include <filesystem>
 
 namespace ncclprobe::cli {
 namespace {
-
-// Far beyond any topology; a log given by mistake must not fill the memory.
-constexpr std::uintmax_t k_most_bytes = 64U << 20;
 
 base::Result<std::string> content_of(const std::string& file) {
   if (file == "-")
@@ -21,10 +19,7 @@ base::Result<std::string> content_of(const std::string& file) {
   if (std::filesystem::is_directory(file, error))
     return base::fail(base::Errc::invalid_argument,
                       "{} is a folder; give files of it, such as {}/topology.json", file, file);
-  if (auto bytes = std::filesystem::file_size(file, error); !error && bytes > k_most_bytes)
-    return base::fail(base::Errc::invalid_argument, "{} has {} MiB, which no topology has", file,
-                      bytes >> 20U);
-  return base::read_file(file);
+  return base::read_text(file, topology::k_most_file_bytes);
 }
 
 } // namespace

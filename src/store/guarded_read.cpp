@@ -6,6 +6,12 @@
 #include "base/atomic_file.h"
 #include "store/child_jobs.h"
 #include "store/image.h"
+#include "store/superblock.h"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace ncclprobe::store {
 namespace {
@@ -13,8 +19,33 @@ namespace {
 using base::Errc;
 using base::Result;
 
+// Files of ours are made in memory, so none is larger; and HDF5's header says how large each is.
+constexpr std::uint64_t k_most_file_bytes = std::uint64_t{16} << 30;
+
+// Before all of it is read: what costs nothing to find out.
+Result<void> check_size(const std::filesystem::path& path) {
+  base::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat about {};
+  if (!fd || ::fstat(fd.get(), &about) != 0)
+    return base::system_error("open", path, errno);
+  if (!S_ISREG(about.st_mode))
+    return base::fail(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  if (size > k_most_file_bytes)
+    return base::fail(Errc::protocol, "{} has more than {} GiB, which is the most that is read",
+                      path.string(), k_most_file_bytes >> 30);
+  std::array<char, k_superblock_bytes> begin{};
+  if (::pread(fd.get(), begin.data(), begin.size(), 0) < static_cast<ssize_t>(begin.size()))
+    return {}; // HDF5 says better what is wrong
+  if (auto stated = stated_file_bytes({begin.data(), begin.size()}); stated && *stated != size)
+    return base::fail(Errc::protocol, "{} is damaged: it has {} bytes and should have {}",
+                      path.string(), size, *stated);
+  return {};
+}
+
 Result<Tables> read_here(const FileToRead& file) {
-  NCCLPROBE_TRY_ASSIGN(std::string image, base::read_file(file.path));
+  NCCLPROBE_TRY(check_size(file.path));
+  NCCLPROBE_TRY_ASSIGN(std::string image, base::read_file(file.path, k_most_file_bytes));
   try {
     return read_image(image, file.path.string(), file.kind);
   } catch (const base::Exception& error) {

@@ -7,6 +7,7 @@
 #include "store/memory_file.h"
 #include "store/model_rows.h"
 #include "store/run_file.h"
+#include "store/superblock.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,6 @@ using base::raise;
 constexpr hsize_t k_chunk_rows = 65'536; // 64 to 512 KiB: one chunk fits the default chunk cache
 constexpr hsize_t k_deflate_from_bytes = 512; // below, starting zlib costs more than it saves
 constexpr unsigned k_deflate_level = 1;
-constexpr std::string_view k_signature{"\x89HDF\r\n\x1a\n", 8};
 
 // --- what a column's C++ type is in the file ---
 
@@ -274,7 +274,7 @@ std::string write_image(const Tables& tables, FileKind kind) {
 Tables read_image(std::string_view image, const std::string& name, FileKind kind) {
   if (image.empty())
     raise(Errc::protocol, "{} is empty", name);
-  if (!image.starts_with(k_signature))
+  if (!image.starts_with(k_hdf5_signature))
     raise(Errc::protocol, "{} is no HDF5 file", name);
   silence_hdf5();
   try {

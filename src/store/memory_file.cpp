@@ -3,6 +3,8 @@
 
 #include "store/memory_file.h"
 
+#include "store/superblock.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -12,7 +14,6 @@ namespace {
 // HDF5 wants a name for a file in memory, and refuses one that exists. This one cannot.
 constexpr const char* k_no_file = "/dev/null/image";
 constexpr std::size_t k_growth_bytes = 1 << 18;
-constexpr std::size_t k_end_of_file_at = 28; // in the superblock of the 1.10 format
 
 // With the 1.10 format all metadata carries checksums, so that most damage is an error and not a
 // surprise.
@@ -31,13 +32,11 @@ struct Keeper {
   std::size_t allocated_bytes = 0;
 
   void keep(const void* buffer) {
-    if (!buffer || allocated_bytes < k_end_of_file_at + 8)
+    if (!buffer)
       return;
-    std::uint64_t size = 0; // little-endian, as HDF5 writes it
-    for (std::size_t i = 8; i-- > 0;)
-      size = size << 8 | static_cast<const unsigned char*>(buffer)[k_end_of_file_at + i];
-    if (size <= allocated_bytes)
-      image.assign(static_cast<const char*>(buffer), size);
+    const std::string_view bytes(static_cast<const char*>(buffer), allocated_bytes);
+    if (auto size = stated_file_bytes(bytes); size && *size <= allocated_bytes)
+      image.assign(bytes.substr(0, *size));
   }
 };
 

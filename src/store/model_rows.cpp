@@ -3,6 +3,7 @@
 
 #include "store/model_rows.h"
 
+#include "base/document_limits.h"
 #include "model/json.h"
 
 #include <nlohmann/json.hpp>
@@ -33,8 +34,10 @@ std::string document_of(const T& value) {
 template <typename T>
 T parse_document(const std::string& document, const char* what) {
   try {
-    auto json = document.starts_with('{') ? nlohmann::json::parse(document)
-                                          : nlohmann::json::from_cbor(document);
+    const bool is_text = document.starts_with('{');
+    base::value_or_throw(is_text ? base::check_json_limits(document, "it")
+                                 : base::check_cbor_limits(document, "it"));
+    auto json = is_text ? nlohmann::json::parse(document) : nlohmann::json::from_cbor(document);
     return json.get<T>();
   } catch (const std::exception& error) {
     raise(Errc::failed, "the document of {} cannot be read: {}", what, error.what());

@@ -3,6 +3,7 @@
 
 #include "store/trace_file.h"
 
+#include "base/document_limits.h"
 #include "base/fd.h"
 #include "store/chunk_codec.h"
 #include "store/guarded_read.h"
@@ -158,6 +159,7 @@ struct TraceFile::Impl {
     if (::fstat(fd.get(), &info) != 0)
       raise(Errc::io, "{}", std::strerror(errno));
     auto file_bytes = static_cast<std::uint64_t>(info.st_size);
+    base::value_or_throw(base::check_cbor_limits(description, "its description"));
     json document = json::from_cbor(description);
     identity = {document.at("trial"), document.at("run_id"), document.at("level")};
     for (const json& text : document.at("texts")) {

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "store/chunk_codec.h"
+#include "store/superblock.h"
 #include "store/trace_writer.h"
 
 #include <nlohmann/json.hpp>
@@ -24,12 +25,16 @@ using nlohmann::json;
 constexpr std::uint64_t k_most_chunk_rows = 1 << 20;
 
 Hdf5File open_file(const std::filesystem::path& path) {
+  std::error_code trouble;
+  const auto status = std::filesystem::status(path, trouble);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    raise(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
   std::ifstream file(path, std::ios::binary);
-  std::array<char, 8> signature{};
+  std::array<char, k_hdf5_signature.size()> signature{};
   if (!file)
     raise(Errc::not_found, "cannot read {}", path.string());
   file.read(signature.data(), signature.size());
-  if (std::string_view(signature.data(), signature.size()) != "\x89HDF\r\n\x1a\n")
+  if (std::string_view(signature.data(), signature.size()) != k_hdf5_signature)
     raise(Errc::protocol, "{} is no HDF5 file", path.string());
   silence_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");

@@ -13,6 +13,9 @@ namespace {
 
 using base::Errc;
 
+// Millions of rows, of which writers hand over thousands at a time.
+constexpr std::uint64_t k_most_block_bytes = std::uint64_t{1} << 30;
+
 std::optional<std::size_t> row_bytes_of(Table table) {
   if (table == Table::text)
     return 1;
@@ -55,6 +58,11 @@ base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
       return base::fail(Errc::protocol, "{} is damaged at byte {}: no block of rows begins there",
                         path.string(), at);
     std::uint64_t length = static_cast<std::uint64_t>(header.rows) * header.row_bytes;
+    if (length > k_most_block_bytes)
+      return base::fail(Errc::protocol,
+                        "{} is damaged at byte {}: a block of {} MiB, and none has "
+                        "more than {}",
+                        path.string(), at, length >> 20, k_most_block_bytes >> 20);
     if (length > size - at - sizeof header)
       break; // its process ended while it was written
     bytes.resize(length);

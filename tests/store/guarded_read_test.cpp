@@ -9,6 +9,7 @@
 #include "support/scratch_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace ncclprobe;
 using store::FileKind;
@@ -42,22 +43,43 @@ TEST_CASE("a bad file between good ones is told apart") {
   REQUIRE(results[3]);
 }
 
-TEST_CASE("a read that outlasts its limit is ended and the next file is read") {
-  support::ScratchFolder folder;
-  auto part = stored_part(folder);
-  // Reading a FIFO that nobody writes never ends, as a loop inside the library would not.
-  auto fifo = (folder / "fifo.h5").string();
-  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  store::ReadLimits limits;
-  limits.cpu_s = 1;
-  limits.wall_factor = 1;
-
-  auto results = store::read_guarded({{fifo, FileKind::trial}, {part, FileKind::trial}}, limits);
+TEST_CASE("a read that outlasts its limit is ended and the next one goes on") {
+  const store::ChildLimits limits{.cpu_s = 1, .wall_factor = 1};
+  auto results = store::run_in_child({{"endless.h5", "read", limits,
+                                       []() -> base::Result<std::string> {
+                                         while (true) // as a loop inside the library would
+                                           ::pause();
+                                       }},
+                                      {"next.h5", "read", limits, [] { return "read"; }}});
 
   REQUIRE(results[0].error().code == base::Errc::protocol);
   REQUIRE(results[0].error().message ==
-          fifo + " is damaged: a process that tried to read it did not finish in time");
-  REQUIRE(results[1]);
+          "endless.h5 is damaged: a process that tried to read it did not finish in time");
+  REQUIRE(results[1] == "read");
+}
+
+TEST_CASE("what is no file of HDF5's is told without reading it") {
+  support::ScratchFolder folder;
+  auto fifo = (folder / "fifo.h5").string();
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0); // opening it would wait for a writer
+  auto part = stored_part(folder);
+  std::filesystem::copy_file(part, folder / "sparse.h5");
+  std::filesystem::resize_file(folder / "sparse.h5", std::uintmax_t{8} << 30);
+  std::filesystem::copy_file(part, folder / "huge.h5");
+  std::filesystem::resize_file(folder / "huge.h5", std::uintmax_t{1} << 40);
+
+  auto results = store::read_guarded({{fifo, FileKind::trial},
+                                      {"/dev/zero", FileKind::trial},
+                                      {folder / "sparse.h5", FileKind::trial},
+                                      {folder / "huge.h5", FileKind::trial}});
+
+  for (const auto& result : results)
+    REQUIRE(result.error().code == base::Errc::protocol);
+  REQUIRE(results[0].error().message == fifo + " is no regular file, and so no HDF5 file");
+  REQUIRE(results[1].error().message == "/dev/zero is no regular file, and so no HDF5 file");
+  REQUIRE_THAT(results[2].error().message,
+               ContainsSubstring("is damaged: it has 8589934592 bytes and should have "));
+  REQUIRE_THAT(results[3].error().message, ContainsSubstring("has more than 16 GiB"));
 }
 
 TEST_CASE("a read that needs more memory than its limit is refused") {

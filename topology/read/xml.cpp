@@ -5,6 +5,7 @@
 
 #include "base/text_files.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -14,11 +15,20 @@ namespace {
 
 // The deepest real ones have about ten levels: switches under switches.
 constexpr int k_most_levels = 64;
+// Elements and attributes, as each takes more memory than text; a hundred hosts have less.
+constexpr std::ptrdiff_t k_most_parts = 2'000'000;
 
 } // namespace
 
 base::Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
+  if (std::count_if(text.begin(), text.end(), [](char c) { return c == '<' || c == '='; }) >
+      k_most_parts)
+    return topology::fail_at(name, 1, "more than {} elements and attributes, the most that is read",
+                             k_most_parts);
+  // hwloc's own reader might expand them, without end.
+  if (std::size_t entity = text.find("<!ENTITY"); entity != std::string_view::npos)
+    return topology::fail_at(name, line_at(text, entity), "XML entities are not read");
   XmlFile file;
   file.name_ = name;
   file.text_ = std::string(text);

@@ -4,6 +4,7 @@
 #include "workload/models/model_file.h"
 
 #include "base/atomic_file.h"
+#include "base/document_limits.h"
 #include "base/json_enum.h"
 #include "workload/models/toml_as_json.h"
 
@@ -23,6 +24,7 @@ using nlohmann::json;
 // So that no sum or product of sizes overflows.
 constexpr std::uint64_t k_most = std::uint64_t{1} << 40;
 constexpr double k_most_multiplications = 1e18;
+constexpr std::size_t k_most_bytes = std::size_t{64} << 20;
 
 // A value of the document and the way to it, "layers[2].products".
 class Node {
@@ -259,6 +261,7 @@ json as_json(const Layer& layer) {
 } // namespace
 
 Result<ModelSpec> parse_model_json(const std::string& text, const std::string& file) {
+  NCCLPROBE_TRY(base::check_json_limits(text, file));
   try {
     return read_document(json::parse(text), file);
   } catch (const json::parse_error& error) {
@@ -280,7 +283,7 @@ Result<ModelSpec> read_model_file(const std::filesystem::path& path) {
   if (path.extension() != ".json" && path.extension() != ".toml")
     return fail(base::Error{Errc::unsupported, path.string() + ": not a model's file",
                             "they end in .json or .toml"});
-  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_file(path));
+  NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(path, k_most_bytes));
   return path.extension() == ".json" ? parse_model_json(text, path.string())
                                      : parse_model_toml(text, path.string());
 }

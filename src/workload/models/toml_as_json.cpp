@@ -3,6 +3,8 @@
 
 #include "workload/models/toml_as_json.h"
 
+#include "base/document_limits.h"
+
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
@@ -11,6 +13,7 @@
 namespace ncclprobe::workload {
 
 base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file) {
+  NCCLPROBE_TRY(base::check_toml_limits(text, file));
   try {
     std::ostringstream out;
     out << toml::json_formatter{toml::parse(text, file)};

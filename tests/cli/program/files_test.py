@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which files commands write: where outputs go, and what planted links reach."""
+"""Which files commands write and read: where outputs go, what planted links reach, and how much is read."""
 
 import os
 import pathlib
+import resource
 import stat
 import subprocess
 import threading
@@ -308,6 +309,84 @@ class PlantedLinks(FilesTest):
         """Of all that lies in the folder but the cache: names, sizes and times of change."""
         return {str(path): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in sorted(self.folder.rglob("*"))
                 if self.cache not in (path, *path.parents) and path.name != "stderr"}
+
+
+class Reading(ProgramTest):
+    """However much a file holds, what is read of it is bounded, and the message names the bound."""
+
+    def look(self, *arguments, stdin=subprocess.DEVNULL, words=(), seconds=5):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        begun = time.monotonic()
+        done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True,
+                              stdin=stdin, timeout=60, preexec_fn=limit)
+        self.assertIn(done.returncode, (1, 2), f"{arguments}: {done.stdout} {done.stderr}")
+        self.assertLess(time.monotonic() - begun, seconds, arguments)
+        self.assertNotIn("defect", done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    READERS = (["topo", "--from"], ["doctor", "--offline"], ["doctor", "--gpu", "T4", "--policy"], ["doctor", "--node"],
+               ["doctor", "--binary"], ["plan", "--plan"], ["run", "--plan"], ["report"], ["report", "--timeline"],
+               ["predict", "--ranks", "4"], ["claim", "--setting", "x"], ["export", "--chrome", "out"], ["--resume"])
+
+    def test_files_without_end(self):
+        sparse = self.folder / "sparse"
+        sparse.touch()
+        os.truncate(sparse, 1 << 40)
+        for name in ("zero", "random"):
+            for suffix in ("json", "toml"):
+                (self.folder / f"{name}.{suffix}").symlink_to("/dev/zero" if name == "zero" else "/dev/urandom")
+        for reader in self.READERS:
+            for file in ("/dev/zero", "/dev/urandom", str(sparse)):
+                with self.subTest(reader=reader, file=file):
+                    self.look(*reader, file)
+        for name in ("zero.json", "zero.toml", "random.json", "random.toml"):
+            self.look("models", name)
+        self.look("doctor", "--log", "/dev/zero", words=["is a device, and no log"])
+        self.look("topo", "--from", str(sparse), words=["more than 64 MiB"])
+        self.look("report", str(sparse), words=["more than 16 GiB"])
+
+    def test_pipes_without_end(self):
+        for reader in (["topo", "--from"], ["doctor", "--gpu", "T4", "--policy"], ["plan", "--plan"], ["doctor", "--offline"]):
+            with self.subTest(reader=reader):
+                pipe = self.folder / f"pipe-{reader[-1]}"
+                os.mkfifo(pipe)
+                writer = subprocess.Popen(["sh", "-c", f"exec yes '<a/>' > {pipe}"], stderr=subprocess.DEVNULL)
+                self.look(*reader, str(pipe), words=["which is the most that is read"])
+                writer.wait(timeout=10)
+                pipe.unlink(missing_ok=True)
+        for reader in (["report"], ["export", "--chrome", "out"], ["doctor", "--node"], ["--resume"]):
+            pipe = self.folder / "pipe"
+            os.mkfifo(pipe)
+            self.look(*reader, str(pipe))  # does not wait for a writer
+            pipe.unlink()
+
+    def test_logs_are_read_whole_but_have_lines(self):
+        sparse = self.folder / "sparse.log"
+        sparse.touch()  # as one that was cut short while it was written to
+        os.truncate(sparse, 1 << 40)
+        with open(sparse, "a") as log:
+            log.write("\nRuntimeError: CUDA error: out of memory\n")
+        done = self.run_program("doctor", "--log", str(sparse), timeout=20)
+        self.assertIn("out of memory", done.stdout)
+        with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as zeros:
+            self.look("doctor", "--log", "-", stdin=zeros.stdout, words=["a line of more than 256 MiB"], seconds=30)
+            zeros.stdout.close()
+
+    def test_documents_that_are_nested_deeply(self):
+        for name, text in (("deep.toml", "a" + ".a" * 50_000 + " = 1\n"), ("header.toml", "[a" + ".a" * 50_000 + "]\n"),
+                           ("list.toml", "a = " + "[" * 50_000), ("deep.json", "{\"a\":" * 500_000 + "1" + "}" * 500_000),
+                           ("deep.xml", "<system>" + "<a>" * 300_000 + "</a>" * 300_000 + "</system>")):
+            (self.folder / name).write_text(text)
+        words = ["nested more than 100 levels deep"]
+        for name in ("deep.toml", "header.toml", "list.toml"):
+            for reader in (["plan", "--plan"], ["run", "--plan"], ["doctor", "--gpu", "T4", "--policy"], ["models"]):
+                with self.subTest(name=name, reader=reader):
+                    self.look(*reader, name, words=words)
+        for reader in (["topo", "--from"], ["models"], ["doctor", "--offline"], ["doctor", "--node"]):
+            self.look(*reader, "deep.json", words=words)
+        self.look("topo", "--from", "deep.xml", words=["nested more than 64 levels deep"])
 
 
 if __name__ == "__main__":
