@@ -3,47 +3,23 @@
 
 #include "launch/output_ring.h"
 
+#include "base/printable.h"
+
 #include <algorithm>
 #include <vector>
 
 namespace ncclprobe::launch {
 namespace {
 
-// Length of the UTF-8 sequence at the start of `text`; 0 if it is none.
-std::size_t sequence_length(std::string_view text) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  std::size_t length = byte(0) < 0x80           ? 1
-                       : (byte(0) >> 5) == 0x06 ? 2
-                       : (byte(0) >> 4) == 0x0E ? 3
-                       : (byte(0) >> 3) == 0x1E ? 4
-                                                : 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF start with these.
-  if (byte(0) == 0xC0 || byte(0) == 0xC1 || byte(0) > 0xF4 || length > text.size())
-    return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80)
-      return 0;
-  if (length > 2) {
-    unsigned lead = byte(0);
-    unsigned second = byte(1);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F))
-      return 0;
-  }
-  return length;
-}
-
 std::string printable(std::string_view text) {
   std::string result;
-  while (!text.empty()) {
-    std::size_t length = sequence_length(text);
-    bool control = length == 1 && (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F) &&
-                   text[0] != '\n' && text[0] != '\t';
-    if (length == 0 || control)
-      result += '?';
+  for (std::size_t at = 0; at < text.size();) {
+    const base::Character one = base::character_at(text, at);
+    if (one.is_safe() || text[at] == '\n' || text[at] == '\t')
+      result += text.substr(at, one.bytes);
     else
-      result += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(1, length));
+      result += '?';
+    at += one.bytes;
   }
   return result;
 }

@@ -10,8 +10,26 @@
 #include <algorithm>
 
 namespace ncclprobe::analysis {
+namespace {
 
-std::vector<std::string> wrap(std::string_view text, int columns) {
+// "a...z" of so many bytes, or a few less where a character would be torn.
+std::string shortened(const std::string& word, std::size_t width) {
+  auto is_inside = [&](std::size_t at) { return (word[at] & 0xC0) == 0x80; };
+  const std::size_t tail_bytes = (width - 3) / 2;
+  std::size_t head = width - 3 - tail_bytes;
+  std::size_t tail = word.size() - tail_bytes;
+  while (head > 0 && is_inside(head))
+    --head;
+  while (tail < word.size() && is_inside(tail))
+    ++tail;
+  return word.substr(0, head) + "..." + word.substr(tail);
+}
+
+} // namespace
+
+std::vector<std::string> wrap(std::string_view unsafe_text, int columns) {
+  const std::string safe_text = printable(unsafe_text);
+  std::string_view text = safe_text;
   auto width = static_cast<std::size_t>(std::max(columns, 8));
   std::vector<std::string> lines(1);
   while (!text.empty()) {
@@ -21,8 +39,7 @@ std::vector<std::string> wrap(std::string_view text, int columns) {
     if (word.empty())
       continue;
     if (word.size() > width) {
-      std::size_t tail = (width - 3) / 2;
-      word = word.substr(0, width - 3 - tail) + "..." + word.substr(word.size() - tail);
+      word = shortened(word, width);
     }
     std::string& line = lines.back();
     if (line.empty())

@@ -19,15 +19,15 @@ namespace ncclprobe::analysis {
 
 inline constexpr int k_report_columns = 100;
 
-// Words of `text` in lines of at most `columns`; a word that is longer is cut in its middle
-// ("a...z"). At least one line.
+using base::printable;
+
+// Words of `text`, made printable, in lines of at most `columns`; a word that is longer is cut in
+// its middle ("a...z"). At least one line.
 std::vector<std::string> wrap(std::string_view text, int columns);
 
 // "title  text", wrapped into the report's width; further lines start under the text, which begins
 // `hang` columns in. Ends with a newline.
 std::string paragraph(std::string_view title, std::string_view text, int hang);
-
-using base::printable;
 
 // Last `count` non-empty lines, printable.
 std::vector<std::string> last_lines(std::string_view text, std::size_t count);

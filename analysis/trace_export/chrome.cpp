@@ -90,7 +90,8 @@ private:
 
   void add(const json& event) {
     bytes_ += std::exchange(first_, false) ? fmt::format("{}\n", k_begin) : ",\n";
-    bytes_ += event.dump(-1, ' ', false, json::error_handler_t::replace); // names may be any bytes
+    // Names may be any bytes: in ASCII none of them does anything to a terminal.
+    bytes_ += event.dump(-1, ' ', true, json::error_handler_t::replace);
   }
 
   std::string bytes_;

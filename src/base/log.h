@@ -6,8 +6,8 @@
 
 #include <string>
 
-// Diagnostics go to stderr through spdlog's default logger; results go to stdout and never through
-// here.
+// Diagnostics go to stderr through spdlog's default logger, which writes by console.h; results go
+// to stdout and never through here.
 namespace ncclprobe::base {
 
 enum class Verbosity { quiet, normal, verbose };

@@ -3,6 +3,8 @@
 
 #include "base/text_table.h"
 
+#include "base/printable.h"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -21,6 +23,8 @@ void TextTable::add_row(std::vector<std::string> cells) {
   if (cells.size() > columns_.size())
     throw std::logic_error("TextTable: more cells than columns");
   cells.resize(columns_.size());
+  for (std::string& cell : cells)
+    cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

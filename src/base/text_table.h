@@ -19,7 +19,7 @@ public:
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   // Missing cells are empty; more cells than columns is a defect of the caller (throws
-  // std::logic_error).
+  // std::logic_error). Cells are made printable: what they hold comes from anywhere.
   void add_row(std::vector<std::string> cells);
   // Leaves out the columns that have nothing but this cell; their titles.
   std::vector<std::string> leave_out_columns_of(std::string_view cell);

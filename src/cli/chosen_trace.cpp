@@ -3,6 +3,7 @@
 
 #include "cli/chosen_trace.h"
 
+#include "base/console.h"
 #include "cli/report_files.h"
 #include "cli/trace_cache.h"
 #include "store/run_file.h"
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 void tell(std::ostream& err, const std::vector<std::string>& remarks) {
   for (const std::string& remark : remarks)
-    err << "ncclprobe-report: " << remark << "\n";
+    err << base::hanging("ncclprobe-report: " + remark) << "\n";
 }
 
 // Converted anew whenever a spool has changed: the job may still go on.

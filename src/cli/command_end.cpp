@@ -3,11 +3,12 @@
 
 #include "cli/command_end.h"
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/printable.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 namespace ncclprobe::cli {
@@ -36,8 +37,7 @@ int give_up(const base::Error& error) {
 }
 
 int show(const std::string& text, int exit_code) {
-  std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
-  if (written == text.size() && std::fflush(stdout) == 0)
+  if (base::print(base::Stream::out, text))
     return exit_code;
   spdlog::error("cannot write to standard output: {}", std::strerror(errno));
   return base::k_exit_output;
@@ -46,7 +46,7 @@ int show(const std::string& text, int exit_code) {
 int deliver(const std::string& text, const base::Destination& to, int exit_code) {
   if (to.file.empty())
     return show(text, exit_code);
-  auto written = base::write_output_file(to, text);
+  auto written = base::write_output_file(to, base::escape_unsafe(text));
   return written ? exit_code : give_up(written.error());
 }
 

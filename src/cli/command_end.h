@@ -17,7 +17,8 @@ int give_up(const base::Error& error);
 // Prints a result on stdout; k_exit_output, with a message, if it cannot be written.
 int show(const std::string& text, int exit_code);
 
-// The same into a file, or on stdout if none is named.
+// The same into a file, or on stdout if none is named. Files of results are looked at with programs
+// that obey terminals, so what is unsafe there is escaped in them too.
 int deliver(const std::string& text, const base::Destination& to, int exit_code);
 
 // Whether deliver() could write there: before anything is done that takes long.

@@ -11,6 +11,7 @@
 #include "analysis/trace_export/perfetto.h"
 #include "analysis/trace_export/rank_events.h"
 #include "base/exit_code.h"
+#include "base/printable.h"
 #include "cli/chosen_trace.h"
 #include "cli/report_files.h"
 #include "cli/trace_source.h"
@@ -282,7 +283,7 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
     };
     analysis::trace_export::append_csv(
         text, rank, rows, [&](trace::TextId id) { return trace.text(id); }, begin_of);
-    NCCLPROBE_TRY(file.write(text));
+    NCCLPROBE_TRY(file.write(base::escape_unsafe(text)));
   }
   return file.finish();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // ncclprobe: supervises trials of multi-GPU communication. Composition only.
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/version.h"
 #include "cli/doctor_command.h"
@@ -14,7 +15,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 #include <unistd.h>
 
 namespace {
@@ -47,8 +47,9 @@ int become(const std::filesystem::path& program, std::vector<std::string> argume
     pointers.push_back(one.data());
   pointers.push_back(nullptr);
   execv(program.c_str(), pointers.data());
-  std::cerr << "ncclprobe: cannot start " << program.string() << ": " << std::strerror(errno)
-            << "; it belongs beside ncclprobe\n";
+  base::print(base::Stream::err,
+              fmt::format("ncclprobe: cannot start {}: {}; it belongs beside ncclprobe\n",
+                          program.string(), std::strerror(errno)));
   return base::k_exit_environment;
 }
 
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   if (auto* report = std::get_if<cli::ReportCommand>(&command))
     return become(world.program_folder / "ncclprobe-report", report->arguments);
   if (std::holds_alternative<cli::VersionCommand>(command)) {
-    std::cout << "ncclprobe " << base::version() << "\n" << std::flush;
+    base::print(base::Stream::out, fmt::format("ncclprobe {}\n", base::version()));
     return become(world.program_folder / "ncclprobe-worker", {"--version"});
   }
   try {

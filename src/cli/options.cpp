@@ -3,6 +3,7 @@
 
 #include "cli/options.h"
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "cli/help_layout.h"
 
@@ -131,7 +132,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     app.parse(words);
     check_resumed_alone(*run, options);
   } catch (const CLI::ParseError& error) {
-    return Leave{app.exit(error) == 0 ? base::k_exit_ok : base::k_exit_usage};
+    return Leave{
+        app.exit(error, base::console(base::Stream::out), base::console(base::Stream::err)) == 0
+            ? base::k_exit_ok
+            : base::k_exit_usage};
   }
   if (*doctor)
     return DoctorCommand{doctor_options};

@@ -4,12 +4,10 @@
 #include "cli/progress.h"
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/units.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace ncclprobe::cli {
 namespace {
@@ -17,23 +15,17 @@ namespace {
 constexpr int k_bar_width = 24;
 constexpr std::int64_t k_redraw_ns = 100'000'000;
 
-std::size_t terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
-}
-
 // Progress is for people: a full or closed stderr is no reason to lose a run.
 void say(const std::string& text) {
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
+  (void)base::print(base::Stream::err, text);
 }
 
 } // namespace
 
-Progress::Style Progress::style_for(bool quiet, int stderr_fd) {
+Progress::Style Progress::style_for(bool quiet) {
   if (quiet)
     return Style::silent;
-  return isatty(stderr_fd) ? Style::bar : Style::lines;
+  return base::is_terminal(base::Stream::err) ? Style::bar : Style::lines;
 }
 
 Progress::Progress(Style style, int trials, double expected_ns)
@@ -116,14 +108,12 @@ void Progress::draw() {
       "[{}{}] trial {}/{}  {}  {}{}  {} left", std::string(static_cast<std::size_t>(full), '#'),
       std::string(static_cast<std::size_t>(k_bar_width - full), '.'), done_ + 1, trials_, name_,
       where(), failed_ > 0 ? fmt::format("  {} failed", failed_) : "", eta());
-  if (line.size() >= terminal_columns())
-    line.resize(terminal_columns() - 1); // a wrapped line cannot be redrawn
-  say("\r\033[K" + line);
+  base::redraw_line(base::Stream::err, line);
 }
 
 void Progress::clear() {
   if (style_ == Style::bar)
-    say("\r\033[K");
+    base::redraw_line(base::Stream::err, "");
 }
 
 } // namespace ncclprobe::cli

@@ -13,7 +13,7 @@ namespace ncclprobe::cli {
 class Progress {
 public:
   enum class Style { silent, lines, bar };
-  static Style style_for(bool quiet, int stderr_fd);
+  static Style style_for(bool quiet);
 
   // `trials`: of the whole run. `expected_ns`: guess for what is to be done, replaced by what is
   // seen as trials finish.

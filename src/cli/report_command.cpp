@@ -5,6 +5,7 @@
 
 #include "analysis/p2p_matrix.h"
 #include "analysis/prices.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/number_list.h"
 #include "base/version.h"
@@ -142,9 +143,10 @@ namespace {
 base::Result<void> fold(const std::filesystem::path& run_file, std::ostream& err) {
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
   for (const std::string& damaged : folded.damaged)
-    err << k_command << ": left out of the run file: " << damaged << "\n";
+    err << base::hanging(fmt::format("{}: left out of the run file: {}", k_command, damaged))
+        << "\n";
   for (const std::string& remark : folded.trace_remarks)
-    err << k_command << ": " << remark << "\n";
+    err << base::hanging(fmt::format("{}: {}", k_command, remark)) << "\n";
   return {};
 }
 

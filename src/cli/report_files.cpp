@@ -3,7 +3,9 @@
 
 #include "cli/report_files.h"
 
+#include "base/console.h"
 #include "base/exit_code.h"
+#include "base/printable.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
 
@@ -20,7 +22,7 @@ base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file
 
 int complain(std::ostream& err, const std::string& command, const base::Error& error,
              int exit_code) {
-  err << command << ": " << error.text() << "\n";
+  err << base::hanging(command + ": " + error.text()) << "\n";
   return exit_code;
 }
 
@@ -82,7 +84,7 @@ int exit_code_of_output(const base::Error& error) {
 int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
                std::ostream& err, const std::string& command) {
   if (!output.file.empty()) {
-    auto written = base::write_output_file(output, text);
+    auto written = base::write_output_file(output, base::escape_unsafe(text));
     return written ? base::k_exit_ok
                    : complain(err, command, written.error(), exit_code_of_output(written.error()));
   }

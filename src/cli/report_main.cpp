@@ -4,51 +4,61 @@
 // ncclprobe-report: prints the report of a run file; with `export` writes its trace for other
 // programs, with `predict` and `claim` says what follows from it for other jobs. `ncclprobe report`
 // and the rest become this program.
+#include "base/console.h"
 #include "base/exit_code.h"
+#include "base/log.h"
 #include "cli/claim_command.h"
 #include "cli/export_command.h"
 #include "cli/predict_command.h"
 #include "cli/report_command.h"
 
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 
 namespace {
 
 using namespace ncclprobe;
 
+std::ostream& out() {
+  return base::console(base::Stream::out);
+}
+std::ostream& err() {
+  return base::console(base::Stream::err);
+}
+
 int export_main(const std::vector<std::string>& arguments) {
-  auto parsed = cli::parse_export_arguments(arguments, std::cout, std::cerr);
+  auto parsed = cli::parse_export_arguments(arguments, out(), err());
   if (auto* exit_code = std::get_if<int>(&parsed))
     return *exit_code;
-  return cli::export_trace(std::get<cli::ExportOptions>(parsed), std::cout, std::cerr);
+  return cli::export_trace(std::get<cli::ExportOptions>(parsed), out(), err());
 }
 
 int predict_main(const std::vector<std::string>& arguments) {
-  auto parsed = cli::parse_predict_arguments(arguments, std::cout, std::cerr);
+  auto parsed = cli::parse_predict_arguments(arguments, out(), err());
   if (auto* exit_code = std::get_if<int>(&parsed))
     return *exit_code;
-  return cli::predict_steps(std::get<cli::PredictOptions>(parsed), std::cout, std::cerr);
+  return cli::predict_steps(std::get<cli::PredictOptions>(parsed), out(), err());
 }
 
 int claim_main(const std::vector<std::string>& arguments) {
-  auto parsed = cli::parse_claim_arguments(arguments, std::cout, std::cerr);
+  auto parsed = cli::parse_claim_arguments(arguments, out(), err());
   if (auto* exit_code = std::get_if<int>(&parsed))
     return *exit_code;
-  return cli::check_claim(std::get<cli::ClaimOptions>(parsed), std::cout, std::cerr);
+  return cli::check_claim(std::get<cli::ClaimOptions>(parsed), out(), err());
 }
 
 int report_main(const std::vector<std::string>& arguments) {
-  auto parsed = cli::parse_report_arguments(arguments, std::cout, std::cerr);
+  auto parsed = cli::parse_report_arguments(arguments, out(), err());
   if (auto* exit_code = std::get_if<int>(&parsed))
     return *exit_code;
-  return cli::report_run(std::get<cli::ReportOptions>(parsed), std::cout, std::cerr);
+  return cli::report_run(std::get<cli::ReportOptions>(parsed), out(), err());
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
   try {
+    base::start_log("ncclprobe-report", base::Verbosity::normal);
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
     const std::string command = arguments.empty() ? "" : arguments.front();
     const auto main_of = command == "export"    ? export_main
@@ -60,7 +70,7 @@ int main(int argc, char** argv) {
     arguments.erase(arguments.begin());
     return main_of(arguments);
   } catch (const std::exception& error) {
-    std::cerr << "ncclprobe report: internal error: " << error.what() << "\n";
+    err() << "ncclprobe report: internal error: " << error.what() << "\n";
     return base::k_exit_internal;
   }
 }

@@ -276,7 +276,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
       expected_ns += expected_trial_ns(trial);
   }
   bool quiet = options.verbosity == base::Verbosity::quiet;
-  Progress progress(Progress::style_for(quiet, STDERR_FILENO), trials, expected_ns);
+  Progress progress(Progress::style_for(quiet), trials, expected_ns);
   if (plan) {
     Preparation preparation =
         choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,

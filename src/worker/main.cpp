@@ -3,6 +3,7 @@
 
 // ncclprobe-worker: runs one trial, or reports an inventory or a survey, and dies. Started by
 // ncclprobe.
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -13,8 +14,8 @@
 #include "worker/trial.h"
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,8 +46,7 @@ model::OutcomeKind outcome_of(base::Errc code) {
 
 // Destructors of CUDA and NCCL libraries may hang or crash long after the results are in.
 [[noreturn]] void leave(int code) {
-  std::cout.flush();
-  std::cerr.flush();
+  std::fflush(nullptr); // what libraries printed
   ::_exit(code);
 }
 
@@ -70,8 +70,9 @@ model::OutcomeKind outcome_of(base::Errc code) {
 // For topo --record, which is not told it over the channel: as text it is a file of its own.
 int print_hwloc_xml() {
   auto xml = topology::hwloc_xml();
-  (xml ? std::cout << *xml : std::cerr << xml.error().text() << "\n").flush();
-  return xml ? base::k_exit_ok : base::k_exit_internal;
+  if (!xml)
+    base::print(base::Stream::err, xml.error().text() + "\n");
+  return xml && base::print(base::Stream::out, *xml) ? base::k_exit_ok : base::k_exit_internal;
 }
 
 // ncclprobe-worker --version | --hwloc-xml
@@ -122,15 +123,17 @@ Arguments read_arguments(int argc, char** argv) {
 int main(int argc, char** argv) {
   Arguments arguments = read_arguments(argc, argv);
   if (arguments.version) {
-    std::cout << "ncclprobe-worker " << base::version()
-              << "\nnvidia backend: " << nvidia::build_description() << "\n";
+    base::print(base::Stream::out, fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
+                                               base::version(), nvidia::build_description()));
     return base::k_exit_ok;
   }
   if (arguments.hwloc_xml)
     return print_hwloc_xml();
   if (!has_channel() || !arguments.known) {
-    std::cerr << "ncclprobe-worker is started by ncclprobe, which talks to it over descriptor "
-              << wire::k_channel_fd << ". Run ncclprobe instead.\n";
+    base::print(base::Stream::err,
+                fmt::format("ncclprobe-worker is started by ncclprobe, which talks to it over "
+                            "descriptor {}. Run ncclprobe instead.\n",
+                            wire::k_channel_fd));
     return base::k_exit_usage;
   }
   // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of

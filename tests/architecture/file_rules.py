@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on a source file without the licence header, that is too long, that reads the environment where it
-must not, or on a test that stands where no source folder is.
+"""Fails on a source file without the licence header, that is too long, that reads the environment or writes
+to people where it must not, or on a test that stands where no source folder is.
 
 Usage: file_rules.py <root of the source tree>
 """
@@ -17,6 +17,19 @@ HEADER = ("SPDX-FileCopyrightText: The ncclprobe authors", "SPDX-License-Identif
 TEST_FOLDERS_OF_THEIR_OWN = {"bench", "fuzz", "support", "workers", "architecture", "install", "golden", "machines"}
 # Settings are data below the command line: only these may look at the environment.
 MAY_READ_ENVIRONMENT = {"cli"}
+# What people are shown goes through base/console.h, which makes it safe for a terminal.
+WRITES_TO_PEOPLE = re.compile(
+    r"\bstd::(cout|cerr|clog)\b|\bstd(out|err)\b|\bSTD(OUT|ERR)_FILENO\b|\bfmt::(v\d+::)?v?print(ln)?\s*\("
+    r"|(?<![\w.>:])(std::)?(v?printf|puts|putchar|perror|psignal|psiginfo)\s*\(|\bbacktrace_symbols_fd\b"
+    r"|(?<![\w.>])v?dprintf\s*\(|(?<![\w.>])writev?\s*\(\s*[12]\s*,|#\s*include\s*<(iostream|spdlog/sinks/stdout\w*\.h)>"
+    r"|\bspdlog::std(out|err)\w*")
+MAY_WRITE_TO_PEOPLE = {
+    "src/base/console.cpp",
+    # In programs that are not ours and with nothing but the C++ runtime. It escapes what it says itself.
+    "src/plugin/capture/main.cpp",
+    # Sends what HDF5 may print in a child to nobody.
+    "src/store/child_jobs.cpp",
+}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -34,6 +47,10 @@ def check_file(root, path):
     if folder and folder not in MAY_READ_ENVIRONMENT and path.name != "main.cpp" and path.suffix in CODE_SUFFIXES:
         if re.search(r"\b(secure_)?getenv\s*\(", COMMENT_OR_STRING.sub("", text)):
             yield "getenv below the command line: settings are data"
+    if folder and path.suffix in CODE_SUFFIXES and str(path.relative_to(root)) not in MAY_WRITE_TO_PEOPLE:
+        found = WRITES_TO_PEOPLE.search(COMMENT_OR_STRING.sub("", text))
+        if found:
+            yield f"{found.group(0)}: only base/console.h writes to people"
 
 
 def check_place(root, path):

@@ -126,6 +126,22 @@ class FileRules(Tree):
         self.plant("src/worker/main.cpp", SPDX + 'auto x = std::getenv("NCCL_ALGO");\n')
         self.assertEqual(file_rules.check(self.root), [])
 
+    def test_rejects_every_way_past_the_console(self):
+        for words in ('std::cout << x;', 'std::cerr << x;', 'fprintf(stderr, "x");', 'std::fputs(x, stdout);',
+                      'printf("x");', 'std::puts("x");', 'perror("x");', 'fmt::print("x");', 'fmt::println("x");',
+                      '::write(STDERR_FILENO, x, 1);', '::write(2, x, 1);', 'dprintf(fd, "x");',
+                      'auto log = spdlog::stderr_color_mt("x");', '#include <iostream>', 'psignal(9, "x");'):
+            with self.subTest(words=words):
+                self.plant("src/model/trial.cpp", SPDX + words + "\n")
+                self.assert_one_complaint("only base/console.h writes to people")
+
+    def test_accepts_what_only_looks_like_a_way_past_the_console(self):
+        self.plant("src/model/trial.cpp", SPDX + '// std::cout\nauto x = "stderr"; file.write(2, x); table.print(x);\n'
+                                                 'auto y = base::print(base::Stream::err, x); snprintf(z, 2, "x");\n')
+        self.plant("src/base/console.cpp", SPDX + "::write(STDOUT_FILENO, x, 1);\n")
+        self.plant("tests/model/trial_test.cpp", SPDX + "std::cout << x;\n")
+        self.assertEqual(file_rules.check(self.root), [])
+
     def test_rejects_a_test_of_no_folder(self):
         self.plant("tests/modle/trial_test.cpp", SPDX)
         self.assert_one_complaint("no folder src/modle")

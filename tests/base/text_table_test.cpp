@@ -57,3 +57,11 @@ TEST_CASE("width counts characters, not bytes") {
                           "\xc2\xb5s  1\n"
                           "ms  2\n");
 }
+
+TEST_CASE("a cell is one line, and no terminal obeys it") {
+  TextTable table({{"name", TextTable::Align::left}, {"x"}});
+  table.add_row({"a\nb\x1b[31mc\xe2\x80\xae", "1"});
+
+  CHECK(table.render() == "name   x\n"
+                          "a?bc?  1\n");
+}

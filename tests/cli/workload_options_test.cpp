@@ -6,10 +6,8 @@
 #include "cli/options.h"
 #include "cli/plan_file.h"
 #include "cli/workload_job.h"
+#include "support/captured.h"
 #include "support/catch.h"
-
-#include <iostream>
-#include <sstream>
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
@@ -144,13 +142,13 @@ TEST_CASE("options of another pattern are refused, since they would change nothi
 }
 
 TEST_CASE("a placement that is none is refused with those of buffers and of ranks") {
-  std::ostringstream told;
-  std::streambuf* stderr_of_test = std::cerr.rdbuf(told.rdbuf());
-  const bool is_refused = refused({"--workload", "ddp", "--placement", "sprad"});
-  std::cerr.rdbuf(stderr_of_test);
+  bool is_refused = false;
+  const std::string told = support::captured(STDERR_FILENO, [&] {
+    is_refused = refused({"--workload", "ddp", "--placement", "sprad"});
+  });
 
   CHECK(is_refused);
-  CHECK_THAT(told.str(), ContainsSubstring("out_of_place") && ContainsSubstring("spread"));
+  CHECK_THAT(told, ContainsSubstring("out_of_place") && ContainsSubstring("spread"));
 }
 
 TEST_CASE("a plan file means what the command line says of a step") {

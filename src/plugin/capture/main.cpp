@@ -3,6 +3,8 @@
 
 #include "plugin/profiler/tracing.h"
 
+#include "base/printable.h"
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -29,7 +31,8 @@ std::string host_name() {
 }
 
 void say(const std::string& words) {
-  std::fprintf(stderr, "ncclprobe: %s\n", words.c_str()); // one write: ranks say it side by side
+  const std::string line = "ncclprobe: " + base::escape_unsafe(words) + "\n";
+  std::fputs(line.c_str(), stderr); // one write: ranks say it side by side
 }
 
 class Capture {

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/console.h"
+
+#include "base/fd.h"
+#include "base/printable.h"
+
+#include <cerrno>
+#include <ostream>
+#include <streambuf>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace ncclprobe::base {
+namespace {
+
+int descriptor_of(Stream stream) {
+  return stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+std::size_t terminal_columns(Stream stream) {
+  winsize size{};
+  return ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
+                                                                                   : 80;
+}
+
+// Keeps all until it is flushed, so that no character is torn.
+class ConsoleBuffer : public std::streambuf {
+public:
+  explicit ConsoleBuffer(Stream stream) : stream_(stream) {}
+
+protected:
+  int_type overflow(int_type c) override {
+    if (!traits_type::eq_int_type(c, traits_type::eof()))
+      text_ += traits_type::to_char_type(c);
+    return traits_type::not_eof(c);
+  }
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    text_.append(text, static_cast<std::size_t>(count));
+    return count;
+  }
+  int sync() override {
+    const bool written = print(stream_, text_);
+    text_.clear();
+    return written ? 0 : -1;
+  }
+
+private:
+  Stream stream_;
+  std::string text_;
+};
+
+class Console : public std::ostream {
+public:
+  explicit Console(Stream stream) : std::ostream(nullptr), buffer_(stream) {
+    rdbuf(&buffer_);
+    if (stream == Stream::err)
+      setf(std::ios::unitbuf);
+  }
+  ~Console() override { flush(); }
+
+private:
+  ConsoleBuffer buffer_;
+};
+
+} // namespace
+
+bool print(Stream stream, std::string_view text) {
+  const int problem = write_all(descriptor_of(stream), escape_unsafe(text));
+  errno = problem;
+  return problem == 0;
+}
+
+std::ostream& console(Stream stream) {
+  static Console out(Stream::out);
+  static Console err(Stream::err);
+  return stream == Stream::out ? out : err;
+}
+
+bool is_terminal(Stream stream) {
+  return ::isatty(descriptor_of(stream)) == 1;
+}
+
+void redraw_line(Stream stream, std::string_view text) {
+  const std::string safe = escape_unsafe(text);
+  std::size_t end = 0; // a line that the terminal wraps cannot be redrawn
+  for (std::size_t columns = terminal_columns(stream); end < safe.size() && columns > 1; --columns)
+    end += character_at(safe, end).bytes;
+  // A full or closed stream is no reason to fail.
+  (void)write_all(descriptor_of(stream), "\r\033[K" + safe.substr(0, end));
+}
+
+std::string hanging(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    const bool goes_on = text[i] == '\n' && i + 1 < text.size();
+    if (goes_on && text[i + 1] != ' ' && text[i + 1] != '\n')
+      out += "  ";
+  }
+  return out;
+}
+
+} // namespace ncclprobe::base
