@@ -13,16 +13,25 @@
 namespace ncclprobe::launch {
 
 ClockReading envelope_of(std::span<const ClockPing> pings) {
-  std::int64_t low = INT64_MIN, high = INT64_MAX, shortest = INT64_MAX;
-  for (const ClockPing& ping : pings) {
-    low = std::max(low, ping.answered_ns - ping.heard_ns);
-    high = std::min(high, ping.answered_ns - ping.sent_ns);
-    shortest = std::min(shortest, ping.heard_ns - ping.sent_ns);
-  }
   ClockReading reading;
   reading.at_ns = std::midpoint(pings.front().sent_ns, pings.back().heard_ns);
-  reading.offset_ns = std::midpoint(low, high);
-  reading.error_ns = (std::abs(high - low) + 1) / 2;
+  const std::int64_t first_ns = pings.front().answered_ns - pings.front().sent_ns;
+  double low = -INFINITY, high = INFINITY; // beside the first
+  std::int64_t shortest = INT64_MAX;
+  for (const ClockPing& ping : pings) {
+    // Since then, or until then, the clocks may have drifted.
+    const auto away_ns = static_cast<double>(
+        std::max(std::abs(ping.sent_ns - reading.at_ns), std::abs(ping.heard_ns - reading.at_ns)));
+    const double drift_ns = away_ns * trace::k_most_drift;
+    auto beside = [first_ns](std::int64_t ns) { return static_cast<double>(ns - first_ns); };
+    low = std::max(low, beside(ping.answered_ns - ping.heard_ns) - drift_ns);
+    high = std::min(high, beside(ping.answered_ns - ping.sent_ns) + drift_ns);
+    shortest = std::min(shortest, ping.heard_ns - ping.sent_ns);
+  }
+  const double middle = std::round(low + (high - low) / 2);
+  reading.offset_ns = first_ns + static_cast<std::int64_t>(middle);
+  reading.error_ns = static_cast<std::int64_t>(
+      std::ceil(std::max(std::abs(high - middle), std::abs(middle - low))));
   reading.round_trip_ns = shortest;
   return reading;
 }

@@ -24,8 +24,8 @@ struct ClockPing {
 
 // The answer was given between the two own times, so each ping bounds the offset from both sides,
 // and all of them together more closely (SKaMPI's envelope). The true offset is within the error,
-// but for what the clocks drifted apart during the pings. Where that leaves nothing between the
-// bounds, the error is what is missing. Not empty.
+// whatever the clocks drifted apart during the pings. Where nothing is left between the bounds, as
+// when a clock was set, the error is what is missing. Not empty.
 ClockReading envelope_of(std::span<const ClockPing> pings);
 
 // The reading against the reference of what `own` was read against: errors add up, and so does what

@@ -15,7 +15,7 @@ TEST_CASE("symmetric pings give the offset and half the round trip as its error"
   std::vector<ClockPing> pings{{1000, 6050, 1100}};
   ClockReading reading = envelope_of(pings);
   CHECK(reading.offset_ns == 5000);
-  CHECK(reading.error_ns == 50);
+  CHECK(reading.error_ns == 51); // half of it, and what 100 ppm are in 50 ns
   CHECK(reading.round_trip_ns == 100);
   CHECK(reading.at_ns == 1050);
 }
@@ -26,7 +26,25 @@ TEST_CASE("every ping narrows the envelope, the late ones do no harm") {
   ClockReading reading = envelope_of(pings);
   // low = max(answered - heard) = 4980, high = min(answered - sent) = 5010
   CHECK(reading.offset_ns == 4995);
-  CHECK(reading.error_ns == 15);
+  CHECK(reading.error_ns == 16); // and what 100 ppm are in some us
+}
+
+TEST_CASE("clocks that drift apart during slow pings are within the bound") {
+  for (const double drift : {-90e-6, 90e-6}) {
+    std::vector<ClockPing> pings;
+    for (int i = 0; i < 100; ++i) {
+      ClockPing ping;
+      ping.sent_ns = 1'000'000'000'000 + i * 1'000'000; // 100 ms in all
+      const double there = static_cast<double>(ping.sent_ns + 400 - 1'000'000'000'000);
+      ping.answered_ns = ping.sent_ns + 400 + std::llround(7000 + drift * there);
+      ping.heard_ns = ping.sent_ns + 900;
+      pings.push_back(ping);
+    }
+    const ClockReading reading = envelope_of(pings);
+    const double truth = 7000 + drift * static_cast<double>(reading.at_ns - 1'000'000'000'000);
+    CHECK(std::abs(static_cast<double>(reading.offset_ns) - truth) <=
+          1 + static_cast<double>(reading.error_ns));
+  }
 }
 
 TEST_CASE("an injected offset lies within the bound, whatever the delays of both ways") {
