@@ -118,31 +118,54 @@ Json rank_json(const RankTimeline& rank, const TimelineHeading& heading) {
   return out;
 }
 
+Json clock_model_json(const std::optional<ClockModel>& one, const Span& use) {
+  if (!one)
+    return nullptr;
+  const std::uint64_t at_ns = one->first_ns();
+  return {{"at_ns", at_ns},
+          {"offset_ns", one->to_reference(at_ns) - static_cast<std::int64_t>(at_ns)},
+          {"rate_ppb", one->mean_rate() * 1e9},
+          {"error_ns", one->worst_error_ns(static_cast<std::uint64_t>(use.begin),
+                                           static_cast<std::uint64_t>(use.end))},
+          {"readings", one->readings},
+          {"collectives", one->collectives},
+          {"pieces", one->pieces},
+          {"bend_ns", one->bend_ns},
+          {"widened_ns", one->widened_ns}};
+}
+
+std::string_view name_of(trace::ClockKind kind) {
+  return kind == trace::ClockKind::host ? "host" : "globaltimer";
+}
+
 Json clock_json(const Clocks& clocks) {
   Json ranks = Json::array();
-  auto model = [](const std::optional<ClockModel>& one) {
-    return one ? Json{{"at_ns", one->at_ns},
-                      {"offset_ns", one->offset_ns},
-                      {"readings", one->readings},
-                      {"rate_ppb", one->rate * 1e9},
-                      {"error_ns", one->error_ns},
-                      {"worst_residual_ns", one->worst_residual_ns},
-                      {"contradictions", one->contradictions}}
-               : Json(nullptr);
-  };
   for (const auto& [rank, clock] : clocks.ranks)
     ranks.push_back({{"rank", rank},
                      {"host", clock.host_index},
-                     {"to_first_host", model(clock.host)},
-                     {"globaltimer", model(clock.gpu)}});
+                     {"to_first_host", clock_model_json(clock.host, clock.host_use)},
+                     {"globaltimer", clock_model_json(clock.gpu, clock.gpu_use)},
+                     {"globaltimer_beside_rank", nullable(clock.gpu_reference)}});
+  Json contradicted = Json::array();
+  for (const Clocks::Contradicted& one : clocks.contradicted)
+    contradicted.push_back({{"rank", one.rank},
+                            {"clock", name_of(one.kind)},
+                            {"at_ns", one.at_ns},
+                            {"after_first_reading_ns", one.after_first_ns},
+                            {"by_ns", one.by_ns}});
   return {{"hosts", clocks.hosts},
           {"all_known", clocks.all_known()},
-          {"worst_error_ns", clocks.worst_error_ns()},
+          {"worst_error_ns", clocks.worst_host_error_ns()},
+          {"worst_gpu_error_ns", clocks.worst_gpu_error_ns()},
+          {"worst_error_among_gpus_ns", nullable(clocks.worst_error_among_gpus_ns())},
           {"same_host_readings", clocks.same_host_readings},
           {"same_host_contradictions", clocks.same_host_contradictions},
           {"same_host_error_ns", clocks.same_host_error_ns},
           {"inferred_hosts", clocks.inferred_hosts},
           {"inferred_from", clocks.inferred_from},
+          {"contradicted_readings", contradicted},
+          {"contradicted_events", clocks.contradicted_events},
+          {"collectives_unused_of_ranks", clocks.collectives_unused},
           {"ranks", ranks}};
 }
 
@@ -163,6 +186,7 @@ Json ledger_json(const Ledger& ledger) {
 
 Json physics_json(const PhysicsCheck& physics) {
   return {{"checked", physics.checked},
+          {"made_the_clocks", physics.served},
           {"violations", physics.violations},
           {"beyond_bound", physics.beyond_bound},
           {"worst_margin_ns", nullable(physics.worst_margin_ns)}};

@@ -69,6 +69,8 @@ private:
                                        "unknown time"
                                      : ""));
     line("Clock", clock_text());
+    for (const std::string& remark : clock_remarks())
+      line("", remark);
     line("", physics_text());
     line("Losses", losses_text());
     const JoinCounts& joins = timeline_.joins;
@@ -132,10 +134,7 @@ private:
                               ? fmt::format("; {} contradict it", clocks.same_host_contradictions)
                               : "");
     if (clocks.hosts > 1) {
-      double residual = 0;
-      for (const auto& [rank, clock] : clocks.ranks)
-        if (clock.host)
-          residual = std::max(residual, clock.host->worst_residual_ns);
+      const double error_ns = clocks.worst_host_error_ns();
       if (clocks.inferred_hosts > 0)
         text += fmt::format(
             ", {}; aligned by what is possible (no all-reduce and the like ends on a rank before "
@@ -143,43 +142,83 @@ private:
             clocks.inferred_hosts + 1 == clocks.hosts
                 ? "their clocks never compared"
                 : fmt::format("the clocks of {} never compared", clocks.inferred_hosts),
-            grouped(clocks.inferred_from), us(clocks.worst_error_ns()));
+            grouped(clocks.inferred_from), us(error_ns));
       else
-        text += fmt::format(", their clocks known to +- {} us (of which off the line {} us)",
-                            us(clocks.worst_error_ns()), us(residual));
+        text += fmt::format(", their clocks known to +- {} us", us(error_ns));
       if (!clocks.all_known())
         text += "; some hosts' clocks were never compared: their ranks are left out of everything "
                 "between ranks";
     }
-    double gpu = 0;
-    std::size_t gpus = 0;
-    for (const auto& [rank, clock] : clocks.ranks)
-      if (clock.gpu) {
-        ++gpus;
-        gpu = std::max(gpu, clock.gpu->error_ns);
-      }
+    const auto gpus = static_cast<std::size_t>(std::ranges::count_if(
+        clocks.ranks, [](const auto& rank) { return rank.second.gpu.has_value(); }));
     if (gpus > 0)
-      text +=
-          fmt::format("; clocks of {} known to +- {} us", count_of(gpus, "GPU", "GPUs"), us(gpu));
+      text += fmt::format("; clocks of {} known to +- {} us", count_of(gpus, "GPU", "GPUs"),
+                          us(clocks.worst_gpu_error_ns()));
+    if (const auto among_ns = clocks.worst_error_among_gpus_ns())
+      text += fmt::format(", with their collectives to each other to +- {} us", us(*among_ns));
     return text;
   }
 
+  // What readings and clocks do not fit the rest.
+  std::vector<std::string> clock_remarks() const {
+    const Clocks& clocks = timeline_.clocks;
+    auto clock_of = [](int rank, trace::ClockKind kind) {
+      return fmt::format("the clock of rank {}'s {}", rank,
+                         kind == trace::ClockKind::host ? "host" : "GPU");
+    };
+    std::vector<std::string> remarks;
+    for (const Clocks::Contradicted& one : clocks.contradicted)
+      remarks.push_back(fmt::format(
+          "a reading of {} is left out, as the others contradict it by {} us: {:.3f} s after the "
+          "first reading",
+          clock_of(one.rank, one.kind), us(one.by_ns), one.after_first_ns / 1e9));
+    if (clocks.contradicted_events > 0)
+      remarks.push_back(
+          fmt::format("{} of NCCL left out of the comparison of clocks, as all "
+                      "else contradicts them",
+                      count_of(clocks.contradicted_events, "event is", "events are")));
+    for (const Clocks::Bent& one : clocks.bent) {
+      std::string text = clock_of(one.rank, one.kind);
+      if (one.pieces > 1)
+        text += fmt::format(" does not keep to one line: it is fitted in {} parts, {} us of its "
+                            "error are for what it bends in them",
+                            one.pieces, us(one.bend_ns));
+      if (one.widened_ns > 0)
+        text += fmt::format("{} its readings contradict each other: {} us of its error are what "
+                            "they had to give way",
+                            one.pieces > 1 ? ";" : ":", us(one.widened_ns));
+      remarks.push_back(std::move(text));
+    }
+    for (int rank : clocks.collectives_unused)
+      remarks.push_back(clock_of(rank, trace::ClockKind::globaltimer) +
+                        " follows from its readings alone: collectives contradict them");
+    if (remarks.size() > k_most_rows) {
+      const std::size_t more = remarks.size() - k_most_rows;
+      remarks.resize(k_most_rows);
+      remarks.push_back(fmt::format("{} more of these in --format json", more));
+    }
+    return remarks;
+  }
+
   static std::string physics_text(const PhysicsCheck& physics, const char* what) {
+    if (physics.checked == 0)
+      return fmt::format("none of {} {} is left to check the clocks by: they were made from them",
+                         grouped(physics.served), what);
     std::string text = fmt::format("{} violations in {} {}, least margin {} us",
                                    grouped(physics.violations), grouped(physics.checked), what,
                                    us(static_cast<double>(*physics.worst_margin_ns)));
     if (physics.violations > 0)
       text += fmt::format(" ({} beyond the clocks' error)", grouped(physics.beyond_bound));
+    if (physics.served > 0)
+      text +=
+          fmt::format("; {} more made the clocks and cannot check them", grouped(physics.served));
     return text;
   }
   std::string physics_text() const {
     std::string text;
-    if (timeline_.stragglers.physics.checked > 0)
-      text = physics_text(timeline_.stragglers.physics,
-                          "collectives that cannot end before all have begun") +
-             (timeline_.clocks.inferred_hosts > 0
-                  ? ", which is no check of the clocks: they were made from it"
-                  : "");
+    const PhysicsCheck& collectives = timeline_.stragglers.physics;
+    if (collectives.checked + collectives.served > 0)
+      text = physics_text(collectives, "collectives that cannot end before all have begun");
     if (timeline_.messages.all.physics.checked > 0)
       text += (text.empty() ? "" : "; ") +
               physics_text(timeline_.messages.all.physics,

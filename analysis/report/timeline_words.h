@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/inference.h"
-#include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/aligned.h"
 
 #include <cstddef>
 #include <cstdint>

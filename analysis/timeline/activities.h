@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/clocks.h"
 #include "analysis/timeline/rank_trace.h"
 
 #include <compare>

@@ -8,213 +8,301 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <tuple>
 #include <unordered_map>
 
 namespace ncclprobe::analysis::timeline {
-
-// --- what lines are possible ---
-
-double OffsetPolygon::after(std::uint64_t own_ns) const {
-  return own_ns >= base_at_ns_ ? static_cast<double>(own_ns - base_at_ns_)
-                               : -static_cast<double>(base_at_ns_ - own_ns);
-}
-
-void OffsetPolygon::allow(const Limit& least, const Limit& most) {
-  if (corners_.empty()) {
-    base_at_ns_ = first_ns_ = last_ns_ = least.own_ns;
-    base_offset_ns_ = least.offset_ns;
-    double drift = trace::k_most_drift;
-    double room = std::abs(static_cast<double>(most.offset_ns - least.offset_ns)) +
-                  drift * std::abs(after(most.own_ns));
-    corners_ = {{-room, -drift}, {room, -drift}, {room, drift}, {-room, drift}};
-  }
-  first_ns_ = std::min({first_ns_, least.own_ns, most.own_ns});
-  last_ns_ = std::max({last_ns_, least.own_ns, most.own_ns});
-  cut(after(most.own_ns), static_cast<double>(most.offset_ns - base_offset_ns_), 1);
-  cut(after(least.own_ns), static_cast<double>(least.offset_ns - base_offset_ns_), -1);
-}
-
-// Keeps the lines that are at that time on this side of the limit: below it for side 1, else above.
-void OffsetPolygon::cut(double after_ns, double limit_ns, double side) {
-  auto beyond = [&](const Line& line) { return side * (line.at(after_ns) - limit_ns); };
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (const Line& corner : corners_) {
-    least = std::min(least, beyond(corner));
-    most = std::max(most, beyond(corner));
-  }
-  if (most <= 0)
-    return;
-  if (least > 0) // it forbids all
-    widen(least);
-  std::vector<Line> kept;
-  for (std::size_t i = 0; i < corners_.size(); ++i) {
-    const Line& here = corners_[i];
-    const Line& next = corners_[(i + 1) % corners_.size()];
-    double from = beyond(here);
-    double to = beyond(next);
-    if (from <= 0)
-      kept.push_back(here);
-    if ((from < 0 && to > 0) || (from > 0 && to < 0)) {
-      double share = from / (from - to);
-      kept.push_back({here.offset_ns + share * (next.offset_ns - here.offset_ns),
-                      here.rate + share * (next.rate - here.rate)});
-    }
-  }
-  if (!kept.empty()) // none by rounding
-    corners_ = std::move(kept);
-}
-
-// Every offset may be so much more or less: the hull of the polygon shifted both ways.
-void OffsetPolygon::widen(double by_ns) {
-  widened_ns_ += by_ns;
-  std::vector<Line> all;
-  for (const Line& corner : corners_)
-    for (double shift : {-by_ns, by_ns})
-      all.push_back({corner.offset_ns + shift, corner.rate});
-  std::ranges::sort(all, [](const Line& a, const Line& b) {
-    return a.rate != b.rate ? a.rate < b.rate : a.offset_ns < b.offset_ns;
-  });
-  auto turns_back = [](const Line& a, const Line& b, const Line& c) {
-    return (b.rate - a.rate) * (c.offset_ns - a.offset_ns) -
-               (b.offset_ns - a.offset_ns) * (c.rate - a.rate) <=
-           0;
-  };
-  std::vector<Line> hull;
-  for (int chain = 0; chain < 2; ++chain) { // below, then above
-    const std::size_t start = hull.size();
-    for (const Line& line : all) {
-      while (hull.size() >= start + 2 && turns_back(hull[hull.size() - 2], hull.back(), line))
-        hull.pop_back();
-      hull.push_back(line);
-    }
-    hull.pop_back(); // begins the next chain
-    std::ranges::reverse(all);
-  }
-  corners_ = std::move(hull);
-}
-
-trace::ClockRow OffsetPolygon::reading(std::uint64_t own_ns) const {
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (const Line& corner : corners_) {
-    least = std::min(least, corner.at(after(own_ns)));
-    most = std::max(most, corner.at(after(own_ns)));
-  }
-  trace::ClockRow row;
-  row.at_ns = own_ns;
-  row.offset_ns = base_offset_ns_ + std::llround((least + most) / 2);
-  row.error_ns = static_cast<std::uint64_t>(std::ceil((most - least) / 2 + widened_ns_)) + 1;
-  row.round_trip_ns = 2 * row.error_ns;
-  row.kind = trace::ClockKind::host;
-  return row;
-}
-
-std::vector<trace::ClockRow> OffsetPolygon::readings() const {
-  if (corners_.empty())
-    return {};
-  if (first_ns_ == last_ns_)
-    return {reading(first_ns_)};
-  return {reading(first_ns_), reading(last_ns_)};
-}
-
-// --- what collectives allow ---
-
 namespace {
 
-// Between when a rank surely had not begun yet and when it surely had ended, on its host's clock.
+constexpr double k_any_error_ns = 1e18; // of damaged files
+
+// Between when a rank surely had not begun yet and when it surely had ended.
 struct Part {
   CollectiveKey key;
   std::int64_t begun_ns = 0;
   std::int64_t ended_ns = 0;
 };
 
-base::Result<std::vector<Part>> parts_of(const TraceSource& source, const TextTraits& traits,
-                                         int rank, const Clocks::OfRank& clock) {
-  NCCLPROBE_TRY_ASSIGN(RankTrace trace, source.load(rank, Pass::collectives));
-  const RankReading reading(std::move(trace), rank, clock, traits, source, Pass::collectives);
-  std::vector<Part> parts;
-  for (const CollectivePart& part : reading.parts) {
-    if (!part.needs_all)
-      continue;
-    const Activity& activity = reading.activities.all[part.activity];
-    Part one{part.key, activity.start_ns, activity.end_ns};
-    if (reading.activities.from_nccl) {
-      const std::size_t row = activity.nccl - 1;
-      auto enqueue_ns = static_cast<std::int64_t>(reading.trace.nccl_operations[row].enqueue_ns);
-      // What the host heard, it heard late: the end is, the begin was not before the call.
-      auto error_ns = clock.gpu ? static_cast<std::int64_t>(std::ceil(clock.gpu->error_ns)) : 0;
-      if (reading.nccl_times.heard[row]) {
-        one.begun_ns = enqueue_ns;
-      } else {
-        one.begun_ns = std::max(enqueue_ns, one.begun_ns - error_ns);
-        one.ended_ns += error_ns;
-      }
-      if (one.begun_ns == 0)
-        continue;
+struct Parts {
+  bool by_gpu = false; // times are of the GPU's clock, else of the host's
+  std::vector<Part> all;
+  std::vector<OffsetBound> calls; // RankHead::gpu_calls, all of them
+};
+
+// Unsigned: times in damaged files may be anything.
+std::int64_t offset(std::uint64_t own_ns, std::uint64_t reference_ns) {
+  return static_cast<std::int64_t>(reference_ns - own_ns);
+}
+
+// Nothing began before the host asked for it, and the host heard of nothing before it was. NCCL may
+// tell of a communicator's first operation when it has begun already: that bounds nothing.
+std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
+  std::unordered_map<std::uint16_t, std::uint32_t> first; // operation of each communicator
+  for (const trace::NcclOperationRow& row : trace.nccl_operations) {
+    auto [found, is_new] = first.try_emplace(row.communicator, row.id);
+    found->second = std::min(found->second, row.id);
+  }
+  struct Extremes {
+    std::uint64_t begun_gt = UINT64_MAX;
+    std::uint64_t heard_gt = 0; // what the host heard soonest of, and how soon
+    std::int64_t heard_offset_ns = INT64_MAX;
+    void hear(std::uint64_t gt, std::uint64_t host_ns) {
+      if (host_ns == 0 || offset(gt, host_ns) >= heard_offset_ns)
+        return;
+      heard_gt = gt;
+      heard_offset_ns = offset(gt, host_ns);
     }
-    parts.push_back(one);
+  };
+  std::unordered_map<std::uint32_t, Extremes> by_operation;
+  for (const trace::NcclChannelRow& row : trace.nccl_channels)
+    if (row.start_gt != 0 && row.stop_gt != 0) {
+      Extremes& one = by_operation[row.nccl_operation];
+      one.begun_gt = std::min(one.begun_gt, row.start_gt);
+      one.hear(row.start_gt, row.start_ns);
+      one.hear(row.stop_gt, row.stop_ns);
+    }
+  std::vector<OffsetBound> bounds;
+  for (std::size_t i = 0; i < trace.nccl_operations.size(); ++i) {
+    const trace::NcclOperationRow& row = trace.nccl_operations[i];
+    const auto found = by_operation.find(row.id);
+    if (found == by_operation.end() || first.at(row.communicator) == row.id)
+      continue;
+    const Extremes& one = found->second;
+    if (row.enqueue_ns != 0)
+      bounds.push_back(
+          {one.begun_gt, offset(one.begun_gt, row.enqueue_ns), 0, OffsetBound::Side::at_least, i});
+    if (one.heard_gt != 0)
+      bounds.push_back({one.heard_gt, one.heard_offset_ns, 0, OffsetBound::Side::at_most, i});
+  }
+  return bounds;
+}
+
+// `gpu`: take the GPU's word for when its kernels ran, if it has told.
+base::Result<Parts> parts_of(const TraceSource& source, const TextTraits& traits, int rank,
+                             bool gpu) {
+  NCCLPROBE_TRY_ASSIGN(RankTrace trace, source.load(rank, Pass::collectives));
+  Clocks::OfRank clock;
+  if (gpu)
+    clock.gpu = ClockModel(); // times stay on the GPU's clock
+  const RankReading reading(std::move(trace), rank, clock, traits, source, Pass::collectives);
+  const Activities& activities = reading.activities;
+  Parts parts{gpu && activities.from_nccl && activities.heard == 0, {}, {}};
+  if (parts.by_gpu)
+    parts.calls = bounds_of_calls(reading.trace);
+  for (const CollectivePart& part : reading.parts) {
+    if (!part.needs_all || is_held_out(part.key))
+      continue;
+    const Activity& activity = activities.all[part.activity];
+    Part one{part.key, activity.start_ns, activity.end_ns};
+    // What the host heard, it heard late: the end is, the begin was not before the call.
+    if (activities.from_nccl && !parts.by_gpu)
+      one.begun_ns =
+          static_cast<std::int64_t>(reading.trace.nccl_operations[activity.nccl - 1].enqueue_ns);
+    if (one.begun_ns != 0)
+      parts.all.push_back(one);
   }
   return parts;
 }
 
-// Of all ranks of the first host: when the last had begun, and when the first had ended.
-struct Bounds {
+// What collectives say of one clock beside another.
+class Comparison {
+public:
+  // On the one clock and on the other: when a rank surely had not begun yet, and had ended.
+  void add(std::int64_t begun_ns, std::int64_t ended_ns, std::int64_t other_begun_ns,
+           std::int64_t other_ended_ns) {
+    const std::size_t source = bounds_.size() / 2;
+    for (const auto& [side, own_ns, reference_ns] :
+         {std::tuple{OffsetBound::Side::at_least, ended_ns, other_begun_ns},
+          {OffsetBound::Side::at_most, begun_ns, other_ended_ns}}) {
+      const auto own = static_cast<std::uint64_t>(own_ns);
+      bounds_.push_back(
+          {own, offset(own, static_cast<std::uint64_t>(reference_ns)), 0, side, source});
+    }
+  }
+  bool is_empty() const { return bounds_.empty(); }
+  CollectiveBounds take(std::optional<int> reference) {
+    const std::uint64_t collectives = bounds_.size() / 2;
+    return {tightest(std::move(bounds_)), collectives, reference};
+  }
+
+private:
+  std::vector<OffsetBound> bounds_;
+};
+
+// One collective on a host: on its reference GPU, by that GPU's clock, and on all of its ranks, by
+// the host's.
+struct OnHost {
+  std::int64_t begun_gt = 0, ended_gt = 0; // 0: the reference took no part
   std::int64_t last_begun_ns = INT64_MIN;
   std::int64_t first_ended_ns = INT64_MAX;
-};
-using Reference = std::unordered_map<CollectiveKey, Bounds, CollectiveTable::Hash>;
 
-struct Inferred {
-  OffsetPolygon polygon;
-  std::uint64_t collectives = 0; // of the rank that shares the most
+  void add(std::int64_t begun_ns, std::int64_t ended_ns) {
+    last_begun_ns = std::max(last_begun_ns, begun_ns);
+    first_ended_ns = std::min(first_ended_ns, ended_ns);
+  }
+};
+using HostCollectives = std::unordered_map<CollectiveKey, OnHost, CollectiveTable::Hash>;
+
+class Inference {
+public:
+  explicit Inference(TraceSource& source)
+      : source_(source), traits_(source.texts), clocks_(fit_clocks(source.ranks)) {
+    std::map<std::string, std::size_t> index;
+    for (RankHead& head : source.ranks) {
+      const auto found = index.try_emplace(head.host, hosts_.size()).first;
+      if (found->second == hosts_.size())
+        hosts_.emplace_back();
+      hosts_[found->second].push_back(&head);
+    }
+  }
+
+  void infer() {
+    HostCollectives first;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      Heads& heads = hosts_[i];
+      const bool is_unknown = !clocks_.ranks.at(heads.front()->rank).host;
+      const bool compares_hosts = i == 0 ? !clocks_.all_known() : is_unknown;
+      HostCollectives found = collectives_of(heads, compares_hosts);
+      if (i == 0)
+        first = std::move(found);
+      else if (is_unknown)
+        compare_hosts(*heads.front(), found, first);
+    }
+  }
+
+private:
+  using Heads = std::vector<RankHead*>;
+
+  // Those whose GPUs tell when kernels ran, the best known first.
+  Heads possible_references(const Heads& heads) const {
+    Heads found;
+    for (RankHead* head : heads)
+      if (head->kernels == 0 && clocks_.ranks.at(head->rank).gpu)
+        found.push_back(head);
+    std::ranges::stable_sort(found, {}, [this](const RankHead* head) {
+      const Clocks::OfRank& clock = clocks_.ranks.at(head->rank);
+      return clock.gpu->worst_error_ns(clock.gpu->first_ns(), clock.gpu->last_ns());
+    });
+    return found;
+  }
+
+  HostCollectives collectives_of(const Heads& heads, bool compares_hosts) {
+    HostCollectives found;
+    const Heads possible = possible_references(heads);
+    RankHead* reference = nullptr;
+    std::optional<ClockModel> clock; // of the reference
+    const bool compares_gpus = heads.size() > 1 && !possible.empty();
+    if (!compares_hosts && !compares_gpus)
+      return found;
+    for (RankHead* head : possible) {
+      const auto parts = parts_of(source_, traits_, head->rank, true);
+      if (!parts || !parts->by_gpu)
+        continue;
+      reference = head;
+      reference->gpu_collectives.reference = reference->rank;
+      take_calls(*reference, *parts);
+      clock = fit_gpu_clock(*reference, nullptr);
+      for (const Part& part : parts->all) {
+        OnHost& one = found[part.key];
+        one.begun_gt = part.begun_ns;
+        one.ended_gt = part.ended_ns;
+        one.add(on(*clock, part.begun_ns), on(*clock, part.ended_ns));
+      }
+      break;
+    }
+    for (RankHead* head : heads)
+      if (head != reference && (compares_hosts || reference != nullptr))
+        add_rank(*head, reference, clock ? &*clock : nullptr, compares_hosts, found);
+    return found;
+  }
+
+  // What the readings do not allow at all is not a bound: NCCL told of it too late, or of another
+  // operation.
+  void take_calls(RankHead& head, const Parts& parts) const {
+    const auto& by_readings = clocks_.ranks.at(head.rank).gpu;
+    std::vector<OffsetBound> calls;
+    for (const OffsetBound& call : parts.calls) {
+      if (by_readings) {
+        const auto own_ns = static_cast<std::int64_t>(call.own_ns);
+        const auto beyond_ns =
+            static_cast<double>(own_ns + call.offset_ns - on(*by_readings, own_ns));
+        const bool is_least = call.side == OffsetBound::Side::at_least;
+        if ((is_least ? beyond_ns : -beyond_ns) > by_readings->error_at(call.own_ns))
+          continue;
+      }
+      calls.push_back(call);
+    }
+    head.gpu_calls = tightest(std::move(calls));
+  }
+
+  void add_rank(RankHead& head, const RankHead* reference, const ClockModel* clock,
+                bool compares_hosts, HostCollectives& found) {
+    if (!compares_hosts && head.kernels > 0)
+      return;
+    const auto parts = parts_of(source_, traits_, head.rank, reference != nullptr);
+    if (!parts) // whoever needs that rank will say so; the others' bounds hold without it
+      return;
+    std::optional<ClockModel> gpu;
+    if (parts->by_gpu) {
+      take_calls(head, *parts);
+      gpu = compare_gpus(head, reference->rank, *clock, *parts, found);
+    }
+    if (!compares_hosts || (parts->by_gpu && !gpu))
+      return;
+    for (const Part& part : parts->all) {
+      std::int64_t begun_ns = part.begun_ns, ended_ns = part.ended_ns;
+      if (gpu) {
+        auto error_ns = [&](std::int64_t own_ns) {
+          const double error = std::ceil(gpu->error_at(static_cast<std::uint64_t>(own_ns)));
+          return static_cast<std::int64_t>(std::min(error, k_any_error_ns));
+        };
+        begun_ns = on(*gpu, part.begun_ns) - error_ns(part.begun_ns);
+        ended_ns = on(*gpu, part.ended_ns) + error_ns(part.ended_ns);
+      }
+      found[part.key].add(begun_ns, ended_ns);
+    }
+  }
+
+  // `clock`: of the reference.
+  static std::optional<ClockModel> compare_gpus(RankHead& head, int reference,
+                                                const ClockModel& clock, const Parts& parts,
+                                                const HostCollectives& found) {
+    Comparison comparison;
+    for (const Part& part : parts.all)
+      if (auto same = found.find(part.key); same != found.end() && same->second.begun_gt != 0)
+        comparison.add(part.begun_ns, part.ended_ns, on(clock, same->second.begun_gt),
+                       on(clock, same->second.ended_gt));
+    if (!comparison.is_empty())
+      head.gpu_collectives = comparison.take(reference);
+    return fit_gpu_clock(head, &clock);
+  }
+
+  static void compare_hosts(RankHead& head, const HostCollectives& found,
+                            const HostCollectives& first) {
+    Comparison comparison;
+    for (const auto& [key, here] : found)
+      if (auto there = first.find(key); there != first.end())
+        comparison.add(here.last_begun_ns, here.first_ended_ns, there->second.last_begun_ns,
+                       there->second.first_ended_ns);
+    if (!comparison.is_empty())
+      head.host_collectives = comparison.take(std::nullopt);
+  }
+
+  static std::int64_t on(const ClockModel& clock, std::int64_t own_ns) {
+    return clock.to_reference(static_cast<std::uint64_t>(own_ns));
+  }
+
+  TraceSource& source_;
+  const TextTraits traits_;
+  const Clocks clocks_;      // before collectives
+  std::vector<Heads> hosts_; // in the order of their first ranks
 };
 
 } // namespace
 
 void infer_clocks(TraceSource& source) {
-  const Clocks clocks = fit_clocks(source.ranks);
-  if (clocks.all_known())
-    return;
-  const TextTraits traits(source.texts);
-  Reference reference;
-  std::map<std::string, Inferred> hosts;
-  for (const bool first_host : {true, false})
-    for (const RankHead& head : source.ranks) {
-      const Clocks::OfRank& clock = clocks.ranks.at(head.rank);
-      if (first_host ? clock.host_index != 0 : clock.host.has_value())
-        continue;
-      const auto parts = parts_of(source, traits, head.rank, clock);
-      if (!parts) // whoever needs that rank will say so; the others' bounds hold without it
-        continue;
-      std::uint64_t shared = 0;
-      for (const Part& part : *parts) {
-        if (first_host) {
-          Bounds& bounds = reference[part.key];
-          bounds.last_begun_ns = std::max(bounds.last_begun_ns, part.begun_ns);
-          bounds.first_ended_ns = std::min(bounds.first_ended_ns, part.ended_ns);
-        } else if (auto found = reference.find(part.key); found != reference.end()) {
-          ++shared;
-          auto limit = [](std::int64_t own_ns, std::int64_t reference_ns) {
-            return OffsetPolygon::Limit{static_cast<std::uint64_t>(own_ns), reference_ns - own_ns};
-          };
-          hosts[head.host].polygon.allow(limit(part.ended_ns, found->second.last_begun_ns),
-                                         limit(part.begun_ns, found->second.first_ended_ns));
-        }
-      }
-      if (shared > 0)
-        hosts[head.host].collectives = std::max(hosts[head.host].collectives, shared);
-    }
-  std::set<std::string> given;
-  for (RankHead& head : source.ranks) {
-    auto host = hosts.find(head.host);
-    if (host == hosts.end() || !given.insert(head.host).second)
-      continue;
-    head.inferred_from = host->second.collectives;
-    for (const trace::ClockRow& row : host->second.polygon.readings())
-      head.clocks.push_back(row);
-  }
+  if (!source.ranks.empty())
+    Inference(source).infer();
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -1,210 +1,325 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/clocks.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-double difference(std::uint64_t later, std::uint64_t earlier) {
-  return later >= earlier ? static_cast<double>(later - earlier)
-                          : -static_cast<double>(earlier - later);
+using trace::ClockKind;
+using trace::ClockRow;
+
+Span knots_of(const ClockModel& model) {
+  return {static_cast<std::int64_t>(model.first_ns()), static_cast<std::int64_t>(model.last_ns())};
 }
 
-// Enough digits for the error: two of it below 1.
-int decimals_for(double us) {
-  if (us >= 10)
-    return 0;
-  return us >= 0.1 || us == 0 ? 1 : 2;
+double worst_error_ns(const ClockModel& model, const Span& use) {
+  return model.worst_error_ns(static_cast<std::uint64_t>(use.begin),
+                              static_cast<std::uint64_t>(use.end));
+}
+
+std::vector<ClockRow> readings_of(const RankHead& head, ClockKind kind) {
+  std::vector<ClockRow> readings;
+  std::ranges::copy_if(head.clocks, std::back_inserter(readings),
+                       [kind](const ClockRow& reading) { return reading.kind == kind; });
+  return readings;
 }
 
 } // namespace
-
-bool Aligned::is_shown() const {
-  return std::abs(value_ns) >= 2 * error_ns;
-}
-
-std::string format_us(const Aligned& time) {
-  double error_us = time.error_ns / 1e3;
-  int decimals = decimals_for(error_us);
-  if (!time.is_shown())
-    return fmt::format("not shown (below 2 x {:.{}f} us)", error_us, decimals);
-  if (time.error_ns == 0)
-    return fmt::format("{:.{}f} us", time.value_ns / 1e3, decimals);
-  return fmt::format("{:.{}f} +- {:.{}f} us", time.value_ns / 1e3, decimals, error_us, decimals);
-}
-
-std::int64_t ClockModel::to_reference(std::uint64_t own_ns) const {
-  double rest = offset_rest_ns + rate * difference(own_ns, at_ns);
-  return static_cast<std::int64_t>(own_ns) + offset_ns + std::llround(rest);
-}
-
-double ClockModel::error_at(std::uint64_t own_ns) const {
-  double outside = 0;
-  if (own_ns < first_ns)
-    outside = difference(first_ns, own_ns);
-  else if (own_ns > last_ns)
-    outside = difference(own_ns, last_ns);
-  return error_ns + drift_error * outside;
-}
-
-void ClockModel::extend(std::uint64_t first_own_ns, std::uint64_t last_own_ns) {
-  error_ns = std::max(error_at(first_own_ns), error_at(last_own_ns));
-  first_ns = std::min(first_ns, first_own_ns);
-  last_ns = std::max(last_ns, last_own_ns);
-}
-
-std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings) {
-  if (readings.empty())
-    return std::nullopt;
-  ClockModel model;
-  auto [first, last] =
-      std::minmax_element(readings.begin(), readings.end(),
-                          [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
-  model.first_ns = first->at_ns;
-  model.last_ns = last->at_ns;
-  model.offset_ns = first->offset_ns; // of what follows only differences to it, which doubles hold
-  model.readings = readings.size();
-
-  struct Point {
-    double x, y, weight, error;
-  };
-  std::vector<Point> points;
-  double sum = 0, mean_x = 0, mean_y = 0;
-  for (const auto& reading : readings) {
-    double error = std::max(1.0, static_cast<double>(reading.error_ns));
-    points.push_back({difference(reading.at_ns, model.first_ns),
-                      static_cast<double>(reading.offset_ns - model.offset_ns), 1 / (error * error),
-                      static_cast<double>(reading.error_ns)});
-    sum += points.back().weight;
-  }
-  for (const Point& point : points) {
-    mean_x += point.weight / sum * point.x;
-    mean_y += point.weight / sum * point.y;
-  }
-  double xx = 0, xy = 0;
-  for (const Point& point : points) {
-    xx += point.weight * (point.x - mean_x) * (point.x - mean_x);
-    xy += point.weight * (point.x - mean_x) * (point.y - mean_y);
-  }
-  auto judge = [&](double rate) {
-    model.rate = rate;
-    model.worst_residual_ns = model.worst_envelope_ns = 0;
-    model.contradictions = 0;
-    for (const Point& point : points) {
-      double residual = std::abs(point.y - (mean_y + rate * (point.x - mean_x)));
-      model.worst_residual_ns = std::max(model.worst_residual_ns, residual);
-      model.worst_envelope_ns = std::max(model.worst_envelope_ns, point.error);
-      model.contradictions += residual > point.error;
-    }
-    model.error_ns = model.worst_envelope_ns + model.worst_residual_ns;
-  };
-  judge(xx > 0 ? xy / xx : 0);
-  double span = difference(model.last_ns, model.first_ns);
-  // Both ends of the line may be off by error_ns, in opposite directions.
-  model.drift_error = span > 0 ? 2 * model.error_ns / span : trace::k_most_drift;
-  if (model.drift_error >= trace::k_most_drift) {
-    judge(0);
-    // Between the readings the offset may have drifted.
-    model.error_ns += trace::k_most_drift * span;
-    model.drift_error = trace::k_most_drift;
-  }
-  // The line stands in at_ns = the first reading, where its arguments are small.
-  model.at_ns = model.first_ns;
-  model.offset_rest_ns = mean_y - model.rate * mean_x;
-  return model;
-}
-
-ClockModel compose(const ClockModel& inner, const ClockModel& outer) {
-  ClockModel out = inner;
-  auto middle_ns = static_cast<std::uint64_t>(inner.to_reference(inner.at_ns));
-  out.offset_ns = inner.offset_ns + outer.offset_ns;
-  out.offset_rest_ns =
-      inner.offset_rest_ns + outer.offset_rest_ns + outer.rate * difference(middle_ns, outer.at_ns);
-  out.rate = inner.rate + outer.rate + inner.rate * outer.rate;
-  out.error_ns = inner.error_ns + outer.error_ns;
-  out.drift_error = inner.drift_error + outer.drift_error;
-  // The window in which both are known, on the inner clock.
-  auto on_inner = [&](std::uint64_t outer_ns) {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(outer_ns) - inner.offset_ns);
-  };
-  if (outer.last_ns != UINT64_MAX) {
-    out.first_ns = std::max(inner.first_ns, on_inner(outer.first_ns));
-    out.last_ns = std::min(inner.last_ns, on_inner(outer.last_ns));
-  }
-  out.readings = inner.readings + outer.readings;
-  out.worst_envelope_ns = inner.worst_envelope_ns + outer.worst_envelope_ns;
-  out.worst_residual_ns = inner.worst_residual_ns + outer.worst_residual_ns;
-  out.contradictions = inner.contradictions + outer.contradictions;
-  return out;
-}
 
 bool Clocks::all_known() const {
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const auto& rank) { return rank.second.host.has_value(); });
 }
 
-double Clocks::pair_error_ns(int a, int b) const {
-  auto first = ranks.find(a), second = ranks.find(b);
-  if (a == b || first == ranks.end() || second == ranks.end())
-    return 0;
-  bool one_host = first->second.host_index == second->second.host_index;
-  auto error = [&](const OfRank& rank) {
-    return rank.own_error_ns + (rank.host && !one_host ? rank.host->error_ns : 0);
-  };
-  return error(first->second) + error(second->second);
+bool Clocks::uses_collectives() const {
+  return inferred_hosts > 0 || std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+           return rank.second.gpu && rank.second.gpu->collectives > 0;
+         });
 }
 
-double Clocks::worst_error_ns() const {
+double Clocks::gpu_error_to_host_ns(int rank, std::uint64_t gpu_ns) const {
+  const OfRank& clock = ranks.at(rank);
+  const double own_ns = clock.gpu->error_at(gpu_ns);
+  if (!clock.gpu_reference || *clock.gpu_reference == rank)
+    return own_ns;
+  const std::int64_t host_ns = clock.gpu->to_reference(gpu_ns);
+  const double by_reference_ns = own_ns + ranks.at(*clock.gpu_reference).gpu->error_near(host_ns);
+  if (!clock.gpu_alone)
+    return by_reference_ns;
+  const auto apart = static_cast<double>(std::abs(clock.gpu_alone->to_reference(gpu_ns) - host_ns));
+  return std::min(by_reference_ns, clock.gpu_alone->error_at(gpu_ns) + apart);
+}
+
+double Clocks::gpu_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const {
+  const OfRank& clock = ranks.at(rank);
+  const bool is_reference = known == GpusKnown::to_each_other && clock.gpu_reference == rank;
+  if (!clock.by_gpu || !clock.gpu || is_reference)
+    return 0;
+  const auto host_ns = clock.host ? static_cast<std::int64_t>(clock.host->own_near(at_ns)) : at_ns;
+  return known == GpusKnown::to_each_other
+             ? clock.gpu->error_near(host_ns)
+             : gpu_error_to_host_ns(rank, clock.gpu->own_near(host_ns));
+}
+
+double Clocks::pair_error_ns(int a, int b, std::int64_t at_ns) const {
+  const auto first = ranks.find(a), second = ranks.find(b);
+  if (a == b || first == ranks.end() || second == ranks.end())
+    return 0;
+  const bool one_host = first->second.host_index == second->second.host_index;
+  auto is_inferred = [](const OfRank& clock) {
+    return clock.host_index == 0 || clock.host_inferred;
+  };
+  // Where collectives compared two hosts' clocks they compared their GPUs'.
+  const bool compared = one_host ? first->second.gpu_reference &&
+                                       first->second.gpu_reference == second->second.gpu_reference
+                                 : is_inferred(first->second) && is_inferred(second->second);
+  auto error = [&](GpusKnown known) {
+    double error_ns = gpu_error_ns(a, at_ns, known) + gpu_error_ns(b, at_ns, known);
+    for (const OfRank* clock : {&first->second, &second->second})
+      error_ns += clock->host && !one_host ? clock->host->error_near(at_ns) : 0;
+    return error_ns;
+  };
+  const double to_hosts = error(GpusKnown::to_hosts);
+  return compared ? std::min(to_hosts, error(GpusKnown::to_each_other)) : to_hosts;
+}
+
+double Clocks::own_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const {
+  const auto found = ranks.find(rank);
+  if (found == ranks.end())
+    return 0;
+  const std::optional<ClockModel>& host = found->second.host;
+  return gpu_error_ns(rank, at_ns, known) + (host ? host->error_near(at_ns) : 0);
+}
+
+double Clocks::worst_host_error_ns() const {
   double worst = 0;
   for (const auto& [rank, clock] : ranks)
     if (clock.host)
-      worst = std::max(worst, clock.host->error_ns);
+      worst = std::max(worst, worst_error_ns(*clock.host, clock.host_use));
   return worst;
 }
 
-Clocks fit_clocks(const std::vector<RankHead>& ranks) {
-  using OfRank = Clocks::OfRank;
-  Clocks out;
-  if (ranks.empty())
-    return out;
-  const std::string& reference = ranks.front().host;
-  std::map<std::string, std::vector<trace::ClockRow>> of_host;
-  std::map<std::string, std::size_t> index; // in the order of the ranks
-  for (const RankHead& head : ranks) {
-    std::vector<trace::ClockRow> gpu;
-    of_host[head.host]; // counted also without readings
-    index.try_emplace(head.host, index.size());
-    for (const trace::ClockRow& reading : head.clocks) {
-      if (reading.kind == trace::ClockKind::globaltimer) {
-        gpu.push_back(reading);
-      } else if (head.host != reference) {
-        of_host[head.host].push_back(reading);
-      } else {
-        ++out.same_host_readings;
-        auto error = static_cast<double>(reading.error_ns);
-        out.same_host_contradictions += std::abs(static_cast<double>(reading.offset_ns)) > error;
-        out.same_host_error_ns = std::max(out.same_host_error_ns, error);
+double Clocks::worst_gpu_error_ns() const {
+  double worst = 0;
+  for (const auto& [rank, clock] : ranks) {
+    if (!clock.gpu)
+      continue;
+    for (std::uint64_t gpu_ns : clock.gpu->corners(static_cast<std::uint64_t>(clock.gpu_use.begin),
+                                                   static_cast<std::uint64_t>(clock.gpu_use.end)))
+      worst = std::max(worst, gpu_error_to_host_ns(rank, gpu_ns));
+  }
+  return worst;
+}
+
+std::optional<double> Clocks::worst_error_among_gpus_ns() const {
+  std::map<int, std::vector<double>> errors; // of each reference's
+  for (const auto& [rank, clock] : ranks)
+    if (clock.gpu && clock.gpu_reference)
+      errors[*clock.gpu_reference].push_back(
+          *clock.gpu_reference == rank ? 0 : worst_error_ns(*clock.gpu, clock.gpu_use));
+  std::optional<double> worst;
+  for (auto& [reference, all] : errors)
+    if (all.size() > 1) {
+      std::ranges::sort(all, std::ranges::greater{});
+      worst = std::max(worst.value_or(0), all[0] + all[1]);
+    }
+  return worst ? std::optional(std::min(*worst, 2 * worst_gpu_error_ns())) : std::nullopt;
+}
+
+namespace {
+
+void append(std::vector<OffsetBound>& to, const std::vector<OffsetBound>& more,
+            std::size_t first_source) {
+  for (OffsetBound bound : more) {
+    bound.source += first_source;
+    to.push_back(bound);
+  }
+}
+
+// Only the first so many sources are readings.
+void count_readings(ClockModel& model, std::size_t readings) {
+  model.readings = readings;
+  model.contradicted_events = static_cast<std::uint64_t>(
+      std::erase_if(model.contradicted,
+                    [readings](const ContradictedReading& one) { return one.source >= readings; }));
+}
+
+// Where more bounds leave no line, and fewer do, the fewer tell.
+std::optional<ClockModel> better_of(std::optional<ClockModel> more,
+                                    std::optional<ClockModel> fewer) {
+  const bool contradicts = more && more->widened_ns > 0 && fewer && fewer->widened_ns == 0;
+  return more && !contradicts ? std::move(more) : std::move(fewer);
+}
+
+std::size_t sources_in(const std::vector<OffsetBound>& bounds) {
+  std::size_t sources = 0;
+  for (const OffsetBound& bound : bounds)
+    sources = std::max(sources, bound.source + 1);
+  return sources;
+}
+
+} // namespace
+
+std::optional<ClockModel> fit_gpu_clock(const RankHead& head, const ClockModel* reference) {
+  const std::vector<ClockRow> readings = readings_of(head, ClockKind::globaltimer);
+  std::vector<OffsetBound> bounds;
+  for (std::size_t i = 0; i < readings.size(); ++i)
+    add_bounds(bounds, readings[i], i);
+  auto fit = [&readings](const std::vector<OffsetBound>& those) {
+    auto model = fit_clock(those);
+    if (model)
+      count_readings(*model, readings.size());
+    return model;
+  };
+  auto model = fit(bounds);
+  if (!head.gpu_calls.empty()) {
+    append(bounds, head.gpu_calls, readings.size());
+    model = better_of(fit(bounds), std::move(model));
+  }
+  const CollectiveBounds& compared = head.gpu_collectives;
+  if (reference == nullptr || compared.reference == head.rank || compared.bounds.empty())
+    return model;
+  // The reference is taken as it stands: what it is off by is an error of all else.
+  for (OffsetBound& bound : bounds)
+    bound.slack_ns += reference->error_near(
+        static_cast<std::int64_t>(bound.own_ns + static_cast<std::uint64_t>(bound.offset_ns)));
+  append(bounds, compared.bounds, readings.size() + sources_in(head.gpu_calls));
+  auto by_all = fit(bounds);
+  if (by_all)
+    by_all->collectives = compared.collectives;
+  return better_of(std::move(by_all), std::move(model));
+}
+
+namespace {
+
+class ClockFitter {
+public:
+  explicit ClockFitter(const std::vector<RankHead>& heads) : heads_(heads) {}
+
+  Clocks fit() {
+    for (const RankHead& head : heads_)
+      hosts_[head.host].push_back(&head);
+    out_.hosts = hosts_.size();
+    std::map<std::string, std::size_t> index; // in the order of the ranks
+    for (const RankHead& head : heads_)
+      out_.ranks[head.rank].host_index = index.try_emplace(head.host, index.size()).first->second;
+    for (const auto& [host, heads] : hosts_)
+      if (host == heads_.front().host)
+        check_shared_clock(heads);
+      else
+        fit_host(heads);
+    fit_gpus();
+    return std::move(out_);
+  }
+
+private:
+  using Heads = std::vector<const RankHead*>;
+
+  void check_shared_clock(const Heads& heads) {
+    for (const RankHead* head : heads) {
+      out_.ranks[head->rank].host = ClockModel();
+      for (const ClockRow& reading : readings_of(*head, ClockKind::host)) {
+        ++out_.same_host_readings;
+        const auto error_ns = static_cast<double>(reading.error_ns);
+        out_.same_host_contradictions +=
+            std::abs(static_cast<double>(reading.offset_ns)) > error_ns;
+        out_.same_host_error_ns = std::max(out_.same_host_error_ns, error_ns);
       }
     }
-    out.ranks[head.rank].gpu = fit_clock(gpu);
-    if (head.inferred_from > 0) {
-      out.inferred_from = out.inferred_hosts++ == 0
-                              ? head.inferred_from
-                              : std::min(out.inferred_from, head.inferred_from);
+  }
+
+  void fit_host(const Heads& heads) {
+    std::vector<OffsetBound> bounds;
+    std::vector<int> rank_of; // of each reading
+    std::uint64_t collectives = 0, first_ns = UINT64_MAX;
+    for (const RankHead* head : heads)
+      for (const ClockRow& reading : readings_of(*head, ClockKind::host)) {
+        add_bounds(bounds, reading, rank_of.size());
+        rank_of.push_back(head->rank);
+        first_ns = std::min(first_ns, reading.at_ns);
+      }
+    for (const RankHead* head : heads) {
+      append(bounds, head->host_collectives.bounds, rank_of.size());
+      collectives += head->host_collectives.collectives;
+    }
+    auto model = fit_clock(std::move(bounds));
+    if (!model)
+      return;
+    count_readings(*model, rank_of.size());
+    model->collectives = collectives;
+    if (collectives > 0) {
+      out_.inferred_from =
+          out_.inferred_hosts++ == 0 ? collectives : std::min(out_.inferred_from, collectives);
+    }
+    note(*model, ClockKind::host, heads.front()->rank, rank_of, first_ns);
+    for (const RankHead* head : heads) {
+      Clocks::OfRank& clock = out_.ranks[head->rank];
+      clock.host = model;
+      clock.host_inferred = collectives > 0;
+      clock.host_use = knots_of(*model);
     }
   }
-  out.hosts = of_host.size();
-  for (const RankHead& head : ranks) {
-    auto host = of_host.find(head.host);
-    OfRank& rank = out.ranks[head.rank];
-    rank.host_index = index.at(head.host);
-    rank.host = head.host == reference ? ClockModel{} : fit_clock(host->second);
+
+  // References first: others are fitted against them.
+  void fit_gpus() {
+    for (const bool references : {true, false})
+      for (const RankHead& head : heads_) {
+        const std::optional<int> reference = head.gpu_collectives.reference;
+        if (references == (reference && reference != head.rank))
+          continue;
+        const bool is_known = reference && !references && out_.ranks[*reference].gpu;
+        fit_gpu(head, is_known ? &*out_.ranks[*reference].gpu : nullptr);
+      }
+    out_.gpus_compared = std::ranges::all_of(
+        out_.ranks, [](const auto& rank) { return !rank.second.gpu || rank.second.gpu_reference; });
   }
-  return out;
+
+  void fit_gpu(const RankHead& head, const ClockModel* reference) {
+    Clocks::OfRank& clock = out_.ranks[head.rank];
+    clock.gpu = fit_gpu_clock(head, reference);
+    if (!clock.gpu)
+      return;
+    if (clock.gpu->collectives > 0)
+      clock.gpu_alone = fit_gpu_clock(head, nullptr);
+    clock.gpu_use = knots_of(*clock.gpu);
+    const bool is_reference = head.gpu_collectives.reference == head.rank;
+    if (is_reference || clock.gpu->collectives > 0)
+      clock.gpu_reference = head.gpu_collectives.reference;
+    else if (!head.gpu_collectives.bounds.empty())
+      out_.collectives_unused.push_back(head.rank);
+    std::uint64_t first_ns = UINT64_MAX;
+    for (const ClockRow& reading : readings_of(head, ClockKind::globaltimer))
+      first_ns = std::min(first_ns, reading.at_ns);
+    note(*clock.gpu, ClockKind::globaltimer, head.rank,
+         std::vector<int>(clock.gpu->readings, head.rank), first_ns);
+  }
+
+  // `rank_of`: of each reading. `first_ns`: the first of them.
+  void note(const ClockModel& model, ClockKind kind, int rank, const std::vector<int>& rank_of,
+            std::uint64_t first_ns) {
+    for (const ContradictedReading& one : model.contradicted)
+      out_.contradicted.push_back(
+          {rank_of[one.source], kind, one.own_ns, difference(one.own_ns, first_ns), one.by_ns});
+    out_.contradicted_events += model.contradicted_events;
+    if (model.pieces > 1 || model.widened_ns > 0)
+      out_.bent.push_back({rank, kind, model.pieces, model.bend_ns, model.widened_ns});
+  }
+
+  const std::vector<RankHead>& heads_;
+  std::map<std::string, Heads> hosts_;
+  Clocks out_;
+};
+
+} // namespace
+
+Clocks fit_clocks(const std::vector<RankHead>& ranks) {
+  return ranks.empty() ? Clocks() : ClockFitter(ranks).fit();
 }
 
 } // namespace ncclprobe::analysis::timeline

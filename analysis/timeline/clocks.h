@@ -2,70 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/timeline/clock_model.h"
 #include "analysis/timeline/rank_trace.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
-// One clock for all ranks: lines through readings of two clocks, with what they may be wrong by.
+// One clock for all ranks.
 namespace ncclprobe::analysis::timeline {
-
-// Of a time on another clock or a difference of such: the true one is within value +- error.
-struct Aligned {
-  double value_ns = 0;
-  double error_ns = 0;
-  // A difference that is not twice its error is not told from none.
-  bool is_shown() const;
-};
-// "3.1 +- 0.8 us", "3.1 us" without error, "not shown (below 2 x 0.8 us)".
-std::string format_us(const Aligned& time);
-
-// reference = own + offset + rate x (own - at)
-struct ClockModel {
-  std::uint64_t at_ns = 0;    // own clock
-  std::int64_t offset_ns = 0; // at at_ns
-  double offset_rest_ns = 0;  // fraction of it
-  double rate = 0;            // reference ns gained per own ns
-  // The true offset is within error_ns from the first to the last reading, and may leave that by
-  // drift_error each ns outside.
-  double error_ns = 0;
-  std::uint64_t first_ns = 0, last_ns = UINT64_MAX;
-  double drift_error = 0;
-  // How good the line is.
-  std::size_t readings = 0;
-  double worst_envelope_ns = 0;   // largest error of a reading
-  double worst_residual_ns = 0;   // largest distance of a reading from the line: measured error of
-                                  // interpolation
-  std::size_t contradictions = 0; // readings whose distance is beyond their own error
-
-  std::int64_t to_reference(std::uint64_t own_ns) const;
-  double error_at(std::uint64_t own_ns) const;
-  // error_ns then holds from first to last, which may lie outside of the readings.
-  void extend(std::uint64_t first_own_ns, std::uint64_t last_own_ns);
-};
-
-// Weighted least squares, weights 1/error^2. Nothing without readings. error_ns = worst envelope +
-// worst residual. A rate that the readings do not tell to within trace::k_most_drift is taken to be
-// 0.
-std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings);
-
-// From inner's own clock to outer's reference, for trees of hosts. Errors add up.
-ClockModel compose(const ClockModel& inner, const ClockModel& outer);
 
 // Of all ranks, to the clock of the first rank's host.
 struct Clocks {
   struct OfRank {
     std::size_t host_index = 0;
     std::optional<ClockModel> host; // nothing: another host's clock that nobody compared
-    std::optional<ClockModel> gpu;  // %globaltimer to the rank's own host; nothing: no readings
-    double own_error_ns =
-        0; // of its times on its own host's clock, where known: times of the GPU's
+    // %globaltimer to the rank's own host; nothing: nobody compared them. Its error is that to the
+    // GPU of rank gpu_reference, if there is such a rank: GPUs whose clocks collectives compare
+    // are known better to each other than to their host.
+    std::optional<ClockModel> gpu;
+    std::optional<int> gpu_reference;
+    std::optional<ClockModel> gpu_alone; // as `gpu`, without collectives
+    bool by_gpu = false;                 // its times are the GPU's: no kernels were traced
+    bool host_inferred = false;          // `host` follows from collectives alone
+    // Where the clocks are used, on each of them; from the first to the last reading before that
+    // is known.
+    Span host_use, gpu_use;
   };
   std::map<int, OfRank> ranks;
   std::size_t hosts = 0;
+  bool gpus_compared = false; // all clocks of GPUs have a gpu_reference
   // Readings between ranks of the first rank's host, which share its clock: how far off they were.
   std::size_t same_host_readings = 0;
   std::size_t same_host_contradictions = 0; // 0 is not within the reading's error
@@ -75,12 +42,52 @@ struct Clocks {
   std::size_t inferred_hosts = 0;
   std::uint64_t inferred_from = 0; // of these collectives, of the host with the fewest
 
+  // Readings that all others contradict, and clocks that do not keep to one line.
+  struct Contradicted {
+    int rank = 0; // whose reading it is
+    trace::ClockKind kind = trace::ClockKind::host;
+    std::uint64_t at_ns = 0;   // by the clock that was read
+    double after_first_ns = 0; // since the first reading of that clock
+    double by_ns = 0;          // ContradictedReading::by_ns
+  };
+  std::vector<Contradicted> contradicted;
+  std::uint64_t contradicted_events = 0; // ClockModel::contradicted_events
+  struct Bent {
+    int rank = 0; // the GPU's, or the first of the host
+    trace::ClockKind kind = trace::ClockKind::host;
+    std::size_t pieces = 0; // ClockModel::pieces and so on
+    double bend_ns = 0;
+    double widened_ns = 0;
+  };
+  std::vector<Bent> bent;
+  // Ranks whose GPU's readings contradict its collectives: the clock follows from the readings.
+  std::vector<int> collectives_unused;
+
   bool all_known() const;
-  // Of the difference of two ranks' times; ClockModel::error_ns goes into it. Of hosts' clocks 0 on
-  // one host.
-  double pair_error_ns(int a, int b) const;
-  double worst_error_ns() const; // of hosts whose clock is known
+  // Some clocks were made from collectives: these cannot check them (is_held_out()).
+  bool uses_collectives() const;
+  // Of the difference of two ranks' times at about that time of the common clock. Of hosts' clocks
+  // 0 on one host.
+  double pair_error_ns(int a, int b, std::int64_t at_ns) const;
+  // What each rank adds to the error of its difference to any other, at most: as GPUs are known to
+  // their hosts, or to each other. Either holds; of one difference both ranks' must be of one kind.
+  enum class GpusKnown { to_hosts, to_each_other };
+  double own_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const;
+
+  // The largest errors where the clocks are used; 0 where there are none.
+  double worst_host_error_ns() const; // of hosts whose clock is known
+  double worst_gpu_error_ns() const;  // of GPUs' clocks to their hosts
+  // Of GPUs' clocks to each other, as far as collectives compared them; nothing if they did not.
+  std::optional<double> worst_error_among_gpus_ns() const;
+
+private:
+  double gpu_error_to_host_ns(int rank, std::uint64_t gpu_ns) const;
+  double gpu_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const;
 };
 Clocks fit_clocks(const std::vector<RankHead>& ranks);
+
+// A GPU's clock to its host. `reference`: that of rank head.gpu_collectives.reference; null:
+// without collectives.
+std::optional<ClockModel> fit_gpu_clock(const RankHead& head, const ClockModel* reference);
 
 } // namespace ncclprobe::analysis::timeline

@@ -101,6 +101,10 @@ std::size_t CollectiveTable::Hash::operator()(const CollectiveKey& key) const {
   return mixed(key.where ^ mixed(key.which));
 }
 
+bool is_held_out(const CollectiveKey& key) {
+  return mixed(key.where + mixed(key.which)) % k_one_is_held_out_of == 0;
+}
+
 std::optional<std::size_t> CollectiveTable::place(const CollectiveKey& key,
                                                   std::size_t& hint) const {
   if (hint < keys_.size() && keys_[hint] == key)
@@ -123,6 +127,7 @@ void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std
     fresh.step = part.step;
     fresh.expected_ranks = part.expected_ranks;
     fresh.needs_all = part.needs_all;
+    fresh.is_held_out = is_held_out(part.key);
     all_.push_back(fresh);
   }
   Collective& collective = all_[*at];

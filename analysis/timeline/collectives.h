@@ -21,6 +21,10 @@ struct CollectiveKey {
   bool operator==(const CollectiveKey&) const = default;
 };
 
+// One of so many collectives compares no clocks (clock_inference.h), so that it can check them.
+inline constexpr std::uint64_t k_one_is_held_out_of = 8;
+bool is_held_out(const CollectiveKey& key);
+
 // One rank's part of a collective.
 struct CollectivePart {
   CollectiveKey key;
@@ -66,6 +70,7 @@ struct Collective {
   std::uint32_t ranks = 0;
   std::uint32_t expected_ranks = 0; // 0: unknown
   bool needs_all = false;
+  bool is_held_out = false;
   // Seen on all that take part, as far as is known: only then the last to come is known.
   bool is_complete() const { return ranks >= 2 && ranks >= expected_ranks; }
 };

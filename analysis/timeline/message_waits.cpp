@@ -92,7 +92,8 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
                                           std::size_t block, std::size_t blocks,
                                           RankMessages& into) {
   ++into.kernels;
-  Arrivals arrivals(rank, times.aligned_start_ns);
+  const std::int64_t at_ns = times.aligned_start_ns;
+  Arrivals arrivals(rank, at_ns);
   bool known = true;
   double error_ns = 0; // of what is said of sends that went ahead
   for (const MessageHalf& half : halves) {
@@ -105,7 +106,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
       continue;
     }
     const Span& theirs = other.half->span;
-    double pair_error_ns = clocks.pair_error_ns(rank, other.half->rank);
+    double pair_error_ns = clocks.pair_error_ns(rank, other.half->rank, at_ns);
     if (!half.sends) {
       check(into.physics, times.aligned_end_ns - theirs.begin, pair_error_ns);
     } else if (other.half->rank != rank && theirs.begin >= times.aligned_end_ns) {
@@ -122,10 +123,10 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   std::int64_t wait_ns = std::clamp<std::int64_t>(arrivals.last_ns() - times.aligned_start_ns, 0,
                                                   std::max<std::int64_t>(0, length_ns));
   if (arrivals.last_rank() != rank)
-    error_ns = std::max(error_ns, clocks.pair_error_ns(rank, arrivals.last_rank()));
+    error_ns = std::max(error_ns, clocks.pair_error_ns(rank, arrivals.last_rank(), at_ns));
   else if (arrivals.second_rank() >= 0) // may have come after this one
     error_ns =
-        std::max(error_ns, clocks.pair_error_ns(rank, arrivals.second_rank()) -
+        std::max(error_ns, clocks.pair_error_ns(rank, arrivals.second_rank(), at_ns) -
                                static_cast<double>(arrivals.last_ns() - arrivals.second_ns()));
   MessageWait out{times.start_ns + wait_ns, error_ns};
   if (arrivals.last_rank() == rank || wait_ns == 0)
@@ -138,7 +139,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   add(last.wait, wait);
   std::int64_t until_ns = times.aligned_start_ns + wait_ns;
   Aligned delay{static_cast<double>(std::max<std::int64_t>(0, until_ns - arrivals.second_ns())),
-                clocks.pair_error_ns(arrivals.last_rank(), arrivals.second_rank())};
+                clocks.pair_error_ns(arrivals.last_rank(), arrivals.second_rank(), at_ns)};
   if (delay.value_ns == 0 || !delay.is_shown())
     return out;
   add(last.delay, delay);

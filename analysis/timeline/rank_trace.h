@@ -4,6 +4,7 @@
 
 #include "trace/rows.h"
 
+#include "analysis/timeline/clock_fit.h"
 #include "analysis/timeline/intervals.h"
 #include "base/error.h"
 
@@ -49,14 +50,25 @@ struct RankTrace {
   std::uint64_t channels_overwritten = 0;     // of nccl_channels, that have lost their times before
 };
 
+// What collectives say of a clock (clock_inference.h).
+struct CollectiveBounds {
+  std::vector<OffsetBound> bounds;
+  std::uint64_t collectives = 0; // that say so
+  std::optional<int> reference;  // of a GPU's clock: the rank whose GPU it is compared with
+};
+
 // What is known of a rank before its events are read.
 struct RankHead {
   int rank = 0;                        // global
   std::string host;                    // ranks with equal ones share a clock
   std::vector<trace::ClockRow> clocks; // its readings
   std::vector<trace::LossRow> losses;  // its part of the ledger
-  // Its host's readings were not taken but inferred from so many collectives (clock_inference.h).
-  std::uint64_t inferred_from = 0;
+  std::uint64_t kernels = 0;           // that were traced
+  // Of its host's clock, which nobody compared; with the first rank of that host.
+  CollectiveBounds host_collectives;
+  // Of its GPU's clock, if no kernels were traced; also what NCCL's calls and events say of it.
+  CollectiveBounds gpu_collectives;
+  std::vector<OffsetBound> gpu_calls;
 };
 
 // The first pass reads when collectives ran on all ranks, the second everything.

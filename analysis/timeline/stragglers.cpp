@@ -78,9 +78,9 @@ public:
 
 private:
   void skew_and_physics() {
-    std::vector<double> skews;
+    std::vector<double> skews, errors;
     std::vector<InBlock> in_blocks;
-    double worst_error = 0;
+    const bool uses_collectives = clocks_.uses_collectives();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const Collective& one = all_[i];
       if (one.ranks < 2) {
@@ -91,23 +91,28 @@ private:
       out_.skew.complete += one.is_complete();
       skews.push_back(static_cast<double>(one.last_start_ns - one.first_start_ns));
       in_blocks.push_back({skews.back(), blocks_.of_collective[i]});
-      worst_error = std::max(worst_error, clocks_.pair_error_ns(one.first_rank, one.last_rank));
+      errors.push_back(clocks_.pair_error_ns(one.first_rank, one.last_rank, one.last_start_ns));
       if (!one.needs_all)
         continue;
       PhysicsCheck& physics = out_.physics;
+      if (uses_collectives && !one.is_held_out) {
+        ++physics.served;
+        continue;
+      }
       std::int64_t margin_ns = one.first_end_ns - one.last_start_ns;
       ++physics.checked;
       physics.violations += margin_ns < 0;
-      physics.beyond_bound += static_cast<double>(margin_ns) <
-                              -clocks_.pair_error_ns(one.first_end_rank, one.last_rank);
+      physics.beyond_bound +=
+          static_cast<double>(margin_ns) <
+          -clocks_.pair_error_ns(one.first_end_rank, one.last_rank, one.last_start_ns);
       if (!physics.worst_margin_ns || margin_ns < *physics.worst_margin_ns)
         physics.worst_margin_ns = margin_ns;
     }
     if (skews.empty())
       return;
-    out_.skew.median = Aligned{quantile(skews, 0.5), worst_error};
-    out_.skew.p99 = Aligned{quantile(skews, 0.99), worst_error};
-    out_.skew.largest = Aligned{quantile(skews, 1), worst_error};
+    out_.skew.median = quantile_of(skews, errors, 0.5);
+    out_.skew.p99 = quantile_of(skews, errors, 0.99);
+    out_.skew.largest = quantile_of(skews, errors, 1);
     const auto intervals =
         bootstrap(std::move(in_blocks),
                   {[](const DrawnValues& drawn) { return drawn.quantile(0.5); },
@@ -119,15 +124,21 @@ private:
       out_.skew.p99_interval = intervals[1];
   }
 
+  // By how much the last came behind the second last; 0 if that is not shown.
+  Aligned delay_of(const Collective& one) const {
+    const Aligned by{static_cast<double>(one.last_start_ns - one.second_last_start_ns),
+                     clocks_.pair_error_ns(one.last_rank, one.second_last_rank, one.last_start_ns)};
+    return by.is_shown() ? by : Aligned();
+  }
+
   void delays() {
     std::vector<std::vector<double>> sums(ranks_.size(), std::vector<double>(blocks_.steps.size()));
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const Collective& one = all_[i];
       if (!one.is_complete())
         continue;
-      Aligned by{static_cast<double>(one.last_start_ns - one.second_last_start_ns),
-                 clocks_.pair_error_ns(one.last_rank, one.second_last_rank)};
-      if (by.value_ns == 0 || !by.is_shown())
+      const Aligned by = delay_of(one);
+      if (by.value_ns == 0)
         continue;
       Straggler& last = out_.ranks[index_.at(one.last_rank)];
       ++last.times_last;
@@ -145,46 +156,70 @@ private:
   }
 
   void lateness() {
-    std::vector<std::vector<double>> late(ranks_.size());
-    std::vector<std::vector<InBlock>> in_blocks(ranks_.size());
-    std::vector<double> starts;
+    struct OfRank {
+      std::vector<double> late_ns, errors_ns;
+      std::vector<InBlock> in_blocks;
+    };
+    std::vector<OfRank> of_rank(ranks_.size());
+    std::vector<double> starts, errors;
     for (std::size_t i = 0; i < sample_.size(); ++i) {
       starts.clear();
-      std::int64_t base = all_[sample_.collective(i)].first_start_ns; // differences fit a double
+      const std::int64_t base = all_[sample_.collective(i)].first_start_ns; // so that doubles do
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
         if (auto start = sample_.start(i, rank))
           starts.push_back(static_cast<double>(*start - base));
       if (starts.size() < 2)
         continue;
       ++out_.sampled;
+      errors = errors_of_lateness(i, base);
       double middle = median(starts);
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
         if (auto start = sample_.start(i, rank)) {
-          late[rank].push_back(static_cast<double>(*start - base) - middle);
-          in_blocks[rank].push_back(
-              {late[rank].back(), blocks_.of_collective[sample_.collective(i)]});
+          OfRank& own = of_rank[rank];
+          own.late_ns.push_back(static_cast<double>(*start - base) - middle);
+          own.errors_ns.push_back(errors[rank]);
+          own.in_blocks.push_back(
+              {own.late_ns.back(), blocks_.of_collective[sample_.collective(i)]});
         }
     }
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      OfRank& own = of_rank[rank];
       Straggler& straggler = out_.ranks[rank];
-      straggler.collectives = late[rank].size();
-      if (late[rank].empty())
+      straggler.collectives = own.late_ns.size();
+      if (own.late_ns.empty())
         continue;
-      double error_ns = 0;
-      for (int other : ranks_)
-        error_ns = std::max(error_ns, clocks_.pair_error_ns(ranks_[rank], other));
-      Summary summary = summarise(late[rank]);
-      straggler.lateness = Aligned{summary.median, error_ns};
+      Summary summary = summarise(own.late_ns);
+      straggler.lateness = quantile_of(own.late_ns, own.errors_ns, 0.5);
       if (!straggler.lateness->is_shown())
         continue;
-      straggler.lateness_interval = lateness_interval(in_blocks[rank]);
+      straggler.lateness_interval = lateness_interval(own.in_blocks);
       const double scatter = k_deviations * summary.median_absolute_deviation.value_or(0);
       if (scatter <= 0)
         continue;
       straggler.score = summary.median / scatter;
       straggler.score_interval =
-          bootstrap(std::move(in_blocks[rank]), {score_of}, k_most_starts_drawn)[0];
+          bootstrap(std::move(own.in_blocks), {score_of}, k_most_starts_drawn)[0];
     }
+  }
+
+  // By rank: of its difference to the rank whose clock is known least.
+  std::vector<double> errors_of_lateness(std::size_t sampled, std::int64_t at_ns) const {
+    using Known = Clocks::GpusKnown;
+    std::vector<double> errors(ranks_.size(), INFINITY), own(ranks_.size());
+    for (Known known : {Known::to_hosts, Known::to_each_other}) {
+      if (known == Known::to_each_other && !clocks_.gpus_compared)
+        continue;
+      double most = 0, second_most = 0;
+      for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+        if (sample_.start(sampled, rank)) {
+          own[rank] = clocks_.own_error_ns(ranks_[rank], at_ns, known);
+          second_most = std::max(second_most, std::min(most, own[rank]));
+          most = std::max(most, own[rank]);
+        }
+      for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+        errors[rank] = std::min(errors[rank], own[rank] + (own[rank] < most ? most : second_most));
+    }
+    return errors;
   }
 
   static std::optional<Interval> lateness_interval(const std::vector<InBlock>& late) {

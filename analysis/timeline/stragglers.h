@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/timeline/aligned.h"
 #include "analysis/timeline/block_bootstrap.h"
 #include "analysis/timeline/collectives.h"
 
@@ -46,6 +47,7 @@ struct StartSkew {
 // an error of the clocks.
 struct PhysicsCheck {
   std::uint64_t checked = 0;
+  std::uint64_t served = 0; // not checked: clocks were made from them
   std::uint64_t violations = 0;
   std::uint64_t beyond_bound = 0;              // by more than the clocks' stated error
   std::optional<std::int64_t> worst_margin_ns; // min_r e - max_r s, the least

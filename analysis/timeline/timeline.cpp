@@ -20,7 +20,7 @@ struct Starts {
   std::vector<MessageHalf> halves;
   Spans halves_aligned;
   Span on_host, on_gpu; // from the first to the last time, by these clocks
-  bool from_nccl = false;
+  bool by_gpu = false;  // Clocks::OfRank
 };
 
 struct RankResult {
@@ -47,18 +47,6 @@ struct Waits {
   }
 };
 
-// Of times of NCCL's channels.
-Span gpu_extent(const std::vector<trace::NcclChannelRow>& rows) {
-  Span span{INT64_MAX, INT64_MIN};
-  for (const trace::NcclChannelRow& row : rows)
-    for (std::uint64_t at_ns : {row.start_gt, row.stop_gt})
-      if (at_ns != 0) {
-        span.begin = std::min(span.begin, static_cast<std::int64_t>(at_ns));
-        span.end = std::max(span.end, static_cast<std::int64_t>(at_ns));
-      }
-  return span;
-}
-
 Span host_extent(const std::vector<Activity>& all) {
   Span span{INT64_MAX, INT64_MIN};
   for (const Activity& activity : all) {
@@ -66,11 +54,6 @@ Span host_extent(const std::vector<Activity>& all) {
     span.end = std::max(span.end, activity.end_ns);
   }
   return span;
-}
-
-void extend(std::optional<ClockModel>& clock, const Span& over) {
-  if (clock && over.begin <= over.end)
-    clock->extend(static_cast<std::uint64_t>(over.begin), static_cast<std::uint64_t>(over.end));
 }
 
 class Analysis {
@@ -90,7 +73,7 @@ public:
   base::Result<Timeline> run() {
     NCCLPROBE_TRY(for_each_rank<Starts>([&](std::size_t i) { return starts_of(i); },
                                         [&](std::size_t i, const Starts& of_rank) {
-                                          note_extent(i, of_rank);
+                                          note_use(i, of_rank);
                                           for (std::size_t k = 0; k < of_rank.parts.size(); ++k)
                                             table_.add(of_rank.parts[k], of_rank.aligned[k].begin,
                                                        of_rank.aligned[k].end, ranks_[i]);
@@ -167,12 +150,13 @@ private:
            std::ranges::find(options_.ranks, rank) != options_.ranks.end();
   }
 
-  // Outside of their readings clocks are known less well.
-  void note_extent(std::size_t i, const Starts& of_rank) {
+  void note_use(std::size_t i, const Starts& of_rank) {
     Clocks::OfRank& clock = out_.clocks.ranks.at(ranks_[i]);
-    extend(clock.host, of_rank.on_host);
-    extend(clock.gpu, of_rank.on_gpu);
-    clock.own_error_ns = of_rank.from_nccl && clock.gpu ? clock.gpu->error_ns : 0;
+    if (of_rank.on_host.begin <= of_rank.on_host.end)
+      clock.host_use = of_rank.on_host;
+    if (of_rank.on_gpu.begin <= of_rank.on_gpu.end)
+      clock.gpu_use = of_rank.on_gpu;
+    clock.by_gpu = of_rank.by_gpu;
   }
 
   base::Result<Starts> starts_of(std::size_t i) {
@@ -184,8 +168,8 @@ private:
     Starts starts;
     starts.parts = std::move(reading.parts);
     starts.on_host = host_extent(reading.activities.all);
-    starts.on_gpu = gpu_extent(reading.trace.nccl_channels);
-    starts.from_nccl = reading.activities.from_nccl;
+    starts.on_gpu = reading.gpu_extent();
+    starts.by_gpu = reading.activities.from_nccl && reading.activities.heard == 0;
     for (const CollectivePart& part : starts.parts)
       starts.aligned.push_back(aligned(*clock.host, reading.activities.all[part.activity]));
     starts.halves = std::move(reading.halves.all);
@@ -201,11 +185,12 @@ private:
 
   // What a wait may be wrong by. The last to come may have waited for the second last.
   double wait_error_ns(int rank, const Collective& collective) const {
+    const std::int64_t at_ns = collective.last_start_ns;
     if (rank != collective.last_rank)
-      return out_.clocks.pair_error_ns(rank, collective.last_rank);
-    const auto ahead_ns =
-        static_cast<double>(collective.last_start_ns - collective.second_last_start_ns);
-    return std::max(0.0, out_.clocks.pair_error_ns(rank, collective.second_last_rank) - ahead_ns);
+      return out_.clocks.pair_error_ns(rank, collective.last_rank, at_ns);
+    const auto ahead_ns = static_cast<double>(at_ns - collective.second_last_start_ns);
+    return std::max(0.0,
+                    out_.clocks.pair_error_ns(rank, collective.second_last_rank, at_ns) - ahead_ns);
   }
 
   // Writes down until when each collective of this rank waited.

@@ -4,7 +4,7 @@
 #include "cli/export_command.h"
 
 #include "analysis/timeline/channel_times.h"
-#include "analysis/timeline/clock_model.h"
+#include "analysis/timeline/clocks.h"
 #include "analysis/timeline/traced_schedule.h"
 #include "analysis/trace_export/chrome.h"
 #include "analysis/trace_export/csv.h"
@@ -59,7 +59,7 @@ public:
               : fmt::format("the clocks of {} host(s) were", selection.clocks_.inferred_hosts),
           selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
                                                                           : "those are",
-          selection.clocks_.worst_error_ns() / 1e3);
+          selection.clocks_.worst_host_error_ns() / 1e3);
     selection.find_first(err);
     if (options.window)
       NCCLPROBE_TRY(selection.find_window());

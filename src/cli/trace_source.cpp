@@ -118,6 +118,7 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
     Reader reader(file, rank);
     reader.rows(head.clocks);
     reader.rows(head.losses);
+    head.kernels = file.row_count(rank, trace::Table::kernel);
     if (reader.error())
       return base::fail(*reader.error());
     source.ranks.push_back(std::move(head));

@@ -122,8 +122,7 @@ TEST_CASE("Without kernels NCCL's channels are the communication") {
   rank.trace.nccl_channels.back().channel = 1;
   OperationIndex operations(rank.trace.operations);
 
-  ClockModel gpu;
-  gpu.offset_ns = 1000;
+  const ClockModel gpu = steady_clock(1000);
   NcclTimes times = nccl_times(rank.trace, gpu);
   Activities out = activities_of(rank.trace, operations, times);
   REQUIRE(out.all.size() == 2);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/timeline/stragglers.h"
+#include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -107,8 +108,7 @@ TEST_CASE("Delays are per step, of however many collectives") {
 
 TEST_CASE("Below twice the clocks' error nobody is late") {
   Clocks clocks;
-  ClockModel other;
-  other.error_ns = 36;
+  const ClockModel other = steady_clock(0, 36);
   clocks.ranks[0] = {0, ClockModel{}, {}};
   clocks.ranks[1] = {0, ClockModel{}, {}};
   clocks.ranks[2] = {1, other, {}};
@@ -121,7 +121,7 @@ TEST_CASE("Below twice the clocks' error nobody is late") {
   CHECK(found.ranks[2].lateness->is_shown());
   CHECK(format_us(*found.skew.median) == "0.09 +- 0.04 us");
 
-  clocks.ranks[2].host->error_ns = 500;
+  clocks.ranks[2].host = steady_clock(0, 500);
   found = late_rank(30).find(clocks);
   CHECK(found.ranks[2].times_last == 0);
   CHECK_FALSE(found.ranks[2].lateness->is_shown());
@@ -144,8 +144,7 @@ TEST_CASE("A collective that ends before all have begun shows an error of the cl
   CHECK(bad.worst_margin_ns == -5);
 
   Clocks clocks;
-  ClockModel other;
-  other.error_ns = 10;
+  const ClockModel other = steady_clock(0, 10);
   clocks.ranks[0] = {0, ClockModel{}, {}};
   clocks.ranks[2] = {1, other, {}};
   CHECK(made.find(clocks).physics.violations == 3);

@@ -101,6 +101,13 @@ std::vector<std::string> texts() {
           "Recv"};
 }
 
+ClockModel steady_clock(std::int64_t offset_ns, std::uint64_t error_ns) {
+  std::vector<trace::ClockRow> readings;
+  for (std::uint64_t at_ns : {std::uint64_t{0}, std::uint64_t{1} << 50})
+    readings.push_back({at_ns, offset_ns, error_ns, 2 * error_ns, trace::ClockKind::host});
+  return *fit_clock(readings);
+}
+
 TraceSource source_of(std::vector<RankBuilder> ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     for (trace::CommunicatorRow& communicator : ranks[rank].trace.communicators)

@@ -44,6 +44,9 @@ inline constexpr std::uint32_t k_gemm = 1, k_all_reduce_kernel = 2, k_all_reduce
                                k_receive = 8;
 std::vector<std::string> texts();
 
+// A clock that is as well known at all times.
+ClockModel steady_clock(std::int64_t offset_ns, std::uint64_t error_ns = 0);
+
 // The ranks 0, 1, ... on one host.
 TraceSource source_of(std::vector<RankBuilder> ranks);
 

@@ -11,9 +11,7 @@ using namespace ncclprobe::analysis::timeline;
 namespace {
 
 Clocks::OfRank clock_ahead_by(std::int64_t ns) {
-  ClockModel host;
-  host.offset_ns = -ns;
-  return {0, host, ClockModel{}};
+  return {0, steady_clock(-ns), ClockModel{}};
 }
 
 } // namespace

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/ledger_rows.h"
+
+#include "analysis/timeline/clock_model.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+// From what is known of a clock at single moments to all lines (offset and drift) that this
+// allows. Whoever compares clocks ends here: hosts by ping-pong, GPUs by their timers, and clocks
+// that only collectives compare. METHOD.md, "One clock".
+namespace ncclprobe::analysis::timeline {
+
+// At a moment of the own clock the offset to the reference is at least, or at most, so much.
+struct OffsetBound {
+  enum class Side : std::uint8_t { at_least, at_most };
+  std::uint64_t own_ns = 0;
+  std::int64_t offset_ns = 0;
+  double slack_ns = 0; // it may be so much less, or more
+  Side side = Side::at_least;
+  std::size_t source = 0; // bounds of one source are right or wrong together
+};
+
+// Both bounds that a reading of two clocks gives. `error_ns` more than its own: of the reference.
+void add_bounds(std::vector<OffsetBound>& to, const trace::ClockRow& reading, std::size_t source,
+                double error_ns = 0);
+
+// Of very many bounds those that leave the same lines in any longer part of the time.
+std::vector<OffsetBound> tightest(std::vector<OffsetBound> bounds);
+
+// At each moment the middle of what all bounds allow, with half of its width as error. Nothing
+// without bounds on both sides.
+//
+// Where no line is allowed by all, sources that their neighbours in time contradict are left out,
+// if it is clear which. If the clock bends it is fitted in parts. Where that does not help either,
+// bounds give way by the least that leaves a line, and the error grows by it.
+std::optional<ClockModel> fit_clock(std::vector<OffsetBound> bounds);
+std::optional<ClockModel> fit_clock(const std::vector<trace::ClockRow>& readings);
+
+} // namespace ncclprobe::analysis::timeline
