@@ -223,6 +223,28 @@ Json messages_json(const MessageWaits& found) {
           {"ranks", ranks}};
 }
 
+Json recurrence_json(const std::optional<Recurrence>& found) {
+  return found ? Json{{"every", found->every},
+                      {"first", found->first},
+                      {"steps", found->steps},
+                      {"late", found->late}}
+               : Json(nullptr);
+}
+
+// Null if the rank was never last.
+Json recurring_json(const std::optional<RecurringLateness>& found) {
+  if (!found)
+    return nullptr;
+  const bool two_groups = found->late > 0;
+  return {{"steps", found->steps},
+          {"last_in", found->last},
+          {"when_last", aligned_json(found->when_last)},
+          {"late_in", two_groups ? Json(found->late) : Json(nullptr)},
+          {"when_late", two_groups ? aligned_json(found->when_late) : Json(nullptr)},
+          {"else_ns", two_groups ? Json(found->else_ns) : Json(nullptr)},
+          {"recurrence", recurrence_json(found->recurrence)}};
+}
+
 Json stragglers_json(const Stragglers& found) {
   Json ranks = Json::array();
   for (const Straggler& rank : found.ranks)
@@ -233,13 +255,17 @@ Json stragglers_json(const Stragglers& found) {
                      {"score_interval", interval_json(rank.score_interval)}, // infinite: null
                      {"times_last", rank.times_last},
                      {"delay", aligned_json(rank.delay)},
-                     {"delay_interval_ns", interval_json(rank.delay_interval)}});
+                     {"delay_interval_ns", interval_json(rank.delay_interval)},
+                     {"recurring", recurring_json(rank.recurring)}});
   return {{"collectives", found.skew.collectives},
           {"complete", found.skew.complete},
           {"on_one_rank_only", found.skew.single},
           {"sampled", found.sampled},
           {"steps", found.steps},
           {"delay_is_per", found.per_step ? "step" : "collective"},
+          {"recurring_is_per", found.lateness_per_step ? "step" : "collective"},
+          {"collectives_in_repeated_step",
+           found.repeated_collectives > 0 ? Json(found.repeated_collectives) : Json(nullptr)},
           {"start_skew",
            {{"median", aligned_json(found.skew.median)},
             {"median_interval_ns", interval_json(found.skew.median_interval)},

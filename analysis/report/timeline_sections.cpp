@@ -80,6 +80,51 @@ std::string straggler_table(const std::vector<const Straggler*>& shown, const Ti
   return table.render(2);
 }
 
+std::string recurring_text(const Straggler& rank, const Stragglers& found) {
+  const RecurringLateness& recurring = *rank.recurring;
+  const char* unit = found.lateness_per_step ? "step" : "collective";
+  std::string text = fmt::format(
+      "Rank {} is late now and then: in {} of {} {}s it comes last by {} (median), {} us more than "
+      "in the others",
+      rank.rank, grouped(recurring.late), grouped(recurring.steps), unit,
+      format_us(recurring.when_late), us(recurring.when_late.value_ns - recurring.else_ns));
+  if (const auto& one = recurring.recurrence)
+    text += fmt::format(". That is every {} {}s, first in {} {} (counted from 0){}", one->every,
+                        unit, unit, one->first,
+                        one->late < one->steps
+                            ? fmt::format(": {} of {} of these {}s", one->late, one->steps, unit)
+                            : "");
+  return text + ".";
+}
+
+// Of ranks that are far later in some steps than in others. What a lateness sums up to tells which
+// of them matter.
+std::string recurring_texts(const Stragglers& found) {
+  auto sum_ns = [](const Straggler* rank) {
+    return static_cast<double>(rank->recurring->late) * rank->recurring->when_late.value_ns;
+  };
+  std::vector<const Straggler*> shown;
+  for (const Straggler& rank : found.ranks)
+    if (rank.recurring && rank.recurring->late > 0)
+      shown.push_back(&rank);
+  if (shown.empty())
+    return "";
+  std::ranges::stable_sort(shown, std::ranges::greater{}, sum_ns);
+  const double most_ns = sum_ns(shown.front());
+  std::erase_if(shown, [&](const Straggler* rank) { return 10 * sum_ns(rank) < most_ns; });
+  shown.resize(std::min(shown.size(), k_most_rows));
+  std::string out;
+  for (const Straggler* rank : shown)
+    out += paragraph("  ", recurring_text(*rank, found), 2);
+  if (found.repeated_collectives > 0)
+    out += paragraph("  ",
+                     fmt::format("Nobody marked the steps: they are {} repeats of the same {}.",
+                                 grouped(found.lateness_steps),
+                                 count_of(found.repeated_collectives, "collective", "collectives")),
+                     2);
+  return out;
+}
+
 // Printable and no longer than `most`.
 std::string text_of(const Timeline& timeline, std::uint32_t id, std::size_t most) {
   std::string out = printable(id < timeline.texts.size() ? timeline.texts[id] : "");
@@ -129,7 +174,7 @@ std::string render_stragglers(const Stragglers& found) {
   if (shown.size() < found.ranks.size())
     out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
                        found.ranks.size());
-  return out;
+  return out + recurring_texts(found);
 }
 
 namespace {

@@ -5,12 +5,14 @@
 
 #include "analysis/cell_summary.h"
 #include "analysis/statistics.h"
+#include "analysis/timeline/repeated_steps.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
@@ -24,6 +26,7 @@ constexpr std::size_t k_most_starts_drawn = 512; // of each rank
 struct Blocks {
   std::vector<std::uint32_t> of_collective;
   std::vector<double> steps; // in each
+  std::vector<std::uint32_t> step_of_collective;
 };
 
 // Collectives in the order of their steps; each is its own step where there are none.
@@ -44,9 +47,10 @@ Blocks blocks_of(const std::vector<Collective>& collectives, bool per_step) {
     step_of[order[i]] = steps - 1;
   }
   std::size_t count = std::min<std::size_t>(steps, k_most_blocks);
-  Blocks out{std::vector<std::uint32_t>(collectives.size()), steps_in_blocks(steps, count)};
+  Blocks out{std::vector<std::uint32_t>(collectives.size()), steps_in_blocks(steps, count), {}};
   for (std::size_t i = 0; i < collectives.size(); ++i)
     out.of_collective[i] = static_cast<std::uint32_t>(block_of_step(step_of[i], steps, count));
+  out.step_of_collective = std::move(step_of);
   return out;
 }
 
@@ -54,7 +58,8 @@ class Finder {
 public:
   Finder(const CollectiveTable& table, const StartSample& sample, const std::vector<int>& ranks,
          const Clocks& clocks)
-      : all_(table.all()), sample_(sample), ranks_(ranks), clocks_(clocks) {
+      : all_(table.all()), of_first_rank_(table.of_first_rank()), sample_(sample), ranks_(ranks),
+        clocks_(clocks) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
       index_[ranks[i]] = i;
   }
@@ -73,6 +78,7 @@ public:
     skew_and_physics();
     delays();
     lateness();
+    recurring();
     return std::move(out_);
   }
 
@@ -222,6 +228,50 @@ private:
     return errors;
   }
 
+  // The step of each collective; k_no_step for those outside of any.
+  std::vector<std::uint32_t> steps_for_lateness() {
+    out_.lateness_steps = out_.steps;
+    out_.lateness_per_step = out_.per_step;
+    if (out_.per_step)
+      return blocks_.step_of_collective;
+    std::vector<ObservedCollective> observed;
+    for (const Collective& one : std::span(all_).first(of_first_rank_))
+      observed.push_back({one.kind, one.first_start_ns, one.first_end_ns});
+    const auto found = repeated_steps(observed);
+    if (!found)
+      return blocks_.step_of_collective;
+    out_.lateness_steps = found->steps.size();
+    out_.lateness_per_step = true;
+    out_.repeated_collectives = found->collectives;
+    std::vector<std::uint32_t> steps;
+    for (const Collective& one : all_) {
+      auto after = std::ranges::upper_bound(found->steps, one.first_start_ns, {}, &Span::begin);
+      const bool is_in =
+          after != found->steps.begin() && one.first_start_ns < std::prev(after)->end;
+      steps.push_back(is_in ? static_cast<std::uint32_t>(std::prev(after) - found->steps.begin())
+                            : k_no_step);
+    }
+    return steps;
+  }
+
+  void recurring() {
+    const std::vector<std::uint32_t> step_of = steps_for_lateness();
+    std::map<int, std::vector<LatenessOfStep>> late;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (!all_[i].is_complete() || step_of[i] == k_no_step)
+        continue;
+      const Aligned by = delay_of(all_[i]);
+      if (by.value_ns == 0)
+        continue;
+      std::vector<LatenessOfStep>& steps = late[all_[i].last_rank];
+      steps.resize(out_.lateness_steps);
+      if (by.value_ns > steps[step_of[i]].value_ns)
+        steps[step_of[i]] = by;
+    }
+    for (auto& [rank, steps] : late)
+      out_.ranks[index_.at(rank)].recurring = recurring_lateness(steps);
+  }
+
   static std::optional<Interval> lateness_interval(const std::vector<InBlock>& late) {
     std::map<std::uint32_t, std::vector<double>> by_block;
     for (const InBlock& one : late)
@@ -241,6 +291,7 @@ private:
   }
 
   const std::vector<Collective>& all_;
+  const std::size_t of_first_rank_;
   const StartSample& sample_;
   const std::vector<int>& ranks_;
   const Clocks& clocks_;

@@ -5,6 +5,7 @@
 #include "analysis/timeline/aligned.h"
 #include "analysis/timeline/block_bootstrap.h"
 #include "analysis/timeline/collectives.h"
+#include "analysis/timeline/recurring_lateness.h"
 
 #include <cstdint>
 #include <optional>
@@ -70,6 +71,8 @@ struct Straggler {
   // with the second last.
   Aligned delay;
   std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
+  // By Stragglers::lateness_steps; nothing if it was never last.
+  std::optional<RecurringLateness> recurring;
 };
 
 struct Stragglers {
@@ -77,7 +80,12 @@ struct Stragglers {
   PhysicsCheck physics;
   std::uint64_t steps = 0; // that had such collectives; without steps, collectives
   bool per_step = true;    // false: the trace has no steps, delays are per collective
-  std::size_t sampled = 0; // collectives that lateness is taken from
+  // What Straggler::recurring counts: steps, also those that follow from repeated collectives
+  // (repeated_steps.h), else collectives.
+  std::size_t lateness_steps = 0;
+  bool lateness_per_step = true;
+  std::size_t repeated_collectives = 0; // in each such step; 0: the trace has steps, or none
+  std::size_t sampled = 0;              // collectives that lateness is taken from
   std::vector<Straggler> ranks;
 };
 

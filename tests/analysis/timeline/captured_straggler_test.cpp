@@ -147,7 +147,7 @@ private:
 
 } // namespace
 
-TEST_CASE("a rank that is 3 ms late in some steps is seen, whatever readings are wide") {
+TEST_CASE("a rank that is 3 ms late in every fifth step is named, whatever readings are wide") {
   const CapturedJob job;
 
   const auto json = nlohmann::json::parse(job.report("--format json"));
@@ -158,9 +158,21 @@ TEST_CASE("a rank that is 3 ms late in some steps is seen, whatever readings are
         k_steps * 4);
   CHECK(json["physics"]["checked"].get<int>() > 0);
   CHECK(json["physics"]["violations"] == 0);
-  const auto late = json["stragglers"]["ranks"][1];
-  CHECK(late["times_last"].get<int>() >= 8 * 4);
-  CHECK(json["stragglers"]["start_skew"]["largest"]["value_ns"].get<double>() ==
-        Approx(3e6).epsilon(0.1));
-  CHECK(json["stragglers"]["start_skew"]["largest"]["shown"] == true);
+  CHECK(json["stragglers"]["collectives_in_repeated_step"] == 4);
+  const auto late = json["stragglers"]["ranks"][1]["recurring"];
+  CHECK(late["steps"] == 39);
+  CHECK(late["late_in"] == 8);
+  CHECK(late["when_late"]["value_ns"].get<double>() == Approx(3e6).epsilon(0.1));
+  CHECK(late["when_late"]["error_ns"].get<double>() < 50'000);
+  CHECK(late["recurrence"]["every"] == 5);
+  CHECK(late["recurrence"]["first"] == 3); // the first step is not like the others
+  CHECK(late["recurrence"]["late"] == 8);
+  const auto other = json["stragglers"]["ranks"][0]["recurring"];
+  CHECK((other.is_null() || other["late_in"].is_null()));
+
+  const std::string text = job.report("");
+  CHECK_THAT(text, ContainsSubstring("Rank 1 is late now and then: in 8 of 39 steps"));
+  CHECK_THAT(text, ContainsSubstring("every 5 steps, first in step 3"));
+  CHECK_THAT(text, ContainsSubstring("39 repeats of the same 4 collectives"));
+  CHECK_THAT(text, !ContainsSubstring("Rank 0 is late"));
 }
