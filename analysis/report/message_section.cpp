@@ -13,6 +13,38 @@ namespace ncclprobe::analysis {
 
 using namespace timeline;
 
+namespace {
+
+std::string waits_table(const MessageWaits::OfCell& found, bool per_step) {
+  std::vector<const MessageWaits::OfRank*> shown;
+  for (const MessageWaits::OfRank& rank : found.ranks)
+    shown.push_back(&rank);
+  std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
+    return a->delay.value_ns > b->delay.value_ns;
+  });
+  if (shown.size() > k_most_rows)
+    shown.resize(k_most_rows);
+  const char* unit = per_step ? "step" : "kernel";
+  base::TextTable table({{"rank"},
+                         {fmt::format("waits per {}", unit)},
+                         {"most for"},
+                         {"awaited"},
+                         {fmt::format("delay per {}", unit)},
+                         {"95%, us"}});
+  for (const MessageWaits::OfRank* rank : shown)
+    table.add_row(
+        {std::to_string(rank->rank), rank->kernels > 0 ? format_us(rank->wait) : "-",
+         rank->most_for < 0 ? "-" : std::to_string(rank->most_for), grouped(rank->times_awaited),
+         rank->delay.value_ns > 0 ? format_us(rank->delay) : "-", range_us(rank->delay_interval)});
+  std::string out = table.render(2);
+  if (shown.size() < found.ranks.size())
+    out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
+                       found.ranks.size());
+  return out;
+}
+
+} // namespace
+
 std::string render_messages(const timeline::MessageWaits& found) {
   const RankMessages& all = found.all;
   std::uint64_t met = all.halves[static_cast<std::size_t>(Meeting::met)];
@@ -43,32 +75,25 @@ std::string render_messages(const timeline::MessageWaits& found) {
   }
   if (std::uint64_t rest = all.unmatched_halves() - all.clock_unknown - named; rest > 0)
     out += fmt::format("  - and {} more.\n", grouped(rest));
-  std::vector<const MessageWaits::OfRank*> shown;
-  for (const MessageWaits::OfRank& rank : found.ranks)
-    shown.push_back(&rank);
-  std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
-    return a->delay.value_ns > b->delay.value_ns;
+  std::vector<std::pair<int, const MessageWaits::OfCell*>> cells;
+  for (const auto& [cell, waits] : found.cells)
+    if (!waits.ranks.empty())
+      cells.emplace_back(cell, &waits);
+  const std::size_t count = cells.size();
+  std::ranges::stable_sort(cells, std::ranges::greater{}, [](const auto& cell) {
+    double delay_ns = 0; // of all steps
+    for (const MessageWaits::OfRank& rank : cell.second->ranks)
+      delay_ns += rank.delay.value_ns * static_cast<double>(cell.second->steps);
+    return delay_ns;
   });
-  if (shown.size() > k_most_rows)
-    shown.resize(k_most_rows);
-  if (shown.empty())
-    return out;
-  const char* unit = found.per_step ? "step" : "kernel";
-  base::TextTable table({{"rank"},
-                         {fmt::format("waits per {}", unit)},
-                         {"most for"},
-                         {"awaited"},
-                         {fmt::format("delay per {}", unit)},
-                         {"95%, us"}});
-  for (const MessageWaits::OfRank* rank : shown)
-    table.add_row(
-        {std::to_string(rank->rank), rank->kernels > 0 ? format_us(rank->wait) : "-",
-         rank->most_for < 0 ? "-" : std::to_string(rank->most_for), grouped(rank->times_awaited),
-         rank->delay.value_ns > 0 ? format_us(rank->delay) : "-", range_us(rank->delay_interval)});
-  out += table.render(2);
-  if (shown.size() < found.ranks.size())
-    out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
-                       found.ranks.size());
+  cells.resize(std::min(count, k_most_cells));
+  for (const auto& [cell, waits] : cells) {
+    if (count > 1)
+      out += fmt::format("  In cell {}\n", cell);
+    out += waits_table(*waits, found.per_step);
+  }
+  if (cells.size() < count)
+    out += fmt::format("  {} of {} cells; --format json has all.\n", cells.size(), count);
   return out;
 }
 

@@ -65,6 +65,25 @@ Json gaps_json(const Gaps& gaps) {
   return out;
 }
 
+// "cell" is null where the trace has no steps.
+Json cell_json(int cell, const TimelineHeading& heading) {
+  Json out{{"cell", cell < 0 ? Json(nullptr) : Json(cell)}};
+  if (auto name = heading.cells.find(cell); name != heading.cells.end())
+    out["name"] = name->second;
+  return out;
+}
+
+// One object for each cell.
+template <typename T, typename ToJson>
+Json by_cell(const ByCell<T>& cells, const TimelineHeading& heading, ToJson to_json) {
+  Json out = Json::array();
+  for (const auto& [cell, one] : cells) {
+    out.push_back(cell_json(cell, heading));
+    out.back().update(to_json(one));
+  }
+  return out;
+}
+
 Json joins_json(const JoinCounts& joins) {
   return {{"kernels", joins.kernels},
           {"kernels_by_key", joins.kernels_by_key},
@@ -91,22 +110,16 @@ Json rank_json(const RankTimeline& rank, const TimelineHeading& heading) {
            {"clock_known", rank.clock_known},
            {"communications", rank.communications},
            {"matched", rank.matched},
-           {"all", sum_json(rank.all)}};
-  out["cells"] = Json::array();
-  for (const auto& [cell, sum] : rank.cells) {
-    Json one{{"cell", cell < 0 ? Json(nullptr) : Json(cell)}};
-    if (auto name = heading.cells.find(cell); name != heading.cells.end())
-      one["name"] = name->second;
-    one.update(sum_json(sum));
-    out["cells"].push_back(one);
-  }
+           {"cells", by_cell(rank.cells, heading, sum_json)}};
   out["streams"] = Json::array();
-  for (const StreamParts& stream : rank.streams)
-    out["streams"].push_back({{"stream", stream.stream},
-                              {"kernels", stream.kernels},
-                              {"communication_ns", stream.communication_ns},
-                              {"hidden_ns", stream.hidden_ns}});
-  out["gaps"] = gaps_json(rank.gaps);
+  for (const auto& [cell, streams] : rank.streams)
+    for (const StreamParts& stream : streams)
+      out["streams"].push_back({{"cell", cell < 0 ? Json(nullptr) : Json(cell)},
+                                {"stream", stream.stream},
+                                {"kernels", stream.kernels},
+                                {"communication_ns", stream.communication_ns},
+                                {"hidden_ns", stream.hidden_ns}});
+  out["gaps"] = by_cell(rank.gaps, heading, gaps_json);
   for (const RankTimeline::Step& step : rank.steps) {
     Json one{{"cell", step.key.cell},
              {"batch", step.key.batch},
@@ -192,21 +205,24 @@ Json physics_json(const PhysicsCheck& physics) {
           {"worst_margin_ns", nullable(physics.worst_margin_ns)}};
 }
 
-Json messages_json(const MessageWaits& found) {
+Json messages_json(const MessageWaits& found, const TimelineHeading& heading) {
   const RankMessages& all = found.all;
   auto count = [&](Meeting meeting) { return all.halves[static_cast<std::size_t>(meeting)]; };
   Json unmatched = Json::array();
   for (const UnmatchedHalf& one : all.unmatched)
     unmatched.push_back(describe(one));
-  Json ranks = Json::array();
-  for (const MessageWaits::OfRank& rank : found.ranks)
-    ranks.push_back({{"rank", rank.rank},
-                     {"kernels_that_waited", rank.kernels},
-                     {"wait", aligned_json(rank.wait)},
-                     {"most_for", rank.most_for < 0 ? Json(nullptr) : Json(rank.most_for)},
-                     {"times_awaited", rank.times_awaited},
-                     {"delay", aligned_json(rank.delay)},
-                     {"delay_interval_ns", interval_json(rank.delay_interval)}});
+  auto waits_json = [&](const MessageWaits::OfCell& waits) {
+    Json ranks = Json::array();
+    for (const MessageWaits::OfRank& rank : waits.ranks)
+      ranks.push_back({{"rank", rank.rank},
+                       {"kernels_that_waited", rank.kernels},
+                       {"wait", aligned_json(rank.wait)},
+                       {"most_for", rank.most_for < 0 ? Json(nullptr) : Json(rank.most_for)},
+                       {"times_awaited", rank.times_awaited},
+                       {"delay", aligned_json(rank.delay)},
+                       {"delay_interval_ns", interval_json(rank.delay_interval)}});
+    return Json{{"steps", found.per_step ? Json(waits.steps) : Json(nullptr)}, {"ranks", ranks}};
+  };
   return {{"kernels", all.kernels},
           {"matched", count(Meeting::met)},
           {"without_other_half", count(Meeting::alone)},
@@ -219,8 +235,7 @@ Json messages_json(const MessageWaits& found) {
           {"unmatched", unmatched},
           {"physics", physics_json(all.physics)},
           {"waits_are_per", found.per_step ? "step" : "kernel"},
-          {"steps", found.per_step ? Json(found.steps) : Json(nullptr)},
-          {"ranks", ranks}};
+          {"cells", by_cell(found.cells, heading, waits_json)}};
 }
 
 Json recurrence_json(const std::optional<Recurrence>& found) {
@@ -309,12 +324,12 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
            {"notes", heading.notes},
            {"missing_ranks", missing_json(timeline.missing)},
            {"clock", clock_json(timeline.clocks)},
-           {"physics", physics_json(timeline.stragglers.physics)},
+           {"physics", physics_json(timeline.physics)},
            {"ledger", ledger_json(timeline.ledger)},
            {"joins", joins_json(timeline.joins)},
-           {"gaps", gaps_json(timeline.gaps)},
-           {"stragglers", stragglers_json(timeline.stragglers)},
-           {"messages", messages_json(timeline.messages)}};
+           {"gaps", by_cell(timeline.gaps, heading, gaps_json)},
+           {"stragglers", by_cell(timeline.stragglers, heading, stragglers_json)},
+           {"messages", messages_json(timeline.messages, heading)}};
   out["slowdowns"] = Json::array();
   for (const Slowdown& slowdown : timeline.slowdowns)
     out["slowdowns"].push_back({{"kernel", text(slowdown.kind.name)},
@@ -329,15 +344,16 @@ std::string render_timeline_json(const Timeline& timeline, const TimelineHeading
                                 {"ratio_error", slowdown.ratio_error},
                                 {"interval", interval_json(slowdown.interval)},
                                 {"sum_ns", slowdown.sum_ns}});
-  for (bool communication : {false, true}) {
-    const SlowdownSum sum = sum_of(timeline.slowdowns, communication);
-    const std::string name = communication ? "communication_slowdown" : "compute_slowdown";
-    out[name] = nullable(sum.ratio());
-    out[name + "_error"] = sum.ratio() ? Json(sum.ratio_error()) : Json(nullptr);
-  }
+  for (bool communication : {false, true})
+    out[communication ? "communication_slowdown" : "compute_slowdown"] =
+        by_cell(sums_of(timeline.slowdowns, communication), heading, [](const SlowdownSum& sum) {
+          return Json{{"ratio", nullable(sum.ratio())},
+                      {"ratio_error", sum.ratio() ? Json(sum.ratio_error()) : Json(nullptr)}};
+        });
   out["nccl"] = Json::array();
   for (const auto& [choice, time] : timeline.choices)
-    out["nccl"].push_back({{"function", text(choice.function)},
+    out["nccl"].push_back({{"cell", choice.cell < 0 ? Json(nullptr) : Json(choice.cell)},
+                           {"function", text(choice.function)},
                            {"algorithm", text(choice.algorithm)},
                            {"protocol", text(choice.protocol)},
                            {"channels", choice.channels},

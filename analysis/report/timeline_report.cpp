@@ -50,7 +50,7 @@ private:
       copies += rank.copies;
       operations += rank.nccl_operations;
       without += rank.without_times;
-      steps = std::max(steps, rank.cells.contains(-1) ? 0 : rank.all.steps);
+      steps = std::max(steps, rank.steps_of_cells());
       from_nccl = from_nccl || rank.from_nccl;
       heard = heard || rank.heard > 0;
     }
@@ -216,7 +216,7 @@ private:
   }
   std::string physics_text() const {
     std::string text;
-    const PhysicsCheck& collectives = timeline_.stragglers.physics;
+    const PhysicsCheck& collectives = timeline_.physics;
     if (collectives.checked + collectives.served > 0)
       text = physics_text(collectives, "collectives that cannot end before all have begun");
     if (timeline_.messages.all.physics.checked > 0)

@@ -131,13 +131,12 @@ std::string text_of(const Timeline& timeline, std::uint32_t id, std::size_t most
   return out.size() <= most ? out : out.substr(0, most - 3) + "...";
 }
 
-} // namespace
-
-std::string render_stragglers(const Stragglers& found) {
+// `place`: " in cell 3" where there are several.
+std::string stragglers_of_cell(const Stragglers& found, const std::string& place) {
   if (found.skew.collectives == 0)
     return found.skew.single == 0
                ? ""
-               : "\nWho comes late\n" +
+               : fmt::format("\nWho comes late{}\n", place) +
                      paragraph("  ",
                                fmt::format("Not known: of each of the {} collectives one rank's "
                                            "begin alone is on the common clock. Others left no "
@@ -158,7 +157,7 @@ std::string render_stragglers(const Stragglers& found) {
                            rank->lateness ? std::abs(rank->lateness->value_ns) : 0,
                            rank->lateness ? rank->lateness->error_ns : 0});
   const TimeUnit unit = short_unit_for(longest_ns);
-  std::string out = fmt::format("\nWho comes late, {}, delays per {}\n", unit.name,
+  std::string out = fmt::format("\nWho comes late{}, {}, delays per {}\n", place, unit.name,
                                 found.per_step ? "step" : "collective");
   out += paragraph(
       "  ",
@@ -175,6 +174,37 @@ std::string render_stragglers(const Stragglers& found) {
     out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
                        found.ranks.size());
   return out + recurring_texts(found);
+}
+
+// The cells of which most is told, those with the greatest figure first.
+template <typename T, typename Figure>
+std::vector<std::pair<int, const T*>> most_telling(const ByCell<T>& all, Figure figure) {
+  std::vector<std::pair<int, const T*>> out;
+  for (const auto& [cell, one] : all)
+    out.emplace_back(cell, &one);
+  std::ranges::stable_sort(out, std::ranges::greater{},
+                           [&](const auto& one) { return figure(*one.second); });
+  out.resize(std::min(out.size(), k_most_cells));
+  return out;
+}
+
+std::string more_cells(std::size_t shown, std::size_t all) {
+  return shown < all ? fmt::format("  {} of {} cells; --format json has all.\n", shown, all) : "";
+}
+
+} // namespace
+
+std::string render_stragglers(const ByCell<Stragglers>& found) {
+  const auto shown = most_telling(found, [](const Stragglers& one) {
+    double delay_ns = 0; // of all steps
+    for (const Straggler& rank : one.ranks)
+      delay_ns += rank.delay.value_ns * static_cast<double>(one.steps);
+    return delay_ns;
+  });
+  std::string out;
+  for (const auto& [cell, one] : shown)
+    out += stragglers_of_cell(*one, found.size() > 1 ? fmt::format(" in cell {}", cell) : "");
+  return out + more_cells(shown.size(), found.size());
 }
 
 namespace {
@@ -225,9 +255,12 @@ std::string slowdown_table(const Timeline& timeline, std::vector<KernelSlowdown>
   return table.render(2);
 }
 
-std::string slowdown_text(const SlowdownSum& sum, bool communication) {
-  const std::string what =
+// `place`: "In cell 3, " where there are several.
+std::string slowdown_text(const SlowdownSum& sum, bool communication, const std::string& place) {
+  std::string what =
       communication ? "Communication beside computation" : "Computation beside communication";
+  if (!place.empty())
+    what = place + static_cast<char>(what[0] - 'A' + 'a') + what.substr(1);
   const std::string kinds = fmt::format("{} that ran both ways often enough",
                                         count_of(sum.kinds, "kind of kernel", "kinds of kernels"));
   if (!sum.ratio())
@@ -255,8 +288,12 @@ std::string render_slowdowns(const Timeline& timeline) {
     });
     if (kernels.empty())
       continue;
-    out +=
-        paragraph("  ", slowdown_text(sum_of(timeline.slowdowns, communication), communication), 2);
+    const ByCell<SlowdownSum> sums = sums_of(timeline.slowdowns, communication);
+    for (const auto& [cell, sum] : sums)
+      out += paragraph("  ",
+                       slowdown_text(sum, communication,
+                                     sums.size() > 1 ? fmt::format("In cell {}, ", cell) : ""),
+                       2);
     out += slowdown_table(timeline, std::move(kernels));
   }
   return out;
@@ -264,16 +301,56 @@ std::string render_slowdowns(const Timeline& timeline) {
 
 namespace {
 
-std::vector<std::string> choice_cells(const Timeline& timeline, const NcclChoice& choice) {
-  return {text_of(timeline, choice.function, 13), text_of(timeline, choice.algorithm, 12),
-          text_of(timeline, choice.protocol, 8), std::to_string(choice.channels)};
-}
+// Rows of one table, by cell.
+class ChoiceRows {
+public:
+  template <typename IsShown>
+  ChoiceRows(const Timeline& timeline, IsShown is_shown) : timeline_(timeline) {
+    for (const auto& choice : timeline.choices) {
+      names_cells_ = names_cells_ || choice.first.cell != timeline.choices.begin()->first.cell;
+      if (is_shown(choice.second))
+        all_.push_back(&choice);
+    }
+    // What took most time.
+    if (all_.size() > k_most_table_rows) {
+      left_out_ = all_.size() - k_most_table_rows;
+      std::ranges::stable_sort(all_, std::ranges::greater{},
+                               [](const auto* one) { return one->second.length_ns; });
+      all_.resize(k_most_table_rows);
+      std::ranges::sort(all_, {}, [](const auto* one) { return one->first; });
+    }
+  }
+  const std::vector<const NcclChoices::value_type*>& all() const { return all_; }
+  std::vector<base::TextTable::Column> columns() const {
+    std::vector<base::TextTable::Column> columns{{"function", Align::left},
+                                                 {"algorithm", Align::left},
+                                                 {"protocol", Align::left},
+                                                 {"channels"},
+                                                 {"count"}};
+    if (names_cells_)
+      columns.insert(columns.begin(), {"cell"});
+    return columns;
+  }
+  std::vector<std::string> cells(const NcclChoice& choice, std::uint64_t count) const {
+    std::vector<std::string> cells{
+        text_of(timeline_, choice.function, 13), text_of(timeline_, choice.algorithm, 12),
+        text_of(timeline_, choice.protocol, 8), std::to_string(choice.channels), grouped(count)};
+    if (names_cells_)
+      cells.insert(cells.begin(), std::to_string(choice.cell));
+    return cells;
+  }
+  std::string rest() const {
+    return left_out_ > 0
+               ? fmt::format("  {} more that took less; --format json has all.\n", left_out_)
+               : "";
+  }
 
-const std::vector<base::TextTable::Column> k_choice_columns{{"function", Align::left},
-                                                            {"algorithm", Align::left},
-                                                            {"protocol", Align::left},
-                                                            {"channels"},
-                                                            {"count"}};
+private:
+  const Timeline& timeline_;
+  std::vector<const NcclChoices::value_type*> all_;
+  bool names_cells_ = false;
+  std::size_t left_out_ = 0;
+};
 
 void add_columns(std::vector<base::TextTable::Column>& to,
                  std::initializer_list<const char*> titles) {
@@ -282,10 +359,11 @@ void add_columns(std::vector<base::TextTable::Column>& to,
 }
 
 std::string channels_table(const Timeline& timeline) {
-  auto has_times = [](const auto& one) { return one.second.channels.operations > 0; };
-  if (std::ranges::none_of(timeline.choices, has_times))
+  const ChoiceRows rows(timeline,
+                        [](const NcclChoiceTime& time) { return time.channels.operations > 0; });
+  if (rows.all().empty())
     return "";
-  auto columns = k_choice_columns;
+  auto columns = rows.columns();
   add_columns(columns, {"fastest", "slowest", "starts", "ends"});
   base::TextTable table(std::move(columns));
   auto medians_of = [](const ChannelTimes& channels) {
@@ -295,20 +373,18 @@ std::string channels_table(const Timeline& timeline) {
     return medians;
   };
   double longest_ns = 0;
-  for (const auto& [choice, time] : timeline.choices)
-    if (time.channels.operations > 0)
-      longest_ns = std::max({longest_ns, std::ranges::max(medians_of(time.channels)).first,
-                             median(time.channels.starts_apart_ns.values()),
-                             median(time.channels.ends_apart_ns.values())});
+  for (const auto* row : rows.all()) {
+    const ChannelTimes& channels = row->second.channels;
+    longest_ns = std::max({longest_ns, std::ranges::max(medians_of(channels)).first,
+                           median(channels.starts_apart_ns.values()),
+                           median(channels.ends_apart_ns.values())});
+  }
   const TimeUnit unit = short_unit_for(longest_ns);
-  for (const auto& [choice, time] : timeline.choices) {
-    const ChannelTimes& channels = time.channels;
-    if (channels.operations == 0)
-      continue;
+  for (const auto* row : rows.all()) {
+    const ChannelTimes& channels = row->second.channels;
     const auto medians = medians_of(channels);
     const auto [fastest, slowest] = std::ranges::minmax(medians);
-    auto cells = choice_cells(timeline, choice);
-    cells.push_back(grouped(channels.operations));
+    auto cells = rows.cells(row->first, channels.operations);
     for (const auto& [median_ns, channel] : {fastest, slowest})
       cells.push_back(fmt::format("{}: {}", channel, in_unit(median_ns, unit)));
     cells.push_back(in_unit(median(channels.starts_apart_ns.values()), unit));
@@ -318,7 +394,7 @@ std::string channels_table(const Timeline& timeline) {
   return fmt::format("\nNCCL's channels, {}: the fastest and the slowest with its number, how far "
                      "starts, ends lie apart\n",
                      unit.name) +
-         table.render(2) + "  Medians, by the GPU's clock.\n";
+         table.render(2) + rows.rest() + "  Medians, by the GPU's clock.\n";
 }
 
 } // namespace
@@ -326,13 +402,14 @@ std::string channels_table(const Timeline& timeline) {
 std::string render_choices(const Timeline& timeline) {
   if (timeline.choices.empty())
     return "";
+  const ChoiceRows rows(timeline, [](const NcclChoiceTime&) { return true; });
   const bool has_error = std::ranges::any_of(
-      timeline.choices, [](const auto& one) { return one.second.wait_error_ns > 0; });
+      rows.all(), [](const auto* one) { return one->second.wait_error_ns > 0; });
   const bool knows_waits =
       std::ranges::any_of(timeline.ranks, [](const auto& rank) { return rank.matched > 0; });
   double longest_ns = 0, most_ns = 0;
-  for (const auto& [choice, time] : timeline.choices)
-    if (time.timed > 0) {
+  for (const auto* row : rows.all())
+    if (const NcclChoiceTime& time = row->second; time.timed > 0) {
       const auto timed = static_cast<double>(time.timed);
       longest_ns =
           std::max({longest_ns, median(time.lengths_ns.values()),
@@ -340,15 +417,16 @@ std::string render_choices(const Timeline& timeline) {
       most_ns = std::max(most_ns, static_cast<double>(time.length_ns));
     }
   const TimeUnit unit = short_unit_for(longest_ns), unit_of_all = short_unit_for(most_ns);
-  auto columns = k_choice_columns;
+  auto columns = rows.columns();
   add_columns(columns, {"median", "mean", has_error ? "wait" : "of it wait"});
   if (has_error)
     add_columns(columns, {"+-"});
   columns.push_back({fmt::format("all, {}", unit_of_all.name)});
+  const std::size_t width = columns.size();
   base::TextTable table(std::move(columns));
-  for (const auto& [choice, time] : timeline.choices) {
-    auto cells = choice_cells(timeline, choice);
-    cells.push_back(grouped(time.operations));
+  for (const auto* row : rows.all()) {
+    const NcclChoiceTime& time = row->second;
+    auto cells = rows.cells(row->first, time.operations);
     if (time.timed > 0) {
       const auto timed = static_cast<double>(time.timed);
       const Aligned wait{static_cast<double>(time.wait_ns) / timed, time.wait_error_ns / timed};
@@ -359,30 +437,52 @@ std::string render_choices(const Timeline& timeline) {
         cells.push_back(in_unit(wait.error_ns, unit));
       cells.push_back(in_unit(static_cast<double>(time.length_ns), unit_of_all));
     }
-    cells.resize(9 + has_error, "-");
+    cells.resize(width, "-");
     table.add_row(std::move(cells));
   }
   return fmt::format("\nWhat NCCL chose, {} per operation\n", unit.name) + table.render(2) +
-         channels_table(timeline);
+         rows.rest() + channels_table(timeline);
 }
 
-std::string render_gaps(const Gaps& gaps) {
-  std::int64_t sum = 0;
-  for (const Gaps::Sum& cause : gaps.causes)
-    sum += cause.length_ns;
-  if (sum == 0)
+std::string render_gaps(const ByCell<Gaps>& found) {
+  // The cells whose streams stood still for longest.
+  std::vector<std::pair<int, std::int64_t>> cells;
+  for (const auto& [cell, gaps] : found) {
+    std::int64_t sum_ns = 0;
+    for (const Gaps::Sum& cause : gaps.causes)
+      sum_ns += cause.length_ns;
+    if (sum_ns > 0)
+      cells.emplace_back(cell, sum_ns);
+  }
+  if (cells.empty())
     return "";
-  base::TextTable table({{"cause", Align::left}, {"gaps"}, {"ms"}, {"share"}});
-  for (auto [cause, words] :
-       {std::pair{GapCause::launch_late, "the host launched late"},
-        {GapCause::event, "waited for an event"},
-        {GapCause::other, gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
-        {GapCause::unknown, "nobody wrote down the launch"}})
-    if (const Gaps::Sum& of_cause = gaps.of(cause); of_cause.count > 0)
-      table.add_row({words, grouped(of_cause.count),
-                     fmt::format("{:.3f}", static_cast<double>(of_cause.length_ns) / 1e6),
-                     percent(static_cast<double>(of_cause.length_ns), static_cast<double>(sum))});
-  return "\nWhy streams stood still\n" + table.render(2);
+  const std::size_t all = cells.size();
+  std::ranges::stable_sort(cells, std::ranges::greater{}, &std::pair<int, std::int64_t>::second);
+  cells.resize(std::min(all, k_most_table_rows / k_gap_causes));
+  std::ranges::sort(cells);
+  std::vector<base::TextTable::Column> columns{{"cause", Align::left}, {"gaps"}, {"ms"}, {"share"}};
+  if (all > 1)
+    columns.insert(columns.begin(), {"cell"});
+  base::TextTable table(std::move(columns));
+  for (const auto& [cell, sum_ns] : cells) {
+    const Gaps& gaps = found.at(cell);
+    for (auto [cause, words] :
+         {std::pair{GapCause::launch_late, "the host launched late"},
+          {GapCause::event, "waited for an event"},
+          {GapCause::other,
+           gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
+          {GapCause::unknown, "nobody wrote down the launch"}})
+      if (const Gaps::Sum& of_cause = gaps.of(cause); of_cause.count > 0) {
+        std::vector<std::string> row{
+            words, grouped(of_cause.count),
+            fmt::format("{:.3f}", static_cast<double>(of_cause.length_ns) / 1e6),
+            percent(static_cast<double>(of_cause.length_ns), static_cast<double>(sum_ns))};
+        if (all > 1)
+          row.insert(row.begin(), std::to_string(cell));
+        table.add_row(std::move(row));
+      }
+  }
+  return "\nWhy streams stood still\n" + table.render(2) + more_cells(cells.size(), all);
 }
 
 } // namespace ncclprobe::analysis

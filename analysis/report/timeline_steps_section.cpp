@@ -7,6 +7,7 @@
 #include "base/text_table.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ncclprobe::analysis {
 
@@ -14,7 +15,8 @@ using namespace timeline;
 
 namespace {
 
-constexpr std::size_t k_most_ranks = 32;
+constexpr const char* k_sum_of_step =
+    "step = compute + exposed wait + exposed transfer + copies + idle";
 
 struct PartsRow {
   std::string name;
@@ -95,58 +97,52 @@ bool knows_waits(const RankTimeline& rank) {
   return rank.matched > 0 || rank.communications == 0;
 }
 
-// The cells that all ranks ran: only of these a mean over cells compares ranks.
-std::vector<int> shared_cells(const std::vector<RankTimeline>& ranks) {
-  std::map<int, std::size_t> times;
+// Of each cell by itself: means over cells that do different things would say nothing.
+std::string steps_by_rank(const std::vector<RankTimeline>& ranks) {
+  ByCell<std::vector<PartsRow>> cells;
   for (const RankTimeline& rank : ranks)
     for (const auto& [cell, sum] : rank.cells)
-      times[cell] += sum.steps > 0;
-  std::vector<int> shared;
-  for (const auto& [cell, count] : times)
-    if (count == ranks.size())
-      shared.push_back(cell);
-  return shared;
-}
-
-std::string steps_by_rank(const std::vector<RankTimeline>& ranks) {
-  const std::vector<int> shared = shared_cells(ranks);
-  const bool all_alike = std::ranges::all_of(
-      ranks, [&](const RankTimeline& rank) { return rank.cells.size() == shared.size(); });
-  std::vector<PartsRow> rows;
-  for (const RankTimeline& rank : ranks) {
-    PartsRow row;
-    row.name = std::to_string(rank.rank);
-    for (int cell : shared)
-      row.sum.add(rank.cells.at(cell));
-    if (shared.empty())
-      row.sum = rank.all;
-    row.knows_waits = knows_waits(rank);
-    rows.push_back(std::move(row));
+      if (sum.steps > 0)
+        cells[cell].push_back({std::to_string(rank.rank), sum, knows_waits(rank)});
+  if (cells.empty())
+    return "";
+  // Those that took most time, as many as have room.
+  std::vector<int> order;
+  for (const auto& [cell, rows] : cells)
+    order.push_back(cell);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](int cell) {
+    std::int64_t length_ns = 0;
+    for (const PartsRow& row : cells.at(cell))
+      length_ns += row.sum.parts.length_ns;
+    return length_ns;
+  });
+  const std::size_t room = std::max<std::size_t>(1, k_most_table_rows / ranks.size());
+  order.resize(std::min(order.size(), room));
+  std::ranges::sort(order);
+  std::string out;
+  for (int cell : order) {
+    std::vector<PartsRow>& rows = cells.at(cell);
+    const std::size_t all = rows.size();
+    if (all > k_most_table_rows) {
+      std::ranges::stable_sort(rows, {},
+                               [](const PartsRow& row) { return row.sum.parts.exposed_wait_ns; });
+      rows.resize(k_most_table_rows);
+    }
+    const TimeUnit unit = unit_of(rows);
+    out += out.empty() ? "" : "\n";
+    // The table of cells has said already what a step adds up from.
+    out += cells.size() > 1
+               ? fmt::format("Mean step of each rank in cell {}, {}\n", cell, unit.name)
+               : fmt::format("Mean step of each rank, {} ({})\n", unit.name, k_sum_of_step);
+    out += parts_table("rank", rows, unit);
+    if (rows.size() < all)
+      out += paragraph("  ",
+                       fmt::format("the {} of {} ranks that wait least; --format json has all",
+                                   rows.size(), all),
+                       2);
   }
-  if (rows.size() > k_most_ranks) {
-    std::ranges::stable_sort(rows, {},
-                             [](const PartsRow& row) { return row.sum.parts.exposed_wait_ns; });
-    rows.resize(k_most_ranks);
-  }
-  const TimeUnit unit = unit_of(rows);
-  std::string out =
-      fmt::format("Mean step of each rank, {} (step = compute + exposed wait + exposed "
-                  "transfer + copies + idle)\n",
-                  unit.name);
-  out += parts_table("rank", rows, unit);
-  if (!all_alike)
-    out += paragraph("  ",
-                     shared.empty()
-                         ? "No cell was run by all of these ranks, so the means do not compare."
-                         : fmt::format("Of what all of these ranks ran: {} {}.",
-                                       shared.size() == 1 ? "cell" : "cells",
-                                       fmt::format("{}", fmt::join(shared, ", "))),
-                     2);
-  if (rows.size() < ranks.size())
-    out += paragraph("  ",
-                     fmt::format("the {} of {} ranks that wait least; --format json has all",
-                                 rows.size(), ranks.size()),
-                     2);
+  if (order.size() < cells.size())
+    out += fmt::format("  {} of {} cells; --format json has all.\n", order.size(), cells.size());
   std::uint64_t communications = 0, matched = 0;
   for (const RankTimeline& rank : ranks) {
     communications += rank.communications;
@@ -170,37 +166,59 @@ std::string steps_by_cell(const std::vector<RankTimeline>& ranks, const Timeline
   for (const auto& [cell, sum] : cells)
     rows.push_back({std::to_string(cell), sum, std::ranges::any_of(ranks, knows_waits)});
   const TimeUnit unit = unit_of(rows);
-  std::string out = fmt::format("\nMean step of each cell, {}\n", unit.name);
+  std::string out = fmt::format("Mean step of each cell, {} ({})\n", unit.name, k_sum_of_step);
   out += parts_table("cell", rows, unit);
   // Names are too long for the table, and what tells them apart may stand at their end.
   for (const auto& [cell, sum] : cells)
     if (auto name = heading.cells.find(cell); name != heading.cells.end())
       out += paragraph(fmt::format("  {}:", cell), printable(name->second), 5);
-  return out;
+  return out + "\n";
 }
 
+// Where a rank communicates on several streams.
 std::string streams(const std::vector<RankTimeline>& ranks) {
-  if (std::ranges::none_of(ranks, [](const auto& rank) { return rank.streams.size() > 1; }))
-    return "";
   double longest_ns = 0;
+  bool several = false;
+  std::set<int> cells;
   for (const RankTimeline& rank : ranks)
-    for (const StreamParts& stream : rank.streams)
-      longest_ns = std::max(longest_ns, static_cast<double>(stream.communication_ns));
+    for (const auto& [cell, all] : rank.streams)
+      for (const StreamParts& stream : all) {
+        several = several || all.size() > 1;
+        cells.insert(cell);
+        longest_ns = std::max(longest_ns, static_cast<double>(stream.communication_ns));
+      }
+  if (!several)
+    return "";
   const TimeUnit unit = unit_for(longest_ns);
-  std::string out = fmt::format("\nStreams that communicate, {} in all\n", unit.name);
-  base::TextTable table({{"rank"}, {"stream"}, {"kernels"}, {"comm"}, {"hidden"}, {"overlap"}});
+  std::vector<base::TextTable::Column> columns{{"rank"}, {"stream"}, {"kernels"},
+                                               {"comm"}, {"hidden"}, {"overlap"}};
+  if (cells.size() > 1)
+    columns.insert(columns.begin(), {"cell"});
+  base::TextTable table(std::move(columns));
   std::size_t rows = 0;
-  for (const RankTimeline& rank : ranks)
-    for (const StreamParts& stream : rank.streams)
-      if (rows++ < 2 * k_most_ranks)
-        table.add_row({std::to_string(rank.rank), std::to_string(stream.stream),
-                       grouped(stream.kernels),
-                       in_unit(static_cast<double>(stream.communication_ns), unit),
-                       in_unit(static_cast<double>(stream.hidden_ns), unit),
-                       percent(static_cast<double>(stream.hidden_ns),
-                               static_cast<double>(stream.communication_ns))});
+  for (int cell : cells)
+    for (const RankTimeline& rank : ranks) {
+      const auto found = rank.streams.find(cell);
+      if (found == rank.streams.end())
+        continue;
+      for (const StreamParts& stream : found->second) {
+        if (rows++ >= 2 * k_most_table_rows)
+          continue;
+        std::vector<std::string> row{std::to_string(rank.rank),
+                                     std::to_string(stream.stream),
+                                     grouped(stream.kernels),
+                                     in_unit(static_cast<double>(stream.communication_ns), unit),
+                                     in_unit(static_cast<double>(stream.hidden_ns), unit),
+                                     percent(static_cast<double>(stream.hidden_ns),
+                                             static_cast<double>(stream.communication_ns))};
+        if (cells.size() > 1)
+          row.insert(row.begin(), std::to_string(cell));
+        table.add_row(std::move(row));
+      }
+    }
+  std::string out = fmt::format("\nStreams that communicate, {} in all\n", unit.name);
   out += table.render(2);
-  if (rows > 2 * k_most_ranks)
+  if (rows > 2 * k_most_table_rows)
     out += "  --format json has all.\n";
   return out;
 }
@@ -208,7 +226,7 @@ std::string streams(const std::vector<RankTimeline>& ranks) {
 } // namespace
 
 std::string render_steps(const Timeline& timeline, const TimelineHeading& heading) {
-  return steps_by_rank(timeline.ranks) + steps_by_cell(timeline.ranks, heading) +
+  return steps_by_cell(timeline.ranks, heading) + steps_by_rank(timeline.ranks) +
          streams(timeline.ranks);
 }
 

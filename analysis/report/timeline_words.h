@@ -13,7 +13,9 @@
 // Numbers as the timeline's sections write them.
 namespace ncclprobe::analysis {
 
-inline constexpr std::size_t k_most_rows = 10; // of ranks or kernels, the worst
+inline constexpr std::size_t k_most_rows = 10;       // of ranks or kernels, the worst
+inline constexpr std::size_t k_most_cells = 3;       // with a table each
+inline constexpr std::size_t k_most_table_rows = 32; // of one table
 
 // That of a whole table.
 struct TimeUnit {

@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 // From a rank's tables to what its device did, in order of time, and to the steps it did it in.
@@ -22,6 +23,11 @@ struct StepKey {
 
 inline constexpr std::uint32_t k_no_step = UINT32_MAX;
 
+// Figures of steps that are alike: only the steps of one cell share means and sums. -1: the trace
+// has no steps.
+template <typename T>
+using ByCell = std::map<int, T>;
+
 // The operations of the schedule by their numbers, and the steps they belong to. Refers to the rows
 // it is made of.
 class OperationIndex {
@@ -32,6 +38,8 @@ public:
   std::uint32_t step_of(std::uint32_t id) const;           // index in steps(), k_no_step
   // In the order in which the host enqueued them.
   const std::vector<StepKey>& steps() const { return steps_; }
+  // Of a step of steps(), or k_no_step.
+  int cell_of(std::uint32_t step) const { return step == k_no_step ? -1 : steps_[step].cell; }
 
 private:
   struct Place {

@@ -83,10 +83,12 @@ NcclChoices nccl_choices(const RankTrace& trace, const NcclTimes& times, const J
   for (std::size_t i = 0; i < trace.nccl_operations.size(); ++i) {
     const auto& row = trace.nccl_operations[i];
     const Activity* activity = activity_of[i] > 0 ? &activities.all[activity_of[i] - 1] : nullptr;
-    if (!operations.steps().empty() &&
-        (activity != nullptr ? activity->step : operations.step_of(row.operation)) == k_no_step)
+    const std::uint32_t step =
+        activity != nullptr ? activity->step : operations.step_of(row.operation);
+    if (!operations.steps().empty() && step == k_no_step)
       continue;
-    NcclChoiceTime& time = out[{row.function.id, row.algorithm.id, row.protocol.id, row.channels}];
+    NcclChoiceTime& time = out[{operations.cell_of(step), row.function.id, row.algorithm.id,
+                                row.protocol.id, row.channels}];
     ++time.operations;
     channels.add_to(time.channels, row.id);
     std::int64_t length_ns = times.length_ns[i];

@@ -22,6 +22,7 @@ struct ChannelTimes {
 
 // What NCCL chose. Texts: TraceSource::texts.
 struct NcclChoice {
+  int cell = -1; // as ByCell
   std::uint32_t function = 0, algorithm = 0, protocol = 0;
   std::uint8_t channels = 0;
   auto operator<=>(const NcclChoice&) const = default;

@@ -121,8 +121,8 @@ void Gaps::add(const Gaps& other) {
   events_traced = events_traced || other.events_traced;
 }
 
-Gaps find_gaps(const RankTrace& trace, const Activities& activities,
-               const OperationIndex& operations) {
+ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,
+                       const OperationIndex& operations) {
   Launches launches(trace, operations);
   EventWaits events(trace);
   bool has_steps = !operations.steps().empty();
@@ -135,8 +135,8 @@ Gaps find_gaps(const RankTrace& trace, const Activities& activities,
     const StepKey& right = operations.steps()[b.step];
     return left.cell == right.cell && left.batch == right.batch;
   };
-  Gaps gaps;
-  gaps.events_traced =
+  ByCell<Gaps> gaps;
+  const bool events_traced =
       !trace.api.empty() || !trace.synchronizations.empty() || !trace.device_events.empty();
   std::vector<const Activity*> last; // of each stream: the one that ended last
   for (const Activity& activity : activities.all) {
@@ -153,7 +153,9 @@ Gaps find_gaps(const RankTrace& trace, const Activities& activities,
         cause = GapCause::event;
       else if (!launched)
         cause = GapCause::unknown;
-      Gaps::Sum& sum = gaps.of(cause);
+      Gaps& of_cell = gaps[operations.cell_of(activity.step)];
+      of_cell.events_traced = events_traced;
+      Gaps::Sum& sum = of_cell.of(cause);
       ++sum.count;
       sum.length_ns += activity.start_ns - before->end_ns;
     }

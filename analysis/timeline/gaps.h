@@ -30,7 +30,7 @@ struct Gaps {
 };
 
 // Gaps beside ncclprobe's own kernels are not the job's, and left out.
-Gaps find_gaps(const RankTrace& trace, const Activities& activities,
-               const OperationIndex& operations);
+ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,
+                       const OperationIndex& operations);
 
 } // namespace ncclprobe::analysis::timeline

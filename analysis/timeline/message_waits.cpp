@@ -92,6 +92,8 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
                                           std::size_t block, std::size_t blocks,
                                           RankMessages& into) {
   ++into.kernels;
+  RankMessages::Waits& waits = into.cells[step.cell];
+  ++waits.kernels;
   const std::int64_t at_ns = times.aligned_start_ns;
   Arrivals arrivals(rank, at_ns);
   bool known = true;
@@ -134,7 +136,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   Aligned wait{static_cast<double>(wait_ns), out.error_ns};
   if (!wait.is_shown())
     return out;
-  RankMessages::For& last = into.waited_for[arrivals.last_rank()];
+  RankMessages::For& last = waits.waited_for[arrivals.last_rank()];
   ++last.kernels;
   add(last.wait, wait);
   std::int64_t until_ns = times.aligned_start_ns + wait_ns;
@@ -148,16 +150,22 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   return out;
 }
 
-MessageWaits sum_message_waits(const std::vector<int>& ranks,
-                               const std::vector<RankMessages>& of_ranks, bool per_step) {
-  MessageWaits out;
-  out.per_step = per_step;
+namespace {
+
+// `of_ranks`: by rank; null where it has no messages in the cell.
+MessageWaits::OfCell sum_cell(const std::vector<int>& ranks,
+                              const std::vector<const RankMessages::Waits*>& of_ranks,
+                              bool per_step) {
+  MessageWaits::OfCell out;
+  std::uint64_t kernels = 0;
   std::map<int, MessageWaits::OfRank> found;
   std::map<int, std::vector<double>> sums; // of delays, by awaited rank and block
   std::vector<double> steps;               // in each block, of the rank that has most
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const RankMessages& one = of_ranks[i];
-    out.all.add(one);
+    if (of_ranks[i] == nullptr)
+      continue;
+    const RankMessages::Waits& one = *of_ranks[i];
+    kernels += one.kernels;
     steps.resize(std::max(steps.size(), one.steps_by_block.size()));
     for (std::size_t k = 0; k < one.steps_by_block.size(); ++k)
       steps[k] = std::max(steps[k], one.steps_by_block[k]);
@@ -184,7 +192,7 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
   }
   out.steps = per_step
                   ? static_cast<std::uint64_t>(std::accumulate(steps.begin(), steps.end(), 0.0))
-                  : out.all.kernels;
+                  : kernels;
   if (out.steps == 0)
     return out;
   std::vector<std::vector<double>> by_rank;
@@ -211,6 +219,25 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
     ++next;
     out.ranks.push_back(one);
   }
+  return out;
+}
+
+} // namespace
+
+MessageWaits sum_message_waits(const std::vector<int>& ranks,
+                               const std::vector<RankMessages>& of_ranks, bool per_step) {
+  MessageWaits out;
+  out.per_step = per_step;
+  ByCell<std::vector<const RankMessages::Waits*>> cells;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    out.all.add(of_ranks[i]);
+    for (const auto& [cell, waits] : of_ranks[i].cells) {
+      cells[cell].resize(ranks.size());
+      cells[cell][i] = &waits;
+    }
+  }
+  for (const auto& [cell, waits] : cells)
+    out.cells[cell] = sum_cell(ranks, waits, per_step);
   return out;
 }
 

@@ -35,7 +35,7 @@ struct KernelTimes {
   std::int64_t aligned_start_ns = 0, aligned_end_ns = 0;
 };
 
-// Of one rank. Sums over the steps, if there are some.
+// Of one rank. Counts over the steps, if there are some.
 struct RankMessages {
   std::array<std::uint64_t, k_meetings> halves{}; // by Meeting
   std::uint64_t clock_unknown = 0;                // halves of a rank whose clock nobody compared
@@ -54,12 +54,16 @@ struct RankMessages {
     Aligned delay;
     std::vector<double> delay_by_block; // of blocks of steps
   };
-  std::map<int, For> waited_for;
-  std::vector<double> steps_by_block; // steps with sends or receives, of each block
-  PhysicsCheck physics;               // no receive ends before its send has begun
+  struct Waits {
+    std::uint64_t kernels = 0; // with halves
+    std::map<int, For> waited_for;
+    std::vector<double> steps_by_block; // steps with sends or receives, of each block
+  };
+  ByCell<Waits> cells;
+  PhysicsCheck physics; // no receive ends before its send has begun
 
   std::uint64_t unmatched_halves() const;
-  void add(const RankMessages& other); // but for waited_for and steps_by_block
+  void add(const RankMessages& other); // but for cells
 };
 
 // What a kernel waited for.
@@ -77,8 +81,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
 
 // Of all ranks, per step that sends or receives; per kernel that does where the trace has no steps.
 struct MessageWaits {
-  RankMessages all; // sums
-  std::uint64_t steps = 0;
+  RankMessages all; // counts
   bool per_step = true;
   struct OfRank {
     int rank = 0;
@@ -89,7 +92,11 @@ struct MessageWaits {
     Aligned delay; // what the others' waits would be less if it came with the last but one
     std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
   };
-  std::vector<OfRank> ranks; // that take part, ascending
+  struct OfCell {
+    std::uint64_t steps = 0;   // or kernels
+    std::vector<OfRank> ranks; // that take part, ascending
+  };
+  ByCell<OfCell> cells;
 };
 // `of_ranks`: by rank, as ranks are ordered.
 MessageWaits sum_message_waits(const std::vector<int>& ranks,

@@ -167,12 +167,12 @@ std::optional<Interval> SlowdownSum::interval() const {
   return Interval{*ratio() / factor, *ratio() * factor};
 }
 
-SlowdownSum sum_of(const std::vector<Slowdown>& slowdowns, bool communication) {
-  SlowdownSum sum;
+ByCell<SlowdownSum> sums_of(const std::vector<Slowdown>& slowdowns, bool communication) {
+  ByCell<SlowdownSum> sums;
   for (const Slowdown& slowdown : slowdowns)
     if (slowdown.kind.communication == communication)
-      sum.add(slowdown);
-  return sum;
+      sums[slowdown.kind.cell].add(slowdown);
+  return sums;
 }
 
 std::vector<KernelSlowdown> by_kernel(const std::vector<Slowdown>& slowdowns) {

@@ -82,7 +82,7 @@ struct SlowdownSum {
   // A difference from 1 that is not twice its error is not told from none.
   bool is_shown() const { return ratio() && std::abs(*ratio() - 1) >= 2 * ratio_error(); }
 };
-SlowdownSum sum_of(const std::vector<Slowdown>& slowdowns, bool communication);
+ByCell<SlowdownSum> sums_of(const std::vector<Slowdown>& slowdowns, bool communication);
 
 // All kinds of one kernel in one cell.
 struct KernelSlowdown {

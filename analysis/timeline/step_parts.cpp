@@ -101,6 +101,8 @@ std::vector<StreamParts> streams_of(const Activities& activities, const Spans& c
   std::vector<StreamParts> out;
   for (auto& [number, stream] : streams) {
     Spans in_windows = intersect(unite(std::move(stream.spans)), in_any);
+    if (in_windows.empty())
+      continue;
     stream.parts.stream = number;
     stream.parts.communication_ns = length(in_windows);
     stream.parts.hidden_ns = shared_length(in_windows, compute);

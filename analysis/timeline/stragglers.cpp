@@ -29,20 +29,23 @@ struct Blocks {
   std::vector<std::uint32_t> step_of_collective;
 };
 
+// References, so that the collectives of one cell are a list of their own.
+using Collectives = std::vector<const Collective*>;
+
 // Collectives in the order of their steps; each is its own step where there are none.
-Blocks blocks_of(const std::vector<Collective>& collectives, bool per_step) {
+Blocks blocks_of(const Collectives& collectives, bool per_step) {
   std::vector<std::uint32_t> order(collectives.size());
   std::iota(order.begin(), order.end(), 0u);
   auto earlier = [&](std::uint32_t a, std::uint32_t b) {
-    return per_step ? collectives[a].step < collectives[b].step
-                    : collectives[a].first_start_ns < collectives[b].first_start_ns;
+    return per_step ? collectives[a]->step < collectives[b]->step
+                    : collectives[a]->first_start_ns < collectives[b]->first_start_ns;
   };
   if (!std::is_sorted(order.begin(), order.end(), earlier))
     std::stable_sort(order.begin(), order.end(), earlier);
   std::vector<std::uint32_t> step_of(collectives.size());
   std::uint32_t steps = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    bool same = i > 0 && per_step && collectives[order[i]].step == collectives[order[i - 1]].step;
+    bool same = i > 0 && per_step && collectives[order[i]]->step == collectives[order[i - 1]]->step;
     steps += !same;
     step_of[order[i]] = steps - 1;
   }
@@ -56,18 +59,19 @@ Blocks blocks_of(const std::vector<Collective>& collectives, bool per_step) {
 
 class Finder {
 public:
-  Finder(const CollectiveTable& table, const StartSample& sample, const std::vector<int>& ranks,
+  // `all`: collectives of one cell, of which the first so many are those of the table's first rank.
+  // `sampled`: which of the sample are of the cell.
+  Finder(Collectives all, std::size_t of_first_rank, std::vector<std::size_t> sampled,
+         const CollectiveTable& table, const StartSample& sample, const std::vector<int>& ranks,
          const Clocks& clocks)
-      : all_(table.all()), of_first_rank_(table.of_first_rank()), sample_(sample), ranks_(ranks),
-        clocks_(clocks) {
+      : all_(std::move(all)), of_first_rank_(of_first_rank), sampled_(std::move(sampled)),
+        table_(table), sample_(sample), ranks_(ranks), clocks_(clocks) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
       index_[ranks[i]] = i;
   }
 
   Stragglers find() {
-    out_.per_step = std::any_of(all_.begin(), all_.end(), [](const Collective& collective) {
-      return collective.step.batch >= 0;
-    });
+    out_.per_step = all_.front()->step.batch >= 0;
     for (int rank : ranks_) {
       out_.ranks.emplace_back();
       out_.ranks.back().rank = rank;
@@ -75,7 +79,7 @@ public:
     blocks_ = blocks_of(all_, out_.per_step);
     out_.steps = static_cast<std::uint64_t>(
         std::accumulate(blocks_.steps.begin(), blocks_.steps.end(), 0.0));
-    skew_and_physics();
+    skew();
     delays();
     lateness();
     recurring();
@@ -83,12 +87,11 @@ public:
   }
 
 private:
-  void skew_and_physics() {
+  void skew() {
     std::vector<double> skews, errors;
     std::vector<InBlock> in_blocks;
-    const bool uses_collectives = clocks_.uses_collectives();
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const Collective& one = all_[i];
+      const Collective& one = *all_[i];
       if (one.ranks < 2) {
         ++out_.skew.single;
         continue;
@@ -98,21 +101,6 @@ private:
       skews.push_back(static_cast<double>(one.last_start_ns - one.first_start_ns));
       in_blocks.push_back({skews.back(), blocks_.of_collective[i]});
       errors.push_back(clocks_.pair_error_ns(one.first_rank, one.last_rank, one.last_start_ns));
-      if (!one.needs_all)
-        continue;
-      PhysicsCheck& physics = out_.physics;
-      if (uses_collectives && !one.is_held_out) {
-        ++physics.served;
-        continue;
-      }
-      std::int64_t margin_ns = one.first_end_ns - one.last_start_ns;
-      ++physics.checked;
-      physics.violations += margin_ns < 0;
-      physics.beyond_bound +=
-          static_cast<double>(margin_ns) <
-          -clocks_.pair_error_ns(one.first_end_rank, one.last_rank, one.last_start_ns);
-      if (!physics.worst_margin_ns || margin_ns < *physics.worst_margin_ns)
-        physics.worst_margin_ns = margin_ns;
     }
     if (skews.empty())
       return;
@@ -140,7 +128,7 @@ private:
   void delays() {
     std::vector<std::vector<double>> sums(ranks_.size(), std::vector<double>(blocks_.steps.size()));
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const Collective& one = all_[i];
+      const Collective& one = *all_[i];
       if (!one.is_complete())
         continue;
       const Aligned by = delay_of(one);
@@ -168,9 +156,11 @@ private:
     };
     std::vector<OfRank> of_rank(ranks_.size());
     std::vector<double> starts, errors;
-    for (std::size_t i = 0; i < sample_.size(); ++i) {
+    for (std::size_t i : sampled_) {
       starts.clear();
-      const std::int64_t base = all_[sample_.collective(i)].first_start_ns; // so that doubles do
+      const Collective& one = table_.all()[sample_.collective(i)];
+      const std::uint32_t block = blocks_.of_collective[place_of(one)];
+      const std::int64_t base = one.first_start_ns; // differences fit a double
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
         if (auto start = sample_.start(i, rank))
           starts.push_back(static_cast<double>(*start - base));
@@ -184,8 +174,7 @@ private:
           OfRank& own = of_rank[rank];
           own.late_ns.push_back(static_cast<double>(*start - base) - middle);
           own.errors_ns.push_back(errors[rank]);
-          own.in_blocks.push_back(
-              {own.late_ns.back(), blocks_.of_collective[sample_.collective(i)]});
+          own.in_blocks.push_back({own.late_ns.back(), block});
         }
     }
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -235,8 +224,8 @@ private:
     if (out_.per_step)
       return blocks_.step_of_collective;
     std::vector<ObservedCollective> observed;
-    for (const Collective& one : std::span(all_).first(of_first_rank_))
-      observed.push_back({one.kind, one.first_start_ns, one.first_end_ns});
+    for (const Collective* one : std::span(all_).first(of_first_rank_))
+      observed.push_back({one->kind, one->first_start_ns, one->first_end_ns});
     const auto found = repeated_steps(observed);
     if (!found)
       return blocks_.step_of_collective;
@@ -244,10 +233,10 @@ private:
     out_.lateness_per_step = true;
     out_.repeated_collectives = found->collectives;
     std::vector<std::uint32_t> steps;
-    for (const Collective& one : all_) {
-      auto after = std::ranges::upper_bound(found->steps, one.first_start_ns, {}, &Span::begin);
+    for (const Collective* one : all_) {
+      auto after = std::ranges::upper_bound(found->steps, one->first_start_ns, {}, &Span::begin);
       const bool is_in =
-          after != found->steps.begin() && one.first_start_ns < std::prev(after)->end;
+          after != found->steps.begin() && one->first_start_ns < std::prev(after)->end;
       steps.push_back(is_in ? static_cast<std::uint32_t>(std::prev(after) - found->steps.begin())
                             : k_no_step);
     }
@@ -258,12 +247,12 @@ private:
     const std::vector<std::uint32_t> step_of = steps_for_lateness();
     std::map<int, std::vector<LatenessOfStep>> late;
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (!all_[i].is_complete() || step_of[i] == k_no_step)
+      if (!all_[i]->is_complete() || step_of[i] == k_no_step)
         continue;
-      const Aligned by = delay_of(all_[i]);
+      const Aligned by = delay_of(*all_[i]);
       if (by.value_ns == 0)
         continue;
-      std::vector<LatenessOfStep>& steps = late[all_[i].last_rank];
+      std::vector<LatenessOfStep>& steps = late[all_[i]->last_rank];
       steps.resize(out_.lateness_steps);
       if (by.value_ns > steps[step_of[i]].value_ns)
         steps[step_of[i]] = by;
@@ -290,8 +279,15 @@ private:
     return middle == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), middle);
   }
 
-  const std::vector<Collective>& all_;
+  // Collectives stand in the table's order.
+  std::size_t place_of(const Collective& one) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(all_, &one) - all_.begin());
+  }
+
+  const Collectives all_;
   const std::size_t of_first_rank_;
+  const std::vector<std::size_t> sampled_;
+  const CollectiveTable& table_;
   const StartSample& sample_;
   const std::vector<int>& ranks_;
   const Clocks& clocks_;
@@ -320,9 +316,50 @@ std::optional<std::int64_t> StartSample::start(std::size_t i, std::size_t rank_i
   return start_ns == k_no_start ? std::nullopt : std::optional(start_ns);
 }
 
-Stragglers find_stragglers(const CollectiveTable& table, const StartSample& sample,
-                           const std::vector<int>& ranks, const Clocks& clocks) {
-  return Finder(table, sample, ranks, clocks).find();
+ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSample& sample,
+                                   const std::vector<int>& ranks, const Clocks& clocks) {
+  struct OfCell {
+    Collectives all;
+    std::size_t of_first_rank = 0;
+    std::vector<std::size_t> sampled;
+  };
+  ByCell<OfCell> cells;
+  const std::vector<Collective>& all = table.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    OfCell& cell = cells[all[i].step.cell];
+    cell.all.push_back(&all[i]);
+    cell.of_first_rank += i < table.of_first_rank();
+  }
+  for (std::size_t i = 0; i < sample.size(); ++i)
+    cells[all[sample.collective(i)].step.cell].sampled.push_back(i);
+  ByCell<Stragglers> out;
+  for (auto& [cell, of_cell] : cells)
+    out[cell] = Finder(std::move(of_cell.all), of_cell.of_first_rank, std::move(of_cell.sampled),
+                       table, sample, ranks, clocks)
+                    .find();
+  return out;
+}
+
+PhysicsCheck check_physics(const CollectiveTable& table, const Clocks& clocks) {
+  PhysicsCheck physics;
+  const bool uses_collectives = clocks.uses_collectives();
+  for (const Collective& one : table.all()) {
+    if (one.ranks < 2 || !one.needs_all)
+      continue;
+    if (uses_collectives && !one.is_held_out) {
+      ++physics.served;
+      continue;
+    }
+    const std::int64_t margin_ns = one.first_end_ns - one.last_start_ns;
+    ++physics.checked;
+    physics.violations += margin_ns < 0;
+    physics.beyond_bound +=
+        static_cast<double>(margin_ns) <
+        -clocks.pair_error_ns(one.first_end_rank, one.last_rank, one.last_start_ns);
+    if (!physics.worst_margin_ns || margin_ns < *physics.worst_margin_ns)
+      physics.worst_margin_ns = margin_ns;
+  }
+  return physics;
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -75,9 +75,9 @@ struct Straggler {
   std::optional<RecurringLateness> recurring;
 };
 
+// Of the collectives of one cell.
 struct Stragglers {
   StartSkew skew;
-  PhysicsCheck physics;
   std::uint64_t steps = 0; // that had such collectives; without steps, collectives
   bool per_step = true;    // false: the trace has no steps, delays are per collective
   // What Straggler::recurring counts: steps, also those that follow from repeated collectives
@@ -89,7 +89,9 @@ struct Stragglers {
   std::vector<Straggler> ranks;
 };
 
-Stragglers find_stragglers(const CollectiveTable& table, const StartSample& sample,
-                           const std::vector<int>& ranks, const Clocks& clocks);
+ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSample& sample,
+                                   const std::vector<int>& ranks, const Clocks& clocks);
+
+PhysicsCheck check_physics(const CollectiveTable& table, const Clocks& clocks);
 
 } // namespace ncclprobe::analysis::timeline

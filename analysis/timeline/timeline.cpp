@@ -95,18 +95,22 @@ public:
                                               if (!is_wanted(ranks_[i]))
                                                 return;
                                               out_.joins.add(result.rank.joins);
-                                              out_.gaps.add(result.rank.gaps);
+                                              for (const auto& [cell, gaps] : result.rank.gaps)
+                                                out_.gaps[cell].add(gaps);
                                               add(durations, result.durations);
                                               add(out_.choices, result.choices);
                                               out_.ranks.push_back(std::move(result.rank));
                                             }));
     out_.missing = roll.missing();
     out_.slowdowns = slowdowns(durations, source_.alone);
+    out_.physics = check_physics(table_, out_.clocks);
     out_.stragglers = find_stragglers(table_, sample_, ranks_, out_.clocks);
     out_.messages = sum_message_waits(ranks_, messages, has_steps);
     auto is_other = [this](const auto& one) { return !is_wanted(one.rank); };
-    std::erase_if(out_.stragglers.ranks, is_other);
-    std::erase_if(out_.messages.ranks, is_other);
+    for (auto& [cell, stragglers] : out_.stragglers)
+      std::erase_if(stragglers.ranks, is_other);
+    for (auto& [cell, waits] : out_.messages.cells)
+      std::erase_if(waits.ranks, is_other);
     out_.texts = source_.texts;
     return std::move(out_);
   }
@@ -227,26 +231,32 @@ private:
       rank.messages.clock_unknown = halves.size();
       return;
     }
-    const std::size_t steps = reading.operations.steps().size();
-    const std::size_t blocks = std::max<std::size_t>(1, std::min(steps, k_most_blocks));
-    std::vector<bool> seen(steps);
-    rank.messages.steps_by_block.resize(blocks);
+    const std::vector<StepKey>& steps = reading.operations.steps();
+    ByCell<std::size_t> count;
+    std::vector<std::size_t> number; // of each step within its cell
+    for (const StepKey& step : steps)
+      number.push_back(count[step.cell]++);
+    std::vector<bool> seen(steps.size());
     for (std::size_t first = 0, last = 0; first < halves.size(); first = last) {
       while (last < halves.size() && halves[last].activity == halves[first].activity)
         ++last;
       Activity& activity = reading.activities.all[halves[first].activity];
       const Span on_reference = aligned(*clock.host, activity);
       const bool in_step = activity.step != k_no_step;
-      const std::size_t block = in_step ? block_of_step(activity.step, steps, blocks) : 0;
+      const int cell = reading.operations.cell_of(activity.step);
+      const std::size_t blocks = std::max<std::size_t>(1, std::min(count[cell], k_most_blocks));
+      const std::size_t block =
+          in_step ? block_of_step(number[activity.step], count[cell], blocks) : 0;
       if (in_step && !seen[activity.step]) {
         seen[activity.step] = true;
-        ++rank.messages.steps_by_block[block];
+        auto& steps_by_block = rank.messages.cells[cell].steps_by_block;
+        steps_by_block.resize(blocks);
+        ++steps_by_block[block];
       }
       auto wait = wait_of_kernel(
           messages_, out_.clocks, ranks_[i], std::span(halves).subspan(first, last - first),
           {activity.start_ns, activity.end_ns, on_reference.begin, on_reference.end},
-          in_step ? reading.operations.steps()[activity.step] : StepKey{}, block, blocks,
-          rank.messages);
+          in_step ? steps[activity.step] : StepKey{}, block, blocks, rank.messages);
       if (wait)
         waits.note(activity, halves[first].activity, wait->ready_ns, wait->error_ns, rank);
     }
@@ -290,12 +300,14 @@ private:
     }
     for (const Activity& activity : reading.activities.all)
       if (activity.ready_error_ns > 0 && (!has_steps || activity.step != k_no_step)) {
-        int cell = has_steps ? reading.operations.steps()[activity.step].cell : -1;
+        const int cell = reading.operations.cell_of(activity.step);
         rank.cells[cell].wait_error_ns += double{activity.ready_error_ns};
       }
-    for (const auto& [cell, sum] : rank.cells)
-      rank.all.add(sum);
-    rank.streams = streams_of(reading.activities, busy.compute, steps.windows);
+    ByCell<Spans> windows;
+    for (std::size_t k = 0; k < steps.windows.size(); ++k)
+      windows[steps.keys[k].cell].push_back(steps.windows[k]);
+    for (const auto& [cell, spans] : windows)
+      rank.streams[cell] = streams_of(reading.activities, busy.compute, spans);
     rank.gaps = find_gaps(reading.trace, reading.activities, reading.operations);
     result.durations = durations_of(reading.activities, reading.operations, busy);
     result.choices = nccl_choices(reading.trace, reading.nccl_times, reading.joined,
@@ -320,6 +332,13 @@ void PartsSum::add(const PartsSum& other) {
   steps += other.steps;
   wait_error_ns += other.wait_error_ns;
   lengths_ns.add(other.lengths_ns);
+}
+
+std::uint64_t RankTimeline::steps_of_cells() const {
+  std::uint64_t all = 0;
+  for (const auto& [cell, sum] : cells)
+    all += cell < 0 ? 0 : sum.steps;
+  return all;
 }
 
 base::Result<Timeline> analyse(const TraceSource& source, const TimelineOptions& options) {

@@ -33,10 +33,10 @@ struct RankTimeline {
   bool from_nccl = false;  // no kernels were traced, only what NCCL told
   std::uint64_t heard = 0; // Activities::heard
   bool clock_known = true; // relative to the first rank's host
-  PartsSum all;
-  std::map<int, PartsSum> cells; // -1: the trace has no steps
-  std::vector<StreamParts> streams;
-  Gaps gaps;
+  ByCell<PartsSum> cells;
+  std::uint64_t steps_of_cells() const; // 0: the trace has none
+  ByCell<std::vector<StreamParts>> streams;
+  ByCell<Gaps> gaps;
   JoinCounts joins;
   // Communication in steps, and of that, whose wait is known.
   std::uint64_t communications = 0;
@@ -56,9 +56,10 @@ struct Timeline {
   Clocks clocks;
   Ledger ledger;
   JoinCounts joins;
-  Gaps gaps;
-  Stragglers stragglers; // of collectives
-  MessageWaits messages; // of sends and receives
+  ByCell<Gaps> gaps;
+  PhysicsCheck physics;          // of collectives
+  ByCell<Stragglers> stragglers; // likewise
+  MessageWaits messages;         // of sends and receives
   std::vector<Slowdown> slowdowns;
   NcclChoices choices;
   std::vector<MissingRanks> missing;

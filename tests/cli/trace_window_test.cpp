@@ -98,12 +98,12 @@ TEST_CASE("A window that holds nothing says what there is") {
 }
 
 TEST_CASE("A report's window leaves whole steps") {
-  CHECK(analysed("0:").ranks[0].all.steps == 6);
-  CHECK(analysed("step:1-4").ranks[0].all.steps == 4);
+  CHECK(analysed("0:").ranks[0].cells.at(0).steps == 6);
+  CHECK(analysed("step:1-4").ranks[0].cells.at(0).steps == 4);
   CHECK(analysed("step:1-4").ranks[0].kernels == 4);
   CHECK(analysed("step:1-4").ranks[0].cells.at(1).steps == 2);
-  CHECK(analysed("step:1-4").stragglers.skew.collectives == 4);
-  CHECK(analysed("0:2.5ms").ranks[1].all.steps == 2); // what is cut is left out
+  CHECK(analysed("step:1-4").stragglers.at(0).skew.collectives == 4);
+  CHECK(analysed("0:2.5ms").ranks[1].cells.at(0).steps == 2); // what is cut is left out
   std::string told;
   CHECK_FALSE(restricted(two_ranks(), window("0:0.1ms"), told));
   REQUIRE(restricted(two_ranks(), window("step:2-3"), told));

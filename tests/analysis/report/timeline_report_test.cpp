@@ -82,7 +82,7 @@ TEST_CASE("Where clocks are not good enough the timeline says so") {
                 [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
   text = render_timeline(timeline_of(source), {});
   CHECK(text.find("never compared") != std::string::npos);
-  CHECK(text.find("Not known: of each of the 40 collectives") != std::string::npos);
+  CHECK(text.find("Not known: of each of the 20 collectives") != std::string::npos);
   CHECK(text.find("no untraced trial") != std::string::npos);
 }
 
@@ -127,10 +127,10 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
 }
 
 TEST_CASE("Gaps say whether events could have been told from others") {
-  Gaps gaps;
-  gaps.of(GapCause::other) = {2, 1000};
+  ByCell<Gaps> gaps;
+  gaps[0].of(GapCause::other) = {2, 1000};
   CHECK(render_gaps(gaps).find("other, or an event (--trace api tells)") != std::string::npos);
-  gaps.events_traced = true;
+  gaps[0].events_traced = true;
   CHECK(render_gaps(gaps).find("or an event") == std::string::npos);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
   };
   all_lines_fit("31: 930.0");
   for (double scale : {1.0, 1e3, 1e6}) {
-    for (Straggler& rank : timeline.stragglers.ranks) {
+    for (Straggler& rank : timeline.stragglers.at(0).ranks) {
       rank.lateness = Aligned{-1'499 * scale, 149 * scale};
       rank.lateness_interval = Interval{-1'999 * scale, -1'001 * scale};
       rank.score = -998;
@@ -201,25 +201,64 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
     }
     all_lines_fit("Who comes late");
   }
-  for (Straggler& rank : timeline.stragglers.ranks) {
+  for (Straggler& rank : timeline.stragglers.at(0).ranks) {
     rank.lateness_interval = Interval{-999'900, -100'100};
     rank.delay_interval = Interval{100'100, 999'900};
   }
   all_lines_fit("Who comes late");
 }
 
-TEST_CASE("Means of ranks are of the cells that all of them ran") {
+TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
+  // Cell 0 computes and communicates, cell 1 only communicates, ten times as fast, cell 2 is of
+  // rank 0 alone. Rank 1 is late in cell 0, rank 0 in cell 1.
   std::vector<RankBuilder> ranks(2);
-  for (int rank = 0; rank < 2; ++rank)
-    for (int cell = 0; cell < 2 - rank; ++cell) {
-      RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];
-      std::int64_t at = 100'000 * (cell + 1);
-      trace.compute({at, at + (cell == 0 ? 1000 : 9000)},
-                    trace.operation({cell, 0, 0}, 0, trace::OperationKind::compute));
+  for (int rank = 0; rank < 2; ++rank) {
+    RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];
+    for (std::uint32_t step = 0; step < 10; ++step) {
+      const std::int64_t at = 100'000 * (step + 1);
+      trace.compute({at, at + 60'000},
+                    trace.operation({0, 0, step}, 0, trace::OperationKind::compute));
+      trace.communicate({at + 40'000 + 5'000 * rank, at + 80'000},
+                        trace.operation({0, 0, step}, 1));
     }
-  std::string text = render_timeline(timeline_of(source_of(ranks)), {});
-  CHECK(text.find("Of what all of these ranks ran: cell 0.") != std::string::npos);
-  CHECK(text.find("     0      1  1.00") != std::string::npos);
+    for (std::uint32_t step = 0; step < 10; ++step) {
+      const std::int64_t then = 5'000'000 + 10'000 * step;
+      trace.communicate({then + 1'000 * (1 - rank), then + 8'000},
+                        trace.operation({1, 0, step}, 0));
+    }
+    if (rank == 0)
+      trace.compute({9'000'000, 9'003'000},
+                    trace.operation({2, 0, 0}, 0, trace::OperationKind::compute));
+  }
+  const Timeline timeline = timeline_of(source_of(ranks));
+  const std::string text = render_timeline(timeline, {});
+
+  CHECK(text.find("Mean step of each rank in cell 0, us") != std::string::npos);
+  CHECK(text.find("Mean step of each rank in cell 1, us") != std::string::npos);
+  CHECK(text.find("     0     10  98.0     60.0  40.0    20.0    50.0%") != std::string::npos);
+  CHECK(text.find("     0     10  9.70  7.00") != std::string::npos);
+  CHECK(text.find("Who comes late in cell 0") != std::string::npos);
+  CHECK(text.find("Who comes late in cell 1") != std::string::npos);
+  CHECK(timeline.stragglers.at(0).ranks[1].delay.value_ns == 5'000);
+  CHECK(timeline.stragglers.at(1).ranks[0].delay.value_ns == 1'000);
+  CHECK(timeline.gaps.at(0).of(GapCause::other).length_ns +
+            timeline.gaps.at(0).of(GapCause::launch_late).length_ns ==
+        9 * (40'000 + 40'000) + 9 * (60'000 + 65'000));
+  CHECK(timeline.gaps.at(1).of(GapCause::other).count +
+            timeline.gaps.at(1).of(GapCause::launch_late).count ==
+        18);
+  for (const RankTimeline& rank : timeline.ranks) {
+    CHECK(rank.streams.at(0).front().hidden_ns == (rank.rank == 0 ? 200'000 : 150'000));
+    CHECK(rank.streams.at(1).front().hidden_ns == 0);
+  }
+
+  const auto json = nlohmann::json::parse(render_timeline_json(timeline, {}));
+  CHECK(json["stragglers"].size() == 2);
+  CHECK(json["stragglers"][1]["cell"] == 1);
+  CHECK(json["gaps"][0]["cell"] == 0);
+  CHECK_FALSE(json["ranks"][0].contains("all"));
+  CHECK(json["ranks"][0]["cells"].size() == 3);
+  CHECK(json["ranks"][0]["cells"][1]["overlap"] == 0);
 }
 
 TEST_CASE("The timeline as JSON has every figure") {
@@ -232,10 +271,10 @@ TEST_CASE("The timeline as JSON has every figure") {
   CHECK(json["joins"]["kernels_by_key"] == 80);
   CHECK(json["physics"]["violations"] == 0);
   CHECK(json["tracing_cost"] == "+0.3% [0.1, 0.5]");
-  CHECK(json["stragglers"]["ranks"][1]["times_last"] == 40);
-  CHECK(json["stragglers"]["ranks"][1]["delay"]["value_ns"] == 8800);
+  CHECK(json["stragglers"][0]["ranks"][1]["times_last"] == 20);
+  CHECK(json["stragglers"][0]["ranks"][1]["delay"]["value_ns"] == 8800);
   CHECK(json["ranks"][0]["cells"][1]["name"] == "all_reduce 2M");
-  const auto& all = json["ranks"][0]["all"];
+  const auto& all = json["ranks"][0]["cells"][0];
   CHECK(all["length_ns"] == all["compute_ns"].get<int>() + all["exposed_wait_ns"].get<int>() +
                                 all["exposed_transfer_ns"].get<int>() +
                                 all["memory_ns"].get<int>() + all["helper_ns"].get<int>() +

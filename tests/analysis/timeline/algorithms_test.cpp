@@ -31,16 +31,16 @@ TEST_CASE("Time is summed up for each choice of NCCL's") {
   rank.trace.nccl_operations[2].channels = 8;
   NcclChoices choices = choices_in(rank, ClockModel{}, 10);
   REQUIRE(choices.size() == 2);
-  const NcclChoiceTime& ring = choices.at({k_all_reduce, k_ring, 0, 1});
+  const NcclChoiceTime& ring = choices.at({-1, k_all_reduce, k_ring, 0, 1});
   CHECK(ring.operations == 2);
   CHECK(ring.timed == 2);
   CHECK(ring.length_ns == 100);
   CHECK(ring.wait_ns == 20);
   CHECK(ring.lengths_ns.values() == std::vector<double>{40, 60});
-  CHECK(choices.at({k_broadcast, k_ring, 0, 8}).wait_ns == 5); // no more than its length
+  CHECK(choices.at({-1, k_broadcast, k_ring, 0, 8}).wait_ns == 5); // no more than its length
   NcclChoices twice = choices;
   add(twice, choices);
-  CHECK(twice.at({k_all_reduce, k_ring, 0, 1}).length_ns == 200);
+  CHECK(twice.at({-1, k_all_reduce, k_ring, 0, 1}).length_ns == 200);
 }
 
 TEST_CASE("Channels are compared where all of an operation have times") {
@@ -56,7 +56,7 @@ TEST_CASE("Channels are compared where all of an operation have times") {
     rank.trace.nccl_channels.push_back(second);
   }
   const ChannelTimes channels =
-      choices_in(rank, ClockModel{}).at({k_all_reduce, k_ring, 0, 1}).channels;
+      choices_in(rank, ClockModel{}).at({-1, k_all_reduce, k_ring, 0, 1}).channels;
   CHECK(channels.operations == 4);
   CHECK(channels.starts_apart_ns.values() == std::vector<double>(4, 20));
   CHECK(channels.ends_apart_ns.values() == std::vector<double>(4, 50));
@@ -75,7 +75,7 @@ TEST_CASE("A wait may be wrong by what clocks are") {
   for (Activity& activity : all.all)
     activity.ready_error_ns = 50;
   CHECK(nccl_choices(rank.trace, times, joined, all, operations)
-            .at({k_all_reduce, k_ring, 0, 1})
+            .at({-1, k_all_reduce, k_ring, 0, 1})
             .wait_error_ns == 40 + 50); // none is longer than its operation
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("Without channels the kernel's time is shared by the operations in it"
   rank.nccl(3, {0, 0}, 6); // its kernel is lost
   rank.trace.nccl_channels.clear();
   rank.communicate({1000, 1100}, 5);
-  NcclChoiceTime time = choices_in(rank, std::nullopt, 30).at({k_all_reduce, k_ring, 0, 1});
+  NcclChoiceTime time = choices_in(rank, std::nullopt, 30).at({-1, k_all_reduce, k_ring, 0, 1});
   CHECK(time.operations == 3);
   CHECK(time.timed == 2);
   CHECK(time.length_ns == 100);
@@ -103,4 +103,17 @@ TEST_CASE("Operations outside of the steps do not count") {
   NcclChoices choices = choices_in(rank, ClockModel{});
   CHECK(choices.begin()->second.operations == 1);
   CHECK(choices.begin()->second.length_ns == 60);
+}
+
+TEST_CASE("What NCCL chose alike in two cells is told apart") {
+  RankBuilder rank;
+  for (std::uint32_t cell : {0u, 1u}) {
+    const auto at = static_cast<std::int64_t>(1000 * cell);
+    const auto operation = rank.operation({static_cast<int>(cell), 0, 0});
+    rank.nccl(cell, {at + 100, at + 160 + 500 * cell}, operation);
+    rank.communicate({at + 90, at + 170 + 500 * cell}, operation);
+  }
+  NcclChoices choices = choices_in(rank, ClockModel{});
+  CHECK(choices.at({0, k_all_reduce, k_ring, 0, 1}).length_ns == 60);
+  CHECK(choices.at({1, k_all_reduce, k_ring, 0, 1}).length_ns == 560);
 }

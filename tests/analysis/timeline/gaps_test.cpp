@@ -12,7 +12,7 @@ namespace {
 
 Gaps gaps_in(const RankBuilder& rank) {
   OperationIndex operations(rank.trace.operations);
-  return find_gaps(rank.trace, activities(rank.trace, operations), operations);
+  return only(find_gaps(rank.trace, activities(rank.trace, operations), operations));
 }
 
 void check(const Gaps& gaps, GapCause cause, std::uint64_t count, std::int64_t length_ns) {
@@ -111,4 +111,17 @@ TEST_CASE("Without any word of launches the cause is unknown") {
   rank.compute({15, 20});
   rank.compute({12, 13}, 0, 1);
   check(gaps_in(rank), GapCause::unknown, 1, 5);
+}
+
+TEST_CASE("Gaps are of the cell whose stream stood still") {
+  RankBuilder rank;
+  for (int cell : {0, 1})
+    for (std::uint32_t i = 0; i < 3; ++i)
+      rank.compute({1000 * cell + 100 * i, 1000 * cell + 100 * i + (cell == 0 ? 90 : 50)},
+                   rank.operation({cell, 0, i}, 0, trace::OperationKind::compute));
+  OperationIndex operations(rank.trace.operations);
+  const auto cells = find_gaps(rank.trace, activities(rank.trace, operations), operations);
+  REQUIRE(cells.size() == 2);
+  check(cells.at(0), GapCause::other, 2, 20);
+  check(cells.at(1), GapCause::other, 2, 100);
 }

@@ -101,8 +101,8 @@ TEST_CASE("A receive waits until its send has begun, and a send until its receiv
   CHECK(Kernel{{100, 200}, {{false, {170, 200}}}}.wait(into)->ready_ns == 170);
   CHECK(Kernel{{100, 200}, {{true, {170, 200}}}}.wait(into)->ready_ns == 170);
   CHECK(Kernel{{100, 200}, {{true, {30, 200}}}}.wait(into)->ready_ns == 100); // it was there
-  CHECK(into.waited_for.at(1).kernels == 2);
-  CHECK(into.waited_for.at(1).wait.value_ns == 140);
+  CHECK(into.cells[0].waited_for.at(1).kernels == 2);
+  CHECK(into.cells[0].waited_for.at(1).wait.value_ns == 140);
   CHECK(into.physics.checked == 1);
   CHECK(into.physics.worst_margin_ns == 30);
 }
@@ -111,7 +111,7 @@ TEST_CASE("A send that ended before its receive began has waited for nobody") {
   RankMessages into;
   CHECK(Kernel{{100, 120}, {{true, {170, 200}}}}.wait(into)->ready_ns == 100);
   CHECK(into.sent_ahead == 1);
-  CHECK(into.waited_for.empty());
+  CHECK(into.cells[0].waited_for.empty());
   // Not so of a receive: there the clocks are wrong, and all of it was waiting.
   CHECK(Kernel{{100, 120}, {{false, {170, 200}}}}.wait(into)->ready_ns == 120);
   CHECK(into.physics.violations == 1);
@@ -123,9 +123,9 @@ TEST_CASE("A kernel of several messages waits for the last of the ranks that it 
   RankMessages into;
   Kernel kernel{{100, 300}, {{true, {150, 300}, 1}, {false, {220, 300}, 2}, {true, {10, 300}, 3}}};
   CHECK(kernel.wait(into)->ready_ns == 220);
-  REQUIRE(into.waited_for.size() == 1);
-  CHECK(into.waited_for.at(2).wait.value_ns == 120);
-  CHECK(into.waited_for.at(2).delay.value_ns == 70); // rank 1 came at 150
+  REQUIRE(into.cells[0].waited_for.size() == 1);
+  CHECK(into.cells[0].waited_for.at(2).wait.value_ns == 120);
+  CHECK(into.cells[0].waited_for.at(2).delay.value_ns == 70); // rank 1 came at 150
   CHECK(into.halves[static_cast<std::size_t>(Meeting::met)] == 3);
   CHECK(into.kernels == 1);
 
@@ -133,8 +133,8 @@ TEST_CASE("A kernel of several messages waits for the last of the ranks that it 
   RankMessages both;
   Kernel there_and_back{{100, 300}, {{true, {150, 300}, 1}, {false, {150, 300}, 1}}};
   CHECK(there_and_back.wait(both)->ready_ns == 150);
-  CHECK(both.waited_for.at(1).kernels == 1);
-  CHECK(both.waited_for.at(1).delay.value_ns == 50);
+  CHECK(both.cells[0].waited_for.at(1).kernels == 1);
+  CHECK(both.cells[0].waited_for.at(1).delay.value_ns == 50);
 }
 
 TEST_CASE("A kernel with a half that met nobody waits for an unknown time") {
@@ -158,11 +158,11 @@ TEST_CASE("Below twice the clocks' error nobody is waited for") {
   auto wait = Kernel{{100, 200}, {{false, {170, 200}}}, two_hosts(36)}.wait(into);
   CHECK(wait->ready_ns == 170);
   CHECK(wait->error_ns == 36);
-  CHECK(into.waited_for.empty());
+  CHECK(into.cells[0].waited_for.empty());
   wait = Kernel{{100, 200}, {{false, {172, 200}}}, two_hosts(36)}.wait(into);
-  CHECK(into.waited_for.at(1).wait.value_ns == 72);
-  CHECK(into.waited_for.at(1).wait.error_ns == 36);
-  CHECK(into.waited_for.at(1).delay.error_ns == 36);
+  CHECK(into.cells[0].waited_for.at(1).wait.value_ns == 72);
+  CHECK(into.cells[0].waited_for.at(1).wait.error_ns == 36);
+  CHECK(into.cells[0].waited_for.at(1).delay.error_ns == 36);
   // Whether it had ended before is then not known better either.
   wait = Kernel{{100, 120}, {{true, {130, 200}}}, two_hosts(36)}.wait(into);
   CHECK(wait->ready_ns == 100);
@@ -201,26 +201,27 @@ TEST_CASE("The bubbles of a pipeline are waiting, not transfer: every figure by 
                                            .idle_ns = 300});
   CHECK(first.communications == 40);
   CHECK(first.matched == 40);
-  CHECK(first.all.wait_error_ns == 0);
+  CHECK(only(first.cells).wait_error_ns == 0);
 
   const MessageWaits& messages = out.messages;
   CHECK(messages.per_step);
-  CHECK(messages.steps == 20);
+  const MessageWaits::OfCell& waits = only(messages.cells);
+  CHECK(waits.steps == 20);
   CHECK(messages.all.halves[static_cast<std::size_t>(Meeting::met)] == 80);
   CHECK(messages.all.unmatched_halves() == 0);
   CHECK(messages.all.physics.checked == 40);
   CHECK(messages.all.physics.violations == 0);
   CHECK(messages.all.physics.worst_margin_ns == 50);
-  REQUIRE(messages.ranks.size() == 2);
-  CHECK(messages.ranks[0].wait.value_ns == 400); // per step, for stage 1
-  CHECK(messages.ranks[0].most_for == 1);
-  CHECK(messages.ranks[0].times_awaited == 20);
-  CHECK(messages.ranks[0].delay.value_ns == 200);
-  CHECK(messages.ranks[1].delay.value_ns == 400);
-  REQUIRE(messages.ranks[1].delay_interval);
-  CHECK(messages.ranks[1].delay_interval->low == 400);
-  CHECK(messages.ranks[1].delay_interval->high == 400);
-  CHECK(out.stragglers.skew.collectives == 0);
+  REQUIRE(waits.ranks.size() == 2);
+  CHECK(waits.ranks[0].wait.value_ns == 400); // per step, for stage 1
+  CHECK(waits.ranks[0].most_for == 1);
+  CHECK(waits.ranks[0].times_awaited == 20);
+  CHECK(waits.ranks[0].delay.value_ns == 200);
+  CHECK(waits.ranks[1].delay.value_ns == 400);
+  REQUIRE(waits.ranks[1].delay_interval);
+  CHECK(waits.ranks[1].delay_interval->low == 400);
+  CHECK(waits.ranks[1].delay_interval->high == 400);
+  CHECK(only(out.stragglers).skew.collectives == 0);
 }
 
 TEST_CASE("Steps without messages do not thin out what is waited for in those with some") {
@@ -228,30 +229,32 @@ TEST_CASE("Steps without messages do not thin out what is waited for in those wi
   for (std::uint32_t i = 0; i < 20; ++i)
     for (RankBuilder& rank : ranks)
       rank.compute({100'000 + 100 * i, 100'050 + 100 * i},
-                   rank.operation({1, 0, i}, 0, OperationKind::compute));
+                   rank.operation({0, 1, i}, 0, OperationKind::compute));
   TraceSource source = source_of(ranks);
   source.transfers = pipeline_transfers;
   Timeline out = analysed(source);
-  CHECK(out.ranks[0].all.steps == 40);
-  CHECK(out.messages.steps == 20);
-  CHECK(out.messages.ranks[0].wait.value_ns == 400);
-  CHECK(out.messages.ranks[1].delay_interval->high == 400);
+  CHECK(only(out.ranks[0].cells).steps == 40);
+  const MessageWaits::OfCell& waits = only(out.messages.cells);
+  CHECK(waits.steps == 20);
+  CHECK(waits.ranks[0].wait.value_ns == 400);
+  CHECK(waits.ranks[1].delay_interval->high == 400);
 }
 
 TEST_CASE("Blocks of steps without messages are not among those that chance draws from") {
   constexpr std::size_t k_blocks = 64, k_with_messages = 6;
   auto interval_with = [](std::size_t with_messages) {
     RankMessages first;
-    first.kernels = with_messages;
-    first.steps_by_block.resize(k_blocks);
-    RankMessages::For& second = first.waited_for[1];
+    RankMessages::Waits& waits = first.cells[0];
+    waits.kernels = with_messages;
+    waits.steps_by_block.resize(k_blocks);
+    RankMessages::For& second = waits.waited_for[1];
     second.kernels = with_messages;
     second.delay_by_block.resize(k_blocks);
     for (std::size_t k = 0; k < with_messages; ++k) {
-      first.steps_by_block[10 * k] = 2;
+      waits.steps_by_block[10 * k] = 2;
       second.delay_by_block[10 * k] = 80;
     }
-    return sum_message_waits({0, 1}, {first, {}}, true).ranks.at(1).delay_interval;
+    return sum_message_waits({0, 1}, {first, {}}, true).cells.at(0).ranks.at(1).delay_interval;
   };
   REQUIRE(interval_with(k_with_messages));
   CHECK(interval_with(k_with_messages)->low == 40);
@@ -270,22 +273,22 @@ TEST_CASE("Messages without their other side count as transfer, and are named") 
   Timeline out = analysed(source);
   CHECK(out.ranks[0].matched == 3);
   CHECK(out.ranks[0].communications == 6);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
-  CHECK(out.ranks[0].all.parts.exposed_transfer_ns == 3 * 500);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
+  CHECK(only(out.ranks[0].cells).parts.exposed_transfer_ns == 3 * 500);
   CHECK(out.messages.all.halves[static_cast<std::size_t>(Meeting::alone)] == 6);
   CHECK(out.messages.all.unmatched.size() == 6);
 
   source = source_of(pipeline(3)); // nobody tells who sends to whom
   out = analysed(source);
   CHECK(out.messages.all.kernels_untold == 12);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
 
   source = pipeline_source(3);
   source.ranks[1].host = "never compared";
   out = analysed(source);
   CHECK(out.messages.all.clock_unknown == 6);
   CHECK(out.messages.all.halves[static_cast<std::size_t>(Meeting::alone)] == 6);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
 }
 
 TEST_CASE("A pipeline over two hosts shows no waits below twice their clocks' error") {
@@ -295,14 +298,15 @@ TEST_CASE("A pipeline over two hosts shows no waits below twice their clocks' er
     source.ranks[1].clocks.push_back({at, 0, 240, 480, trace::ClockKind::host});
   Timeline out = analysed(source);
   CHECK(out.clocks.worst_host_error_ns() == Approx(240));
-  REQUIRE(out.messages.ranks.size() == 2);
-  CHECK(out.messages.ranks[0].times_awaited == 0); // 200 ns each
-  CHECK(out.messages.ranks[0].wait.value_ns == 0);
-  CHECK(out.messages.ranks[1].times_awaited == 0); // 400 ns each
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 20 * 400);
+  const MessageWaits::OfCell& waits = only(out.messages.cells);
+  REQUIRE(waits.ranks.size() == 2);
+  CHECK(waits.ranks[0].times_awaited == 0); // 200 ns each
+  CHECK(waits.ranks[0].wait.value_ns == 0);
+  CHECK(waits.ranks[1].times_awaited == 0); // 400 ns each
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 20 * 400);
   // Of the receive, and of the send that was 200 ns behind its receive.
-  CHECK(out.ranks[0].all.wait_error_ns == Approx(20 * (240 + 40)));
-  CHECK_FALSE(Aligned{20 * 400., out.ranks[0].all.wait_error_ns}.is_shown());
+  CHECK(only(out.ranks[0].cells).wait_error_ns == Approx(20 * (240 + 40)));
+  CHECK_FALSE(Aligned{20 * 400., only(out.ranks[0].cells).wait_error_ns}.is_shown());
 }
 
 TEST_CASE("A captured job's sends and receives wait per kernel, and threads change nothing") {
@@ -324,18 +328,19 @@ TEST_CASE("A captured job's sends and receives wait per kernel, and threads chan
   const MessageWaits& messages = out.messages;
   CHECK_FALSE(messages.per_step);
   CHECK(messages.all.kernels == 60);
-  REQUIRE(messages.ranks.size() == 3);
+  const std::vector<MessageWaits::OfRank>& of_ranks = only(messages.cells).ranks;
+  REQUIRE(of_ranks.size() == 3);
   // Rank 1's send to rank 2 and rank 0's receive from it.
-  CHECK(messages.ranks[2].times_awaited == 20);
-  CHECK(messages.ranks[2].delay.value_ns == Approx(20 * 100. / 60));
-  CHECK(messages.ranks[0].wait.value_ns == Approx(10 * 100. / 60));
-  CHECK(messages.ranks[1].most_for == 2);
-  CHECK(messages.ranks[2].kernels == 0);
+  CHECK(of_ranks[2].times_awaited == 20);
+  CHECK(of_ranks[2].delay.value_ns == Approx(20 * 100. / 60));
+  CHECK(of_ranks[0].wait.value_ns == Approx(10 * 100. / 60));
+  CHECK(of_ranks[1].most_for == 2);
+  CHECK(of_ranks[2].kernels == 0);
   // Its other message goes on meanwhile.
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
-  CHECK(out.ranks[0].all.parts.exposed_transfer_ns == 10 * 300);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
+  CHECK(only(out.ranks[0].cells).parts.exposed_transfer_ns == 10 * 300);
 
   Timeline threads = analysed(source, {.threads = 3});
   for (std::size_t rank = 0; rank < 3; ++rank)
-    CHECK(threads.messages.ranks[rank].delay.value_ns == messages.ranks[rank].delay.value_ns);
+    CHECK(only(threads.messages.cells).ranks[rank].delay.value_ns == of_ranks[rank].delay.value_ns);
 }

@@ -167,7 +167,7 @@ TEST_CASE("A ratio carries what the waits before may be wrong by") {
   for (Activity& activity : all.all)
     if (activity.kind == Class::communication)
       activity.ready_error_ns = 30;
-  SlowdownSum sum = sum_of(slowdowns(durations_of(all, operations, busy_sets(all))), true);
+  SlowdownSum sum = only(sums_of(slowdowns(durations_of(all, operations, busy_sets(all))), true));
   CHECK(*sum.ratio() == Approx(1.5));
   CHECK(sum.ratio_error() == Approx(1.5 * (30. / 300 + 30. / 200)));
   CHECK_FALSE(sum.is_shown());
@@ -178,11 +178,14 @@ TEST_CASE("All kinds together are weighed by their time beside company") {
   Slowdown same{.kind = {.name = 2}, .ratio = 1, .overlapped_sum_ns = 300};
   Slowdown unknown{.kind = {.name = 3}, .overlapped_sum_ns = 1000};
   Slowdown other{.kind = {.communication = true}, .ratio = 5, .overlapped_sum_ns = 10};
-  SlowdownSum sum = sum_of({twice, same, unknown, other}, false);
+  SlowdownSum sum = only(sums_of({twice, same, unknown, other}, false));
   CHECK(sum.kinds == 2);
   CHECK(*sum.ratio() == Approx(400. / 350));
-  CHECK(*sum_of({other}, true).ratio() == Approx(5));
-  CHECK_FALSE(sum_of({unknown}, false).ratio());
+  CHECK(*only(sums_of({other}, true)).ratio() == Approx(5));
+  CHECK_FALSE(only(sums_of({unknown}, false)).ratio());
+  same.kind.cell = 4; // another job
+  CHECK(*sums_of({twice, same}, false).at(-1).ratio() == Approx(2));
+  CHECK(*sums_of({twice, same}, false).at(4).ratio() == Approx(1));
 }
 
 TEST_CASE("A wait is no part of a collective's duration") {

@@ -41,7 +41,7 @@ TEST_CASE("Two ranks, one of them late: every figure by hand") {
   REQUIRE(out.ranks.size() == 2);
   const RankTimeline& early = out.ranks[0];
   const RankTimeline& late = out.ranks[1];
-  CHECK(early.all.steps == 20);
+  CHECK(only(early.cells).steps == 20);
   CHECK(early.kernels == 40);
   CHECK(early.communications == 20);
   CHECK(early.matched == 20);
@@ -63,31 +63,31 @@ TEST_CASE("Two ranks, one of them late: every figure by hand") {
   last.length_ns = 900;
   last.idle_ns = 0;
   CHECK(early.steps[19].parts == last);
-  CHECK(early.all.parts.exposed_wait_ns == 2000);
-  CHECK(early.all.wait_error_ns == 0);
+  CHECK(only(early.cells).parts.exposed_wait_ns == 2000);
+  CHECK(only(early.cells).wait_error_ns == 0);
   // Rank 1: communication from 500 on, computation until 600; it waits for nobody.
-  CHECK(late.all.parts.communication_ns == 20 * 400);
-  CHECK(late.all.parts.hidden_ns == 20 * 100);
-  CHECK(late.all.parts.exposed_wait_ns == 0);
-  CHECK(late.all.parts.exposed_transfer_ns == 20 * 300);
-  REQUIRE(early.streams.size() == 1);
-  CHECK(early.streams[0].hidden_ns == 2000);
-  CHECK(early.cells.at(0).parts == early.all.parts);
+  CHECK(only(late.cells).parts.communication_ns == 20 * 400);
+  CHECK(only(late.cells).parts.hidden_ns == 20 * 100);
+  CHECK(only(late.cells).parts.exposed_wait_ns == 0);
+  CHECK(only(late.cells).parts.exposed_transfer_ns == 20 * 300);
+  REQUIRE(only(early.streams).size() == 1);
+  CHECK(only(early.streams)[0].hidden_ns == 2000);
+  CHECK(early.cells.contains(0));
 
-  CHECK(out.stragglers.skew.median->value_ns == 200);
-  CHECK(out.stragglers.ranks[1].times_last == 20);
-  CHECK(out.stragglers.ranks[1].delay.value_ns == 200);
-  CHECK(out.stragglers.ranks[0].lateness->value_ns == -100);
-  CHECK(out.stragglers.physics.violations == 0);
-  CHECK(out.stragglers.physics.worst_margin_ns == 400);
+  CHECK(only(out.stragglers).skew.median->value_ns == 200);
+  CHECK(only(out.stragglers).ranks[1].times_last == 20);
+  CHECK(only(out.stragglers).ranks[1].delay.value_ns == 200);
+  CHECK(only(out.stragglers).ranks[0].lateness->value_ns == -100);
+  CHECK(out.physics.violations == 0);
+  CHECK(out.physics.worst_margin_ns == 400);
   // Rank 0's computation ends 600 ns before the next one, which is launched 500 ns before it
   // begins; rank 1's ends 400 ns before. All-reduces are launched in time.
-  CHECK(early.gaps.of(GapCause::launch_late).count == 19);
-  CHECK(early.gaps.of(GapCause::launch_late).length_ns == 19 * 600);
-  CHECK(early.gaps.of(GapCause::other).count == 19);
-  CHECK(early.gaps.of(GapCause::other).length_ns == 19 * 400);
-  CHECK(late.gaps.of(GapCause::other).length_ns == 19 * (400 + 600));
-  CHECK(out.gaps.of(GapCause::other).count == 57);
+  CHECK(only(early.gaps).of(GapCause::launch_late).count == 19);
+  CHECK(only(early.gaps).of(GapCause::launch_late).length_ns == 19 * 600);
+  CHECK(only(early.gaps).of(GapCause::other).count == 19);
+  CHECK(only(early.gaps).of(GapCause::other).length_ns == 19 * 400);
+  CHECK(only(late.gaps).of(GapCause::other).length_ns == 19 * (400 + 600));
+  CHECK(only(out.gaps).of(GapCause::other).count == 57);
 }
 
 TEST_CASE("One host's clock a millisecond off changes nothing but the errors") {
@@ -100,22 +100,22 @@ TEST_CASE("One host's clock a millisecond off changes nothing but the errors") {
     source.ranks[1].clocks.push_back({at, -1'000'000, 150, 300, trace::ClockKind::host});
   Timeline out = analysed(source);
   CHECK(out.clocks.worst_host_error_ns() == Approx(150));
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 2000);
-  CHECK(out.ranks[0].all.wait_error_ns == Approx(20 * 150));
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 2000);
+  CHECK(only(out.ranks[0].cells).wait_error_ns == Approx(20 * 150));
   // Rank 1 came 200 ns after rank 0, which is more than clocks can be wrong by.
-  CHECK(out.ranks[1].all.wait_error_ns == 0);
-  CHECK_FALSE(out.stragglers.skew.median->is_shown());
-  CHECK(out.stragglers.ranks[1].times_last == 0);
-  CHECK(out.stragglers.physics.violations == 0);
+  CHECK(only(out.ranks[1].cells).wait_error_ns == 0);
+  CHECK_FALSE(only(out.stragglers).skew.median->is_shown());
+  CHECK(only(out.stragglers).ranks[1].times_last == 0);
+  CHECK(out.physics.violations == 0);
 
   source.ranks[1].clocks.clear(); // nobody compared the clocks
   out = analysed(source);
   CHECK_FALSE(out.ranks[1].clock_known);
   CHECK(out.ranks[0].matched == 0);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
-  CHECK(out.ranks[1].all.parts.communication_ns == 20 * 400);
-  CHECK(out.stragglers.skew.collectives == 0);
-  CHECK_FALSE(out.stragglers.ranks[1].lateness);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
+  CHECK(only(out.ranks[1].cells).parts.communication_ns == 20 * 400);
+  CHECK(only(out.stragglers).skew.collectives == 0);
+  CHECK_FALSE(only(out.stragglers).ranks[1].lateness);
 }
 
 TEST_CASE("Threads change nothing") {
@@ -133,10 +133,11 @@ TEST_CASE("Threads change nothing") {
   Timeline one = analysed(source_of(ranks), {.threads = 1});
   Timeline three = analysed(source_of(ranks), {.threads = 3});
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    CHECK(one.ranks[rank].all.parts == three.ranks[rank].all.parts);
-    CHECK(one.stragglers.ranks[rank].delay.value_ns == three.stragglers.ranks[rank].delay.value_ns);
-    CHECK(one.stragglers.ranks[rank].lateness->value_ns ==
-          three.stragglers.ranks[rank].lateness->value_ns);
+    CHECK(only(one.ranks[rank].cells).parts == only(three.ranks[rank].cells).parts);
+    CHECK(only(one.stragglers).ranks[rank].delay.value_ns ==
+          only(three.stragglers).ranks[rank].delay.value_ns);
+    CHECK(only(one.stragglers).ranks[rank].lateness->value_ns ==
+          only(three.stragglers).ranks[rank].lateness->value_ns);
   }
   REQUIRE(one.slowdowns.size() == three.slowdowns.size());
   CHECK(one.slowdowns[0].ratio == three.slowdowns[0].ratio);
@@ -145,19 +146,19 @@ TEST_CASE("Threads change nothing") {
 TEST_CASE("A trace of one rank, of nothing, and without communication") {
   std::vector<RankBuilder> ranks = two_ranks(3);
   Timeline single = analysed(source_of({ranks[0]}));
-  CHECK(single.ranks[0].all.parts.exposed_wait_ns == 0);
-  CHECK(single.ranks[0].all.parts.exposed_transfer_ns == 3 * 500);
+  CHECK(only(single.ranks[0].cells).parts.exposed_wait_ns == 0);
+  CHECK(only(single.ranks[0].cells).parts.exposed_transfer_ns == 3 * 500);
   CHECK(single.ranks[0].matched == 0);
 
   Timeline nothing = analysed(source_of({RankBuilder{}, RankBuilder{}}));
-  CHECK(nothing.ranks[0].all.steps == 0);
-  CHECK(nothing.stragglers.skew.collectives == 0);
+  CHECK(only(nothing.ranks[0].cells).steps == 0);
+  CHECK(only(nothing.stragglers).skew.collectives == 0);
   CHECK(analysed(source_of({})).ranks.empty());
 
   RankBuilder quiet;
   quiet.compute({0, 10});
   Timeline computed = analysed(source_of({quiet}));
-  CHECK(computed.ranks[0].all.parts.compute_ns == 10);
+  CHECK(only(computed.ranks[0].cells).parts.compute_ns == 10);
   CHECK(computed.ranks[0].cells.contains(-1));
   CHECK(computed.ranks[0].communications == 0);
 }
@@ -177,10 +178,10 @@ TEST_CASE("A captured job has NCCL's events alone, on one clock by its readings"
   Timeline out = analysed(source);
   CHECK(out.ranks[0].from_nccl);
   CHECK(out.ranks[0].matched == 10);
-  CHECK(out.ranks[0].all.parts.communication_ns == 5000);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 500);
-  CHECK(out.stragglers.physics.checked == 10);
-  CHECK_FALSE(out.stragglers.per_step);
+  CHECK(only(out.ranks[0].cells).parts.communication_ns == 5000);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 500);
+  CHECK(out.physics.checked == 10);
+  CHECK_FALSE(only(out.stragglers).per_step);
   CHECK(out.choices.begin()->second.operations == 20);
   CHECK(out.choices.begin()->second.length_ns == 10 * (500 + 450));
   CHECK(out.choices.begin()->second.wait_ns == 500);
@@ -206,10 +207,10 @@ TEST_CASE("Where a rank left no trace nobody knows who waited, and it is named")
   CHECK(describe(out.missing[0]) ==
         "a communicator of 4 ranks: ranks 1,3 of it left no trace here");
   CHECK(out.ranks[0].matched == 0);
-  CHECK(out.ranks[0].all.parts.exposed_wait_ns == 0);
-  CHECK(out.stragglers.skew.collectives == 10);
-  CHECK(out.stragglers.skew.complete == 0);
-  CHECK(out.stragglers.ranks[1].times_last == 0);
+  CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
+  CHECK(only(out.stragglers).skew.collectives == 10);
+  CHECK(only(out.stragglers).skew.complete == 0);
+  CHECK(only(out.stragglers).ranks[1].times_last == 0);
 
   for (RankBuilder& rank : ranks)
     rank.trace.communicators[0].ranks = 2;
@@ -225,11 +226,11 @@ TEST_CASE("Figures of some ranks alone know what the others did") {
   Timeline all = analysed(source);
   Timeline one = analysed(source, {.ranks = {0}});
   REQUIRE(one.ranks.size() == 1);
-  CHECK(one.ranks[0].all.parts == all.ranks[0].all.parts);
-  CHECK(one.stragglers.skew.collectives == 20);
-  REQUIRE(one.stragglers.ranks.size() == 1);
-  CHECK(one.stragglers.ranks[0].lateness->value_ns == -100);
-  CHECK(one.gaps.of(GapCause::other).count == 19);
+  CHECK(only(one.ranks[0].cells).parts == only(all.ranks[0].cells).parts);
+  CHECK(only(one.stragglers).skew.collectives == 20);
+  REQUIRE(only(one.stragglers).ranks.size() == 1);
+  CHECK(only(one.stragglers).ranks[0].lateness->value_ns == -100);
+  CHECK(only(one.gaps).of(GapCause::other).count == 19);
 }
 
 TEST_CASE("Clocks are known less well outside of their readings") {

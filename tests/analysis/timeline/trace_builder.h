@@ -4,6 +4,7 @@
 
 #include "analysis/timeline/timeline.h"
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ ClockModel steady_clock(std::int64_t offset_ns, std::uint64_t error_ns = 0);
 
 // The ranks 0, 1, ... on one host.
 TraceSource source_of(std::vector<RankBuilder> ranks);
+
+// The figures of the only cell; of none those of nothing.
+template <typename T>
+const T& only(const ByCell<T>& cells) {
+  static const T nothing = T();
+  if (cells.size() > 1)
+    throw std::logic_error("several cells");
+  return cells.empty() ? nothing : cells.begin()->second;
+}
 
 inline Activities activities(const RankTrace& trace, const OperationIndex& operations) {
   return activities_of(trace, operations, nccl_times(trace, std::nullopt));
