@@ -21,6 +21,7 @@ constexpr std::size_t k_most_steps = 16'384; // that periods are looked for in
 constexpr double k_far_apart = 3; // times as late as any other
 constexpr double k_far_more = 2;  // times as late as the others in the middle
 constexpr std::size_t k_fewest_late = 3;
+constexpr std::size_t k_usual = 4;  // what happens in more than one of so many steps is usual
 constexpr double k_floor_ns = 1000; // nothing below that matters
 
 double log_factorial(std::size_t n) {
@@ -75,7 +76,7 @@ std::optional<double> upper_group(const std::vector<LatenessOfStep>& steps) {
   const double floor_ns = std::max(k_floor_ns, 2 * median(std::move(errors)));
   double most = k_far_apart;
   std::optional<double> least_ns;
-  for (std::size_t late = k_fewest_late; 2 * late <= values.size(); ++late)
+  for (std::size_t late = k_fewest_late; k_usual * late <= values.size(); ++late)
     if (const double ratio = values[late - 1] / std::max(floor_ns, values[late]); ratio >= most) {
       most = ratio;
       least_ns = values[late - 1];
