@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 std::string render_break_even(const std::vector<steps::StepResult>& results) {
   TextTable table({{"ranks"},
                    {"computes ms"},
-                   {"exposed %"},
+                   {"uncovered %"},
                    {"at best ms"},
                    {"as it is ms"},
                    {"verdict", TextTable::Align::left}});
@@ -35,7 +35,7 @@ std::string render_break_even(const std::vector<steps::StepResult>& results) {
                    std::string(base::to_string(one.bound_by))});
   return paragraph("",
                    "Break-even: computing a step that can hide all transfers (at best: as long as "
-                   "they take), or would with as much of them hidden a ms as now (as it is)",
+                   "they take), or would with as much of them covered a ms as now (as it is)",
                    2) +
          table.render(4);
 }
@@ -45,7 +45,7 @@ Json break_even_json(const steps::BreakEven& one) {
       {"bound_by", base::to_string(one.bound_by)},
       {"computing_ms", rounded_ms(one.computing_ns)},
       {"transfer_ms", rounded_ms(one.transfer_ns)},
-      {"exposed_transfer_ms", rounded_ms(one.exposed_ns)},
+      {"uncovered_transfer_ms", rounded_ms(one.exposed_ns)},
       {"break_even_at_best_ms", rounded_ms(one.transfer_ns)},
       {"break_even_interval_ms", one.transfer_interval_ns
                                      ? Json{rounded_ms(one.transfer_interval_ns->low),

@@ -24,8 +24,8 @@ constexpr std::string_view k_header =
     "data_note,variant,timing_mode,p50_us,p90_us,p99_us,max_us,throttle_reasons,checked_launches,"
     "check_method,speed_ratio,speed_ratio_low,speed_ratio_high,adjusted_p,verdict,"
     "step_forward_us,step_backward_us,step_optimizer_us,step_prepare_us,step_communication_us,"
-    "step_hidden_us,step_exposed_wait_us,step_exposed_transfer_us,step_idle_us,"
-    "step_exposed_copy_us,launch_us";
+    "step_covered_us,step_uncovered_wait_us,step_uncovered_transfer_us,step_idle_us,"
+    "step_uncovered_copy_us,launch_us";
 
 std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";

@@ -177,7 +177,7 @@ std::string render_input_copies(const model::Run& run,
                    k_hang);
   out += paragraph("  copy",
                    "of what is lost: the step has nothing to do but wait for the copy. trans.: "
-                   "exposed transfer takes longer; slow: computing does.",
+                   "uncovered transfer takes longer; slow: computing does.",
                    k_hang);
   out += paragraph(
       "  verdict",

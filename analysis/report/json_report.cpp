@@ -331,7 +331,8 @@ Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
 
 } // namespace
 
-std::string render_json_report(const model::Run& run, std::optional<double> price_per_gpu) {
+std::string render_json_report(const model::Run& run, std::optional<double> price_per_gpu,
+                               const steps::TracedCells& traced) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
   Json out{{"schema", "ncclprobe.report"},
@@ -364,7 +365,7 @@ std::string render_json_report(const model::Run& run, std::optional<double> pric
     out["proof"] = std::move(proof);
   if (Json nccl = nccl_predictions_json(run, results, verdicts); !nccl.empty())
     out["nccl_predictions"] = std::move(nccl);
-  if (Json steps = steps_json(run, results); !steps.is_null())
+  if (Json steps = steps_json(run, results, traced); !steps.is_null())
     out.update(steps);
   for (const TracingCost& cost : tracing_costs(run))
     out["tracing_cost"].push_back(tracing_cost_json(cost));

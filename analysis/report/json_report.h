@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/steps/by_kernels.h"
 #include "model/run.h"
 
 #include <optional>
@@ -38,6 +39,7 @@ inline constexpr int k_json_report_version = 1;
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
 // bytes replaced. Ends with a newline.
 std::string render_json_report(const model::Run& run,
-                               std::optional<double> price_per_gpu = std::nullopt);
+                               std::optional<double> price_per_gpu = std::nullopt,
+                               const steps::TracedCells& traced = {});
 
 } // namespace ncclprobe::analysis

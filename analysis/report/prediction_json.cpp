@@ -61,7 +61,7 @@ Json predicted_json(const cost_model::Predicted& one) {
   return {{"ranks", one.ranks},
           {"step_ms", one.step_ns / 1e6},
           {"step_interval_ms", interval_json(one.step_interval_ns, 1e6)},
-          {"exposed_ms", one.exposed_ns / 1e6},
+          {"uncovered_ms", one.exposed_ns / 1e6},
           {"efficiency", one.efficiency},
           {"efficiency_interval", interval_json(one.efficiency_interval, 1)},
           {"why_no_interval", one.why_no_interval},

@@ -204,7 +204,7 @@ std::string render_predicted(const Prediction& prediction) {
                    {"nodes"},
                    {"step ms"},
                    {"95%", TextTable::Align::left},
-                   {"exposed ms"},
+                   {"uncovered ms"},
                    {"efficiency %"},
                    {"95%", TextTable::Align::left}});
   std::string notes;
@@ -311,16 +311,17 @@ std::string render_prediction(const Prediction& prediction) {
                                       base.source, ms(base.alone_ns), base.alone_source),
                           0);
   out += render_predicted(prediction);
-  out += "\n" +
-         paragraph("",
-                   fmt::format(
-                       "The schedule that would be run is replayed with the times of the "
-                       "models: a ring over nodes of {} ranks (a tree where NCCL was seen to use "
-                       "one). Exposed is what is not computed in. The intervals are of one further "
-                       "process; they hold what is named there, not that other machines, "
-                       "networks or neighbours behave otherwise.",
-                       prediction.ranks_per_node),
-                   0);
+  out +=
+      "\n" +
+      paragraph("",
+                fmt::format(
+                    "The schedule that would be run is replayed with the times of the "
+                    "models: a ring over nodes of {} ranks (a tree where NCCL was seen to use "
+                    "one). Uncovered is what is not computed in. The intervals are of one further "
+                    "process; they hold what is named there, not that other machines, "
+                    "networks or neighbours behave otherwise.",
+                    prediction.ranks_per_node),
+                0);
   return out;
 }
 

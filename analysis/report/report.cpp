@@ -38,7 +38,8 @@ std::string render_outlook(const model::Run& run, const std::vector<SettingResul
   return "";
 }
 
-std::string render_table_report(const model::Run& run, std::optional<double> price_per_gpu) {
+std::string render_table_report(const model::Run& run, std::optional<double> price_per_gpu,
+                                const steps::TracedCells& traced) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
   std::string wrong = render_wrong_data(run);
@@ -50,7 +51,7 @@ std::string render_table_report(const model::Run& run, std::optional<double> pri
   out += render_result_tables(run, results, verdicts);
   if (std::string saturation = render_saturation(run, results); !saturation.empty())
     out += "\n" + saturation;
-  out += render_steps(run, results, verdicts);
+  out += render_steps(run, results, verdicts, traced);
   if (std::string launches = render_launches(run, results); !launches.empty())
     out += "\n" + launches;
   if (std::string power = render_power(run, results); !power.empty())
@@ -76,7 +77,7 @@ std::string render_table_report(const model::Run& run, std::optional<double> pri
   out += render_outlook(run, results);
   out += render_reading_notes(results, verdicts);
   out += render_method(verdicts);
-  out += render_summary(run, results);
+  out += render_summary(run, results, traced);
   // A terminal shows the end of a long report: what matters most is said again there.
   if (!wrong.empty())
     out += "\n" + wrong;
@@ -85,17 +86,17 @@ std::string render_table_report(const model::Run& run, std::optional<double> pri
 
 } // namespace
 
-std::string render_report(const model::Run& run, Format format,
-                          std::optional<double> price_per_gpu) {
+std::string render_report(const model::Run& run, Format format, std::optional<double> price_per_gpu,
+                          const steps::TracedCells& traced) {
   if (is_p2p(run))
     return format == Format::json  ? render_p2p_json(run)
            : format == Format::csv ? render_p2p_csv(run)
                                    : render_p2p_table(run);
   switch (format) {
   case Format::table:
-    return render_table_report(run, price_per_gpu);
+    return render_table_report(run, price_per_gpu, traced);
   case Format::json:
-    return render_json_report(run, price_per_gpu);
+    return render_json_report(run, price_per_gpu, traced);
   case Format::csv:
     return render_csv_report(run);
   }

@@ -322,7 +322,8 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
   return out;
 }
 
-std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results) {
+std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results,
+                           const steps::TracedCells& traced) {
   Results all;
   for (const SettingResult& result : results)
     if (result.is_default && result.data != DataState::wrong && !steps::is_step(result))
@@ -342,7 +343,7 @@ std::string render_summary(const model::Run& run, const std::vector<SettingResul
                          base::format_bytes(peak.label.bytes), text);
     out += paragraph("  ", fmt::format("{}: {}{}", describe(peak), text, synthetic_mark(run)), 2);
   }
-  out += render_step_summary(run, results);
+  out += render_step_summary(run, results, traced);
   return out.empty() ? "" : "\nIn short, with default settings\n" + out;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/steps/by_kernels.h"
 #include "analysis/verdict.h"
 #include "model/run.h"
 
@@ -23,6 +24,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
                                  const Verdicts& verdicts);
 
 // The last lines of the report: what the default reached, collective by collective.
-std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results);
+std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results,
+                           const steps::TracedCells& traced);
 
 } // namespace ncclprobe::analysis

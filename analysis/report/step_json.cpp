@@ -43,10 +43,10 @@ Json times_json(const StepTimes& times) {
           {"prepare_ms", rounded_ms(times.prepare_ns)},
           {"compute_ms", rounded_ms(times.compute_ns)},
           {"communication_ms", rounded_ms(times.communication_ns)},
-          {"hidden_ms", rounded_ms(times.hidden_ns)},
-          {"exposed_wait_ms", rounded_ms(times.exposed_wait_ns)},
-          {"exposed_transfer_ms", rounded_ms(times.exposed_transfer_ns)},
-          {"exposed_copy_ms", rounded_ms(times.exposed_copy_ns)},
+          {"covered_ms", rounded_ms(times.hidden_ns)},
+          {"uncovered_wait_ms", rounded_ms(times.exposed_wait_ns)},
+          {"uncovered_transfer_ms", rounded_ms(times.exposed_transfer_ns)},
+          {"uncovered_copy_ms", rounded_ms(times.exposed_copy_ns)},
           {"copy_ms", rounded_ms(times.copy_ns)},
           {"idle_ms", rounded_ms(times.idle_ns)}};
 }
@@ -67,6 +67,18 @@ Json identity_json(const StepResult& result, bool synthetic) {
           {"bytes", result.label.bytes}};
 }
 
+Json by_kernels_json(const std::optional<steps::ByKernels>& found) {
+  if (!found)
+    return nullptr;
+  return {{"trial", found->trial},
+          {"steps", found->steps},
+          {"step_ms", rounded_ms(found->step_ns)},
+          {"compute_ms", rounded_ms(found->compute_ns)},
+          {"communication_ms", rounded_ms(found->communication_ns)},
+          {"hidden_ms", rounded_ms(found->hidden_ns)},
+          {"exposed_ms", rounded_ms(found->exposed_ns)}};
+}
+
 Json step_json(const StepResult& result, bool synthetic) {
   Json out = identity_json(result, synthetic);
   out["data"] = model::to_string(result.data);
@@ -77,6 +89,7 @@ Json step_json(const StepResult& result, bool synthetic) {
     out["step_interval_ms"] = interval_json(result.interval_ns, 1e6);
     out["stragglers_ms"] = rounded_ms(result.stragglers_ns);
   }
+  out["by_kernels"] = by_kernels_json(result.by_kernels);
   out["most_memory_bytes"] = result.most_memory_bytes ? Json(*result.most_memory_bytes) : nullptr;
   out["sm_clock_mhz"] = result.sm_clock_mhz ? Json(*result.sm_clock_mhz) : nullptr;
   out["throttle_reasons"] = throttle_text(result.throttle_reasons);
@@ -161,8 +174,9 @@ Json point_json(const steps::ScalingPoint& point) {
 
 } // namespace
 
-Json steps_json(const model::Run& run, const std::vector<SettingResult>& results) {
-  const std::vector<StepResult> all = steps::step_results(run, results);
+Json steps_json(const model::Run& run, const std::vector<SettingResult>& results,
+                const steps::TracedCells& traced) {
+  const std::vector<StepResult> all = steps::step_results(run, results, traced);
   if (all.empty())
     return nullptr;
   const bool synthetic = is_synthetic(run);

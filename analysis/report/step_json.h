@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "analysis/steps/by_kernels.h"
 #include "model/run.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +14,7 @@ namespace ncclprobe::analysis {
 
 // "steps", "overlap", "scaling", "break_even" and "input_copies" of a run: times in ms, shares of a
 // step as fractions. Null for a run without steps.
-nlohmann::ordered_json steps_json(const model::Run& run, const std::vector<SettingResult>& results);
+nlohmann::ordered_json steps_json(const model::Run& run, const std::vector<SettingResult>& results,
+                                  const steps::TracedCells& traced);
 
 } // namespace ncclprobe::analysis

@@ -5,6 +5,7 @@
 
 #include "analysis/proof.h"
 #include "analysis/report/break_even_section.h"
+#include "analysis/report/by_kernels_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/input_copy_section.h"
 #include "analysis/report/result_tables.h"
@@ -53,17 +54,6 @@ std::string estimate_text(const std::optional<Estimate>& estimate, double unit, 
   return text;
 }
 
-std::string parts_text(StepParts parts) {
-  switch (parts) {
-  case StepParts::compute:
-    return "comp.";
-  case StepParts::communication:
-    return "comm.";
-  default:
-    return std::string(model::to_string(parts));
-  }
-}
-
 // Where no input is copied, its column is left out.
 bool copies_input(const Steps& rows) {
   return std::any_of(rows.begin(), rows.end(),
@@ -81,7 +71,7 @@ std::string render_parts(const Steps& rows) {
                                          {"optim"},
                                          {"prep"},
                                          {"comm"},
-                                         {copies ? "hid." : "hidden"},
+                                         {"cov."},
                                          {"wait"},
                                          {copies ? "trans." : "transfer"},
                                          {"idle"}};
@@ -185,7 +175,7 @@ std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
   TextTable table({{"ranks"},
                    {"compute ms"},
                    {"comm ms"},
-                   {"overlap %"},
+                   {"gain %"},
                    {"compute slower x"},
                    {"comm slower x"}});
   for (const steps::Overlap& one : overlaps)
@@ -252,7 +242,7 @@ std::string render_channels(const model::Run& run, const std::vector<StepResult>
                    {"channels"},
                    {"step ms"},
                    {"backward ms"},
-                   {"exposed ms"},
+                   {"uncovered ms"},
                    {"compute slower x"}});
   const auto overlaps = steps::overlaps(all);
   bool any = false;
@@ -278,7 +268,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
                    {"ranks"},
                    {"parts", TextTable::Align::left},
                    {"step ms"},
-                   {"exposed ms"},
+                   {"uncovered ms"},
                    {"speed"},
                    {fmt::format("{:.0f}% interval", 100 * k_confidence)},
                    {"verdict", TextTable::Align::left}});
@@ -288,7 +278,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
     return std::tuple(a->setting, a->step.ranks.size(), a->step.parts) <
            std::tuple(b->setting, b->step.ranks.size(), b->step.parts);
   });
-  auto exposed = [](const StepResult& row) {
+  auto uncovered = [](const StepResult& row) {
     return row.step.parts == StepParts::all && !row.processes.empty()
                ? ms_text(row.times.exposed_ns())
                : "-";
@@ -296,7 +286,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
   for (const StepResult* row : sorted)
     if (row->is_default && row->step.parts == StepParts::all)
       table.add_row({"default", ranks_text(*row), parts_text(row->step.parts),
-                     ms_text(row->pooled->time_ns), exposed(*row)});
+                     ms_text(row->pooled->time_ns), uncovered(*row)});
   for (const StepResult* row : sorted) {
     const Comparison* one = verdicts.of(*row->pooled);
     const bool wrong = row->data == DataState::wrong;
@@ -306,7 +296,7 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
     auto name = wrap(printable(row->setting), 30);
     table.add_row(
         {name.front(), ranks_text(*row), parts_text(row->step.parts), ms_text(row->pooled->time_ns),
-         exposed(*row), wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
+         uncovered(*row), wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
          !wrong && one->test
              ? fmt::format("{:.3f}-{:.3f}", one->test->interval.low, one->test->interval.high)
              : "-",
@@ -363,6 +353,7 @@ std::string render_kind(const model::Run& run, const std::vector<StepResult>& al
   auto widest = std::find_if(measured.rbegin(), measured.rend(), [](const StepResult* one) {
     return one->step.parts == StepParts::all && !one->buckets.empty();
   });
+  out += render_by_kernels(rows);
   if (widest != measured.rend())
     out += "\n" + render_buckets(**widest);
   if (auto overlaps = steps::overlaps(of_lead); !overlaps.empty())
@@ -398,8 +389,9 @@ std::vector<ChannelsOfStep> channels_of_steps(const model::Run& run,
   return out;
 }
 
-std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results) {
-  const std::vector<StepResult> all = steps::step_results(run, results);
+std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results,
+                                const steps::TracedCells& traced) {
+  const std::vector<StepResult> all = steps::step_results(run, results, traced);
   Steps left;
   for (const StepResult& one : all)
     if (one.is_default && one.step.parts == StepParts::all && !one.processes.empty() &&
@@ -424,6 +416,9 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
     for (const steps::BreakEven& one : break_evens)
       if (one.result == widest)
         text += "; " + steps::in_words(one);
+    if (const auto& kernels = widest->by_kernels)
+      text += fmt::format("; by kernels {} of communication is exposed",
+                          base::format_duration(kernels->exposed_ns));
     out += paragraph("  ", text + synthetic_mark(run), 2);
     std::erase_if(left, [&](const StepResult* one) { return same_kind(first, *one); });
   }
@@ -433,8 +428,8 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
 }
 
 std::string render_steps(const model::Run& run, const std::vector<SettingResult>& results,
-                         const Verdicts& verdicts) {
-  const std::vector<StepResult> all = steps::step_results(run, results);
+                         const Verdicts& verdicts, const steps::TracedCells& traced) {
+  const std::vector<StepResult> all = steps::step_results(run, results, traced);
   Steps left;
   for (const StepResult& one : all)
     left.push_back(&one);
@@ -451,17 +446,23 @@ std::string render_steps(const model::Run& run, const std::vector<SettingResult>
   if (out.empty())
     return "";
   out += render_input_copies(run, all);
-  constexpr int k_hang = 17;
+  constexpr int k_hang = 18;
   out += "\nHow to read steps (ms, mean over ranks; events on the devices' streams)\n";
-  out += paragraph("  comm, hidden",
-                   "time in which anything communicates; of that, beside computing.", k_hang);
+  out += paragraph("  comm, cov.",
+                   "time in which anything communicates; of that covered, while a stretch of "
+                   "computing runs, from its first event to its last, with its pauses.",
+                   k_hang);
   out += paragraph("  wait, transfer",
-                   "exposed communication, beside which nothing is computed: what a rank takes "
+                   "uncovered communication, beside which no such stretch runs: what a rank takes "
                    "longer than the fastest, and the rest. Only transfer depends on NCCL.",
+                   k_hang);
+  out += paragraph("  hidden, exposed",
+                   "communication while a kernel computes, and while none does, as --timeline has "
+                   "them. Known of traced steps (--trace kernels) only.",
                    k_hang);
   out += paragraph("  comp., comm.", "the same step without communication, and without computing.",
                    k_hang);
-  out += paragraph("  overlap %",
+  out += paragraph("  gain %",
                    "what running both at once gains, of all that it could: 100 is as long as the "
                    "longer of the two, 0 as long as one after the other.",
                    k_hang);

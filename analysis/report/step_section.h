@@ -15,11 +15,12 @@ namespace ncclprobe::analysis {
 // the largest; what overlap gains and costs; how far it scales and what is lost to what; settings
 // against the default. Empty for a run without steps. Formulas: METHOD.md, "Steps".
 std::string render_steps(const model::Run& run, const std::vector<SettingResult>& results,
-                         const Verdicts& verdicts);
+                         const Verdicts& verdicts, const steps::TracedCells& traced);
 
 // One paragraph for each kind of step: the step time with default settings at the most ranks, and
 // what is lost on the way there.
-std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results);
+std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results,
+                                const steps::TracedCells& traced);
 
 // How many channels NCCL used at most in a cell of that setting, from its companion trial.
 struct ChannelsOfStep {

@@ -22,6 +22,17 @@ std::string ranks_text(const steps::StepResult& one) {
   return std::to_string(one.step.ranks.size());
 }
 
+std::string parts_text(workload::StepParts parts) {
+  switch (parts) {
+  case workload::StepParts::compute:
+    return "comp.";
+  case workload::StepParts::communication:
+    return "comm.";
+  default:
+    return std::string(model::to_string(parts));
+  }
+}
+
 void append_loss_columns(std::vector<base::TextTable::Column>& columns, LossColumns more) {
   auto add = [&](const char* name, const char* where_tight) {
     columns.push_back({more.any() ? where_tight : name});

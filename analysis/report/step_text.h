@@ -14,6 +14,7 @@ namespace ncclprobe::analysis {
 std::string ms_text(double ns); // five digits or fewer: the columns have to fit
 std::string percent_text(double share);
 std::string ranks_text(const steps::StepResult& one);
+std::string parts_text(workload::StepParts parts);
 
 // Terms of a loss account that not every table has a column for.
 struct LossColumns {

@@ -33,10 +33,10 @@ constexpr Quantity k_quantities[]{
     {"communication", [](const StepTimes& t) { return t.communication_ns; },
      [](const timeline::StepParts& p) { return p.communication_ns; },
      [](model::Activity a) { return a == model::Activity::communication; }},
-    {"exposed communication", [](const StepTimes& t) { return t.exposed_ns(); },
+    {"communication (uncovered, exposed)", [](const StepTimes& t) { return t.exposed_ns(); },
      [](const timeline::StepParts& p) { return p.exposed_ns(); },
      [](model::Activity a) { return a == model::Activity::communication; }},
-    {"exposed input copy", [](const StepTimes& t) { return t.exposed_copy_ns; },
+    {"input copy (uncovered, exposed)", [](const StepTimes& t) { return t.exposed_copy_ns; },
      [](const timeline::StepParts& p) { return p.memory_ns; },
      [](model::Activity a) { return a == model::Activity::host_copy; }, true}};
 
@@ -87,10 +87,11 @@ std::string agreement_text(const std::vector<Agreement>& quantities) {
                                one.by_trace_ns / 1e6));
   std::string text;
   if (!different.empty())
-    text = fmt::format("events and trace DIFFER by more than the noise: {}",
+    text = fmt::format("marks and kernels DIFFER by more than the noise (marks count pauses "
+                       "between kernels as well): {}",
                        fmt::join(different, ", "));
   if (!same.empty())
-    text += fmt::format("{}events and trace agree within the noise: {}", text.empty() ? "" : "; ",
+    text += fmt::format("{}marks and kernels agree within the noise: {}", text.empty() ? "" : "; ",
                         fmt::join(same, ", "));
   return text;
 }

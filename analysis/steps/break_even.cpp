@@ -45,7 +45,7 @@ std::string others_in_words(const StepTimes& times) {
   };
   add("waiting for other ranks", times.exposed_wait_ns);
   add("idle", times.idle_ns);
-  add("exposed input copies", times.exposed_copy_ns);
+  add("uncovered input copies", times.exposed_copy_ns);
   return text;
 }
 
@@ -64,7 +64,7 @@ std::vector<BreakEven> break_evens(const std::vector<StepResult>& results) {
 std::string in_words(const BreakEven& one) {
   using base::format_duration;
   std::string text =
-      fmt::format("{}: it computes for {} a step and transfers for {}, {} of it exposed",
+      fmt::format("{}: it computes for {} a step and transfers for {}, {} of it uncovered",
                   base::to_string(one.bound_by), format_duration(one.computing_ns),
                   format_duration(one.transfer_ns), format_duration(one.exposed_ns));
   if (one.bound_by == BoundBy::computing)

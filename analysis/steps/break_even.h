@@ -58,7 +58,8 @@ struct BreakEven {
 // Points into `results`.
 std::vector<BreakEven> break_evens(const std::vector<StepResult>& results);
 
-// "compute-bound: it computes for 33.16 ms a step and transfers for 9.35 ms, 1.65 ms of it exposed"
+// "compute-bound: it computes for 33.16 ms a step and transfers for 9.35 ms, 1.65 ms of it
+// uncovered"
 std::string in_words(const BreakEven& one);
 
 } // namespace ncclprobe::analysis::steps

@@ -31,9 +31,9 @@ inline constexpr std::size_t k_losses = 9;
 constexpr auto enum_names(Loss) {
   using enum Loss;
   return std::to_array<std::pair<Loss, std::string_view>>(
-      {{exposed_wait, "exposed wait"},
-       {exposed_transfer, "exposed transfer"},
-       {exposed_copy, "exposed input copy"},
+      {{exposed_wait, "uncovered wait"},
+       {exposed_transfer, "uncovered transfer"},
+       {exposed_copy, "uncovered input copy"},
        {slowed_compute, "compute slowed by communication"},
        {stragglers, "stragglers"},
        {preparation, "preparation for communication"},
@@ -98,11 +98,11 @@ struct Scaling {
 // Of every step that was measured at two numbers of ranks or more. Points into `results`.
 std::vector<Scaling> scalings(const std::vector<StepResult>& results);
 
-// "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is exposed transfer, ...": the largest
+// "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is uncovered transfer, ...": the largest
 // terms, those above a tenth of what is lost; what was gained likewise, and in any case where the
 // terms before it are more than what is lost.
 std::string verdict_sentence(const ScalingPoint& point);
-// "of the 8.8% lost, 5.1 is exposed transfer, ...", likewise; of an account that loses something.
+// "of the 8.8% lost, 5.1 is uncovered transfer, ...", likewise; of an account that loses something.
 std::string loss_sentence(const LossAccount& account, std::string_view slowed_by);
 
 } // namespace ncclprobe::analysis::steps

@@ -62,6 +62,21 @@ void add_process(StepResult& result, std::vector<double>& sm_clock_mhz,
   }
 }
 
+std::optional<ByKernels> kernels_of(const StepResult& result, const model::Run& run,
+                                    const TracedCells& traced) {
+  for (const model::TrialRecord& trial : run.trials) {
+    const auto cells = traced.find(trial.spec.id);
+    if (cells == traced.end())
+      continue;
+    for (const auto& [index, found] : cells->second)
+      if (const auto c = static_cast<std::size_t>(index); c < trial.spec.cells.size())
+        if (const model::Cell& cell = trial.spec.cells[c];
+            cell.label == result.label && setting_name(trial.spec, cell) == result.setting)
+          return found;
+  }
+  return std::nullopt;
+}
+
 // Medians over processes of each bucket; nothing if processes do not have the same ones.
 std::vector<BucketTimes> median_buckets(const std::vector<StepProcess>& processes) {
   std::vector<BucketTimes> out = processes.front().figures.buckets;
@@ -112,7 +127,8 @@ const StepProcess* StepResult::process_of(int trial) const {
 }
 
 std::vector<StepResult> step_results(const model::Run& run,
-                                     const std::vector<SettingResult>& results) {
+                                     const std::vector<SettingResult>& results,
+                                     const TracedCells& traced) {
   std::vector<StepResult> out;
   for (const SettingResult& one : results) {
     auto step = workload::read_step_label(one.label);
@@ -133,6 +149,7 @@ std::vector<StepResult> step_results(const model::Run& run,
           add_process(result, sm_clock_mhz, trial);
     if (!sm_clock_mhz.empty())
       result.sm_clock_mhz = median(std::move(sm_clock_mhz));
+    result.by_kernels = kernels_of(result, run, traced);
     finish(result);
     out.push_back(std::move(result));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "analysis/steps/by_kernels.h"
 #include "analysis/steps/step_figures.h"
 #include "workload/step_label.h"
 
@@ -43,6 +44,8 @@ struct StepResult {
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks;   // by global rank: mean over processes
   std::vector<BucketTimes> buckets; // medians over processes
+  // Of the first traced trial; nothing if no trace is known.
+  std::optional<ByKernels> by_kernels;
   const StepProcess* process_of(int trial) const;
   std::size_t unmatched_messages() const { // a matter of the schedule: the same in all processes
     return processes.empty() ? 0 : processes.front().figures.unmatched_messages;
@@ -52,7 +55,8 @@ struct StepResult {
 // Of those of `results` (setting_results of the same run) that are steps, in their order. Points
 // into `results`, which must stay.
 std::vector<StepResult> step_results(const model::Run& run,
-                                     const std::vector<SettingResult>& results);
+                                     const std::vector<SettingResult>& results,
+                                     const TracedCells& traced = {});
 
 bool is_step(const SettingResult& result);
 

@@ -60,18 +60,18 @@ std::string change_in_words(const char* what, const StepResult& from, const Step
                      base::format_duration(after_ns), 100 * (after_ns / before_ns - 1));
 }
 
-// Does exposed communication account for what the step gained or lost? Within a tenth of that, or
+// Does uncovered communication account for what the step gained or lost? Within a tenth of that, or
 // a hundredth of the step.
-std::pair<bool, std::string> exposed_in_words(const StepResult& from, const StepResult& to) {
+std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const StepResult& to) {
   const double step_ns = to.times.step_ns - from.times.step_ns;
-  const double exposed_ns = to.times.exposed_ns() - from.times.exposed_ns();
-  const bool fits = std::abs(step_ns - exposed_ns) <=
+  const double uncovered_ns = to.times.exposed_ns() - from.times.exposed_ns();
+  const bool fits = std::abs(step_ns - uncovered_ns) <=
                     std::max(0.1 * std::abs(step_ns), 0.01 * from.times.step_ns);
   return {fits,
-          fmt::format("Exposed communication went from {} to {}, {:.0f}% of the step's change: "
+          fmt::format("Uncovered communication went from {} to {}, {:.0f}% of the step's change: "
                       "{}.",
                       base::format_duration(from.times.exposed_ns()),
-                      base::format_duration(to.times.exposed_ns()), 100 * exposed_ns / step_ns,
+                      base::format_duration(to.times.exposed_ns()), 100 * uncovered_ns / step_ns,
                       fits ? "the two fit"
                            : "the two do not fit, so something else changed too, such as "
                              "computing beside communication (the report's \"Side by side\")")};
@@ -132,7 +132,7 @@ int check_setting(const std::vector<StepResult>& results,
   const auto claim = analysis::cost_model::judge_claim(
       {sync_after->pooled->time_ns / sync->pooled->time_ns - 1,
        after->pooled->time_ns / step.pooled->time_ns - 1, std::nullopt, std::nullopt});
-  const auto [fits, words] = exposed_in_words(step, *after);
+  const auto [fits, words] = uncovered_in_words(step, *after);
   say(claim.text);
   say(words);
   return claim.possible && fits ? base::k_exit_ok : k_exit_claim_fails;

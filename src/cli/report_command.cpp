@@ -14,6 +14,7 @@
 #include "cli/option_values.h"
 #include "cli/report_files.h"
 #include "cli/timeline_command.h"
+#include "cli/traced_steps.h"
 #include "model/parse_enum.h"
 #include "store/run_file.h"
 #include "store/trace_file.h"
@@ -173,7 +174,10 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
   if (!options.prices.empty()) {
     NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
   }
-  return analysis::render_report(run, options.format, price_per_gpu);
+  const TracedSteps traced = traced_steps(options.run_file, run);
+  for (const std::string& remark : traced.remarks)
+    err << "ncclprobe report: " << remark << "\n";
+  return analysis::render_report(run, options.format, price_per_gpu, traced.cells);
 }
 
 } // namespace

@@ -19,6 +19,7 @@
 #include "cli/resume.h"
 #include "cli/stop_on_signal.h"
 #include "cli/trace_keeper.h"
+#include "cli/traced_steps.h"
 #include "store/run_file.h"
 
 #include <algorithm>
@@ -157,9 +158,13 @@ base::Result<std::string> fold_and_report(const std::filesystem::path& output,
   for (const std::string& remark : folded.trace_remarks)
     spdlog::warn("{}", remark);
   NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(output));
+  const TracedSteps traced = traced_steps(output, run);
+  for (const std::string& remark : traced.remarks)
+    spdlog::warn("{}", remark);
   if (format)
-    return analysis::render_report(run, *format);
-  return fmt::format("{}\nrun file: {}\n", analysis::render_report(run, analysis::Format::table),
+    return analysis::render_report(run, *format, {}, traced.cells);
+  return fmt::format("{}\nrun file: {}\n",
+                     analysis::render_report(run, analysis::Format::table, {}, traced.cells),
                      output.string());
 }
 

@@ -81,8 +81,17 @@ TEST_CASE("the report of single launches reads as agreed") {
 }
 
 TEST_CASE("the report of training steps reads as agreed") {
-  check_golden("report-steps.txt", render_report(steps_run(), Format::table));
-  check_golden("report-steps.json", render_report(steps_run(), Format::json));
+  const steps::TracedCells traced{{0,
+                                   {{5,
+                                     {.trial = 0,
+                                      .steps = 24,
+                                      .step_ns = 34.1e6,
+                                      .compute_ns = 31.5e6,
+                                      .communication_ns = 10.5e6,
+                                      .hidden_ns = 8.4e6,
+                                      .exposed_ns = 2.1e6}}}}};
+  check_golden("report-steps.txt", render_report(steps_run(), Format::table, {}, traced));
+  check_golden("report-steps.json", render_report(steps_run(), Format::json, {}, traced));
   check_golden("report-steps.csv", render_report(steps_run(), Format::csv));
 }
 

@@ -54,8 +54,9 @@ TEST_CASE("Marks and trace of a step agree within the noise") {
   for (const Agreement& one : quantities)
     CHECK(one.agrees());
   CHECK(agreement_text(quantities) ==
-        "events and trace agree within the noise: step 0.840 and 0.838 ms, computation 0.700 and "
-        "0.694 ms, communication 0.280 and 0.276 ms, exposed communication 0.120 and 0.116 ms");
+        "marks and kernels agree within the noise: step 0.840 and 0.838 ms, computation 0.700 and "
+        "0.694 ms, communication 0.280 and 0.276 ms, communication (uncovered, exposed) 0.120 and "
+        "0.116 ms");
 }
 
 TEST_CASE("Marks and trace that differ by more than the noise are told of") {
@@ -63,8 +64,9 @@ TEST_CASE("Marks and trace that differ by more than the noise are told of") {
 
   auto text = agreement_text(agreement(schedule, 2, marks_of(schedule), trace_of(100), 3));
 
-  CHECK_THAT(text, ContainsSubstring("DIFFER by more than the noise: exposed communication 0.120 "
-                                     "and 0.100 ms; events and trace agree"));
+  CHECK_THAT(text, ContainsSubstring("DIFFER by more than the noise (marks count pauses between "
+                                     "kernels as well): communication (uncovered, exposed) 0.120 "
+                                     "and 0.100 ms; marks and kernels agree"));
 }
 
 TEST_CASE("A cell that was not traced has nothing to agree with") {

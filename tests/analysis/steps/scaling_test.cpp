@@ -64,7 +64,7 @@ TEST_CASE("The loss account names each part of what is lost, and adds up") {
   CHECK(share(two, Loss::other) == Approx(5 / step_ns)); // rank 1 is slower by itself
   CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
   CHECK(verdict_sentence(two) ==
-        "at 2 ranks 76.1%; of the 23.9% lost, 13.0 is exposed transfer, 5.4 compute slowed by "
+        "at 2 ranks 76.1%; of the 23.9% lost, 13.0 is uncovered transfer, 5.4 compute slowed by "
         "communication");
   CHECK_FALSE(two.account.clocks_known);
 }
@@ -77,12 +77,12 @@ TEST_CASE("What is said of a loss does not add up to more than the loss") {
     return loss_sentence(account, "communication");
   };
   CHECK(sentence({{Loss::exposed_transfer, 0.083}, {Loss::other, -0.07}}) ==
-        "of the 1.3% lost, 8.3 is exposed transfer, less 7.0 gained in other");
+        "of the 1.3% lost, 8.3 is uncovered transfer, less 7.0 gained in other");
   CHECK(sentence({{Loss::exposed_transfer, 0.208}, {Loss::slowed_compute, -0.006}}) ==
-        "of the 20.2% lost, 20.8 is exposed transfer, less 0.6 gained in computing beside "
+        "of the 20.2% lost, 20.8 is uncovered transfer, less 0.6 gained in computing beside "
         "communication");
   CHECK(sentence({{Loss::exposed_transfer, 0.2}, {Loss::idle, 0.02}, {Loss::clocks, -0.003}}) ==
-        "of the 21.7% lost, 20.0 is exposed transfer");
+        "of the 21.7% lost, 20.0 is uncovered transfer");
   CHECK(sentence({{Loss::idle, 0.0009}, {Loss::preparation, 0.0004}}) ==
         "of the 0.1% lost, 0.1 is idle");
 }

@@ -36,7 +36,7 @@ class Predict(ProgramTest):
             self.assertAlmostEqual(terms, point["lost"], places=12)
         self.assertLess(scaling["points"][2]["efficiency"]["value"], 1)
         for step in report["steps"]:
-            parts = sum(step[part] for part in ("compute_ms", "exposed_wait_ms", "exposed_transfer_ms", "idle_ms"))
+            parts = sum(step[part] for part in ("compute_ms", "uncovered_wait_ms", "uncovered_transfer_ms", "idle_ms"))
             self.assertAlmostEqual(parts, step["step_ms"], delta=1e-4 * step["step_ms"])
 
     def test_predictions_come_with_their_errors_first(self):

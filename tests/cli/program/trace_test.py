@@ -85,6 +85,27 @@ class Trace(ProgramTest):
             self.assertIn("all, 2 ranks", names[one["cell"]])
             self.assertIn("communication" if one["communication"] else "compute", names[one["alone_in_cell"]])
 
+    def test_report_and_timeline_have_one_figure_of_hidden_and_of_exposed_communication(self):
+        done = self.measure("--backend", "synthetic", "--ranks", "1,2", "--trace", "kernels", "--repeat", "2", "--batches", "2",
+                            "--workload", "ddp", "--model", "resnet50", "--set", "NCCL_MAX_CTAS=4")
+        self.assertIn("Communication by kernels", done.stdout)
+        compared = 0
+        for step in self.report("json")["steps"]:
+            kernels = step["by_kernels"]
+            self.assertIsNotNone(kernels, step["setting"])
+            if step["parts"] != "all" or len(step["ranks"]) != 2:
+                continue
+            compared += 1
+            timeline = json.loads(self.timeline("--trial", str(kernels["trial"]), "--format", "json"))
+            cells = [cell for rank in timeline["ranks"] for cell in rank["cells"] if "all, 2 ranks" in cell["name"]]
+            self.assertEqual(len(cells), 2)
+            steps = sum(cell["steps"] for cell in cells)
+            self.assertGreater(kernels["communication_ms"], 0)
+            for name, parts in (("hidden_ms", ["hidden_ns"]), ("exposed_ms", ["exposed_wait_ns", "exposed_transfer_ns"])):
+                by_timeline = sum(cell[part] for cell in cells for part in parts) / steps / 1e6
+                self.assertAlmostEqual(kernels[name], by_timeline, delta=kernels["communication_ms"] / 1e4)
+        self.assertEqual(compared, 2)  # the default and the setting
+
     def test_a_killed_run_keeps_the_traces_of_its_finished_trials(self):
         program = self.start_program(*traced(repeats=40), "--output", str(self.run_file))
         self.wait_for_parts(6)

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace ncclprobe::analysis::timeline {
+struct Timeline;
+}
+
+// Communication that is hidden and exposed, which kernels tell and marks cannot: between the marks
+// of a stretch of computing there are gaps in which no kernel computes (METHOD.md, "Steps").
+namespace ncclprobe::analysis::steps {
+
+// Means over the ranks and steps of a cell, ns: as the timeline of that trial shows them.
+struct ByKernels {
+  int trial = 0;
+  std::uint64_t steps = 0; // of all ranks together
+  double step_ns = 0;
+  double compute_ns = 0;
+  double communication_ns = 0;
+  double hidden_ns = 0;
+  double exposed_ns = 0;
+  bool operator==(const ByKernels&) const = default;
+};
+
+// By trial and cell.
+using TracedCells = std::map<int, std::map<int, ByKernels>>;
+
+// Of each cell with steps. Empty where kernels were not traced, or some of them were lost.
+std::map<int, ByKernels> by_kernels(const timeline::Timeline& trace, int trial);
+
+} // namespace ncclprobe::analysis::steps
