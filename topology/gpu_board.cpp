@@ -5,8 +5,6 @@
 
 #include "knowledge/gpu_models.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <vector>
@@ -50,8 +48,7 @@ bool has_fewer_links(const GpuModel& model, std::optional<int> reported) {
 
 Models possible_models(const GpuBoardSigns& signs) {
   if (signs.pci_device_id)
-    if (const GpuModel* model =
-            knowledge::gpu_model_of_device(fmt::format("{:04X}", *signs.pci_device_id)))
+    if (const GpuModel* model = knowledge::gpu_model_of_device(*signs.pci_device_id))
       return {model};
   Models models = knowledge::find_gpu_models(signs.name);
   auto leave_out = [&](auto is_excluded) { // unless that would leave none

@@ -6,6 +6,8 @@
 #include "knowledge/document.h"
 #include "knowledge/json_fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -103,6 +105,7 @@ GpuModel model_of(const nlohmann::json& one, const nlohmann::json& family) {
   }
   model.power_w = fields.value<double>("power_w");
   model.form_factor = fields.text("form_factor");
+  model.pci_device_ids = texts_of(one, "pci_device_ids");
   model.note = fields.text("note");
   model.sources = {fields.sources("capability_sources", "capability"), texts_of(one, "sources"),
                    fields.sources("nvlink_sources", "nvlink")};
@@ -170,6 +173,14 @@ std::vector<const GpuModel*> find_gpu_models(std::string_view name) {
   // A driver's memory size is not always that of the data sheet: it chooses where it can.
   const std::optional<double> gb = memory_gb_in(asked);
   return narrowed(open, [&](const GpuModel* model) { return !gb || model->memory_gb == gb; });
+}
+
+const GpuModel* gpu_model_of_device(std::uint32_t pci_device_id) {
+  const std::string id = fmt::format("{:04X}", pci_device_id);
+  for (const GpuModel& one : gpu_models())
+    if (std::ranges::find(one.pci_device_ids, id) != one.pci_device_ids.end())
+      return &one;
+  return nullptr;
 }
 
 std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb) {

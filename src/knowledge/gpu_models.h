@@ -6,6 +6,7 @@
 #include "knowledge/gpu_names.h"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,7 @@ struct GpuModel {
   std::optional<double> host_link_gb_per_s;
   std::optional<double> power_w;
   std::string form_factor;
+  std::vector<std::string> pci_device_ids; // of NVIDIA (10DE): "2335", upper case
   std::string note;
   GpuSources sources;
   std::vector<NameWords> names; // all that it is known by
@@ -77,6 +79,9 @@ const std::vector<GpuModel>& gpu_models();
 // Models that a name can mean: "T4", "NVIDIA A100-SXM4-80GB" (as the driver prints it), "h100".
 // Several if the name leaves open which (memory size, SXM or PCIe); none if it is unknown.
 std::vector<const GpuModel*> find_gpu_models(std::string_view name);
+
+// By NVIDIA's PCI device id, as in 0x2335. nullptr if unknown.
+const GpuModel* gpu_model_of_device(std::uint32_t pci_device_id);
 
 // Those of them that have about as much memory as was seen; all if none has.
 std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb);

@@ -228,6 +228,15 @@ TEST_CASE("that a GPU has no NVLink must be known of all that are meant") {
   CHECK_FALSE(all_without_nvlink({}));
 }
 
+TEST_CASE("a model is found by its PCI device id") {
+  REQUIRE(gpu_model_of_device(0x2335) != nullptr);
+  CHECK(gpu_model_of_device(0x2335)->name == "H200 SXM5");
+  REQUIRE(gpu_model_of_device(0x233B) != nullptr);
+  CHECK(gpu_model_of_device(0x233B)->name == "H200 NVL");
+  CHECK(gpu_model_of_device(0xFFFF) == nullptr);
+  CHECK(gpu_model_of_device(0) == nullptr);
+}
+
 TEST_CASE("link rates are in one direction") {
   CHECK(nvlink_gb_per_s({9, 0}) == 25);
   CHECK(nvlink_gb_per_s({8, 6}) == 14.0625);
