@@ -5,17 +5,35 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <queue>
+#include <iterator>
+#include <utility>
 
 namespace ncclprobe::analysis {
 namespace {
 
 struct Node {
-  std::map<std::uint8_t, std::size_t> children; // by column
-  std::size_t fallback = 0;
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> children; // by column
+  std::uint32_t fallback = 0;
   std::vector<int> words; // that end here, those of the fallbacks too
+
+  // 0, the root, is nobody's child.
+  std::uint32_t child(std::uint8_t column) const {
+    for (auto [key, node] : children)
+      if (key == column)
+        return node;
+    return 0;
+  }
 };
+
+// Where a node goes on: its own child, or that of the nearest fallback that has one.
+std::uint32_t next_of(const std::vector<Node>& nodes, std::uint32_t at, std::uint8_t column) {
+  while (true) {
+    std::uint32_t child = nodes[at].child(column);
+    if (child != 0 || at == 0)
+      return child;
+    at = nodes[at].fallback;
+  }
+}
 
 } // namespace
 
@@ -30,60 +48,56 @@ LiteralScanner::LiteralScanner(const std::vector<std::string>& words) {
 
   std::vector<Node> nodes(1);
   for (std::size_t number = 0; number < words.size(); ++number) {
-    std::size_t at = 0;
+    std::uint32_t at = 0;
     for (unsigned char c : words[number]) {
-      auto found = nodes[at].children.find(column_[c]);
-      if (found != nodes[at].children.end()) {
-        at = found->second;
-        continue;
+      std::uint32_t child = nodes[at].child(column_[c]);
+      if (child == 0) {
+        child = static_cast<std::uint32_t>(nodes.size());
+        nodes[at].children.emplace_back(column_[c], child);
+        nodes.emplace_back();
       }
-      nodes[at].children[column_[c]] = nodes.size();
-      at = nodes.size();
-      nodes.emplace_back();
+      at = child;
     }
     nodes[at].words.push_back(static_cast<int>(number));
   }
 
-  // Breadth first, so that the row of a shorter state is complete before it is copied.
-  std::vector<std::size_t> rows(nodes.size() * columns_, 0);
-  std::queue<std::size_t> waiting;
-  waiting.push(0);
-  while (!waiting.empty()) {
-    std::size_t at = waiting.front();
-    waiting.pop();
+  // Breadth first, so that a shorter state is complete before others fall back to it.
+  std::vector<std::uint32_t> breadth_first = {0};
+  for (std::size_t i = 0; i < breadth_first.size(); ++i) {
+    std::uint32_t at = breadth_first[i];
     Node& node = nodes[at];
-    const Node& fallback = nodes[node.fallback];
-    if (at != 0)
-      node.words.insert(node.words.end(), fallback.words.begin(), fallback.words.end());
-    for (std::size_t column = 0; column < columns_; ++column) {
-      std::size_t otherwise = at == 0 ? 0 : rows[node.fallback * columns_ + column];
-      auto child = node.children.find(static_cast<std::uint8_t>(column));
-      rows[at * columns_ + column] = child == node.children.end() ? otherwise : child->second;
-      if (child != node.children.end()) {
-        nodes[child->second].fallback = otherwise;
-        waiting.push(child->second);
-      }
+    if (at != 0) {
+      const std::vector<int>& more = nodes[node.fallback].words;
+      node.words.insert(node.words.end(), more.begin(), more.end());
+    }
+    for (auto [column, child] : node.children) {
+      nodes[child].fallback = at == 0 ? 0 : next_of(nodes, node.fallback, column);
+      breadth_first.push_back(child);
     }
   }
 
-  std::vector<std::size_t> order, place(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    order.push_back(i);
-  std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t i) { return nodes[i].words.empty(); });
+  std::vector<std::uint32_t> order = breadth_first;
+  auto first_hit = std::stable_partition(
+      order.begin(), order.end(), [&](std::uint32_t node) { return nodes[node].words.empty(); });
+  first_hit_ = static_cast<std::uint32_t>(
+      static_cast<std::size_t>(std::distance(order.begin(), first_hit)) * columns_);
+  std::vector<std::uint32_t> row(nodes.size());
   for (std::size_t i = 0; i < order.size(); ++i)
-    place[order[i]] = i;
-  next_.resize(rows.size());
-  std::size_t quiet = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    quiet += nodes[order[i]].words.empty();
-    if (!nodes[order[i]].words.empty())
-      words_at_.push_back(nodes[order[i]].words);
-    for (std::size_t column = 0; column < columns_; ++column)
-      next_[i * columns_ + column] =
-          static_cast<std::uint32_t>(place[rows[order[i] * columns_ + column]] * columns_);
+    row[order[i]] = static_cast<std::uint32_t>(i * columns_);
+  for (auto node = first_hit; node != order.end(); ++node)
+    words_at_.push_back(std::move(nodes[*node].words));
+
+  next_.resize(nodes.size() * columns_);
+  auto row_at = [&](std::uint32_t node) {
+    return next_.begin() + static_cast<std::ptrdiff_t>(row[node]);
+  };
+  for (std::uint32_t at : breadth_first) {
+    const Node& node = nodes[at];
+    if (at != 0)
+      std::copy_n(row_at(node.fallback), columns_, row_at(at));
+    for (auto [column, child] : node.children)
+      row_at(at)[column] = row[child];
   }
-  first_hit_ = static_cast<std::uint32_t>(quiet * columns_);
 }
 
 std::size_t LiteralScanner::find(std::string_view text) const {
