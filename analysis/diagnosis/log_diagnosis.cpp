@@ -7,11 +7,12 @@
 #include "model/outcome.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ncclprobe::analysis {
 namespace {
 
-using knowledge::ErrorRole;
+using knowledge::CauseRole;
 using knowledge::Severity;
 
 constexpr std::size_t k_unknown_quoted = 8;
@@ -34,16 +35,17 @@ const LogEvidence& earliest(const LogProblem& problem) {
   return *found;
 }
 
-// Expressions that name the problem come before those that fit others, faults before warnings.
-int weight(const LogProblem& problem) {
-  int severity = problem.entry->severity == Severity::fail ? 2 : 1;
-  return (problem.weak ? 0 : 10) + severity;
+// Certain causes come before possible ones, faults before warnings, and what may follow from
+// something else last.
+int likelihood(const LogProblem& problem) {
+  return (problem.certain ? 100 : 0) + (problem.severity == Severity::fail ? 10 : 0) +
+         (problem.cause->role == CauseRole::cause ? 1 : 0);
 }
 
 void sort_likeliest_first(std::vector<const LogProblem*>& problems) {
   std::stable_sort(problems.begin(), problems.end(), [](const LogProblem* a, const LogProblem* b) {
-    if (weight(*a) != weight(*b))
-      return weight(*a) > weight(*b);
+    if (likelihood(*a) != likelihood(*b))
+      return likelihood(*a) > likelihood(*b);
     return earlier(earliest(*a), earliest(*b));
   });
 }
@@ -78,10 +80,11 @@ std::vector<int> silent_ranks(const LogFindings& findings, const LogProblem& pro
 
 std::optional<FirstFailure> from_lines(const std::vector<const LogProblem*>& problems) {
   const LogEvidence* first = nullptr;
-  for (const LogProblem* one : problems)
-    if (const LogEvidence& candidate = earliest(*one);
-        first == nullptr || earlier(candidate, *first))
+  for (const LogProblem* one : problems) {
+    const LogEvidence& candidate = earliest(*one);
+    if (one->severity == Severity::fail && (first == nullptr || earlier(candidate, *first)))
       first = &candidate;
+  }
   if (first == nullptr)
     return std::nullopt;
   return FirstFailure{first->rank, first->host, *first, place_of(*first)};
@@ -90,7 +93,7 @@ std::optional<FirstFailure> from_lines(const std::vector<const LogProblem*>& pro
 void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
   std::vector<const LogProblem*> strong;
   for (const LogProblem* one : diagnosis.causes)
-    if (one->entry->severity == Severity::fail)
+    if (one->cause->role == CauseRole::cause)
       strong.push_back(one);
   diagnosis.first_failure = from_lines(strong);
   auto behind = ranks_behind(findings);
@@ -107,48 +110,24 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
           FirstFailure{rank, evidence.host, evidence,
                        fmt::format("torchrun names it in line {}", evidence.line)};
     }
-  if (!diagnosis.first_failure)
-    diagnosis.first_failure = from_lines(diagnosis.wrappers);
-  if (!diagnosis.first_failure)
-    diagnosis.first_failure = from_lines(diagnosis.consequences);
-}
-
-// Through host memory, or over the network although both ends are on one host: GPUs that could
-// write to each other do not. Each communicator counts its ranks anew, so that of several the lines
-// of two ends may be of two pairs.
-bool within_a_host(const LogFindings& findings, const LogConnection& one) {
-  if (one.way.starts_with("SHM/"))
-    return true;
-  return one.way.starts_with("NET/") &&
-         (findings.nodes == 1 || (findings.one_communicator && !one.sending_host.empty() &&
-                                  one.sending_host == one.receiving_host));
+  // The causes that are left are such as mostly follow from another failure.
+  for (const auto* list : {&diagnosis.wrappers, &diagnosis.causes, &diagnosis.consequences})
+    if (!diagnosis.first_failure)
+      diagnosis.first_failure = from_lines(*list);
 }
 
 void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
-  constexpr std::size_t k_most_pairs = 8;
   for (std::string_view way : {"SHM", "NET"}) {
-    std::vector<std::string> pairs;
-    std::uint64_t first_line = 0;
-    for (const auto& [ranks, one] : findings.indirect_connections) {
-      if (!one.way.starts_with(way) || !within_a_host(findings, one))
-        continue;
-      pairs.push_back(fmt::format("{}->{}", ranks.first, ranks.second));
-      first_line = first_line == 0 ? one.line : std::min(first_line, one.line);
-    }
-    if (pairs.empty())
+    bool explained = std::any_of(findings.problems.begin(), findings.problems.end(),
+                                 [&](const LogProblem& one) { return one.way == way; });
+    if (explained || findings.detours_within_a_host(way).empty())
       continue;
-    std::size_t count = pairs.size();
-    if (count > k_most_pairs) {
-      pairs.resize(k_most_pairs);
-      pairs.push_back("...");
-    }
+    LogEvidence detours = evidence_of_detours(findings, way);
     diagnosis.remarks.push_back(fmt::format(
-        "between {} of ranks on one host NCCL does not go from GPU to GPU but {}: {}; first in "
-        "line {}. `ncclprobe topo` there says whether the GPUs could reach each other; "
-        "NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, if set, may forbid it",
-        count_of(count, "pair", "pairs"),
-        way == "SHM" ? "through host memory (via SHM)" : "over the network (via NET)",
-        join(pairs, ", "), first_line));
+        "NCCL does not go from GPU to GPU but {} between {}; first in line {}. `ncclprobe topo` "
+        "there says whether the GPUs could reach each other; NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, "
+        "if set, may forbid it",
+        way == "SHM" ? "through host memory" : "over the network", detours.text, detours.line));
   }
 }
 
@@ -158,20 +137,68 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
         fmt::format("rank{} {} started fewer collectives than the others: they wait for {}",
                     behind.size() == 1 ? "" : "s", model::format_ranks(behind),
                     behind.size() == 1 ? "it" : "them"));
-  for (const LogProblem* one : diagnosis.consequences) {
-    if (one->entry->id != "watchdog_timeout" || one->first_of_rank.empty())
+  for (const LogProblem& one : findings.problems) {
+    if (one.cause->id != "collective-timeout" || one.first_of_rank.empty())
       continue;
-    auto silent = silent_ranks(findings, *one);
-    if (!silent.empty() && silent.size() < one->first_of_rank.size())
+    auto silent = silent_ranks(findings, one);
+    if (!silent.empty() && silent.size() < one.first_of_rank.size())
       diagnosis.remarks.push_back(
           fmt::format("rank{} {} reported no timeout, the others did: look there first",
                       silent.size() == 1 ? "" : "s", model::format_ranks(silent)));
   }
   if (diagnosis.unexplained)
-    diagnosis.remarks.push_back(
-        "what failed first is not in this log: look at the logs of the other ranks and hosts, and "
-        "run again with NCCL_DEBUG=INFO on all ranks");
+    diagnosis.remarks.push_back(fmt::format(
+        "what failed first is not in this log: look at the logs of the other ranks and "
+        "hosts{}",
+        findings.nccl_tells ? "" : ", and run again with NCCL_DEBUG=INFO on all ranks"));
   remark_on_ways(findings, diagnosis);
+}
+
+bool explains(const LogProblem& problem, const LogProblem& other) {
+  const std::vector<std::string>& ids = problem.cause->explains;
+  return (problem.certain || other.cause->role == CauseRole::secondary) &&
+         std::find(ids.begin(), ids.end(), other.cause->id) != ids.end();
+}
+
+// What follows from another cause that was seen is no cause itself.
+void part_consequences_from_causes(LogDiagnosis& diagnosis) {
+  const std::vector<const LogProblem*> all = diagnosis.causes;
+  bool certain_fault = std::any_of(all.begin(), all.end(), [](const LogProblem* one) {
+    return one->certain && one->severity == Severity::fail && one->cause->role == CauseRole::cause;
+  });
+  auto follows = [&](const LogProblem* one) {
+    if (one->cause->role == CauseRole::secondary && certain_fault)
+      return true;
+    return std::any_of(all.begin(), all.end(),
+                       [&](const LogProblem* other) { return explains(*other, *one); });
+  };
+  std::copy_if(all.begin(), all.end(), std::back_inserter(diagnosis.consequences), follows);
+  std::erase_if(diagnosis.causes, follows);
+}
+
+// Where something failed, what only deserves a warning is not the reason.
+void part_warnings_from_causes(LogDiagnosis& diagnosis) {
+  auto is_fault = [](const LogProblem* one) { return one->severity == Severity::fail; };
+  bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty() ||
+                std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), is_fault);
+  if (!failed)
+    return;
+  auto warnings = std::stable_partition(diagnosis.causes.begin(), diagnosis.causes.end(), is_fault);
+  diagnosis.notes.insert(diagnosis.notes.end(), warnings, diagnosis.causes.end());
+  diagnosis.causes.erase(warnings, diagnosis.causes.end());
+}
+
+// A failure was seen, and nothing that comes first in the order of things.
+bool lacks_first_failure(const LogDiagnosis& diagnosis) {
+  bool any_first =
+      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const LogProblem* one) {
+        return one->severity == Severity::fail && one->cause->role == CauseRole::cause;
+      });
+  bool any_secondary =
+      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
+                  [](const LogProblem* one) { return one->cause->role == CauseRole::secondary; });
+  return !any_first &&
+         (any_secondary || !diagnosis.wrappers.empty() || !diagnosis.consequences.empty());
 }
 
 } // namespace
@@ -185,16 +212,18 @@ LogDiagnosis diagnose(const LogFindings& findings) {
     return diagnosis;
   }
   for (const LogProblem& one : findings.problems) {
-    if (one.entry->severity == Severity::info)
+    if (one.severity == Severity::info)
       diagnosis.notes.push_back(&one);
-    else if (one.entry->role == ErrorRole::cause)
-      diagnosis.causes.push_back(&one);
-    else if (one.entry->role == ErrorRole::wrapper)
+    else if (one.cause->role == CauseRole::wrapper)
       diagnosis.wrappers.push_back(&one);
-    else
+    else if (one.cause->role == CauseRole::consequence)
       diagnosis.consequences.push_back(&one);
-    diagnosis.severity = std::max(diagnosis.severity, one.entry->severity);
+    else
+      diagnosis.causes.push_back(&one);
+    diagnosis.severity = std::max(diagnosis.severity, one.weight());
   }
+  part_consequences_from_causes(diagnosis);
+  part_warnings_from_causes(diagnosis);
   for (auto* list :
        {&diagnosis.causes, &diagnosis.wrappers, &diagnosis.consequences, &diagnosis.notes})
     sort_likeliest_first(*list);
@@ -211,8 +240,7 @@ LogDiagnosis diagnose(const LogFindings& findings) {
   if (!diagnosis.unknown.empty())
     diagnosis.severity = std::max(diagnosis.severity, Severity::warn);
 
-  bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty();
-  diagnosis.unexplained = failed && diagnosis.causes.empty();
+  diagnosis.unexplained = lacks_first_failure(diagnosis);
   find_first_failure(findings, diagnosis);
   add_remarks(findings, diagnosis);
   return diagnosis;

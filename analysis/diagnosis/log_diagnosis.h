@@ -20,14 +20,14 @@ struct FirstFailure {
 
 // What a log's findings mean: causes told apart from what only follows from them.
 struct LogDiagnosis {
-  std::vector<const LogProblem*> causes;       // likeliest first
+  std::vector<const LogProblem*> causes;       // certain ones first
   std::vector<const LogProblem*> wrappers;     // only pass an error on
-  std::vector<const LogProblem*> consequences; // seen where another rank failed first
-  std::vector<const LogProblem*> notes;        // no fault by themselves
-  std::vector<const UnknownError*> unknown;    // that no entry knows, likeliest first
+  std::vector<const LogProblem*> consequences; // of one of the causes, or of what is not in the log
+  std::vector<const LogProblem*> notes;     // no fault by themselves, or warnings beside a failure
+  std::vector<const UnknownError*> unknown; // that show no cause, likeliest first
   std::optional<FirstFailure> first_failure;
   std::vector<std::string> remarks; // further conclusions, one sentence each
-  bool unexplained = false;         // something failed, and no cause is in this log
+  bool unexplained = false;         // something failed, and what failed first is not in this log
   knowledge::Severity severity = knowledge::Severity::info; // the worst
 };
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "analysis/diagnosis/log_line.h"
-#include "knowledge/error_entries.h"
+#include "knowledge/log_causes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,17 +27,32 @@ struct LogEvidence {
   std::string text; // printable, shortened
 };
 
-// One entry of the knowledge base that was seen.
+// What is kept of a problem.
+inline constexpr std::size_t k_first_evidence = 4;
+inline constexpr std::size_t k_most_ranks = 8192;
+
+LogEvidence evidence_of(const LogLine& line, std::uint64_t number);
+
+// A cause that lines show.
 struct LogProblem {
-  const knowledge::ErrorEntry* entry = nullptr;
-  bool weak = true; // only by expressions that fit other problems too
+  const knowledge::LogCause* cause = nullptr;
+  bool certain = false; // false: only by words that fit other causes too
+  knowledge::Severity severity = knowledge::Severity::info;
+  std::string way; // that it explains: "SHM", "NET"; mostly none
   std::uint64_t lines = 0;
   bool exact = true; // false: there were so many that later ones were judged by their words alone
   std::vector<LogEvidence> first;           // the first few, in order of lines
   std::map<int, LogEvidence> first_of_rank; // where the rank is known
-};
 
-// A line that speaks of an error that no entry knows. Lines that differ only in numbers are one.
+  // A cause that is only possible is no more than a warning.
+  knowledge::Severity weight() const {
+    return certain ? severity : std::min(severity, knowledge::Severity::warn);
+  }
+};
+// Lines of both, of one cause.
+void add(const LogProblem& more, LogProblem& problem);
+
+// A line that speaks of an error and shows no cause. Lines that differ only in numbers are one.
 struct UnknownError {
   LogEvidence first;
   std::uint64_t lines = 0;
@@ -44,6 +61,13 @@ struct UnknownError {
 // A rank's own word of how far its collectives are ("last enqueued work: 1240").
 struct RankProgress {
   std::uint64_t enqueued = 0;
+  LogEvidence evidence;
+};
+
+// The collective that a rank waited for when its watchdog gave up.
+struct TimedOutWork {
+  std::string group; // of processes, as PyTorch numbers them; empty: not told
+  std::string what;  // "SeqNum=1580, OpType=ALLREDUCE, NumelIn=4096"
   LogEvidence evidence;
 };
 
@@ -61,20 +85,31 @@ struct LogFindings {
   std::uint64_t bytes_tried = 0;   // at the beginning, behind any NULs, for what follows
   std::uint64_t bytes_no_text = 0; // control characters that no log has
   std::string document; // what it is instead of a log: "a Markdown document"; empty: may be a log
-  std::vector<LogProblem> problems; // in order of their first line
+  std::vector<LogProblem> problems; // each cause once, in order of their first line
   std::vector<UnknownError> unknown;
   std::uint64_t unknown_lines = 0;
-  std::map<int, RankProgress> progress;         // by rank
-  std::map<int, LogEvidence> named_by_launcher; // ranks that torchrun calls the first failure
-  int world_size = 0;                           // 0: not told
-  int nodes = 0;                                // likewise: of the largest communicator
+  std::map<int, RankProgress> progress;             // by rank
+  std::map<int, TimedOutWork> timed_out;            // the first of each rank
+  std::map<std::string, LogEvidence> nccl_versions; // that ranks say they run, each once
+  std::map<int, LogEvidence> named_by_launcher;     // ranks that torchrun calls the first failure
+  bool nccl_tells = false;                          // NCCL_DEBUG is INFO or more
+  int world_size = 0;                               // 0: not told
+  int nodes = 0;                                    // likewise: of the largest communicator
   // That the log tells of; of several, equal numbers of ranks need not be equal ranks.
   bool one_communicator = false;
   // Other than direct ones (P2P), by sending and receiving rank.
   std::map<std::pair<int, int>, LogConnection> indirect_connections;
 
+  // Pairs of ranks on one host whose GPUs could write to each other, but go through host memory
+  // ("SHM") or over the network ("NET").
+  std::vector<std::pair<std::pair<int, int>, LogConnection>>
+  detours_within_a_host(std::string_view way) const;
+
   // What is packed or a program is not: a tenth of evenly spread bytes are control characters.
   bool is_text() const { return bytes_tried > 0 && bytes_no_text * 50 <= bytes_tried; }
 };
+
+// "2 pairs of ranks on one host: 0->1, 2->3 (via SHM)"; there must be some.
+LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view way);
 
 } // namespace ncclprobe::analysis

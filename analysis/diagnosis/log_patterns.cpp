@@ -17,17 +17,28 @@ namespace {
 // Words that make a line suspicious. NCCL's INFO lines say "failed" and "could not" of what is
 // normal.
 constexpr const char* k_suspicious =
-    "(?i)\\berror\\b|\\bfatal\\b|\\bpanic\\b|traceback \\(most|core dumped|\\bassertion\\b|NCCL "
-    "WARN|"
+    "(?i)\\berror\\b|\\bfatal\\b|\\bpanic: |kernel panic|traceback \\(most|core "
+    "dumped|\\bassertion\\b|NCCL "
+    "WARN|NVRM: Xid \\(|SXid \\(|"
     "\\bexception\\b|\\bfailed\\b|\\bfailure\\b|\\baborted\\b|segfault|\\bcorrupt(ed|ion)\\b";
+// But for these: counts of nothing, settings, and lines that say themselves that it goes on.
 constexpr const char* k_harmless =
     "(?i)NCCL INFO|\\b(no|0|zero|without)( \\w+)? (errors?|failures?|failed)\\b|"
-    "\\b(errors?|failures?|failed)\"?( count)?[=: ]+(0\\b|none)|error[ _]rate|error bars?|"
-    "set by environment|\\bon_?error\\b|CUDA kernel errors might be|For debugging consider passing";
-// What tells which process is which rank, and how ranks are joined.
-constexpr const char* k_places = " nranks |local_rank: |last enqueued| via SHM/| via NET/";
+    "\\b(errors?|failures?|failed|occurred)\"?( count)?[ =:]+(0\\b|none|no\\s*$)|error[ "
+    "_]rate|error bars?|"
+    "set by environment|\\bon_?error\\b|CUDA kernel errors might be|For debugging consider passing|"
+    "\\b(continuing|falling back|ignoring|ignored|will retry|not an error|assuming client exit)\\b|"
+    "tainting kernel|more process(es)? (has|have) sent help message|to see all help / error "
+    "messages|"
+    "PMIX_ERR_NO_PERMISSIONS in file dstore_base|Failed to open libibverbs";
+// What tells which process is which rank, how ranks are joined, and what the driver tells in
+// several lines.
+constexpr const char* k_places = " nranks |local_rank: |Root Cause \\(|last enqueued| via SHM/| "
+                                 "via NET/|WorkNCCL\\(|NVRM: |NCCL version ";
 // Shorter words are in too many lines.
 constexpr std::size_t k_shortest_word = 5;
+// What is longer makes the scanner's table larger and finds hardly fewer lines.
+constexpr std::size_t k_longest_word = 20;
 
 RE2::Options options() {
   RE2::Options made(RE2::Quiet);
@@ -98,42 +109,73 @@ std::vector<std::string> needed_words(std::string_view expression) {
 
 struct LogPatterns::Compiled {
   struct Expression {
-    std::unique_ptr<RE2> expression;
-    Hit hit; // no entry: suspicious
+    std::string line;
+    std::string unless; // may be empty
+    int sign = -1;
+    int context = -1; // neither: suspicious
+    std::unique_ptr<RE2> compiled_line;
+    std::unique_ptr<RE2> compiled_unless;
   };
+  std::vector<Sign> signs;
   std::vector<Expression> expressions;
+  std::map<std::string, int> contexts; // by expression
   std::unique_ptr<LiteralScanner> words;
   std::vector<std::vector<std::size_t>> expressions_of; // by word
+  std::vector<bool> tells_place;                        // by word
   RE2 harmless{k_harmless, options()};
+
+  static const RE2& compiled(const std::string& pattern, std::unique_ptr<RE2>& into) {
+    if (!into)
+      into = std::make_unique<RE2>(pattern, options());
+    if (!into->ok())
+      throw std::logic_error("not an expression: " + pattern);
+    return *into;
+  }
+  static bool shows(Expression& one, re2::StringPiece text, re2::StringPiece& part) {
+    return compiled(one.line, one.compiled_line)
+               .Match(text, 0, text.size(), RE2::UNANCHORED, &part, 1) &&
+           !(!one.unless.empty() &&
+             RE2::PartialMatch(text, compiled(one.unless, one.compiled_unless)));
+  }
 };
 
-LogPatterns::LogPatterns(const std::vector<knowledge::ErrorEntry>& entries)
+LogPatterns::LogPatterns(const std::vector<knowledge::LogCause>& causes)
     : compiled_(std::make_unique<Compiled>()) {
   std::map<std::string, std::vector<std::size_t>> by_word;
-  auto add = [&](const std::string& pattern, Hit hit) {
-    auto compiled = std::make_unique<RE2>(pattern, options());
-    if (!compiled->ok())
-      throw std::logic_error("not an expression: " + pattern);
-    for (const std::string& word : needed_words(pattern)) {
+  auto add = [&](const std::string& line, const std::string& unless, int sign, int context) {
+    for (const std::string& word : needed_words(line)) {
       if (word.size() < k_shortest_word)
-        throw std::logic_error("expression without a word to look for: " + pattern);
-      by_word[word].push_back(compiled_->expressions.size());
+        throw std::logic_error("expression without a word to look for: " + line);
+      by_word[word.substr(0, k_longest_word)].push_back(compiled_->expressions.size());
     }
-    compiled_->expressions.push_back({std::move(compiled), hit});
+    compiled_->expressions.push_back({line, unless, sign, context, nullptr, nullptr});
   };
-  for (const knowledge::ErrorEntry& entry : entries) {
-    for (const std::string& pattern : entry.match)
-      add(pattern, {&entry, false});
-    for (const std::string& pattern : entry.weak_match)
-      add(pattern, {&entry, true});
+  auto context = [&](const std::string& line) {
+    if (line.empty())
+      return -1;
+    auto [known, added] =
+        compiled_->contexts.emplace(line, static_cast<int>(compiled_->contexts.size()));
+    if (added)
+      add(line, "", -1, known->second);
+    return known->second;
+  };
+  for (const knowledge::LogCause& cause : causes)
+    for (const knowledge::LogSign& sign : cause.signs) {
+      int number = static_cast<int>(compiled_->signs.size());
+      compiled_->signs.push_back({&cause, &sign, context(sign.with), context(sign.without)});
+      add(sign.line, sign.unless, number, -1);
+    }
+  add(k_suspicious, "", -1, -1);
+  std::set<std::string> places;
+  for (const std::string& word : needed_words(k_places)) {
+    places.insert(word.substr(0, k_longest_word));
+    by_word[word.substr(0, k_longest_word)]; // looked at, though no expression may wait for it
   }
-  add(k_suspicious, {});
-  for (const std::string& word : needed_words(k_places))
-    by_word[word]; // looked at, though no expression waits for it
   std::vector<std::string> words;
   for (auto& [word, expressions] : by_word) {
     words.push_back(word);
     compiled_->expressions_of.push_back(std::move(expressions));
+    compiled_->tells_place.push_back(places.count(word) == 1);
   }
   compiled_->words = std::make_unique<LiteralScanner>(words);
 }
@@ -145,6 +187,20 @@ std::size_t LogPatterns::find_candidate(std::string_view text) const {
   return compiled_->words->find(text);
 }
 
+const std::vector<LogPatterns::Sign>& LogPatterns::signs() const {
+  return compiled_->signs;
+}
+
+std::size_t LogPatterns::context_count() const {
+  return compiled_->contexts.size();
+}
+
+const knowledge::LogCause* LogPatterns::cause(std::string_view id) const {
+  auto found = std::find_if(compiled_->signs.begin(), compiled_->signs.end(),
+                            [&](const Sign& one) { return one.cause->id == id; });
+  return found == compiled_->signs.end() ? nullptr : found->cause;
+}
+
 std::vector<int> LogPatterns::words_in(std::string_view body) const {
   return compiled_->words->all_in(body);
 }
@@ -152,31 +208,33 @@ std::vector<int> LogPatterns::words_in(std::string_view body) const {
 LogPatterns::LineVerdict LogPatterns::judge(std::string_view body,
                                             const std::vector<int>& words) const {
   std::set<std::size_t> worth_trying;
-  for (int word : words)
-    for (std::size_t one : compiled_->expressions_of[static_cast<std::size_t>(word)])
-      worth_trying.insert(one);
   LineVerdict verdict;
-  re2::StringPiece text(body.data(), body.size());
-  bool any_strong = false, any_suspicious = false;
-  for (std::size_t number : worth_trying) {
-    const RE2& expression = *compiled_->expressions[number].expression;
-    const Hit& hit = compiled_->expressions[number].hit;
-    bool known = std::any_of(verdict.hits.begin(), verdict.hits.end(), [&](const Hit& one) {
-      return one.entry == hit.entry && one.weak <= hit.weak;
-    });
-    if (known || !RE2::PartialMatch(text, expression))
-      continue;
-    if (hit.entry == nullptr) {
-      any_suspicious = true;
-      continue;
-    }
-    verdict.hits.push_back(hit);
-    any_strong = any_strong || !hit.weak;
+  for (int word : words) {
+    const auto& expressions = compiled_->expressions_of[static_cast<std::size_t>(word)];
+    worth_trying.insert(expressions.begin(), expressions.end());
+    verdict.tells_place =
+        verdict.tells_place || compiled_->tells_place[static_cast<std::size_t>(word)];
   }
-  if (any_strong)
-    std::erase_if(verdict.hits, [](const Hit& one) { return one.weak; });
-  verdict.suspicious =
-      verdict.hits.empty() && any_suspicious && !RE2::PartialMatch(text, compiled_->harmless);
+  re2::StringPiece text(body.data(), body.size());
+  std::vector<re2::StringPiece> parts; // of the signs
+  for (std::size_t number : worth_trying) {
+    Compiled::Expression& one = compiled_->expressions[number];
+    re2::StringPiece part;
+    if (!Compiled::shows(one, text, part))
+      continue;
+    if (one.sign >= 0) {
+      verdict.signs.push_back(one.sign);
+      parts.push_back(part);
+    } else if (one.context >= 0)
+      verdict.contexts.push_back(one.context);
+    else
+      verdict.suspicious = !RE2::PartialMatch(text, compiled_->harmless);
+  }
+  for (std::size_t a = 0; a < parts.size(); ++a)
+    for (std::size_t b = 0; b < parts.size(); ++b)
+      if (parts[a].size() < parts[b].size() && parts[a].begin() >= parts[b].begin() &&
+          parts[a].end() <= parts[b].end())
+        verdict.inside.emplace_back(verdict.signs[a], verdict.signs[b]);
   return verdict;
 }
 

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "analysis/diagnosis/literal_scanner.h"
-#include "knowledge/error_entries.h"
+#include "knowledge/log_causes.h"
 
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ncclprobe::analysis {
@@ -15,25 +16,38 @@ namespace ncclprobe::analysis {
 // has none of them does not match. Groups are not looked into.
 std::vector<std::string> needed_words(std::string_view expression);
 
-// The expressions of the knowledge base, ready to be tried on lines: a line is looked at closely
-// only if it has a word that one of them needs.
+// The signs of all causes, to be tried on lines. A line is looked at closely only if it has a word
+// that one of the expressions needs. Expressions are compiled when they are first tried, as few
+// ever are: not for several threads at once.
 class LogPatterns {
 public:
-  explicit LogPatterns(
-      const std::vector<knowledge::ErrorEntry>& entries = knowledge::error_entries());
+  explicit LogPatterns(const std::vector<knowledge::LogCause>& causes = knowledge::log_causes());
   ~LogPatterns();
   LogPatterns(LogPatterns&&) noexcept;
 
   // The end of the first word in the text that makes its line worth a look; npos if there is none.
   std::size_t find_candidate(std::string_view text) const;
 
-  struct Hit {
-    const knowledge::ErrorEntry* entry = nullptr;
-    bool weak = false;
+  struct Sign {
+    const knowledge::LogCause* cause = nullptr;
+    const knowledge::LogSign* sign = nullptr;
+    // Numbers of the contexts that `with` and `without` name; -1: none.
+    int with = -1;
+    int without = -1;
   };
+  const std::vector<Sign>& signs() const;
+  // Lines that decide whether other lines show a cause are numbered below this.
+  std::size_t context_count() const;
+  // nullptr if there is no such cause.
+  const knowledge::LogCause* cause(std::string_view id) const;
+
   struct LineVerdict {
-    std::vector<Hit> hits;   // of strong ones only, if there are any
-    bool suspicious = false; // no hit, but it speaks of an error
+    std::vector<int> signs; // that the line shows, ascending
+    // The words that show the first sign are a part of those that show the second.
+    std::vector<std::pair<int, int>> inside;
+    std::vector<int> contexts; // that the line gives
+    bool suspicious = false;   // it speaks of an error
+    bool tells_place = false;  // of ranks, their progress, their connections or their versions
   };
   // Of one line, without its prefix (rank label, time, NCCL's "host:pid:tid [gpu]"): the words that
   // expressions need, by number, and what the expressions say. Lines with the same words are alike.

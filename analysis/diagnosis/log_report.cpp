@@ -5,17 +5,19 @@
 
 #include "analysis/report/text_layout.h"
 #include "knowledge/document.h"
+#include "knowledge/health_codes.h"
 #include "model/outcome.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 
 namespace ncclprobe::analysis {
 namespace {
 
-using knowledge::ErrorEntry;
+using knowledge::LogCause;
 using knowledge::Severity;
 
 constexpr int k_hang = 13;
@@ -64,34 +66,71 @@ std::string evidence_lines(const LogProblem& problem) {
   return out;
 }
 
-std::string_view title_of(const ErrorEntry& entry) {
-  switch (entry.role) {
-  case knowledge::ErrorRole::wrapper:
+std::string_view title_of(const LogProblem& problem) {
+  switch (problem.cause->role) {
+  case knowledge::CauseRole::wrapper:
     return "Passes on";
-  case knowledge::ErrorRole::consequence:
+  case knowledge::CauseRole::consequence:
     return "Follows";
-  case knowledge::ErrorRole::cause:
+  case knowledge::CauseRole::cause:
+  case knowledge::CauseRole::secondary:
     break;
   }
-  return entry.severity == Severity::warn ? "Warning" : "Cause";
+  if (!problem.certain)
+    return "Possibly";
+  return problem.severity == Severity::warn ? "Warning" : "Cause";
+}
+
+// Of the lines that are kept as evidence.
+std::vector<int> xids_of(const LogProblem& problem) {
+  constexpr std::string_view k_mark = "Xid (";
+  std::vector<int> numbers;
+  for (const LogEvidence& one : problem.first) {
+    std::string_view text = one.text;
+    std::size_t at = text.find(k_mark);
+    at = at == std::string_view::npos ? at : text.find("): ", at);
+    if (at == std::string_view::npos || (at >= 1 && text.find("SXid (") != std::string_view::npos))
+      continue;
+    text.remove_prefix(at + 3);
+    int number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc{} && std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+      numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// What NVIDIA's catalogue says of an Xid.
+std::string xid_text(int number) {
+  const knowledge::Xid* known = knowledge::xid(number);
+  if (known == nullptr)
+    return fmt::format("Xid {} is not in our table: look it up in NVIDIA's catalogue", number);
+  std::string text = fmt::format("Xid {} ({}): {}; at once: {}", number, known->mnemonic,
+                                 known->meaning, knowledge::action_text(known->immediate));
+  if (!known->investigatory.empty())
+    text += "; to find the reason: " + known->investigatory;
+  return known->advice.empty() ? text : text + "; " + known->advice;
 }
 
 std::string in_full(const LogProblem& problem) {
-  const ErrorEntry& entry = *problem.entry;
-  std::string certainty = problem.weak ? "; the message fits other problems too" : "";
-  std::string out = paragraph(title_of(entry),
-                              fmt::format("{} ({}; {}{}) [{}]", entry.title, entry.layer,
-                                          lines_text(problem), certainty, entry.id),
-                              k_hang);
+  const LogCause& cause = *problem.cause;
+  std::string out = paragraph(
+      title_of(problem),
+      fmt::format("{} ({}; {}) [{}]", cause.title, cause.layer, lines_text(problem), cause.id),
+      k_hang);
   out += evidence_lines(problem);
-  out += list("  because", entry.root_causes);
-  out += list("  check", entry.confirm);
-  out += list("  fix", entry.fix);
-  out += list("  do not", entry.avoid);
-  if (!entry.note.empty())
-    out += paragraph("  note", entry.note, k_hang);
+  std::vector<std::string> xids;
+  for (int number : xids_of(problem))
+    xids.push_back(xid_text(number));
+  out += list("  NVIDIA", xids);
+  out += list("  because", cause.because);
+  out += list(problem.certain ? "  check" : "  confirm", cause.check);
+  out += list("  fix", cause.fix);
+  out += list("  do not", cause.avoid);
+  if (!cause.note.empty())
+    out += paragraph("  note", cause.note, k_hang);
   bool first = true;
-  for (const std::string& address : entry.sources) { // of no use in parts
+  for (const std::string& address : cause.sources) { // of no use in parts
     out += fmt::format("{:<{}}{}\n", first ? "  source" : "", k_hang, address);
     first = false;
   }
@@ -105,21 +144,24 @@ std::string in_short(std::string_view title, const std::vector<const LogProblem*
   for (const LogProblem* one :
        std::span(problems).subspan(std::min(shown_in_full, problems.size())))
     out += paragraph(out.empty() ? title : "",
-                     fmt::format("{} ({}; first {}) [{}]", one->entry->title, lines_text(*one),
-                                 place(one->first.front()), one->entry->id),
+                     fmt::format("{}{} ({}; first {}) [{}]", one->certain ? "" : "possibly ",
+                                 one->cause->title, lines_text(*one), place(one->first.front()),
+                                 one->cause->id),
                      k_hang);
   return out;
 }
 
 std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis) {
-  bool any_cause = !diagnosis.causes.empty();
-  if (any_cause && diagnosis.causes.front()->entry->severity == Severity::fail)
-    return fmt::format("{}{}", diagnosis.causes.front()->weak ? "possibly: " : "",
-                       diagnosis.causes.front()->entry->title);
+  if (!diagnosis.causes.empty()) {
+    const LogProblem& first = *diagnosis.causes.front();
+    std::string named = (first.certain ? "" : "possibly: ") + first.cause->title;
+    if (first.severity == Severity::fail)
+      return diagnosis.unexplained ? named + "; what failed before it is not in this log" : named;
+    if (!diagnosis.unexplained)
+      return "no failure, but a warning: " + named;
+  }
   if (diagnosis.unexplained)
     return "something failed, but what failed first is not in this log or is not known";
-  if (any_cause)
-    return "no failure; warnings below";
   if (!diagnosis.unknown.empty())
     return "unknown: lines speak of errors, and no known problem fits them";
   if (findings.bytes == 0)
@@ -144,22 +186,35 @@ nlohmann::json to_json(const LogEvidence& evidence) {
   return json;
 }
 
+nlohmann::json to_json_of_xid(int number) {
+  nlohmann::json json{{"xid", number}};
+  if (const knowledge::Xid* known = knowledge::xid(number)) {
+    json["mnemonic"] = known->mnemonic;
+    json["meaning"] = known->meaning;
+    json["immediate"] = known->immediate;
+    json["investigatory"] = known->investigatory;
+  }
+  return json;
+}
+
 nlohmann::json to_json(const std::vector<const LogProblem*>& problems) {
   nlohmann::json all = nlohmann::json::array();
   for (const LogProblem* one : problems) {
-    const ErrorEntry& entry = *one->entry;
-    nlohmann::json json{{"id", entry.id},
-                        {"title", entry.title},
-                        {"layer", entry.layer},
-                        {"severity", severity_name(entry.severity)},
-                        {"certain", !one->weak},
+    const LogCause& cause = *one->cause;
+    nlohmann::json json{{"id", cause.id},
+                        {"title", cause.title},
+                        {"layer", cause.layer},
+                        {"severity", severity_name(one->severity)},
+                        {"certain", one->certain},
                         {"lines", one->lines},
                         {"lines_exact", one->exact},
-                        {"because", entry.root_causes},
-                        {"check", entry.confirm},
-                        {"fix", entry.fix},
-                        {"do_not", entry.avoid},
-                        {"sources", entry.sources}};
+                        {"because", cause.because},
+                        {"check", cause.check},
+                        {"fix", cause.fix},
+                        {"do_not", cause.avoid},
+                        {"sources", cause.sources}};
+    for (int number : xids_of(*one))
+      json["xids"].push_back(to_json_of_xid(number));
     for (const LogEvidence& evidence : one->first)
       json["evidence"].push_back(to_json(evidence));
     json["ranks"] = nlohmann::json::array();
@@ -219,7 +274,7 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
 
 std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,
                                       const LogDiagnosis& diagnosis) {
-  nlohmann::json json{{"schema", "ncclprobe.log_diagnosis/1"},
+  nlohmann::json json{{"schema", "ncclprobe.log_diagnosis/2"},
                       {"log", printable(name)},
                       {"bytes", findings.bytes},
                       {"lines", findings.lines},

@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/log_scanner.h"
 
+#include "analysis/diagnosis/rank_disagreement.h"
 #include "analysis/nccl_log.h"
 #include "analysis/report/text_layout.h"
 
@@ -17,9 +18,6 @@ namespace {
 constexpr std::size_t k_longest_tail = 256 * 1024;
 // Of a long line, what is around the word that was found.
 constexpr std::size_t k_around = 2048;
-constexpr std::size_t k_evidence_text = 240;
-constexpr std::size_t k_first_lines = 4;
-constexpr std::size_t k_most_ranks = 8192;
 constexpr std::size_t k_most_processes = 65536;
 constexpr std::uint64_t k_tried_bytes = 64 * 1024;
 constexpr std::size_t k_most_connections = 65536;
@@ -53,15 +51,18 @@ std::string_view part_around(std::string_view line, std::size_t at) {
   return line.substr(begin, end - begin);
 }
 
-LogEvidence evidence_of(const LogLine& line, std::uint64_t number) {
-  std::string text = printable(line.body.substr(0, k_evidence_text));
-  if (line.body.size() > k_evidence_text)
-    text += "...";
-  return {number, line.rank, line.host, line.gpu, line.time, std::move(text)};
-}
-
 std::string_view without_hole(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('\0'), text.size()));
+}
+
+// Empty if the text does not have both.
+std::string_view text_between(std::string_view text, std::string_view begin, std::string_view end) {
+  std::size_t at = text.find(begin);
+  if (at == std::string_view::npos)
+    return {};
+  text.remove_prefix(at + begin.size());
+  std::size_t close = text.find(end);
+  return close == std::string_view::npos ? std::string_view{} : text.substr(0, close);
 }
 
 // The text with its numbers and addresses made equal, so that repetitions are found.
@@ -79,7 +80,7 @@ std::string shape_of(std::string_view text) {
 
 } // namespace
 
-LogScanner::LogScanner(const LogPatterns& patterns) : patterns_(patterns) {}
+LogScanner::LogScanner(const LogPatterns& patterns) : patterns_(patterns), kinds_(patterns) {}
 
 void LogScanner::feed(std::string_view piece) {
   findings_.bytes += piece.size();
@@ -126,7 +127,10 @@ LogFindings LogScanner::finish() {
   std::string line = std::move(tail_);
   tail_.clear();
   scan(line);
+  note_driver_event();
   findings_.lines = lines_before_ + unfinished;
+  kinds_.finish(findings_);
+  find_disagreement(patterns_, findings_);
   findings_.document = document_signs_.finish();
   return std::move(findings_);
 }
@@ -174,12 +178,29 @@ void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
   // PyTorch says the rank within the text as well.
   if (!line.rank)
     line.rank = number_behind<int>(line.body, "[Rank ");
+  if (driver_event_.is_over(line, number))
+    note_driver_event();
+  if (!driver_event_.keep(line, number))
+    note(line, number);
+}
+
+void LogScanner::note_driver_event() {
+  if (auto event = driver_event_.take()) {
+    event->place.body = event->text;
+    note(event->place, event->number);
+  }
+}
+
+void LogScanner::note(const LogLine& line, std::uint64_t number) {
   Memory judged = judge(line.body);
-  note_place(line, number);
-  note_connection(line, number);
-  for (const LogPatterns::Hit& hit : judged.verdict.hits)
-    note_problem(hit, line, number, judged.lines < k_most_lines);
-  if (judged.verdict.suspicious)
+  if (judged.verdict.tells_place) {
+    note_place(line, number);
+    note_timed_out_work(line, number);
+    note_version(line, number);
+    note_connection(line, number);
+  }
+  kinds_.note(judged.verdict, line, number, judged.lines < k_most_lines);
+  if (judged.verdict.signs.empty() && judged.verdict.suspicious)
     note_unknown(line, number);
 }
 
@@ -200,25 +221,9 @@ LogScanner::Memory LogScanner::judge(std::string_view body) {
   return memory;
 }
 
-void LogScanner::note_problem(const LogPatterns::Hit& hit, const LogLine& line,
-                              std::uint64_t number, bool exact) {
-  auto found = std::find_if(findings_.problems.begin(), findings_.problems.end(),
-                            [&](const LogProblem& one) { return one.entry == hit.entry; });
-  if (found == findings_.problems.end()) {
-    found = findings_.problems.emplace(findings_.problems.end());
-    found->entry = hit.entry;
-  }
-  ++found->lines;
-  found->exact = found->exact && exact;
-  found->weak = found->weak && hit.weak;
-  if (found->first.size() < k_first_lines)
-    found->first.push_back(evidence_of(line, number));
-  if (line.rank && found->first_of_rank.size() < k_most_ranks &&
-      found->first_of_rank.count(*line.rank) == 0)
-    found->first_of_rank.emplace(*line.rank, evidence_of(line, number));
-}
-
 void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
+  findings_.nccl_tells =
+      findings_.nccl_tells || line.body.find("NCCL INFO ") != std::string_view::npos;
   auto ranks = number_behind<int>(line.body, " nranks ");
   auto rank = number_behind<int>(line.body, " rank ");
   if (ranks && rank) {
@@ -282,6 +287,30 @@ void LogScanner::note_connection(const LogLine& line, std::uint64_t number) {
                         LogConnection{read->way, {}, {}, number})
                 .first;
   (read->receiver ? known->second.receiving_host : known->second.sending_host) = line.host;
+}
+
+// "[PG ID 0 PG GUID 0(default_pg) Rank 3] Watchdog caught collective operation timeout:
+// WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for"
+void LogScanner::note_timed_out_work(const LogLine& line, std::uint64_t number) {
+  std::string_view what = text_between(line.body, "WorkNCCL(", ", Timeout(");
+  if (what.empty() || !line.rank || findings_.timed_out.size() >= k_most_ranks)
+    return;
+  std::string_view group = text_between(line.body, "PG GUID ", " Rank ");
+  findings_.timed_out.try_emplace(
+      *line.rank, TimedOutWork{std::string(group), std::string(what), evidence_of(line, number)});
+}
+
+// "NCCL version 2.28.9+cuda13.0"
+void LogScanner::note_version(const LogLine& line, std::uint64_t number) {
+  constexpr std::string_view k_mark = "NCCL version ";
+  constexpr std::size_t k_most_versions = 16;
+  std::size_t at = line.body.find(k_mark);
+  if (at == std::string_view::npos || findings_.nccl_versions.size() >= k_most_versions)
+    return;
+  std::string_view version = line.body.substr(at + k_mark.size());
+  version = version.substr(0, version.find_first_not_of("0123456789."));
+  if (std::count(version.begin(), version.end(), '.') == 2)
+    findings_.nccl_versions.try_emplace(std::string(version), evidence_of(line, number));
 }
 
 void LogScanner::note_unknown(const LogLine& line, std::uint64_t number) {

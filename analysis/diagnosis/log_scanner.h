@@ -3,6 +3,8 @@
 #pragma once
 
 #include "analysis/diagnosis/document_kind.h"
+#include "analysis/diagnosis/driver_event.h"
+#include "analysis/diagnosis/line_kinds.h"
 #include "analysis/diagnosis/log_findings.h"
 #include "analysis/diagnosis/log_patterns.h"
 
@@ -32,14 +34,18 @@ private:
     std::uint64_t lines = 0;
   };
   Memory judge(std::string_view body);
-  void note_problem(const LogPatterns::Hit& hit, const LogLine& line, std::uint64_t number,
-                    bool exact);
+  void note(const LogLine& line, std::uint64_t number);
+  void note_driver_event();
   void note_place(const LogLine& line, std::uint64_t number);
   void note_communicator(const LogLine& line);
   void note_connection(const LogLine& line, std::uint64_t number);
+  void note_timed_out_work(const LogLine& line, std::uint64_t number);
+  void note_version(const LogLine& line, std::uint64_t number);
   void note_unknown(const LogLine& line, std::uint64_t number);
 
   const LogPatterns& patterns_;
+  LineKinds kinds_;
+  DriverEvent driver_event_;
   LogFindings findings_;
   DocumentSigns document_signs_;
   std::string tail_;               // the line that is not complete yet

@@ -4,6 +4,7 @@
 #include "analysis/doctor/xids.h"
 
 #include "knowledge/health_codes.h"
+#include "knowledge/log_causes.h"
 
 #include <algorithm>
 
@@ -14,6 +15,14 @@ constexpr std::int64_t k_hour_s = 3600;
 // Our limit.
 constexpr std::int64_t k_old_s = 24 * k_hour_s;
 
+// NVIDIA's catalogue has no action for some Xids: then what a log with it means decides.
+bool is_only_a_warning(const knowledge::Xid& xid) {
+  const auto& causes = knowledge::log_causes();
+  return std::any_of(causes.begin(), causes.end(), [&](const knowledge::LogCause& one) {
+    return one.id == xid.cause && one.severity == knowledge::Severity::warn;
+  });
+}
+
 // What NVIDIA does first about it leaves the GPU in service. Of an Xid that the table does not
 // have, nobody knows.
 bool spares_the_gpu(const model::Xid& seen) {
@@ -21,15 +30,20 @@ bool spares_the_gpu(const model::Xid& seen) {
   if (seen.number == k_cleanup)
     return true;
   const knowledge::Xid* known = knowledge::xid(seen.number);
-  return known != nullptr && (known->immediate == "RESTART_APP" || known->immediate == "IGNORE");
+  if (known == nullptr)
+    return false;
+  return known->immediate.empty()
+             ? is_only_a_warning(*known)
+             : known->immediate == "RESTART_APP" || known->immediate == "IGNORE";
 }
 
 std::string meaning_of(int number) {
   const knowledge::Xid* known = knowledge::xid(number);
   if (known == nullptr)
     return fmt::format("Xid {}: not in our table", number);
-  return fmt::format("Xid {} ({}): {}{}; first action: {}", number, known->mnemonic, known->meaning,
-                     known->advice.empty() ? "" : "; " + known->advice, known->immediate);
+  return fmt::format("Xid {} ({}): {}{}{}", number, known->mnemonic, known->meaning,
+                     known->advice.empty() ? "" : "; " + known->advice,
+                     known->immediate.empty() ? "" : "; first action: " + known->immediate);
 }
 
 enum class Era { recent, old, before_boot };

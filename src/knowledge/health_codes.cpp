@@ -10,10 +10,15 @@ namespace ncclprobe::knowledge {
 
 const std::vector<Xid>& xids() {
   static const std::vector<Xid> all = [] {
+    std::vector<std::string> sources;
+    for (const auto& key : section("xids", "sources"))
+      sources.push_back(source_text(key.get<std::string>()));
     std::vector<Xid> made;
-    for (const auto& one : section("health", "xids"))
-      made.push_back({one.at("xid"), text_of(one, "mnemonic"), text_of(one, "immediate"),
-                      text_of(one, "meaning"), text_of(one, "advice"), texts_of(one, "sources")});
+    for (const auto& one : section("xids", "xids"))
+      made.push_back({one.at("xid"), text_of(one, "mnemonic"), text_of(one, "meaning"),
+                      text_of(one, "immediate"), text_of(one, "investigatory"),
+                      text_of(one, "advice"), text_of(one, "cause"), one.at("certain"),
+                      text_of(one, "when"), sources});
     return made;
   }();
   return all;
@@ -24,6 +29,28 @@ const Xid* xid(int number) {
     if (one.number == number)
       return &one;
   return nullptr;
+}
+
+std::string action_text(const std::string& action) {
+  if (action.empty())
+    return "NVIDIA's catalogue names no action";
+  if (action == "RESTART_APP")
+    return "restart the application";
+  if (action == "RESET_GPU")
+    return "drain the node and reset the GPU";
+  if (action == "RESTART_BM")
+    return "restart the node";
+  if (action == "RESTART_VM")
+    return "restart the virtual machine";
+  if (action == "IGNORE")
+    return "nothing at once";
+  if (action == "CONTACT_SUPPORT")
+    return "report it to the support of the machine";
+  if (action == "UPDATE_SWFW")
+    return "update software and firmware";
+  if (action == "CHECK_MECHANICALS")
+    return "check cables and seating";
+  return "follow " + action + " of NVIDIA's catalogue";
 }
 
 const std::vector<ClockEventReason>& clock_event_reasons() {

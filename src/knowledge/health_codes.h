@@ -11,15 +11,21 @@ namespace ncclprobe::knowledge {
 
 struct Xid {
   int number = 0;
-  std::string mnemonic;  // "FALLEN_OFF_BUS"
-  std::string immediate; // NVIDIA's first action: "RESET_GPU", "RESTART_APP", "IGNORE"
-  std::string meaning;
-  std::string advice; // may be empty
-  std::vector<std::string> sources;
+  std::string mnemonic;      // "FALLEN_OFF_THE_BUS"
+  std::string meaning;       // "the GPU no longer answers on PCIe"
+  std::string immediate;     // NVIDIA's first action: "RESET_GPU"; empty: the catalogue names none
+  std::string investigatory; // and what it wants done about the reason
+  std::string advice;        // may be empty
+  std::string cause;         // of a log that this Xid shows ("gpu-fell-off-the-bus"); may be empty
+  bool certain = false;      // the number proves it
+  std::string when;          // RE2: what the line must say behind the number; may be empty
+  std::vector<std::string> sources; // addresses
 };
 const std::vector<Xid>& xids();
 // nullptr if the table has no such Xid.
 const Xid* xid(int number);
+// "RESET_GPU" in words: "drain the node and reset the GPU".
+std::string action_text(const std::string& action);
 
 // A bit of nvmlDeviceGetCurrentClocksEventReasons.
 struct ClockEventReason {

@@ -47,7 +47,7 @@ class Examples(ProgramTest):
         done = self.run_program("doctor", "--log", str(EXAMPLES / "train.log"))
         self.assertEqual(done.returncode, 9, done.stderr)
         # What the README shows of it.
-        for line in ("Diagnosis    /dev/shm too small",
+        for line in ("Diagnosis    /dev/shm is too small",
                      "First        rank 2 on node1 failed first: line 4 is the earliest",
                      "Passes on    a system or network call inside NCCL failed (1 line, rank 2; first line 6, rank 2)"):
             self.assertIn(line + "\n", done.stdout)

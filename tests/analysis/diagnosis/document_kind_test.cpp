@@ -33,7 +33,7 @@ TEST_CASE("our own documents and sources are not logs") {
     CHECK(kind_of(content_of(name)) == "a Markdown document");
     CHECK(kind_of(content_of(name), 7) == "a Markdown document");
   }
-  CHECK(kind_of(content_of("src/knowledge/data/errors.json")) == "a JSON document");
+  CHECK(kind_of(content_of("src/knowledge/data/causes_nccl.json")) == "a JSON document");
   CHECK(kind_of(content_of("tests/machines/dgx-a100.xml")) == "an XML or HTML document");
   CHECK(kind_of(content_of("launch/setup.sh")) == "source code");
   CHECK(kind_of(content_of("analysis/diagnosis/document_kind.cpp")) == "source code");

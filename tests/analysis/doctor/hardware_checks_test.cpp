@@ -157,7 +157,7 @@ TEST_CASE("an Xid that the table does not have is not taken for harmless, and me
   auto findings = found(one, "D11");
   CHECK(findings.front().severity == Severity::fail);
   CHECK_THAT(findings.front().evidence.front(),
-             ContainsSubstring("FALLEN_OFF_BUS") || ContainsSubstring("PREEMPTIVE_REMOVAL"));
+             ContainsSubstring("FALLEN_OFF_THE_BUS") || ContainsSubstring("PREEMPTIVE_REMOVAL"));
   CHECK(findings.front().evidence.size() == 6); // three meanings, three lines
 }
 

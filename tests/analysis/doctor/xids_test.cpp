@@ -37,6 +37,12 @@ TEST_CASE("an Xid that asked for a new start is forgotten after a day") {
   CHECK(worst(with({{31, "0000:3b:00", "line", 3 * k_day_s}}), "D11") == Severity::info);
 }
 
+TEST_CASE("an Xid without an action in NVIDIA's catalogue is judged by what it means") {
+  CHECK(worst(with({{162, "0000:3b:00", "line", k_hour_s}}), "D11") == Severity::warn);
+  CHECK(worst(with({{171, "0000:3b:00", "line", k_hour_s}}), "D11") == Severity::fail);
+  CHECK(worst(with({{901, "0000:3b:00", "line", k_hour_s}}), "D11") == Severity::fail);
+}
+
 TEST_CASE("old and new Xids are told apart, each with its age") {
   auto findings = found(with({{79, "0000:3b:00", "line of the first boot", 20 * k_day_s},
                               {48, "0000:3b:00", "line of old", 3 * k_day_s},

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "knowledge/log_causes.h"
+
+#include "knowledge/document.h"
+#include "knowledge/health_codes.h"
+#include "knowledge/json_fields.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <stdexcept>
+
+namespace ncclprobe::knowledge {
+namespace {
+
+// One document for each subject: data/causes_driver.json and so on.
+constexpr std::array k_subjects = {"driver",  "gpu",      "container", "cuda",   "nccl",
+                                   "network", "launcher", "pytorch",   "system", "libraries"};
+
+// Of an Xid whose meaning nobody gives.
+constexpr const char* k_unknown_xid = "unknown-xid";
+
+CauseRole role_of(const std::string& text) {
+  if (text == "cause")
+    return CauseRole::cause;
+  if (text == "secondary")
+    return CauseRole::secondary;
+  if (text == "wrapper")
+    return CauseRole::wrapper;
+  if (text == "consequence")
+    return CauseRole::consequence;
+  throw std::logic_error("causes of logs: unknown role " + text);
+}
+
+Severity severity_of(const std::string& text) {
+  if (text == "info")
+    return Severity::info;
+  if (text == "warn")
+    return Severity::warn;
+  if (text == "fail")
+    return Severity::fail;
+  throw std::logic_error("causes of logs: unknown severity " + text);
+}
+
+// A text is a line without conditions.
+LogSign sign_of(const nlohmann::json& one, bool proves) {
+  LogSign sign;
+  sign.proves = proves;
+  if (one.is_string()) {
+    sign.line = one.get<std::string>();
+    return sign;
+  }
+  sign.line = text_of(one, "line");
+  sign.unless = text_of(one, "unless");
+  sign.with = text_of(one, "with");
+  sign.without = text_of(one, "without");
+  sign.way = text_of(one, "way");
+  if (one.contains("severity"))
+    sign.severity = severity_of(text_of(one, "severity"));
+  return sign;
+}
+
+void add_signs(const nlohmann::json& one, const char* field, bool proves, LogCause& cause) {
+  if (one.contains(field))
+    for (const auto& sign : one.at(field))
+      cause.signs.push_back(sign_of(sign, proves));
+}
+
+LogCause cause_of(const nlohmann::json& one) {
+  LogCause cause;
+  cause.id = text_of(one, "id");
+  cause.title = text_of(one, "title");
+  cause.role = role_of(text_of(one, "role"));
+  cause.layer = text_of(one, "layer");
+  cause.severity = severity_of(text_of(one, "severity"));
+  add_signs(one, "proof", true, cause);
+  add_signs(one, "fit", false, cause);
+  cause.because = texts_of(one, "because");
+  cause.check = texts_of(one, "check");
+  cause.fix = texts_of(one, "fix");
+  cause.avoid = texts_of(one, "avoid");
+  cause.note = text_of(one, "note");
+  cause.explains = texts_of(one, "explains");
+  cause.last_resort = optional_of<bool>(one, "last_resort").value_or(false);
+  cause.sources = texts_of(one, "sources");
+  return cause;
+}
+
+// "NVRM: Xid (PCI:0000:41:00): 79, pid=..."; an Xid 45 that names the one it follows from; a line
+// of the device plugin for Kubernetes. One expression for many numbers, as each costs memory.
+LogSign sign_of_xids(const std::string& numbers, const std::string& when, bool proves) {
+  LogSign sign;
+  sign.line = fmt::format("Xid \\([^)]*\\): ({0})\\b{1}|caused by previous Xid ({0})\\b|"
+                          "XidCriticalError: Xid=({0})\\b",
+                          numbers, when.empty() ? "" : ".*" + when);
+  sign.proves = proves;
+  return sign;
+}
+
+void add_xid_signs(LogCause& cause) {
+  std::map<std::pair<std::string, bool>, std::string> numbers; // by what the line must say besides
+  for (const Xid& one : xids())
+    if (one.cause == cause.id) {
+      std::string& list = numbers[{one.when, one.certain}];
+      list += (list.empty() ? "" : "|") + std::to_string(one.number);
+    }
+  for (const auto& [condition, list] : numbers)
+    cause.signs.push_back(sign_of_xids(list, condition.first, condition.second));
+}
+
+LogCause cause_of(const Xid& xid) {
+  constexpr int k_cleanup = 45; // follows another one
+  LogCause cause;
+  cause.id = fmt::format("xid-{}", xid.number);
+  cause.title = fmt::format("Xid {} ({}): {}", xid.number, xid.mnemonic, xid.meaning);
+  cause.role = xid.number == k_cleanup ? CauseRole::consequence : CauseRole::cause;
+  cause.layer = "hardware";
+  cause.severity =
+      xid.immediate == "IGNORE" || xid.immediate.empty() ? Severity::warn : Severity::fail;
+  cause.signs = {sign_of_xids(std::to_string(xid.number), xid.when, xid.certain)};
+  cause.because = {xid.meaning};
+  cause.check = {"dmesg -T | grep -i xid on that host, also the lines before it"};
+  cause.fix = {action_text(xid.immediate)};
+  cause.note = xid.advice;
+  cause.sources = xid.sources;
+  return cause;
+}
+
+// Its words are those of every Xid: the numbers whose meaning is known are left out.
+void leave_known_xids_out(LogCause& unknown) {
+  std::string known;
+  for (const Xid& one : xids())
+    if (one.cause != unknown.id)
+      known += (known.empty() ? "" : "|") + std::to_string(one.number);
+  for (LogSign& sign : unknown.signs)
+    sign.unless = fmt::format("Xid( \\([^)]*\\): |=)({})\\b", known);
+}
+
+std::vector<LogCause> read_causes() {
+  std::vector<LogCause> all;
+  for (const char* subject : k_subjects)
+    for (const auto& one : section(fmt::format("causes_{}", subject), "causes")) {
+      all.push_back(cause_of(one));
+      if (all.back().id == k_unknown_xid)
+        leave_known_xids_out(all.back());
+      else
+        add_xid_signs(all.back());
+    }
+  for (const Xid& xid : xids())
+    if (xid.cause.empty())
+      all.push_back(cause_of(xid));
+  return all;
+}
+
+} // namespace
+
+const std::vector<LogCause>& log_causes() {
+  static const std::vector<LogCause> all = read_causes();
+  return all;
+}
+
+} // namespace ncclprobe::knowledge
