@@ -12,7 +12,11 @@
 namespace ncclprobe::support {
 
 void check_golden(const std::string& name, const std::string& text) {
-  std::filesystem::path path = std::filesystem::path(NCCLPROBE_SOURCE_DIR) / "tests/golden" / name;
+  check_document("tests/golden/" + name, text);
+}
+
+void check_document(const std::string& name, const std::string& text) {
+  std::filesystem::path path = std::filesystem::path(NCCLPROBE_SOURCE_DIR) / name;
   if (const char* accept = std::getenv("NCCLPROBE_ACCEPT_GOLDEN");
       accept && std::string(accept) == "1")
     base::value_or_throw(base::write_file_atomically(path, text));
