@@ -16,19 +16,45 @@ namespace ncclprobe::analysis::cost_model {
 using base::Errc;
 using base::fail;
 
-double RankErrors::rms() const {
+namespace {
+
+double rms_of(const std::vector<RankErrors::Error>& errors) {
   double squares = 0;
-  for (double error : errors)
-    squares += error * error;
+  for (const RankErrors::Error& one : errors)
+    squares += one.relative * one.relative;
   return errors.empty() ? 0 : std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
-std::optional<double> RankErrors::half_width(int ranks) const {
+// Those of sizes at most this many doublings farther than the nearest.
+constexpr double k_near = 2;
+std::vector<RankErrors::Error> nearest(const std::vector<RankErrors::Error>& errors,
+                                       double bytes_per_rank) {
+  auto doublings = [&](const RankErrors::Error& one) {
+    return std::abs(std::log2(one.bytes_per_rank / bytes_per_rank));
+  };
+  double least = HUGE_VAL;
+  for (const RankErrors::Error& one : errors)
+    least = std::min(least, doublings(one));
+  std::vector<RankErrors::Error> near;
+  for (const RankErrors::Error& one : errors)
+    if (doublings(one) <= least + k_near)
+      near.push_back(one);
+  return near;
+}
+
+} // namespace
+
+double RankErrors::rms() const {
+  return rms_of(errors);
+}
+
+std::optional<double> RankErrors::half_width(int ranks, std::uint64_t bytes) const {
   if (left_out.empty() || measured.size() < 2)
     return std::nullopt;
   const double doublings = std::log2(static_cast<double>(ranks) / measured.back());
   // Of one number all sizes are off together: that many values there are.
-  return student_quantile(static_cast<double>(left_out.size()), k_confidence) * rms() *
+  return student_quantile(static_cast<double>(left_out.size()), k_confidence) *
+         rms_of(nearest(errors, static_cast<double>(bytes) / ranks)) *
          std::sqrt(std::max(doublings, 1.0));
 }
 
@@ -55,7 +81,8 @@ TransferCosts::TransferCosts(const std::vector<Point>& points, int ranks_per_nod
       for (const Point& point : points)
         if (point.collective == collective && point.ranks == left)
           if (auto time = without->at(left, point.bytes, std::nullopt)) {
-            errors.errors.push_back(time->ns / point.time_ns - 1);
+            errors.errors.push_back(
+                {static_cast<double>(point.bytes) / left, time->ns / point.time_ns - 1});
             any = true;
           }
       if (any)
@@ -94,7 +121,7 @@ TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inte
       std::binary_search(errors.measured.begin(), errors.measured.end(), transfer.ranks);
   if (fitted || transfer.collective == model::Collective::send_recv)
     return out; // a message between two is the same among any number
-  const auto beyond = errors.half_width(transfer.ranks);
+  const auto beyond = errors.half_width(transfer.ranks, transfer.bytes);
   out.half_width =
       out.half_width && beyond ? std::optional(std::max(*out.half_width, *beyond)) : std::nullopt;
   return out;

@@ -22,14 +22,20 @@ struct InterNodeRange {
 // How wrong models are on numbers of ranks that they were not fitted to: each number left out in
 // turn, and its times predicted from the others'.
 struct RankErrors {
-  std::vector<int> left_out;  // numbers of ranks, ascending
-  std::vector<double> errors; // predicted / measured - 1, of all of their sizes
-  std::vector<int> measured;  // all numbers of ranks
+  std::vector<int> left_out; // numbers of ranks, ascending
+  struct Error {
+    double bytes_per_rank = 0;
+    double relative = 0; // predicted / measured - 1
+  };
+  std::vector<Error> errors; // of all of their sizes
+  std::vector<int> measured; // all numbers of ranks
   double rms() const;
-  // Half the width of a 95% interval at so many ranks, relative. Errors are taken to add up from
-  // one doubling of the ranks to the next as independent ones do: with the square root of how many
-  // doublings it is beyond what was measured. Nothing if fewer than two numbers were measured.
-  std::optional<double> half_width(int ranks) const;
+  // Half the width of a 95% interval at so many ranks, relative, by the errors of the sizes
+  // nearest to this one, as bytes per rank, which decide how much of the time is latency. Errors
+  // are taken to add up from one doubling of the ranks to the next as independent ones do: with the
+  // square root of how many doublings it is beyond what was measured. Nothing if fewer than two
+  // numbers were measured.
+  std::optional<double> half_width(int ranks, std::uint64_t bytes) const;
 };
 
 // How long transfers take, by models of all collectives that were measured.

@@ -88,11 +88,15 @@ std::string render_prediction_json(const Prediction& prediction) {
                                       {"sizes", left->sizes}}
                                : Json(nullptr);
   out["left_out_ranks"] = Json::array();
-  for (const auto& [collective, errors] : prediction.rank_errors)
+  for (const auto& [collective, errors] : prediction.rank_errors) {
+    Json relative = Json::array();
+    for (const auto& one : errors.errors)
+      relative.push_back(one.relative);
     out["left_out_ranks"].push_back({{"collective", model::to_string(collective)},
                                      {"measured", errors.measured},
                                      {"left_out", errors.left_out},
-                                     {"errors", errors.errors}});
+                                     {"errors", std::move(relative)}});
+  }
   const auto& held = prediction.held_out;
   out["held_out_step"] =
       held ? Json{{"ranks", held->predicted.ranks},

@@ -45,7 +45,7 @@ TEST_CASE("Each number of ranks is left out in turn") {
         Approx(ring_ns(32, k_bytes)));
   const RankErrors& some = off.rank_errors().at(Collective::all_reduce);
   // The largest, by those below it: 10% too little of all its sizes.
-  CHECK(some.errors.back() == Approx(1 / 1.1 - 1));
+  CHECK(some.errors.back().relative == Approx(1 / 1.1 - 1));
   CHECK(off.of({Collective::all_reduce, 32, 32, 1, k_bytes}, {})->half_width >
         off.of({Collective::all_reduce, 8, 8, 1, k_bytes}, {})->half_width);
 }
@@ -66,11 +66,19 @@ TEST_CASE("What lacks a second size is said as it is") {
 }
 
 TEST_CASE("Errors grow with the doublings beyond what was measured") {
-  const RankErrors errors{{2, 4, 8}, {0.02, -0.02, 0.02}, {2, 4, 8}};
+  const RankErrors errors{{2, 4, 8}, {{1, 0.02}, {1, -0.02}, {1, 0.02}}, {2, 4, 8}};
 
-  CHECK(errors.half_width(16) == errors.half_width(3));
-  CHECK(*errors.half_width(128) == Approx(2 * *errors.half_width(16)));
-  CHECK_FALSE(RankErrors{{}, {}, {8}}.half_width(16).has_value());
+  CHECK(*errors.half_width(16, k_bytes) == Approx(*errors.half_width(3, k_bytes)));
+  CHECK(*errors.half_width(128, k_bytes) == Approx(2 * *errors.half_width(16, k_bytes)));
+  CHECK_FALSE(RankErrors{{}, {}, {8}}.half_width(16, k_bytes).has_value());
+}
+
+TEST_CASE("Errors count for messages that are bound by latency as much") {
+  const RankErrors errors{{2, 4}, {{1 << 10, 0.3}, {1 << 20, 0.01}, {1 << 21, 0.01}}, {2, 4}};
+
+  CHECK(*errors.half_width(8, std::uint64_t{8} << 21) < 0.05);
+  CHECK(*errors.half_width(8, 8 << 10) > 0.3);
+  CHECK(*errors.half_width(8192, std::uint64_t{8} << 20) > 0.3);
 }
 
 TEST_CASE("With one number of ranks measured no interval is told for another") {
