@@ -85,11 +85,58 @@ void find_alone(StepBase& base, const std::vector<StepResult>& results) {
         base.alone_source = "measured without communication";
         return;
       }
-  std::set<model::Activity> unknown;
   if (auto program = program_on(base.request, 1, 1)) {
-    base.alone_ns = program->replay({}, base.works.of(*program, unknown)).step_ns;
+    base.alone_ns = program->replay({}, base.works.of(*program).ns).step_ns;
     base.alone_source = "computed";
   }
+}
+
+struct Works {
+  StepProgram program;
+  WorkCosts works;
+};
+std::optional<Works> measured_works(const model::Run& run, const StepResult& result) {
+  const model::Cell* cell = steps::cell_of(run, result);
+  if (!cell)
+    return std::nullopt;
+  auto program = StepProgram::of(cell->schedule, steps::hosts_of(run));
+  if (!program)
+    return std::nullopt;
+  WorkCosts works = WorkCosts::measured(run, result, *program);
+  return Works{std::move(*program), std::move(works)};
+}
+int ranks_of(const StepResult& result) {
+  return static_cast<int>(result.step.ranks.size());
+}
+
+// What the run has of a step on one number of ranks.
+struct MeasuredStep {
+  const StepResult* result = nullptr;
+  Works whole;
+  WorkCosts alone; // without communication where that was measured, else as the whole
+};
+// By ranks.
+std::vector<MeasuredStep> measured_steps(const model::Run& run,
+                                         const std::vector<StepResult>& results,
+                                         const StepRequest& request, int most_ranks) {
+  std::map<int, MeasuredStep> steps;
+  for (const StepResult& one : results) {
+    if (one.step.parts != StepParts::all || ranks_of(one) > most_ranks ||
+        steps.contains(ranks_of(one)) || !is_of(one, request))
+      continue;
+    if (auto whole = measured_works(run, one))
+      steps.emplace(ranks_of(one), MeasuredStep{&one, *whole, whole->works});
+  }
+  for (const StepResult& one : results)
+    if (auto step = steps.find(ranks_of(one));
+        step != steps.end() && one.step.parts == StepParts::compute &&
+        one.step.ranks == step->second.result->step.ranks && is_of(one, request))
+      if (auto alone = measured_works(run, one))
+        step->second.alone = std::move(alone->works);
+  std::vector<MeasuredStep> by_ranks;
+  for (auto& [ranks, step] : steps)
+    by_ranks.push_back(std::move(step));
+  return by_ranks;
 }
 
 using Costs = std::vector<double>;
@@ -113,15 +160,22 @@ Costs scaled(Costs costs, double factor) {
 
 // Further off, a replay misses something that on other ranks may be otherwise.
 constexpr double k_most_replay_error = 0.1;
+// Of the step: more of it must not be computing whose time at that size nobody knows the error of.
+constexpr double k_most_untold = 0.1;
 
 std::string why_no_interval(const StepBase& base, const StepProgram& program,
                             const TransferCosts& transfers,
-                            const std::optional<InterNode>& inter_node,
-                            const std::vector<std::string>& unknown,
-                            const std::optional<double>& replay_error) {
-  if (!unknown.empty())
+                            const std::optional<InterNode>& inter_node, const Predicted& out,
+                            double untold_ns, const std::optional<double>& replay_error) {
+  if (!out.unknown.empty())
     return fmt::format("nothing is known of how long {} takes (run a step of that kind)",
-                       fmt::join(unknown, ", "));
+                       fmt::join(out.unknown, ", "));
+  if (untold_ns > k_most_untold * out.step_ns)
+    return fmt::format(
+        "operations on {} ranks have another size than any that was measured or stated, and their "
+        "time at that size is not known (three numbers of ranks tell it: run --ranks 1,2,4 "
+        "--repeat 3)",
+        out.ranks);
   if (!base.half_width)
     return base.why_no_half_width;
   if (base.program && !replay_error)
@@ -162,25 +216,22 @@ std::set<model::Collective> collectives_of(const StepRequest& request, int ranks
 
 std::optional<StepBase> measured_base(const model::Run& run, const std::vector<StepResult>& results,
                                       const StepRequest& request, int most_ranks) {
-  const StepResult* widest = nullptr;
-  for (const StepResult& one : results)
-    if (one.step.parts == StepParts::all && static_cast<int>(one.step.ranks.size()) <= most_ranks &&
-        is_of(one, request) && (!widest || one.step.ranks.size() > widest->step.ranks.size()))
-      widest = &one;
-  const model::Cell* cell = widest ? steps::cell_of(run, *widest) : nullptr;
-  if (!cell)
+  std::vector<MeasuredStep> steps = measured_steps(run, results, request, most_ranks);
+  if (steps.empty())
     return std::nullopt;
-  auto program = StepProgram::of(cell->schedule, steps::hosts_of(run));
-  if (!program)
-    return std::nullopt;
+  std::vector<WorkCosts::Measured> sizes;
+  for (const MeasuredStep& one : steps)
+    sizes.push_back({ranks_of(*one.result), &one.whole.works, &one.alone});
+  const StepResult& widest = *steps.back().result;
   StepBase base{.request = request};
-  base.ranks = static_cast<int>(widest->step.ranks.size());
+  base.ranks = ranks_of(widest);
   base.source = fmt::format("measured at {} rank{}", base.ranks, base.ranks == 1 ? "" : "s");
-  base.works = WorkCosts::measured(run, *widest, *program);
-  base.program = std::move(*program);
-  base.measured = widest->times;
+  base.works = steps.back().whole.works;
+  base.works.learn_growth(sizes);
+  base.program = std::move(steps.back().whole.program);
+  base.measured = widest.times;
   base.measured_ranks = base.ranks;
-  base.half_width = half_width_of(rests_of(*widest));
+  base.half_width = half_width_of(rests_of(widest));
   base.why_no_half_width = k_one_process;
   find_alone(base, results);
   return base.alone_ns > 0 ? std::optional(std::move(base)) : std::nullopt;
@@ -210,7 +261,9 @@ Result<StepBase> stated_base(const StepRequest& request, const StatedCompute& co
   for (const MeasuredRates& one : others)
     base.works.take_rates(one.works);
   base.half_width = compute.half_width();
-  NCCLPROBE_TRY(schedule_on(base.request, 1));
+  NCCLPROBE_TRY_ASSIGN(const StepProgram alone, program_on(base.request, 1, 1));
+  if (compute.basis == StatedCompute::Basis::time)
+    base.works.learn_least_products(alone);
   find_alone(base, {});
   return base;
 }
@@ -226,8 +279,12 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
   base.source = fmt::format("by the rates of {} at {} rank{}: {}", describe_step(*from->result),
                             ranks, ranks == 1 ? "" : "s", rates_in_words(from->works));
   base.works.take_rates(from->works);
-  for (const MeasuredRates& one : others)
+  NCCLPROBE_TRY_ASSIGN(const StepProgram alone, program_on(base.request, 1, 1));
+  base.works.learn_least_products(alone);
+  for (const MeasuredRates& one : others) {
     base.works.take_rates(one.works);
+    base.works.learn_least_products(one.program);
+  }
   base.program = from->program;
   base.measured = from->result->times;
   base.measured_ranks = ranks;
@@ -239,7 +296,6 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
       of_processes ? "products of too few sizes were measured to know how their rate changes with "
                      "it (run another model too, or state a range: --tflops 350-450)"
                    : k_one_process;
-  NCCLPROBE_TRY(schedule_on(base.request, 1));
   find_alone(base, {});
   return base;
 }
@@ -252,10 +308,9 @@ std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferC
   if (where.inter_node)
     middle = where.inter_node->middle();
   auto costs = costs_of(*base.program, transfers, middle);
-  std::set<model::Activity> unknown;
   if (!costs)
     return std::nullopt;
-  return base.program->replay(*costs, base.works.of(*base.program, unknown));
+  return base.program->replay(*costs, base.works.of(*base.program).ns);
 }
 
 Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
@@ -270,11 +325,10 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     out.why_not = program ? costs.error().text() : program.error().text();
     return out;
   }
-  std::set<model::Activity> unknown;
-  const Costs works = base.works.of(*program, unknown);
-  for (model::Activity one : unknown)
+  const WorkTimes works = base.works.of(*program);
+  for (model::Activity one : works.unknown)
     out.unknown.emplace_back(model::to_string(one));
-  const StepProgram::Times times = program->replay(*costs, works);
+  const StepProgram::Times times = program->replay(*costs, works.ns);
   // What no replay knows of, such as gaps between kernels, stays as it was measured.
   double more_ns = 0, more_exposed_ns = 0;
   std::optional<double> replay_error; // none of what is stated
@@ -291,8 +345,10 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   const double ideal_ns =
       base.alone_ns / base.alone_samples * samples_on(base.request, ranks) / ranks;
   out.efficiency = ideal_ns / out.step_ns;
+  const double works_ns = std::accumulate(works.ns.begin(), works.ns.end(), 0.0); // of all ranks
+  const double untold_ns = works_ns > 0 ? works.untold_ns / works_ns * times.computing_ns : 0;
   out.why_no_interval =
-      why_no_interval(base, *program, transfers, middle, out.unknown, replay_error);
+      why_no_interval(base, *program, transfers, middle, out, untold_ns, replay_error);
   if (!out.why_no_interval.empty())
     return out;
   // Each source by itself goes to either end of what is known of it.
@@ -308,11 +364,11 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     if (!low || !high)
       return;
     const double less_ns =
-        program->replay(*low, scaled(works, std::exp(-work_half_width))).step_ns - times.step_ns +
-        more_ns * std::expm1(-work_half_width);
+        program->replay(*low, scaled(works.ns, std::exp(-work_half_width))).step_ns -
+        times.step_ns + more_ns * std::expm1(-work_half_width);
     const double plus_ns =
-        program->replay(*high, scaled(works, std::exp(work_half_width))).step_ns - times.step_ns +
-        more_ns * std::expm1(work_half_width);
+        program->replay(*high, scaled(works.ns, std::exp(work_half_width))).step_ns -
+        times.step_ns + more_ns * std::expm1(work_half_width);
     below += less_ns * less_ns;
     above += plus_ns * plus_ns;
     add_efficiency(out.step_ns + less_ns, -work_half_width);
@@ -322,6 +378,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   add(out.from_transfers, costs_of(*program, transfers, middle, -1),
       costs_of(*program, transfers, middle, 1), 0);
   add(out.from_computing, costs, costs, base.half_width.value_or(0));
+  add(out.from_sizes, costs, costs, works_ns > 0 ? works.size_error_ns / works_ns : 0);
   if (where.inter_node)
     add(out.from_inter_node, costs_of(*program, transfers, where.inter_node->best),
         costs_of(*program, transfers, where.inter_node->worst), 0);

@@ -32,7 +32,8 @@ struct StatedCompute {
   Stated forward_ns;
   Stated backward_ns;
   Stated optimizer_ns;
-  std::string source; // "as stated, ..."
+  std::string source;                                  // "as stated, ..."
+  enum class Basis { time, rate } basis = Basis::time; // a rate is meant for products of any size
   double half_width() const;
 };
 
@@ -57,8 +58,8 @@ struct StepBase {
   std::string alone_source;
 };
 
-// The run's steps of that request with default settings, at the most ranks up to `most_ranks`.
-// Nothing if there is none.
+// The run's steps of that request with default settings, at the most ranks up to `most_ranks`;
+// those at fewer tell how times change with the work of an operation. Nothing if there is none.
 std::optional<StepBase> measured_base(const model::Run& run,
                                       const std::vector<steps::StepResult>& results,
                                       const workload::StepRequest& request, int most_ranks);
@@ -89,8 +90,10 @@ struct Predicted {
   std::string why_not;         // nothing above counts
   std::string why_no_interval; // if it has none
   // Half the interval's width, relative to the step, by source; they add up as squares. Replay:
-  // what replays were seen to be off by.
+  // what replays were seen to be off by. Sizes: operations do more or less than any that was
+  // measured.
   double from_transfers = 0, from_computing = 0, from_inter_node = 0, from_replay = 0;
+  double from_sizes = 0;
   std::vector<std::string> unknown; // activities that are taken to need no time
 };
 

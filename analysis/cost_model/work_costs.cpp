@@ -13,6 +13,24 @@ namespace {
 
 using Samples = std::map<std::string, std::vector<double>>;
 
+// Of operations: all they do together.
+struct Size {
+  double amount = 0;
+  int operations = 0;
+  void add(const Work& work) {
+    amount += work.amount;
+    ++operations;
+  }
+  double of_each() const { return amount / operations; }
+};
+
+std::map<std::pair<model::Activity, Work::Kind>, Size> sizes_of(const StepProgram& program) {
+  std::map<std::pair<model::Activity, Work::Kind>, Size> sizes;
+  for (const Work& work : program.works())
+    sizes[{work.activity, work.kind}].add(work);
+  return sizes;
+}
+
 // The names that StepProgram gives to a rank's stretches.
 std::vector<std::string> names_of(const steps::StepPlan& plan, int rank, bool alike) {
   std::vector<std::string> names;
@@ -48,6 +66,7 @@ Samples stretch_times(const model::CellRecord& record, const model::Schedule& sc
 WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& result,
                               const StepProgram& program) {
   Samples processes; // one value a process
+  std::map<int, std::map<std::string, double>> by_trial;
   for (const model::TrialRecord& trial : run.trials) {
     if (result.process_of(trial.spec.id) == nullptr ||
         trial.spec.purpose != model::Purpose::measure)
@@ -56,7 +75,7 @@ WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& re
       if (trial.spec.cells[i].label == result.label)
         for (auto& [name, times_ns] : stretch_times(trial.cells[i], trial.spec.cells[i].schedule,
                                                     trial.spec.ranks, program.is_alike()))
-          processes[name].push_back(median(times_ns));
+          processes[name].push_back(by_trial[trial.spec.id][name] = median(times_ns));
   }
   WorkCosts costs;
   costs.alike_ = program.is_alike();
@@ -68,21 +87,54 @@ WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& re
     if (is_new)
       stretch->second = {work.kind, 0, median(times_ns->second), work.activity};
     stretch->second.amount += work.amount;
+    ++stretch->second.operations;
   }
-  std::map<std::pair<model::Activity, Work::Kind>, std::pair<double, double>> sums;
   for (const auto& [name, stretch] : costs.stretches_) {
-    auto& [time_ns, amount] = sums[{stretch.activity, stretch.kind}];
-    time_ns += stretch.time_ns;
-    amount += stretch.amount;
+    Sum& sum = costs.sums_[{stretch.activity, stretch.kind}];
+    sum.time_ns += stretch.time_ns;
+    sum.amount += stretch.amount;
+    sum.operations += stretch.operations;
+    for (const auto& [trial, times_ns] : by_trial)
+      if (auto own = times_ns.find(name); own != times_ns.end())
+        sum.process_ns[trial] += own->second;
   }
-  for (const auto& [what, sum] : sums)
-    if (sum.second > 0)
-      costs.rates_[what] = sum.first / sum.second;
+  for (const auto& [what, sum] : costs.sums_)
+    if (sum.amount > 0)
+      costs.rates_[what] = sum.time_ns / sum.amount;
   return costs;
+}
+
+void WorkCosts::learn_growth(const std::vector<Measured>& steps) {
+  for (const auto& [what, own] : sums_) {
+    std::vector<WorkPoint> points;
+    for (const Measured& step : steps) {
+      const auto whole = step.whole->sums_.find(what), alone = step.alone->sums_.find(what);
+      if (whole == step.whole->sums_.end() || alone == step.alone->sums_.end() ||
+          !(alone->second.amount > 0 && alone->second.time_ns > 0 && whole->second.time_ns > 0))
+        continue;
+      const auto count = static_cast<double>(alone->second.operations);
+      points.push_back({.ranks = step.ranks,
+                        .amount = alone->second.amount / count,
+                        .time_ns = alone->second.time_ns / count,
+                        .in_step_ns = whole->second.time_ns / whole->second.operations,
+                        .process_ns = alone->second.process_ns});
+    }
+    if (!points.empty() && points.back().ranks == steps.back().ranks)
+      growth_.insert_or_assign(what, WorkGrowth(std::move(points)));
+  }
 }
 
 void WorkCosts::set_rate(model::Activity activity, Work::Kind kind, double ns_per_unit) {
   rates_[{activity, kind}] = ns_per_unit;
+}
+
+void WorkCosts::learn_least_products(const StepProgram& program) {
+  for (const auto& [what, size] : sizes_of(program)) {
+    if (what.second != Work::Kind::product)
+      continue;
+    auto [least, is_new] = least_.try_emplace(what, size.of_each());
+    least->second = std::min(least->second, size.of_each());
+  }
 }
 
 void WorkCosts::take_rates(const WorkCosts& other) {
@@ -112,25 +164,50 @@ std::vector<WorkCosts::Deviation> WorkCosts::product_deviations(model::Activity 
   return deviations;
 }
 
-std::vector<double> WorkCosts::of(const StepProgram& program,
-                                  std::set<model::Activity>& unknown) const {
-  std::vector<double> times_ns;
+WorkTimes WorkCosts::of(const StepProgram& program) const {
+  std::map<std::string, Size> of_stretch;
+  for (const Work& work : program.works())
+    of_stretch[work.stretch].add(work);
+  const std::map<What, Size> of_activity = sizes_of(program);
+  WorkTimes times;
   for (const Work& work : program.works()) {
-    const auto stretch = stretches_.find(work.stretch);
-    const auto rate = rates_.find({work.activity, work.kind});
-    if (alike_ && program.is_alike() && stretch != stretches_.end() &&
-        stretch->second.kind == work.kind && stretch->second.amount > 0) {
-      times_ns.push_back(stretch->second.time_ns * work.amount / stretch->second.amount);
-    } else if (rate != rates_.end()) {
-      times_ns.push_back(rate->second * work.amount);
-    } else if (work.kind == Work::Kind::spin) {
-      times_ns.push_back(work.amount);
-    } else {
-      unknown.insert(work.activity);
-      times_ns.push_back(0);
+    if (!(work.amount > 0)) {
+      times.ns.push_back(0);
+      continue;
     }
+    const What what{work.activity, work.kind};
+    const auto stretch = stretches_.find(work.stretch);
+    const auto rate = rates_.find(what);
+    const auto growth = growth_.find(what);
+    // The time of as many operations of the measured size, and how many times that size they have.
+    double measured_ns = 0, ratio = 1;
+    // With as many operations it is the same part of the step: a rank by itself fills no buckets,
+    // and its first stretch of the backward pass is all of it.
+    if (alike_ && program.is_alike() && stretch != stretches_.end() &&
+        stretch->second.kind == work.kind && stretch->second.amount > 0 &&
+        stretch->second.operations == of_stretch.at(work.stretch).operations) {
+      ratio = of_stretch.at(work.stretch).of_each() /
+              (stretch->second.amount / stretch->second.operations);
+      measured_ns = stretch->second.time_ns / stretch->second.amount * work.amount / ratio;
+    } else if (rate != rates_.end()) {
+      if (growth != growth_.end())
+        ratio = of_activity.at(what).of_each() / growth->second.base_amount();
+      measured_ns = rate->second * work.amount / ratio;
+    } else if (work.kind == Work::Kind::spin) {
+      measured_ns = work.amount;
+    } else {
+      times.unknown.insert(work.activity);
+    }
+    WorkGrowth::Time time{.factor = ratio};
+    if (growth != growth_.end())
+      time = growth->second.at(ratio);
+    else if (const auto least = least_.find(what); least != least_.end())
+      time.is_told = of_activity.at(what).of_each() >= (1 - k_same_size) * least->second;
+    times.ns.push_back(measured_ns * time.factor);
+    times.size_error_ns += measured_ns * std::hypot(time.fit, time.model);
+    times.untold_ns += time.is_told ? 0 : times.ns.back();
   }
-  return times_ns;
+  return times;
 }
 
 } // namespace ncclprobe::analysis::cost_model

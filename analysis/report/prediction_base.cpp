@@ -128,7 +128,8 @@ base::Result<cost_model::StatedCompute> stated_compute(const PredictionRequest& 
       .forward_ns = time_ns(flops.forward),
       .backward_ns = time_ns(flops.backward),
       .optimizer_ns = {},
-      .source = fmt::format("products of {} samples at the stated {} Tflop/s", step.batch, text)};
+      .source = fmt::format("products of {} samples at the stated {} Tflop/s", step.batch, text),
+      .basis = cost_model::StatedCompute::Basis::rate};
 }
 
 base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,

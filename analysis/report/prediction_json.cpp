@@ -68,6 +68,7 @@ Json predicted_json(const cost_model::Predicted& one) {
           {"half_width",
            {{"transfers", one.from_transfers},
             {"computing", one.from_computing},
+            {"sizes", one.from_sizes},
             {"inter_node", one.from_inter_node},
             {"replay", one.from_replay}}},
           {"taken_to_need_no_time", one.unknown}};

@@ -234,11 +234,11 @@ std::string render_predicted(const Prediction& prediction) {
                                  [](const auto& one) { return one.step_interval_ns.has_value(); });
   if (last != prediction.predicted.rend())
     add_note(
-        fmt::format("Of the interval at {} ranks: transfers +-{:.1f}%, computing +-{:.1f}%, "
-                    "between nodes as stated +-{:.1f}%, what replays are off by +-{:.1f}% of the "
-                    "step.",
+        fmt::format("Of the interval at {} ranks: transfers +-{:.1f}%, computing +-{:.1f}%, its "
+                    "operations of another size +-{:.1f}%, between nodes as stated +-{:.1f}%, what "
+                    "replays are off by +-{:.1f}% of the step.",
                     last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
-                    100 * last->from_inter_node, 100 * last->from_replay));
+                    100 * last->from_sizes, 100 * last->from_inter_node, 100 * last->from_replay));
   const cost_model::StepBase& base = prediction.base;
   if (last != prediction.predicted.rend() && base.measured_ranks == 0 && base.half_width == 0.0)
     add_note("Computing is taken to be exactly as stated: a range (--tflops 350-450) widens the "

@@ -61,6 +61,67 @@ TEST_CASE("Steps on more ranks are predicted as they would be") {
   }
 }
 
+namespace {
+
+// Shared by the ranks, and every operation takes 5 us besides.
+model::Run strong_run(const StepRequest& request, const std::vector<int>& ranks) {
+  return simulated_run(request, ranks, 3, 2,
+                       [](int process, const workload::StepLabel& label, const model::Schedule&) {
+                         const double scale = 1 + 0.001 * process;
+                         return launched_times(static_cast<int>(label.ranks.size()), scale, 5000);
+                       });
+}
+
+} // namespace
+
+TEST_CASE("In strong scaling the fixed part of operations stays as it is") {
+  StepRequest request = request_for(StepPattern::ddp);
+  request.scaling = workload::Scaling::strong;
+  auto predicted_from = [&](const std::vector<int>& ranks) {
+    const model::Run run = strong_run(request, ranks);
+    const auto pooled = setting_results(run);
+    const auto results = steps::step_results(run, pooled);
+    auto base = measured_base(run, results, request, 8);
+    REQUIRE(base.has_value());
+    return predict(*base, TransferCosts(known_points({2, 4}), 64), 16, {64, {}});
+  };
+
+  const Predicted three = predicted_from({1, 2, 4}), two = predicted_from({2, 4}),
+                  one = predicted_from({4});
+
+  const double happens_ns = step_ns(step_on(request, 16), launched_times(16, 1.001, 5000));
+  CHECK(three.step_ns == Approx(happens_ns).epsilon(0.001));
+  REQUIRE(three.step_interval_ns.has_value());
+  CHECK(three.step_interval_ns->low <= happens_ns);
+  CHECK(three.step_interval_ns->high >= happens_ns);
+  CHECK(two.step_ns == Approx(happens_ns).epsilon(0.001)); // but nothing checks the line
+  // A rank by itself, which computes its backward pass in one stretch, by the line too.
+  CHECK(two.efficiency == Approx(three.efficiency).epsilon(0.01));
+  CHECK_THAT(two.why_no_interval, ContainsSubstring("operations on 16 ranks have another size"));
+  CHECK(one.step_ns < 0.95 * happens_ns);
+  CHECK_THAT(one.why_no_interval, ContainsSubstring("--ranks 1,2,4"));
+}
+
+TEST_CASE("Times that are stated of a whole batch tell nothing of a part, but a rate does") {
+  StepRequest request = request_for(StepPattern::ddp);
+  request.bucket_view = true;
+  request.scaling = workload::Scaling::strong;
+  const Measured measured(request_for(StepPattern::ddp));
+  const auto rates = measured_rates(measured.run, measured.results);
+  const TransferCosts transfers(known_points({2, 4}), 64);
+  StatedCompute compute{10e6, 20e6, 0, "as stated"};
+
+  const Predicted of_time = predict(*stated_base(request, compute, rates), transfers, 4, {64, {}});
+  compute.basis = StatedCompute::Basis::rate;
+  const Predicted of_rate = predict(*stated_base(request, compute, rates), transfers, 4, {64, {}});
+  const Predicted of_model = predict(*rated_base(request, rates), transfers, 4, {64, {}});
+
+  CHECK_THAT(of_time.why_no_interval,
+             ContainsSubstring("another size than any that was measured or stated"));
+  CHECK(of_rate.step_interval_ns.has_value());
+  CHECK_FALSE(of_model.step_interval_ns.has_value());
+}
+
 TEST_CASE("The largest step is predicted from the smaller ones") {
   const StepRequest request = request_for(StepPattern::ddp);
   const Measured measured(request);
@@ -287,16 +348,14 @@ Coverage simulate(bool processes_are_known) {
   base.works.set_rate(prepare, Work::Kind::conversion, 0.001);
   base.works.set_rate(optimizer, Work::Kind::optimizer, 0.02);
   base.alone_ns = base.alone_samples = 1;
-  std::set<model::Activity> unknown;
-  const std::vector<double> works = base.works.of(*program, unknown);
-  REQUIRE(unknown.empty());
+  REQUIRE(base.works.of(*program).unknown.empty());
   const TransferCosts truth(known_points({2, 4, 8}), 8);
   auto step_at = [&](const StepProgram& on, double transfer_factor, double work_factor,
                      const std::optional<InterNode>& wires) {
     std::vector<double> transfers, times;
     for (const Transfer& one : on.transfers())
       transfers.push_back(truth.of(one, wires)->ns * transfer_factor);
-    for (double work : base.works.of(on, unknown))
+    for (double work : base.works.of(on).ns)
       times.push_back(work * work_factor);
     return on.replay(transfers, times);
   };
