@@ -3,6 +3,7 @@
 
 #include "launch/assembly.h"
 
+#include "base/stored_variables.h"
 #include "model/json.h"
 
 #include <nlohmann/json.hpp>
@@ -89,7 +90,8 @@ std::vector<model::RankVariable> environment_of_ranks(const std::vector<Supervis
       if (auto value = value_at(seat.supervisor, name); value != value_at(0, name))
         ranks_by_value[value].push_back(seat.rank);
     for (auto& [value, ranks] : ranks_by_value)
-      differ.push_back({std::move(ranks), name, value});
+      differ.push_back({std::move(ranks), name,
+                        value ? std::optional(base::stored_value(name, *value)) : std::nullopt});
   }
   return differ;
 }

@@ -20,10 +20,11 @@ struct SupervisorReport {
   std::string boot_id; // same boot id = same host
   std::string version; // ncclprobe's
   std::vector<std::string> arguments;
-  std::vector<model::Setting> environment; // of the launching one, what bears on the result
-  std::string plan;                        // text of the plan file it read; empty without one
-  std::optional<model::Host> inventory;    // from the first supervisor of each host
-  std::optional<base::Error> problem;      // what this one cannot go on with
+  // Of the launching one, what bears on the result; compared, and not stored as it is.
+  std::vector<model::Setting> environment;
+  std::string plan;                     // text of the plan file it read; empty without one
+  std::optional<model::Host> inventory; // from the first supervisor of each host
+  std::optional<base::Error> problem;   // what this one cannot go on with
 };
 std::string encode_report(const SupervisorReport& report);
 base::Result<SupervisorReport> decode_report(const std::string& text);
@@ -36,7 +37,8 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
                                   int fleet_size);
 
-// Where ranks were started with other variables than rank 0, by name.
+// Where ranks were started with other variables than rank 0, by name, with values as they may be
+// stored.
 std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
                                                       const Layout& layout);
 

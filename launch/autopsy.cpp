@@ -3,6 +3,7 @@
 
 #include "launch/autopsy.h"
 
+#include "base/stored_variables.h"
 #include "launch/verdict.h"
 #include "model/survey.h"
 #include "wire/message.h"
@@ -128,9 +129,12 @@ std::string mismatch(const std::vector<Subject>& subjects) {
     bool same = std::all_of(subjects.begin(), subjects.end(), [&](const Subject& one) {
       return value_of(one) == value_of(subjects.front());
     });
+    auto stored_value_of = [&](const Subject& one) {
+      return base::stored_value(name, value_of(one));
+    };
     if (!same)
       return fmt::format("{} differs between ranks (mismatch): {}", name,
-                         by_groups(subjects, value_of));
+                         by_groups(subjects, stored_value_of));
   }
   return "";
 }

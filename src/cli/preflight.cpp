@@ -4,6 +4,7 @@
 #include "cli/preflight.h"
 
 #include "analysis/doctor/findings.h"
+#include "base/stored_variables.h"
 
 namespace ncclprobe::cli {
 
@@ -17,7 +18,7 @@ std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>&
     survey.inventory = host;
     for (const auto& [name, value] : world.environment_by_name)
       if (model::bears_on_communication(name))
-        survey.process.environment.push_back({name, value});
+        survey.process.environment.push_back({name, base::stored_value(name, value)});
   }
   Findings findings;
   if (backend == "nvidia") {

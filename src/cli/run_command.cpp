@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/output_file.h"
+#include "base/stored_variables.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command_end.h"
@@ -70,7 +71,8 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.hosts = session.hosts;
   for (const launch::RankSeat& seat : session.layout.seats)
     header.ranks.push_back({seat.rank, seat.host, seat.device});
-  header.environment = session.reports.front().environment;
+  for (const model::Setting& one : session.reports.front().environment)
+    header.environment.push_back({one.name, base::stored_value(one.name, one.value)});
   header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
   header.pinned = plan.pinned;
   header.files = contents_of_files(options);

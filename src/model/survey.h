@@ -52,7 +52,7 @@ struct LookedFor {
 };
 
 struct ProcessSurvey {
-  std::vector<Setting> environment;  // bears_on_communication() only
+  std::vector<Setting> environment;  // bears_on_communication(), by stored_value()
   std::vector<LookedFor> looked_for; // that NCCL would open because of it
   std::vector<MappedLibrary> libraries;
   std::vector<Limit> limits;

@@ -3,6 +3,7 @@
 
 #include "system/nccl_files.h"
 
+#include "base/stored_variables.h"
 #include "base/text_files.h"
 
 #include <pwd.h>
@@ -32,7 +33,8 @@ std::vector<model::NcclFile> nccl_files(const std::string& named, const std::str
       std::size_t equals = line.find('=');
       if (line.empty() || line.front() == '#' || equals == std::string::npos)
         continue;
-      file.settings.push_back({line.substr(0, equals), line.substr(equals + 1)});
+      const std::string name = line.substr(0, equals);
+      file.settings.push_back({name, base::stored_value(name, line.substr(equals + 1))});
     }
     files.push_back(std::move(file));
   }

@@ -19,6 +19,7 @@
 #include "base/allowed_cpus.h"
 #include "base/clock.h"
 #include "base/loader.h"
+#include "base/stored_variables.h"
 #include "nvidia/factory.h"
 #include "workload/nccl_values.h"
 
@@ -47,7 +48,7 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   model::ProcessSurvey found;
   for (const auto& [name, value] : options.environment)
     if (model::bears_on_communication(name))
-      found.environment.push_back({name, value});
+      found.environment.push_back({name, base::stored_value(name, value)});
   found.libraries = system::mapped_libraries();
   found.limits = system::limits();
   found.confinement = system::confinement();

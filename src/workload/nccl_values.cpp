@@ -5,6 +5,7 @@
 
 #include "base/similar_words.h"
 #include "base/split.h"
+#include "base/stored_variables.h"
 #include "workload/interface_list.h"
 #include "workload/nccl_names.h"
 #include "workload/nccl_numbers.h"
@@ -325,7 +326,8 @@ Judgement judge_value(const Setting& setting, const Variable& variable, const Va
 
 Judgement judge_unknown(const Setting& setting, const NameJudgement& name) {
   std::string better = name.better;
-  if (!better.empty() && !name.inverse)
+  const bool known = setting.value != base::k_value_not_stored;
+  if (!better.empty() && !name.inverse && known)
     better = setting_text(better, setting.value);
   else if (!better.empty() && (setting.value == "0" || setting.value == "1"))
     better = setting_text(better, setting.value == "0" ? "1" : "0");

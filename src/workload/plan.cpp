@@ -3,6 +3,7 @@
 
 #include "workload/plan.h"
 
+#include "base/stored_variables.h"
 #include "base/units.h"
 #include "workload/launch_benchmark.h"
 #include "workload/pruning.h"
@@ -29,7 +30,7 @@ bool is_pinned(const PlanRequest& request, const std::string& name) {
 }
 
 void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name) {
-  Setting pinned{name, request.environment.at(name)};
+  Setting pinned{name, base::stored_value(name, request.environment.at(name))};
   if (std::find(plan.pinned.begin(), plan.pinned.end(), pinned) == plan.pinned.end())
     plan.pinned.push_back(pinned);
 }

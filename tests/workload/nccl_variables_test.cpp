@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/stored_variables.h"
 #include "support/catch.h"
 #include "workload/nccl_variables.h"
 
@@ -105,4 +106,10 @@ TEST_CASE("versions of NCCL are read and written") {
   CHECK(nccl_version_text(22803) == "2.28.3");
   for (const char* text : {"", "2", "2.28", "2.x.3", "-2.1.1"})
     CHECK_FALSE(parse_nccl_version(text));
+}
+
+TEST_CASE("values of all variables that NCCL reads may be stored") {
+  for (const Variable& variable : nccl_variables())
+    if (variable.name.starts_with("NCCL_"))
+      CHECK(ncclprobe::base::is_harmless_variable(variable.name));
 }

@@ -3,15 +3,19 @@
 
 #include "plugin/profiler/provenance.h"
 
+#include "base/stored_variables.h"
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
-#include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace ncclprobe::plugin {
 namespace {
@@ -58,14 +62,34 @@ std::string first_line(const char* path) {
   return line;
 }
 
-std::string command() {
-  std::stringstream bytes;
-  bytes << std::ifstream("/proc/self/cmdline", std::ios::binary).rdbuf();
-  std::string words = bytes.str().substr(0, k_most_command_bytes);
-  while (!words.empty() && words.back() == '\0')
-    words.pop_back();
-  std::ranges::replace(words, '\0', ' ');
+std::vector<std::string> words_of_command_line() {
+  std::vector<std::string> words;
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(file, word, '\0');)
+    words.push_back(std::move(word));
   return words;
+}
+
+bool is_module_name(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.';
+  });
+}
+
+// Which of the words say what an interpreter runs: a script's file, or "-m" and a module's name.
+std::vector<std::string> script_of(const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-m" && i + 1 < words.size() && words[0].find("python") != std::string::npos &&
+        is_module_name(words[i + 1]))
+      return {words[i], words[i + 1]};
+    if (words[i].starts_with('-') && words[i] != "-c")
+      continue;
+    struct stat status {};
+    if (::stat(words[i].c_str(), &status) == 0 && S_ISREG(status.st_mode))
+      return {words[i]};
+    return {};
+  }
+  return {};
 }
 
 std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
@@ -81,6 +105,18 @@ std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
 
 } // namespace
 
+std::string program_of(const std::vector<std::string>& command_line) {
+  if (command_line.empty())
+    return "";
+  const std::vector<std::string> script = script_of(command_line);
+  std::string text = command_line[0];
+  for (const std::string& word : script)
+    text += " " + word;
+  if (const std::size_t left = command_line.size() - 1 - script.size(); left > 0)
+    text += " (and " + std::to_string(left) + (left == 1 ? " argument)" : " arguments)");
+  return text.substr(0, k_most_command_bytes);
+}
+
 int current_device() {
   auto* ask = find<int(int*)>(driver(), "cuCtxGetDevice");
   int device = -1;
@@ -91,8 +127,11 @@ Variables nccl_variables() {
   Variables found;
   for (char** one = environ; one != nullptr && *one != nullptr; ++one)
     if (const char* equals = std::strchr(*one, '=');
-        equals != nullptr && std::strncmp(*one, "NCCL_", 5) == 0)
-      found.emplace_back(std::string(*one, static_cast<std::size_t>(equals - *one)), equals + 1);
+        equals != nullptr && std::strncmp(*one, "NCCL_", 5) == 0) {
+      std::string name(*one, static_cast<std::size_t>(equals - *one));
+      std::string value = base::stored_value(name, equals + 1);
+      found.emplace_back(std::move(name), std::move(value));
+    }
   return found;
 }
 
@@ -101,7 +140,7 @@ void write_provenance(trace::SpoolWriter& spool, int rank, int device, const Var
     if (!value.empty())
       spool.note(rank, name, value);
   };
-  note("command", command());
+  note("command", program_of(words_of_command_line()));
   note("nccl", nccl_version());
   note("driver", first_line("/proc/driver/nvidia/version"));
   int version = 0;

@@ -129,6 +129,7 @@ TEST_CASE("a captured job says what recorded it and with which variables") {
 
   Child child = in_child(folder.path, "full", [](abi::ProfilerV5& profiler) {
     setenv("NCCL_ALGO", "RING", 1);
+    setenv("NCCL_TOKEN", "secret", 1);
     void* context = nullptr;
     int mask = 0;
     if (profiler.init(&context, 42, &mask, nullptr, 1, 4, 3, nullptr) != 0)
@@ -148,6 +149,7 @@ TEST_CASE("a captured job says what recorded it and with which variables") {
   CHECK(facts["level"] == "full");
   CHECK(facts["plugin_interface"] == "5");
   CHECK(facts["NCCL_ALGO"] == "RING");
+  CHECK(facts["NCCL_TOKEN"] == "(set)");
   CHECK_THAT(facts["command"], ContainsSubstring("test_plugin_capture"));
 }
 
