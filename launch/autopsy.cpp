@@ -187,6 +187,8 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   if (std::vector<int> ranks = in_state("D"); !ranks.empty())
     return name_ranks(ranks) + (ranks.size() == 1 ? " hangs" : " hang") +
            " in the kernel (state D): driver, GPU or file system";
+  if (static_cast<int>(all.size()) < spec.ranks && !cause.reason.empty())
+    return "the host of those that sent no report, the network to it, or a frozen supervisor there";
   std::vector<int> unready = ranks_where(victims, before_ready);
   if (!unready.empty())
     return name_ranks(unready) + " never got ready" +
@@ -210,8 +212,6 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   if (in_cell && stuck.size() < all.size())
     return fmt::format("{} or {} connection to the others, which finished this operation",
                        name_ranks(stuck), stuck.size() == 1 ? "its" : "their");
-  if (static_cast<int>(all.size()) < spec.ranks && !cause.reason.empty())
-    return "the host of those that sent no report, or the network to it";
   std::set<std::string> hosts;
   for (const Subject& one : all)
     hosts.insert(one.worker->record.host);

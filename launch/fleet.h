@@ -47,6 +47,10 @@ public:
   // Another supervisor will never answer again: this one's end waits for nobody. The launcher ends
   // the rest of the job when it sees this process go.
   virtual void leave_alone() = 0;
+  // All others do so too, in a bounded time: leaves the job in order, so that what this process
+  // does from now on keeps nobody. Only rank() and size() may be called afterwards. The destructor
+  // does it if nobody has.
+  virtual void leave() = 0;
   // Ends the whole job at once with this exit code; does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

@@ -36,6 +36,7 @@ public:
   }
 
   void leave_alone() override {}
+  void leave() override {}
 
   [[noreturn]] void abort(int exit_code) override { ::_exit(exit_code); }
 

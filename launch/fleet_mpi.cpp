@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "launch/finalize_limit.h"
 #include "launch/fleet.h"
 #include "launch/init_setting.h"
 #include "launch/mpi_segment.h"
 #include "launch/no_answer.h"
+#include "launch/patient_sleep.h"
 #include "wire/packing.h"
 
 #include <climits>
@@ -19,7 +21,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 
 // The only file that knows MPI. Every call here but those of hide_segment() returns at once;
 // whoever waits tests, then sleeps.
@@ -40,6 +41,8 @@ constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
 constexpr auto k_roll_call_patience = 60s;
 // For one answer of a gather to arrive.
 constexpr auto k_answer_patience = 30s;
+// For the others to come to the end of the job.
+constexpr auto k_leave_patience = 30s;
 // What an MPI library is asked before it is given up on.
 constexpr int k_tests_per_poll = 64;
 
@@ -62,19 +65,6 @@ int int_size(std::size_t size) {
                 size);
   return static_cast<int>(size);
 }
-
-// Sleeps for a fiftieth of what has been waited already, so that waiting costs little either way.
-class PatientSleep {
-public:
-  void operator()() {
-    auto wait = std::clamp<std::chrono::nanoseconds>(
-        std::chrono::nanoseconds((base::monotonic_ns() - since_ns_) / 50), 50us, 10ms);
-    std::this_thread::sleep_for(wait);
-  }
-
-private:
-  std::int64_t since_ns_ = base::monotonic_ns();
-};
 
 bool done(MPI_Request& request) {
   int done = 0;
@@ -99,7 +89,7 @@ public:
     leave_the_world();
     hide_segment();
   }
-  ~MpiFleet() override;
+  ~MpiFleet() override { leave(); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -111,9 +101,11 @@ public:
   std::optional<ClockReading> compare_clocks() override;
 
   void leave_alone() override { alone_ = true; }
+  void leave() override;
 
   [[noreturn]] void abort(int exit_code) override {
-    MPI_Abort(world_, exit_code);
+    if (!left_)
+      MPI_Abort(world_, exit_code);
     std::_Exit(exit_code);
   }
 
@@ -156,6 +148,7 @@ private:
   std::list<Sending> unread_;      // and still read here
   int comparisons_ = 0;            // of clocks
   bool alone_ = false;             // the others are not waited for
+  bool left_ = false;
   std::optional<MpiSegment> segment_;
 };
 
@@ -195,8 +188,10 @@ void MpiFleet::hide_segment() {
   MPI_Comm_free(&host);
 }
 
-// Test-then-sleep up to here, because MPI_Finalize spins until the last rank has come.
-MpiFleet::~MpiFleet() {
+// A gather first: it has an end, can say who is missing, and does not spin as MPI_Finalize does.
+void MpiFleet::leave() {
+  if (std::exchange(left_, true))
+    return;
   try {
     PatientSleep rest;
     // A supervisor that has already left does not read its last mail; it is not waited for.
@@ -205,11 +200,13 @@ MpiFleet::~MpiFleet() {
       move_sends_on();
     if (alone_)
       return;
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    NCCLPROBE_MPI(MPI_Ibarrier(world_, &barrier));
-    finish(barrier);
+    if (auto all = all_gather("", k_leave_patience); !all) {
+      spdlog::error("at the end of the job: {}", all.error().text());
+      return;
+    }
     MPI_Comm_free(&world_);
     segment_->restore_name();
+    const FinalizeLimit limit;
     MPI_Finalize();
   } catch (const base::Exception& error) {
     spdlog::error("leaving MPI: {}", error.what());

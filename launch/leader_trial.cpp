@@ -187,6 +187,13 @@ void LeaderTrial::look_at_clock() {
   over_ = true;
 }
 
+void LeaderTrial::postpone(std::chrono::nanoseconds by) {
+  backstop_.postpone(by);
+  reports_due_.postpone(by);
+  for (auto& [key, meeting] : exchanges_)
+    meeting.due.postpone(by);
+}
+
 std::set<int> LeaderTrial::absent_from(const Meeting& meeting) const {
   std::set<int> absent;
   for (int rank : meeting.whole.members)

@@ -33,6 +33,7 @@ public:
   void on_finished(int from) { finished_.insert(from); }
   void on_sign_of_life(int from) { signs_.heard(from); } // any letter is one
   void look_at_clock();
+  void postpone(std::chrono::nanoseconds by); // we did not run for so long ourselves
 
   const model::TrialSpec& spec() const { return spec_; }
   bool over() const { return over_; }

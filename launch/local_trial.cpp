@@ -10,7 +10,6 @@
 #include "base/own_folder.h"
 #include "base/version.h"
 #include "launch/environment.h"
-#include "launch/signs_of_life.h"
 #include "launch/verdict.h"
 
 #include <algorithm>
@@ -19,12 +18,8 @@
 namespace ncclprobe::launch {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t k_searched_bytes = 8 * 1024; // of output, for last words
 constexpr int k_lines_in_reason = 3;
-// Progress is for people, and a letter may land in somebody's measurement.
-constexpr auto k_progress_interval = 250ms;
 
 bool is_meeting_of_all(const std::string& exchange_key) {
   return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
@@ -368,8 +363,12 @@ void LocalTrial::contribute(Worker& worker, wire::Exchange exchange) {
 }
 
 void LocalTrial::pass_on(PendingExchange& pending) {
-  if (!std::exchange(pending.sent, true))
-    tell_leader_(ExchangePart{pending.exchange});
+  if (std::exchange(pending.sent, true))
+    return;
+  const bool leaving = pending.exchange.key == wire::k_leave_key;
+  pending.due = base::Deadline::after(
+      std::chrono::nanoseconds(leaving ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns));
+  tell_leader_(ExchangePart{pending.exchange});
 }
 
 void LocalTrial::deliver(const wire::Exchange& whole) {
@@ -435,26 +434,6 @@ void LocalTrial::look_at_deadlines() {
   tell_leader_(std::move(trouble));
 }
 
-void LocalTrial::await_answer() {
-  answer_due_ = base::Deadline::after(options_.cut_off_after);
-  forgotten_at_ = base::Deadline::after(options_.leader_silence);
-}
-
-void LocalTrial::on_leaders_sign() {
-  if (forgotten_at_)
-    forgotten_at_ = base::Deadline::after(options_.leader_silence);
-}
-
-// From its failure on, until the leader has the report. Never while anything is measured.
-void LocalTrial::tell_of_life() {
-  bool at_work =
-      (stopping_ || timed_out_) && !reported_ && !discarded_ && standing_ == Standing::ordered;
-  if (!at_work || !next_sign_.expired())
-    return;
-  next_sign_ = base::Deadline::after(k_sign_interval);
-  tell_leader_(StillHere{});
-}
-
 bool LocalTrial::ending() const {
   return asking_until_ || std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
            return worker.handle && worker.handle->ending();
@@ -464,22 +443,6 @@ bool LocalTrial::ending() const {
 bool LocalTrial::measuring() const {
   return std::all_of(watches_.begin(), watches_.end(),
                      [](const auto& entry) { return entry.second.measuring(); });
-}
-
-void LocalTrial::tell_progress() {
-  if (watches_.empty() || !next_progress_.expired())
-    return;
-  auto slower = [](const auto& a, const auto& b) {
-    return std::pair(a.second.cells_ended(), a.second.stage()) <
-           std::pair(b.second.cells_ended(), b.second.stage());
-  };
-  const RankWatch& slowest = std::min_element(watches_.begin(), watches_.end(), slower)->second;
-  ProgressNote note{slowest.cells_ended(), slowest.report().phase, slowest.stage()};
-  if (note.cells_done == told_.cells_done && note.phase == told_.phase)
-    return;
-  told_ = note;
-  next_progress_ = base::Deadline::after(k_progress_interval);
-  tell_leader_(std::move(note));
 }
 
 std::filesystem::path LocalTrial::spool_of(const Worker& worker) const {

@@ -66,6 +66,10 @@ public:
   bool stopped_unanswered() const { return forgotten_at_ && answer_due_.expired(); }
   void on_answer() { forgotten_at_.reset(); }
   void on_leaders_sign(); // it is busy with something else
+  // Ranks have waited in an exchange for as long as the others may take: the leader should know.
+  bool exchange_overdue() const;
+  // We did not run for so long ourselves.
+  void postpone(std::chrono::nanoseconds by);
   bool measuring() const; // all ranks are in cells
 
 private:
@@ -88,6 +92,7 @@ private:
     wire::Exchange exchange;
     std::size_t expected = 0; // members among our ranks
     bool sent = false;
+    base::Deadline due = base::Deadline::never(); // of the leader's word on it
   };
 
   void spawn();

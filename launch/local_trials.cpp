@@ -139,6 +139,11 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
     discard_prepared(Haste::normal, std::string(next_->trial->spoilt()));
   drop_what_is_over();
   begin_what_may();
+  const bool nothing_runs = trials_.empty() && !waiting_ && discarded_.empty();
+  if (!nothing_runs)
+    order_due_.reset();
+  else if (!order_due_)
+    order_due_ = base::Deadline::after(options_.leader_patience);
 }
 
 void LocalTrials::drop_what_is_over() {
@@ -196,11 +201,27 @@ bool LocalTrials::forgotten() const {
          });
 }
 
+bool LocalTrials::leader_overdue() const {
+  return (order_due_ && order_due_->expired()) ||
+         std::ranges::any_of(trials_,
+                             [](const Numbered& one) { return one.trial->exchange_overdue(); });
+}
+
 void LocalTrials::on_leaders_sign() {
   for (Numbered& one : trials_)
     one.trial->on_leaders_sign();
   if (forgotten_at_)
     forgotten_at_ = base::Deadline::after(options_.leader_silence);
+  order_due_.reset();
+}
+
+void LocalTrials::postpone(std::chrono::nanoseconds by) {
+  for (Numbered& one : trials_)
+    one.trial->postpone(by);
+  if (next_ && next_->trial)
+    next_->trial->postpone(by);
+  if (forgotten_at_)
+    forgotten_at_->postpone(by);
 }
 
 bool LocalTrials::measuring() const {

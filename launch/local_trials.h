@@ -42,7 +42,10 @@ public:
   bool waits_for_exchange() const;
   bool measuring() const;
   bool forgotten() const; // by the leader: see LocalTrial
+  // The leader should have said something by now: nothing runs here, or ranks wait for its word.
+  bool leader_overdue() const;
   void on_leaders_sign();
+  void postpone(std::chrono::nanoseconds by); // see LocalTrial
 
 private:
   struct Numbered {
@@ -69,6 +72,7 @@ private:
   bool closed_ = false;
   // The leader counts as lost then: it never ordered the end of a trial that we ended.
   std::optional<base::Deadline> forgotten_at_;
+  std::optional<base::Deadline> order_due_; // while nothing runs
   SharedMemorySweep shared_memory_;
 };
 

@@ -25,6 +25,7 @@ public:
   void on_exit(); // nothing more is expected
   void hold();    // it waits for what is not its own doing
   void go_on();   // no longer: it has as long as for a whole start-up, or for its teardown
+  void postpone(std::chrono::nanoseconds by) { deadline_.postpone(by); }
 
   bool done() const { return done_; }
   bool started() const { return started_; }                                // past start-up

@@ -3,6 +3,7 @@
 
 #include "launch/supervisor.h"
 
+#include "base/units.h"
 #include "launch/supervisor_impl.h"
 #include "model/json.h"
 
@@ -19,6 +20,11 @@ using namespace std::chrono_literals;
 constexpr auto k_leader_patience = 5s;
 // What the leader gives those that are left, when others are lost, to end what was begun ahead.
 constexpr auto k_lost_patience = 5s;
+// Between two questions to a leader that says nothing.
+constexpr auto k_question_interval = 1s;
+// A turn waits for milliseconds. If that takes so long, this process was stopped (SIGSTOP, Ctrl-Z,
+// a suspended batch job), and most likely the others with it.
+constexpr auto k_longest_turn = 2s;
 
 } // namespace
 
@@ -142,7 +148,10 @@ void Supervisor::Impl::turn() {
   act_on_stop_request();
   std::vector<pollfd> watched{{wake.get(), POLLIN, 0}};
   local.watch(watched);
+  const std::int64_t asleep_ns = base::monotonic_ns();
   int ready = ::poll(watched.data(), watched.size(), any ? 0 : patience_ms());
+  if (std::chrono::nanoseconds gap(base::monotonic_ns() - asleep_ns); gap > k_longest_turn)
+    excuse(gap);
   if (ready > 0 || any)
     last_event_ns = base::monotonic_ns();
   if (ready > 0 && watched[0].revents != 0) {
@@ -156,6 +165,33 @@ void Supervisor::Impl::turn() {
   local.serve(watched);
   for (auto& [number, one] : leading)
     one.look_at_clock();
+}
+
+// What did not happen in a time in which this process did not run is nobody's fault.
+void Supervisor::Impl::excuse(std::chrono::nanoseconds gap) {
+  spdlog::warn("supervisor {} did not run for {}: all deadlines move by as much", fleet.rank(),
+               base::format_duration(static_cast<double>(gap.count())));
+  local.postpone(gap);
+  for (auto& [number, one] : leading)
+    one.postpone(gap);
+}
+
+// A frozen leader would keep us for ever; a busy one answers, or says so by itself.
+void Supervisor::Impl::watch_leader() {
+  if (!local.leader_overdue()) {
+    signs.stop_expecting();
+    return;
+  }
+  if (!signs.expecting()) {
+    signs.expect();
+    next_question = base::Deadline::after(0s);
+  }
+  signs.look();
+  if (next_question.expired()) {
+    tell(k_leader, k_whole_run, AreYouThere{});
+    next_question = base::Deadline::after(k_question_interval);
+  }
+  leader_lost = signs.silent(k_leader, options.leader_silence);
 }
 
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {
@@ -296,7 +332,8 @@ void Supervisor::follow() {
   bool stopping = false;
   while (!impl.local.idle() || !(impl.released || released_by.expired())) {
     impl.turn();
-    if (impl.local.forgotten() && !std::exchange(impl.others_lost, true)) {
+    impl.watch_leader();
+    if ((impl.local.forgotten() || impl.leader_lost) && !std::exchange(impl.others_lost, true)) {
       impl.stop_requested = stopping = true;
       impl.end_run(Haste::normal); // there is time
       released_by = base::Deadline::after(0s);

@@ -58,6 +58,10 @@ struct SupervisorOptions {
   // may be writing to a slow disk. So a supervisor that gets no answer stops its workers after the
   // time above, as the trial has failed anyway, and leaves after this one.
   std::chrono::milliseconds leader_silence{30'000};
+  // A leader that says nothing for so long while nothing runs, or beyond the deadline of those that
+  // this supervisor's ranks wait for, is asked whether it is still there; a frozen one does not
+  // answer, and the time above begins.
+  std::chrono::milliseconds leader_patience{30'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
   // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
   // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,

@@ -45,7 +45,9 @@ struct Supervisor::Impl {
   void begin_ahead(std::span<const model::TrialSpec> upcoming);
   void abandon_ahead();
   void note_losses(const LeaderTrial& ended);
+  void watch_leader();
   void act_on_stop_request();
+  void excuse(std::chrono::nanoseconds gap);
   void end_run(Haste haste);
   int patience_ms() const;
   // Of traces, in supervisor_traces.cpp.
@@ -71,11 +73,14 @@ struct Supervisor::Impl {
   bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
-  std::vector<ClockReading> clock; // against the leader's
+  bool leader_lost = false; // on a follower: it was asked, and does not answer
+  base::Deadline next_question = base::Deadline::never(); // to the leader
+  std::vector<ClockReading> clock;                        // against the leader's
   FileSource files_here;
 
+  SignsOfLife signs; // on the leader of those that store traces, on a follower of the leader
+
   // The leader's.
-  SignsOfLife signs;                  // of those that store traces
   FileFetch fetch;                    // of traces
   std::set<int> traces_stored;        // by whom, of the trial whose trace is being stored
   int storing_number = 0;             // of that trial; 0: of none

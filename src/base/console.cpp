@@ -72,6 +72,10 @@ bool print(Stream stream, std::string_view text) {
   return problem == 0;
 }
 
+void print_in_signal_handler(std::string_view safe_text) {
+  (void)write_all(STDERR_FILENO, safe_text); // there is nobody to complain to
+}
+
 std::ostream& console(Stream stream) {
   static Console out(Stream::out);
   static Console err(Stream::err);

@@ -17,7 +17,12 @@ enum class Stream { out, err };
 // All of `text`, at once. False, with errno, if it cannot be written.
 bool print(Stream stream, std::string_view text);
 
-// The same as a stream of C++, for text that is made piece by piece. It is written by std::flush.
+// On standard error, from a handler of signals (signal-safety(7)). Nothing can be escaped there:
+// `safe_text` must be the program's own words, or have passed escape_unsafe().
+void print_in_signal_handler(std::string_view safe_text);
+
+// The same as print() as a stream of C++, for text that is made piece by piece. It is written by
+// std::flush.
 std::ostream& console(Stream stream);
 
 bool is_terminal(Stream stream);

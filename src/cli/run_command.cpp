@@ -255,6 +255,7 @@ int lead(const World& world, Session& session, const Job& job, const workload::P
   supervisor.release();
   if (supervisor.others_lost())
     session.fleet->leave_alone();
+  session.fleet->leave(); // a frozen leader would otherwise keep them while it folds and reports
   return finish(job, output, ending, tally);
 }
 
@@ -264,8 +265,9 @@ int follow(Session& session, launch::SupervisorOptions how) {
   supervisor.follow();
   if (!supervisor.others_lost())
     return base::k_exit_ok;
-  spdlog::error("rank {}: the leader does not answer any more; what ran here was stopped",
-                session.fleet->rank());
+  spdlog::error("rank {}: the leader, rank 0 on {}, does not answer any more; what ran here was "
+                "stopped",
+                session.fleet->rank(), session.reports.front().hostname);
   session.fleet->leave_alone();
   return base::k_exit_some_failed;
 }

@@ -252,6 +252,34 @@ void wait(launch::Fleet& fleet, const char* result_file) {
   supervisor.release();
 }
 
+// One trial after the other, until somebody no longer answers; the leader writes when it is well
+// under way, and at last who that was.
+void endless(launch::Fleet& fleet, const std::string& result_file) {
+  launch::SupervisorOptions options =
+      test_launch::make_options("good", test_launch::own_environment());
+  options.cut_off_after = std::chrono::seconds(1);
+  options.leader_patience = std::chrono::milliseconds(500);
+  options.leader_silence = std::chrono::seconds(1);
+  launch::Supervisor supervisor(fleet, test_launch::make_layout(fleet.size(), fleet.size()),
+                                options);
+  model::TrialSpec spec = test_launch::make_spec(fleet.size(), 1);
+  spec.startup_deadline_ns = 2'000'000'000;
+  spec.teardown_deadline_ns = 2'000'000'000;
+  if (fleet.rank() != 0) {
+    supervisor.follow();
+  } else {
+    for (int trials = 1; !supervisor.stopped(); ++trials) {
+      (void)supervisor.run(spec);
+      if (trials == 3)
+        std::ofstream(result_file) << "under way" << std::flush;
+    }
+    std::ofstream(result_file) << supervisor.why_stopped() << std::flush;
+    supervisor.release();
+  }
+  if (supervisor.others_lost())
+    fleet.leave_alone();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -285,6 +313,8 @@ int main(int argc, char** argv) {
     rest(fleet);
   else if (scenario == "wait" && argc == 3)
     wait(fleet, argv[2]);
+  else if (scenario == "endless" && argc == 3)
+    endless(fleet, argv[2]);
   else
     expect(fleet, false, "a scenario");
   if (fleet.rank() == 0)

@@ -245,3 +245,19 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
   CHECK(outcome.reason.starts_with("ranks 2,3 in start-up: the other ranks wait, and the "
                                    "supervisors of ranks 2,3 on node1 no longer answer"));
 }
+
+TEST_CASE("in a time in which the leader did not run itself nobody was late") {
+  Lab lab;
+  lab.spec.startup_deadline_ns = 0;
+  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
+                     [&](int to, LetterBody body) { lab.told.emplace_back(to, std::move(body)); });
+  leader.on_exchange({"turn", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
+
+  leader.postpone(std::chrono::minutes(1));
+  leader.look_at_clock();
+  CHECK(lab.told_to<AreYouThere>().empty());
+
+  leader.on_exchange({"measure", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
+  leader.look_at_clock();
+  CHECK(lab.told_to<AreYouThere>() == std::vector<int>{1});
+}

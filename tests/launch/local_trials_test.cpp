@@ -279,3 +279,68 @@ TEST_CASE("a leader that does not answer trouble is not waited for: workers end,
     CHECK_FALSE(trials.forgotten());
   }
 }
+
+namespace {
+
+// Trials of a follower whose leader answers nothing but what the test does.
+struct FrozenLeader {
+  std::string token = test_launch::make_token();
+  launch::SupervisorOptions options = test_launch::make_options("good", {token});
+  launch::Layout layout = test_launch::make_layout(2);
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
+  std::optional<launch::LocalTrials> trials;
+
+  explicit FrozenLeader(std::chrono::milliseconds leader_patience) {
+    options.leader_patience = leader_patience;
+    trials.emplace(layout, 0, options, [](int, launch::LetterBody) {});
+  }
+  void turn() {
+    std::vector<pollfd> watched;
+    trials->watch(watched);
+    ::poll(watched.data(), watched.size(), 1);
+    trials->serve(watched);
+  }
+};
+
+} // namespace
+
+TEST_CASE("a leader that orders nothing is overdue, and not after it spoke") {
+  FrozenLeader lab(std::chrono::milliseconds(50));
+
+  lab.turn();
+  CHECK_FALSE(lab.trials->leader_overdue());
+  while (!lab.trials->leader_overdue() && !lab.patience.expired())
+    lab.turn();
+  REQUIRE(lab.trials->leader_overdue());
+
+  lab.trials->on_leaders_sign();
+  lab.turn();
+  CHECK_FALSE(lab.trials->leader_overdue());
+}
+
+TEST_CASE("a leader that does not pass on an exchange is overdue when the others' time is up") {
+  FrozenLeader lab(std::chrono::milliseconds(50));
+  model::TrialSpec spec = make_spec(2, 1);
+  SECTION("their time is not up") {
+    spec.startup_deadline_ns = 600'000'000'000;
+    lab.trials->order(1, model::write_json(spec));
+    while (!lab.trials->waits_for_exchange() && !lab.patience.expired())
+      lab.turn();
+    for (int i = 0; i < 100; ++i)
+      lab.turn();
+    CHECK_FALSE(lab.trials->leader_overdue());
+  }
+  SECTION("their time is up") {
+    spec.startup_deadline_ns = 3'000'000'000;
+    lab.trials->order(1, model::write_json(spec));
+    while (!lab.trials->leader_overdue() && !lab.patience.expired())
+      lab.turn();
+    REQUIRE(lab.trials->leader_overdue());
+    lab.trials->on_leaders_sign();
+    CHECK_FALSE(lab.trials->leader_overdue());
+  }
+  lab.trials->stop_all(launch::Haste::fast);
+  while (!lab.trials->idle() && !lab.patience.expired())
+    lab.turn();
+  CHECK(test_launch::processes_with(lab.token).empty());
+}

@@ -86,3 +86,17 @@ TEST_CASE("each step has its own deadline") {
     CHECK(!watch.late());
   }
 }
+
+TEST_CASE("a time in which the supervisor did not run postpones what is due, and only that") {
+  model::TrialSpec spec = test_launch::make_spec(1, 1);
+  spec.startup_deadline_ns = k_at_once;
+  RankWatch watch(0, spec);
+  REQUIRE(watch.late());
+
+  watch.postpone(std::chrono::minutes(1));
+  CHECK_FALSE(watch.late());
+
+  watch.hold(); // no deadline
+  watch.postpone(std::chrono::hours(1'000'000));
+  CHECK_FALSE(watch.late());
+}
