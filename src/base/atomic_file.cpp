@@ -3,6 +3,8 @@
 
 #include "base/atomic_file.h"
 
+#include "base/resource_limits.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -94,8 +96,9 @@ Result<std::string> read(const fs::path& path, std::size_t most_bytes, Content e
 } // namespace
 
 tl::unexpected<Error> system_error(const char* what, const fs::path& path, int number) {
-  return fail(number == ENOENT ? Errc::not_found : Errc::io, "cannot {} {}: {}", what,
-              path.string(), std::strerror(number));
+  return fail(Error{number == ENOENT ? Errc::not_found : Errc::io,
+                    fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(number)),
+                    number == EFBIG ? file_size_limit() : ""});
 }
 
 Result<AtomicFile> AtomicFile::create(const fs::path& path, const fs::path& workshop) {

@@ -144,7 +144,7 @@ int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
   if (!options.run_file.empty()) {
     auto run = read_run_or_parts(options.run_file);
     if (!run)
-      return complain(err, k_command, run.error(), base::k_exit_usage);
+      return complain_of_input(err, k_command, run.error());
     const auto pooled = analysis::setting_results(*run);
     const auto results = analysis::steps::step_results(*run, pooled);
     const auto* step = widest_step(results);

@@ -4,6 +4,7 @@
 #include "cli/claim_options.h"
 
 #include "base/exit_code.h"
+#include "cli/command_line.h"
 #include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
@@ -84,11 +85,8 @@ std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::str
       ->excludes(of_step)
       ->needs(file)
       ->type_name("NAME");
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
-  }
+  if (auto leave = parse_arguments(app, arguments, out, err))
+    return *leave;
   auto take = [&](const char* option, const std::string& text, double& into) {
     auto change = parse_change(text);
     if (change)

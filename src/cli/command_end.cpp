@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/resource_limits.h"
 
 #include <cerrno>
 #include <cstring>
@@ -25,15 +26,26 @@ int exit_code_of(const base::Error& error) {
   case Errc::mismatch:
   case Errc::unavailable:
   case Errc::unsupported:
+  case Errc::protocol: // another program than ours was started, or another build of it
+  case Errc::crashed:
+  case Errc::timed_out:
     return base::k_exit_environment;
-  default:
+  case Errc::failed:
     return base::k_exit_internal;
   }
+  return base::k_exit_internal;
 }
 
 int give_up(const base::Error& error) {
   spdlog::error("{}", error.text());
   return exit_code_of(error);
+}
+
+int give_up_after(const std::exception& error) {
+  if (auto shortage = base::shortage_behind(error))
+    return give_up(*shortage);
+  spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+  return base::k_exit_internal;
 }
 
 int show(const std::string& text, int exit_code) {

@@ -6,6 +6,9 @@
 #include "base/output_file.h"
 #include "model/record.h"
 
+#include <exception>
+#include <string>
+
 // How a command ends: errors and outcomes as exit codes (base/exit_code.h).
 namespace ncclprobe::cli {
 
@@ -13,6 +16,9 @@ int exit_code_of(const base::Error& error);
 
 // Prints the error on stderr and returns its exit code.
 int give_up(const base::Error& error);
+
+// The same for an exception that nobody expected: a lack of memory or processes, or a defect.
+int give_up_after(const std::exception& error);
 
 // Prints a result on stdout; k_exit_output, with a message, if it cannot be written.
 int show(const std::string& text, int exit_code);

@@ -356,7 +356,7 @@ int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& 
     return complain_of_output(err, distinct.error());
   auto chosen = choose_trace(options.path, options.trial, err);
   if (!chosen)
-    return complain(err, k_command, chosen.error(), base::k_exit_usage);
+    return complain_of_input(err, k_command, chosen.error());
   const store::TraceFile& trace = chosen->file;
   auto selection = Selection::make(trace, options, err);
   if (!selection)

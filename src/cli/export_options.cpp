@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "cli/command_line.h"
 #include "cli/common_options.h"
 #include "cli/help_layout.h"
 
@@ -103,13 +104,12 @@ std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::s
   app.add_option("--trial", options.trial,
                  "Of a run file: this trial; default: the first traced one")
       ->type_name("N");
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // from the back
+  auto check = [&] {
     if (options.perfetto.empty() && options.chrome.empty() && options.csv_folder.empty())
       throw CLI::RequiredError("--perfetto FILE, --chrome FILE or --csv DIR");
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
-  }
+  };
+  if (auto leave = parse_arguments(app, arguments, out, err, check))
+    return *leave;
   return options;
 }
 

@@ -4,7 +4,10 @@
 // ncclprobe: supervises trials of multi-GPU communication. Composition only.
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/process_start.h"
+#include "base/resource_limits.h"
 #include "base/version.h"
+#include "cli/command_end.h"
 #include "cli/doctor_command.h"
 #include "cli/models_command.h"
 #include "cli/options.h"
@@ -56,6 +59,11 @@ int become(const std::filesystem::path& program, std::vector<std::string> argume
 } // namespace
 
 int main(int argc, char** argv) {
+  base::prepare_process();
+  if (auto enough = base::check_memory_limit(); !enough) {
+    base::print(base::Stream::err, fmt::format("ncclprobe: {}\n", enough.error().text()));
+    return base::k_exit_environment;
+  }
   cli::World world = read_world(argc, argv);
   cli::Command command = cli::parse_command_line(world.arguments);
   if (auto* leave = std::get_if<cli::Leave>(&command))
@@ -91,7 +99,6 @@ int main(int argc, char** argv) {
     base::start_log("ncclprobe", run.options.verbosity);
     return cli::run_command(world, std::move(run.options));
   } catch (const std::exception& error) {
-    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
-    return base::k_exit_internal;
+    return cli::give_up_after(error);
   }
 }

@@ -4,7 +4,7 @@
 #include "cli/options.h"
 
 #include "base/console.h"
-#include "base/exit_code.h"
+#include "cli/command_line.h"
 #include "cli/help_layout.h"
 
 #include <CLI/CLI.hpp>
@@ -127,16 +127,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   app.add_flag_callback(
       "--version", [] {}, "Print versions, build options and architectures");
 
-  std::reverse(words.begin(), words.end()); // CLI11 takes them last first
-  try {
-    app.parse(words);
-    check_resumed_alone(*run, options);
-  } catch (const CLI::ParseError& error) {
-    return Leave{
-        app.exit(error, base::console(base::Stream::out), base::console(base::Stream::err)) == 0
-            ? base::k_exit_ok
-            : base::k_exit_usage};
-  }
+  auto check = [&] { check_resumed_alone(*run, options); };
+  if (auto leave = parse_arguments(app, words, base::console(base::Stream::out),
+                                   base::console(base::Stream::err), check))
+    return Leave{*leave};
   if (*doctor)
     return DoctorCommand{doctor_options};
   if (*plan)

@@ -16,12 +16,12 @@ int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream
     return complain(err, command, possible.error(), exit_code_of_output(possible.error()));
   auto run = read_run_or_parts(options.run_file);
   if (!run)
-    return complain(err, command, run.error(), base::k_exit_usage);
+    return complain_of_input(err, command, run.error());
   std::vector<model::Run> also;
   for (const auto& file : options.also) {
     auto other = read_run_or_parts(file);
     if (!other)
-      return complain(err, command, other.error(), base::k_exit_usage);
+      return complain_of_input(err, command, other.error());
     also.push_back(std::move(*other));
   }
   auto prediction = analysis::predict(*run, options.request, also);

@@ -4,6 +4,7 @@
 #include "cli/predict_options.h"
 
 #include "base/exit_code.h"
+#include "cli/command_line.h"
 #include "cli/common_options.h"
 #include "cli/help_layout.h"
 #include "cli/option_values.h"
@@ -230,11 +231,8 @@ std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std:
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}));
   add_text_file(app, options.output);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // last one first
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
-  }
+  if (auto leave = parse_arguments(app, arguments, out, err))
+    return *leave;
   if (auto single = check_single(said); !single) {
     err << "ncclprobe predict: " << single.error().text() << "\n";
     return base::k_exit_usage;

@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "base/number_list.h"
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/common_options.h"
 #include "cli/help_layout.h"
 #include "cli/option_values.h"
@@ -40,8 +41,9 @@ A run that never came to its end is read from its parts (run.h5.parts beside run
 they are. Nothing is written beside what is read, but with --fold: traces of a captured job are kept
 in the user's cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe).
 
-Exit codes: 0 the report was written, 2 bad arguments or a file that is no readable run,
-7 the report could not be written. The report does not judge: failed trials do not change the code.
+Exit codes: 0 the report was written, 2 bad arguments or a file that is no readable run, 6 no memory
+or process to read it with, 7 the report could not be written. The report does not judge: failed
+trials do not change the code.
 )";
 
 constexpr const char* k_command = "ncclprobe report";
@@ -92,12 +94,8 @@ std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::s
       ->type_name("[GPU=]VALUE")
       ->allow_extra_args(false);
   add_text_file(app, options.output);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(),
-                                       arguments.rend())); // CLI11 takes from the back
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? base::k_exit_ok : base::k_exit_usage;
-  }
+  if (auto leave = parse_arguments(app, arguments, out, err))
+    return *leave;
   options.run_file = run_file;
   options.format = base::value_or_throw(model::parse_enum<analysis::Format>(format, "format"));
   options.timeline = options.timeline || std::filesystem::is_directory(run_file);
@@ -187,7 +185,7 @@ int report_run(const ReportOptions& options, std::ostream& out, std::ostream& er
     return complain(err, k_command, possible.error(), exit_code_of_output(possible.error()));
   auto text = text_of(options, err);
   if (!text)
-    return complain(err, k_command, text.error(), base::k_exit_usage);
+    return complain_of_input(err, k_command, text.error());
   return write_text(*text, options.output, out, err, k_command);
 }
 

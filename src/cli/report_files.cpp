@@ -26,6 +26,12 @@ int complain(std::ostream& err, const std::string& command, const base::Error& e
   return exit_code;
 }
 
+int complain_of_input(std::ostream& err, const std::string& command, const base::Error& error) {
+  return complain(err, command, error,
+                  error.code == base::Errc::unavailable ? base::k_exit_environment
+                                                        : base::k_exit_usage);
+}
+
 std::filesystem::path run_file_of(const std::filesystem::path& folder) {
   std::filesystem::path name =
       folder.filename().empty() ? folder.parent_path() : folder; // "run.trace/"

@@ -21,6 +21,10 @@ base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file
 int complain(std::ostream& err, const std::string& command, const base::Error& error,
              int exit_code);
 
+// The same of a file that could not be read: its own fault (2), or that of a lack of processes or
+// memory (6).
+int complain_of_input(std::ostream& err, const std::string& command, const base::Error& error);
+
 // What the run file of the folder "run.trace" is called; empty: the folder is something else.
 std::filesystem::path run_file_of(const std::filesystem::path& folder);
 

@@ -7,6 +7,8 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/process_start.h"
+#include "base/resource_limits.h"
 #include "cli/claim_command.h"
 #include "cli/export_command.h"
 #include "cli/predict_command.h"
@@ -54,9 +56,22 @@ int report_main(const std::vector<std::string>& arguments) {
   return cli::report_run(std::get<cli::ReportOptions>(parsed), out(), err());
 }
 
+// What was written is there only once it is flushed.
+int flushed(int exit_code) {
+  if (out().flush() || exit_code == base::k_exit_output)
+    return exit_code;
+  err() << "ncclprobe: cannot write to standard output\n";
+  return base::k_exit_output;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  base::prepare_process();
+  if (auto enough = base::check_memory_limit(); !enough) {
+    err() << "ncclprobe report: " << enough.error().text() << "\n";
+    return base::k_exit_environment;
+  }
   try {
     base::start_log("ncclprobe-report", base::Verbosity::normal);
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -66,10 +81,14 @@ int main(int argc, char** argv) {
                          : command == "claim"   ? claim_main
                                                 : nullptr;
     if (!main_of)
-      return report_main(arguments);
+      return flushed(report_main(arguments));
     arguments.erase(arguments.begin());
-    return main_of(arguments);
+    return flushed(main_of(arguments));
   } catch (const std::exception& error) {
+    if (auto shortage = base::shortage_behind(error)) {
+      err() << "ncclprobe report: " << shortage->text() << "\n";
+      return base::k_exit_environment;
+    }
     err() << "ncclprobe report: internal error: " << error.what() << "\n";
     return base::k_exit_internal;
   }

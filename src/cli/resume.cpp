@@ -21,6 +21,12 @@ using model::OutcomeKind;
 // Facts by name; compared, never parsed.
 using Facts = std::map<std::string, std::string>;
 
+// A run that names its backend does not look for the libraries and GPUs of another one.
+bool bears_on(const std::string& backend, const model::Library& library) {
+  const bool of_cpu = library.name == "gloo";
+  return backend == "host" ? of_cpu : backend == "nvidia" && !of_cpu;
+}
+
 Facts facts_of(const model::RunHeader& header) {
   Facts facts{{"ncclprobe", header.ncclprobe_version},
               {"MPI", header.mpi_version.empty() ? "no mpirun" : header.mpi_version},
@@ -30,11 +36,13 @@ Facts facts_of(const model::RunHeader& header) {
     facts["host " + host.hostname] = "there";
     facts["processor" + on] = host.cpu_model;
     facts["ncclprobe-worker" + on] = host.worker_version;
-    for (const model::Gpu& gpu : host.gpus)
-      facts[fmt::format("GPU {}{}", gpu.index, on)] = gpu.name + " " + gpu.uuid;
+    if (header.backend == "nvidia")
+      for (const model::Gpu& gpu : host.gpus)
+        facts[fmt::format("GPU {}{}", gpu.index, on)] = gpu.name + " " + gpu.uuid;
     for (const model::Library& library : host.libraries)
-      facts[library.name + on] =
-          library.version.empty() ? "" : library.version + " " + library.path;
+      if (bears_on(header.backend, library))
+        facts[library.name + on] =
+            library.version.empty() ? "" : library.version + " " + library.path;
   }
   for (const model::RankPlace& place : header.ranks)
     facts[fmt::format("rank {}", place.rank)] =
@@ -49,6 +57,20 @@ Facts facts_of(const model::RunHeader& header) {
       facts[fmt::format("{} in the environment of rank {}", variable.name, rank)] =
           variable.value ? "'" + *variable.value + "'" : "missing";
   return facts;
+}
+
+// The places of a file that was damaged may be none of its hosts'.
+std::optional<std::uint64_t> free_device_bytes(const model::RunHeader& header) {
+  std::optional<std::uint64_t> least;
+  if (header.backend != "nvidia")
+    return least;
+  for (const model::RankPlace& place : header.ranks) {
+    const auto host = static_cast<std::size_t>(place.host);
+    const auto device = static_cast<std::size_t>(place.device);
+    if (host < header.hosts.size() && device < header.hosts[host].gpus.size())
+      least = std::min(least.value_or(UINT64_MAX), header.hosts[host].gpus[device].free_bytes);
+  }
+  return least;
 }
 
 bool ended(const model::CellRecord& cell) {
@@ -107,14 +129,20 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
 
 } // namespace
 
-Result<std::string> stored_plan(const std::filesystem::path& run_file) {
-  NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
-  if (run.header.plan.empty())
+Result<BegunRun> begun_run(const std::filesystem::path& run_file) {
+  auto run = store::read_run(run_file);
+  if (!run) {
+    Error& error = run.error();
+    if (error.code != Errc::not_found && error.code != Errc::unavailable)
+      error.code = Errc::invalid_argument; // the file is the user's input
+    return fail(std::move(error));
+  }
+  if (run->header.plan.empty())
     return fail(
         Error{Errc::invalid_argument,
               fmt::format("{} does not hold the plan it was made from", run_file.string()),
               "it is a P2P matrix, or of an ncclprobe that had no --resume: start a new run"});
-  return std::move(run.header.plan);
+  return BegunRun{run->header.plan, free_device_bytes(run->header)};
 }
 
 std::string plan_to_store(RunOptions options, const std::vector<model::RankPlace>& ranks,

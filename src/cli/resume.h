@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,17 +19,24 @@
 // again whole; its new record takes the place of the old one.
 namespace ncclprobe::cli {
 
-// The plan text of a run that was begun before. Errors: as store::read_run(); invalid_argument if
-// it holds none.
-base::Result<std::string> stored_plan(const std::filesystem::path& run_file);
+// What a run that was begun before says of the rest of it.
+struct BegunRun {
+  std::string plan; // as plan_to_store() made it
+  // What was free then on the fullest of its GPUs: the plan was made for it.
+  std::optional<std::uint64_t> free_device_bytes;
+};
+
+// Errors: not_found; unavailable if it cannot be looked at now; invalid_argument if it cannot be
+// read or holds no plan.
+base::Result<BegunRun> begun_run(const std::filesystem::path& run_file);
 
 // The plan text that means these complete options wherever they are read: without the output.
 std::string plan_to_store(RunOptions options, const std::vector<model::RankPlace>& ranks,
                           bool launched);
 
-// What would make numbers of both parts of the run no longer comparable: hosts, processors, GPUs,
-// places of ranks, programs, libraries, environment. "what: was A, is B"; empty if there is
-// nothing. A reboot is no difference.
+// What would make numbers of both parts of the run no longer comparable: hosts, processors, places
+// of ranks, programs, environment, and the GPUs and libraries that the backend uses. "what: was A,
+// is B"; empty if there is nothing. A reboot is no difference.
 std::vector<std::string> differences(const model::RunHeader& stored, const model::RunHeader& now);
 
 // What became of a trial, as far as running it again goes.

@@ -6,6 +6,7 @@
 #include "analysis/report/report.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/number_list.h"
 #include "base/output_file.h"
 #include "base/stored_variables.h"
 #include "base/units.h"
@@ -13,6 +14,7 @@
 #include "cli/command_end.h"
 #include "cli/compared_libraries.h"
 #include "cli/default_job.h"
+#include "cli/named_again.h"
 #include "cli/nccl_places.h"
 #include "cli/preflight.h"
 #include "cli/preparation.h"
@@ -123,11 +125,11 @@ Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
                                                                    : Ending::whole;
 }
 
-// Runs the trials that are not stored yet and stores each as it ends. Returns the first error of
-// storing.
+// Runs the trials that are not stored yet and stores each as it ends: `stored` grows. Returns the
+// first error of storing.
 base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
                              const std::filesystem::path& output, const std::string& run_id,
-                             const Stored& stored, Progress& progress, Tally& tally) {
+                             Stored& stored, Progress& progress) {
   std::vector<model::TrialSpec> missing;
   std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
                [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
@@ -138,9 +140,11 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
     const model::TrialSpec& spec = missing[next];
     progress.begin_trial(spec);
     model::TrialRecord record = supervisor.run(spec, std::span(missing).subspan(next + 1));
-    if (stored.wants(record))
+    if (stored.wants(record)) {
       NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
-    tally.add(record);
+      stored.done.insert(spec.id);
+    }
+    stored.tally.add(record);
     progress.end_trial(record);
     if (supervisor.stopped()) {
       all_done = next + 1 == missing.size() && standing_of(record) != Standing::missing;
@@ -152,14 +156,31 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
   return ending_of(supervisor, all_done);
 }
 
-base::Result<std::string> fold_and_report(const std::filesystem::path& output,
-                                          std::optional<analysis::Format> format) {
+// What the run file holds when all that was stored is folded into it, and what it lacks of that.
+struct Folded {
+  model::Run run;
+  bool whole = true;
+};
+
+base::Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& stored) {
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(output));
   for (const std::string& damaged : folded.damaged)
     spdlog::error("left out of the run file: {}", damaged);
   for (const std::string& remark : folded.trace_remarks)
     spdlog::warn("{}", remark);
-  NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(output));
+  NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(output));
+  std::vector<int> lost(stored.begin(), stored.end());
+  for (const model::TrialRecord& trial : run.trials)
+    std::erase(lost, trial.spec.id);
+  if (!lost.empty())
+    spdlog::error("of the trials that were stored, {} is not in the run file: somebody removed or "
+                  "changed parts of the run in {}",
+                  base::format_number_list(lost), store::parts_folder(output).string());
+  return Folded{std::move(run), lost.empty()};
+}
+
+std::string report_of(const model::Run& run, const std::filesystem::path& output,
+                      std::optional<analysis::Format> format) {
   const TracedSteps traced = traced_steps(output, run);
   for (const std::string& remark : traced.remarks)
     spdlog::warn("{}", remark);
@@ -172,12 +193,13 @@ base::Result<std::string> fold_and_report(const std::filesystem::path& output,
 
 // How to come to the rest of a run that was cut short.
 std::string way_on(const Job& job, const std::filesystem::path& output) {
-  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}` goes on", output.string())
+  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` goes on", output.string(),
+                                          options_to_name(job.options))
                             : "start it again for the rest";
 }
 
 int finish(const Job& job, const std::filesystem::path& output, const base::Result<Ending>& ending,
-           const Tally& tally) {
+           const Stored& stored) {
   if (!ending) {
     spdlog::error("{}; the trials stored before are in {}: once it can be written again, {}",
                   ending.error().text(), store::parts_folder(output).string(), way_on(job, output));
@@ -189,17 +211,29 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
                  output.string(), way_on(job, output));
     return base::k_exit_interrupted;
   }
-  auto report = fold_and_report(output, job.format);
-  if (!report)
-    return give_up(report.error());
-  int exit_code = tally.exit_code();
+  const std::string left = fmt::format("`ncclprobe report {}` shows the report", output.string());
+  LeaveOnSignal leaver(fmt::format("\nncclprobe: warning: stopped; {}\n", left));
+  auto folded = fold(output, stored.done);
+  if (!folded) {
+    spdlog::error("{}", folded.error().text());
+    return base::k_exit_output;
+  }
+  leaver.file_is_whole();
+  if (*ending == Ending::whole && stop_signal() != 0) { // after the last trial
+    spdlog::warn("stopped; {}", left);
+    return base::k_exit_interrupted;
+  }
+  int exit_code = stored.tally.exit_code();
+  if (!folded->whole)
+    exit_code = std::max<int>(exit_code, base::k_exit_output);
   if (*ending == Ending::interrupted) {
     spdlog::warn("stopped; {}", way_on(job, output));
     exit_code = base::k_exit_interrupted;
   } else if (*ending == Ending::broken) {
+    spdlog::warn("the run is not whole; {}", way_on(job, output));
     exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
   }
-  return show(*report, exit_code);
+  return show(report_of(folded->run, output, job.format), exit_code);
 }
 
 // Behind symbolic links, as parts and traces lie beside it.
@@ -248,15 +282,13 @@ int lead(const World& world, Session& session, const Job& job, const workload::P
     return give_up(begun.error());
   }
   const std::filesystem::path& output = *path;
-  Tally tally = begun->tally;
-  auto ending =
-      measure(supervisor, plan, output, begun->run_id.empty() ? header.run_id : begun->run_id,
-              *begun, progress, tally);
+  auto ending = measure(supervisor, plan, output,
+                        begun->run_id.empty() ? header.run_id : begun->run_id, *begun, progress);
   supervisor.release();
   if (supervisor.others_lost())
     session.fleet->leave_alone();
   session.fleet->leave(); // a frozen leader would otherwise keep them while it folds and reports
-  return finish(job, output, ending, tally);
+  return finish(job, output, ending, *begun);
 }
 
 int follow(Session& session, launch::SupervisorOptions how) {
@@ -330,8 +362,7 @@ int run_job(const World& world, Session& session, const Job& job) {
                                       : follow(session, std::move(how));
   } catch (const std::exception& error) {
     // Leaving in order would wait for supervisors that wait for us.
-    spdlog::critical("this is a defect of ncclprobe: {}", error.what());
-    session.fleet->abort(base::k_exit_internal);
+    session.fleet->abort(give_up_after(error));
     throw; // g++ does not see that abort() never returns
   }
 }

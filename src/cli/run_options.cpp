@@ -39,7 +39,9 @@ that were never started, and those that were stopped before all their cells had 
 again whole, and replace what is stored of them. Trials that came to an end are not run again,
 whatever their outcome; with --retry-failed those are that failed, timed out or crashed. The report
 and the exit code are those of the whole run. Another machine, program, library or environment is
-refused (exit code 6), with a list of what differs.)";
+refused (exit code 6), with a list of what differs. Libraries, worker programs, model files and
+variables that could load something are taken from the run file only if --library,
+--compare-library, --model, --set or --rank-set name them again (exit code 2, with the command).)";
 
 constexpr const char* k_plan_footer = R"(Examples:
   ncclprobe plan --dry-run                   the trials of the default job, and their expected time
@@ -121,8 +123,10 @@ void declare_plan_options(CLI::App& plan, RunOptions& options) {
 void check_resumed_alone(const CLI::App& run, const RunOptions& options) {
   if (options.resume_file.empty())
     return;
-  constexpr std::array k_company{"--resume",  "--retry-failed", "--force", "--quiet",
-                                 "--verbose", "--output",       "--help"};
+  // Beside those of --resume itself, what may name again what the run loads (named_again.h).
+  constexpr std::array k_company{"--resume",  "--retry-failed",    "--force",    "--quiet",
+                                 "--verbose", "--output",          "--help",     "--set",
+                                 "--library", "--compare-library", "--rank-set", "--model"};
   for (const CLI::Option* option : run.get_options())
     if (option->count() > 0 &&
         std::ranges::none_of(k_company, [&](const char* name) { return option->check_name(name); }))

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/version.h"
 #include "cli/compared_libraries.h"
+#include "cli/named_again.h"
 #include "cli/nccl_places.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
@@ -67,10 +68,10 @@ launch::HostCpus host_cpus(const World& world, const Session& session) {
   return found;
 }
 
-void add_inventory(const launch::WorkerProgram& worker, const RunOptions& options,
+void add_inventory(const launch::WorkerProgram& worker,
+                   const std::vector<model::Setting>& libraries, const std::string& backend,
                    launch::SupervisorReport& report) {
-  launch::WorkerProgram program = with_libraries(worker, options.libraries);
-  std::string backend = options.backend.value_or("auto");
+  launch::WorkerProgram program = with_libraries(worker, libraries);
   if (backend == "host" || backend == "synthetic")
     program.arguments.push_back("--no-gpus");
   auto host = launch::take_inventory(program, k_inventory_patience);
@@ -107,16 +108,25 @@ std::optional<base::Error> own_problem(const World& world, const RunOptions& opt
   return std::nullopt;
 }
 
-// Every supervisor reads the plan file; a run file lies where the leader can write it, so the
-// leader alone reads that, and tells the others in the first exchange.
-Result<void> read_plan(RunOptions& options, const launch::Fleet& fleet, std::string& plan) {
-  if (!options.resume_file.empty()) {
-    if (fleet.rank() == 0) {
-      NCCLPROBE_TRY_ASSIGN(plan, stored_plan(options.resume_file));
-    }
-  } else if (!options.plan_file.empty()) {
-    NCCLPROBE_TRY_ASSIGN(plan, apply_plan_file(options.plan_file, options));
-  }
+// A run file lies where the leader can write it, so the leader alone reads its plan, and tells the
+// others in the first exchange.
+Result<void> read_begun_run(const RunOptions& options, Session& session, std::string& plan) {
+  NCCLPROBE_TRY_ASSIGN(BegunRun begun, begun_run(options.resume_file));
+  RunOptions planned;
+  NCCLPROBE_TRY(apply_plan_text(begun.plan, "the plan of " + options.resume_file, planned));
+  NCCLPROBE_TRY(check_named(options.resume_file, planned, options));
+  session.device_bytes_at_begin = begun.free_device_bytes;
+  plan = std::move(begun.plan);
+  return {};
+}
+
+// Every supervisor reads the plan file.
+Result<void> read_plan(RunOptions& options, Session& session, std::string& plan) {
+  if (!options.resume_file.empty())
+    return session.fleet->rank() == 0 ? read_begun_run(options, session, plan) : Result<void>();
+  if (options.plan_file.empty())
+    return {};
+  NCCLPROBE_TRY_ASSIGN(plan, apply_plan_file(options.plan_file, options));
   return {};
 }
 
@@ -126,13 +136,19 @@ Result<void> take_leaders_plan(RunOptions& options, Session& session,
   for (launch::SupervisorReport& report : session.reports)
     report.plan = own.plan;
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
-  return apply_plan_text(own.plan, "the plan of " + options.resume_file, options);
+  drop_named(options);
+  NCCLPROBE_TRY(apply_plan_text(own.plan, "the plan of " + options.resume_file, options));
+  return check_workload(options);
 }
 
-Result<void> agree(const World& world, RunOptions& options, Session& session) {
+// What a session is for: to run the plan, or only to look at it.
+enum class Purpose { run, look };
+
+Result<void> agree(const World& world, RunOptions& options, Session& session, Purpose purpose) {
   launch::SupervisorReport own = report_of_this_host(world);
-  Result<void> read = read_plan(options, *session.fleet, own.plan);
-  if (read)
+  const std::vector<model::Setting> named_by_user = options.libraries;
+  Result<void> read = read_plan(options, session, own.plan);
+  if (read && options.resume_file.empty()) // else the plan is still to come
     read = check_workload(options);
   own.problem = own_problem(world, options, read, session.fleet->size());
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
@@ -146,7 +162,8 @@ Result<void> agree(const World& world, RunOptions& options, Session& session) {
   bool first_here =
       std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
   if (first_here)
-    add_inventory(session.worker, options, own);
+    add_inventory(session.worker, purpose == Purpose::run ? options.libraries : named_by_user,
+                  options.backend.value_or("auto"), own);
   if (auto there = check_library_files(options.compared_libraries); !there && !own.problem)
     own.problem = there.error(); // told to all in the next exchange
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
@@ -234,12 +251,12 @@ bool started_by_launcher(const World& world) {
 
 Result<void> open_session(const World& world, RunOptions& options, Session& session) {
   NCCLPROBE_TRY_ASSIGN(session.fleet, join_fleet(world));
-  return agree(world, options, session);
+  return agree(world, options, session, Purpose::run);
 }
 
 Result<void> open_local_session(const World& world, RunOptions& options, Session& session) {
   session.fleet = launch::make_local_fleet();
-  return agree(world, options, session);
+  return agree(world, options, session, Purpose::look);
 }
 
 namespace {
@@ -265,8 +282,8 @@ workload::Machine machine_of(const Session& session) {
 } // namespace
 
 std::optional<std::uint64_t> free_device_bytes(const Session& session) {
-  std::optional<std::uint64_t> least;
-  if (session.backend.name == "nvidia")
+  std::optional<std::uint64_t> least = session.device_bytes_at_begin;
+  if (!least && session.backend.name == "nvidia")
     for (const launch::RankSeat& seat : session.layout.seats) {
       const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
       std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;

@@ -59,6 +59,8 @@ struct Session {
   launch::WorkerProgram worker;
   std::map<int, std::vector<int>> cpus_of_rank; // near its GPU, of this supervisor's ranks
   launch::HostCpus host_cpus;                   // of this supervisor's host
+  // Of a run that is resumed, on the leader: what was free on the fullest GPU when it was begun.
+  std::optional<std::uint64_t> device_bytes_at_begin;
 };
 
 // Joins the fleet (MPI only if a launcher started us), reads the plan into `options`, takes
@@ -67,7 +69,8 @@ struct Session {
 // who should speak.
 base::Result<void> open_session(const World& world, RunOptions& options, Session& session);
 
-// Inventory and backend of this host alone, for `plan`.
+// Inventory and backend of this host alone, for `plan`, which only looks: libraries and a worker
+// program that the plan file names are not loaded or started for it.
 base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session);
 
 // Request for make_plan() from complete options (fill_defaults()). Errors: those of
@@ -75,7 +78,7 @@ base::Result<void> open_local_session(const World& world, RunOptions& options, S
 base::Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
                                                  const World& world);
 
-// Free on the fullest of the GPUs that are used; nothing on the CPU.
+// Free on the fullest of the GPUs that are used, when the run was begun; nothing on the CPU.
 std::optional<std::uint64_t> free_device_bytes(const Session& session);
 
 // What the topology calls this GPU of the inventory (topology::Gpu::index). Nothing if it knows it

@@ -3,6 +3,7 @@
 
 #include "host/connection.h"
 
+#include "base/resource_limits.h"
 #include "host/slots.h"
 
 #include <gloo/allgather.h>
@@ -120,6 +121,8 @@ void Connection::fail(const std::string& what, const std::exception& error) {
   base::Error described{base::Errc::failed, error.what(), "a peer has probably ended or given up"};
   if (const auto* ours = dynamic_cast<const base::Exception*>(&error))
     described = ours->error();
+  else if (auto shortage = base::shortage_behind(error))
+    described = *shortage;
   described.message =
       fmt::format("gloo: {} on {}, rank {}: {}", what, name_, rank_, described.message);
   std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include "host/host_backend.h"
 
 #include "base/clock.h"
+#include "base/resource_limits.h"
 #include "host/connection.h"
 #include "host/memory.h"
 #include "host/network_address.h"
@@ -262,7 +263,8 @@ private:
     try {
       network = gloo::transport::tcp::CreateDevice(attributes);
     } catch (const std::exception& error) {
-      base::raise(Errc::unavailable, "gloo cannot use the address {}: {}", address, error.what());
+      base::raise(Errc::unavailable, "gloo cannot use the address {}: {}", address,
+                  base::words_of(error));
     }
     return network;
   }

@@ -4,6 +4,7 @@
 #include "host/stream.h"
 
 #include "base/clock.h"
+#include "base/resource_limits.h"
 #include "host/compute.h"
 #include "host/memory.h"
 
@@ -91,7 +92,7 @@ void HostStream::work_off(State& state) {
       } catch (const base::Exception& error) {
         problem = error.error();
       } catch (const std::exception& error) {
-        problem = base::Error{base::Errc::failed, error.what(), {}};
+        problem = base::Error{base::Errc::failed, base::words_of(error), {}};
       }
       job = {}; // what it shares is released before the stream looks idle
       lock.lock();

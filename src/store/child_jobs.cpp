@@ -3,15 +3,14 @@
 
 #include "store/child_jobs.h"
 
-#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/resource_limits.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +28,7 @@ namespace {
 using base::Errc;
 using base::Error;
 using base::Result;
+using std::chrono::milliseconds;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool k_limit_memory = false; // its shadow memory is larger than any limit
@@ -45,9 +46,9 @@ struct Verdict {
   std::uint64_t result_bytes = 0;
 };
 
-Result<std::string> run_job(const ChildJob& job) {
+Result<std::string> run_job(const ChildJob& job, const Progress& progress) {
   try {
-    return job.run();
+    return job.run(progress);
   } catch (const base::Exception& error) {
     return base::fail(error.error());
   } catch (const std::exception& error) {
@@ -58,32 +59,57 @@ Result<std::string> run_job(const ChildJob& job) {
 
 // --- in the child ---
 
-std::uint64_t address_space_bytes() {
-  auto text = base::read_file("/proc/self/statm"); // first number: size in pages
-  return text ? std::strtoull(text->c_str(), nullptr, 10) *
-                    static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
-              : 0;
+// Never above what the user allows.
+void limit_memory(std::uint64_t bytes, const rlimit& of_user) {
+  rlimit limit = of_user;
+  limit.rlim_cur = std::min<rlim_t>(bytes, of_user.rlim_cur);
+  ::setrlimit(RLIMIT_AS, &limit);
 }
 
-std::int64_t cpu_used_s() {
+milliseconds cpu_used() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1;
+  auto of = [](const timeval& time) {
+    return milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000);
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-void set_limit(decltype(RLIMIT_AS) which, std::uint64_t value) {
-  rlimit limit{};
-  if (::getrlimit(which, &limit) != 0)
-    return;
-  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
-  ::setrlimit(which, &limit);
+// Ends this process with SIGPROF when it has used so much processor time more.
+void allow_cpu(milliseconds time) {
+  itimerval timer{};
+  timer.it_value = {time.count() / 1000, time.count() % 1000 * 1000};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
-void leave_parents_world() {
+// Keeps the job within its limits in time for as long as it lives.
+class CpuGuard {
+public:
+  explicit CpuGuard(const ChildLimits& limits) : limits_(limits), ends_(cpu_used() + limits.cpu) {
+    on_progress();
+  }
+  CpuGuard(const CpuGuard&) = delete;
+  CpuGuard& operator=(const CpuGuard&) = delete;
+  ~CpuGuard() { allow_cpu(milliseconds(0)); }
+
+  void on_progress() const {
+    if (limits_.cpu > milliseconds(0)) // a timer of 0 would be none
+      allow_cpu(std::clamp(ends_ - cpu_used(), milliseconds(1), limits_.stall));
+  }
+
+private:
+  const ChildLimits& limits_;
+  milliseconds ends_;
+};
+
+void leave_parents_world(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (int signal :
-       {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT, SIGHUP, SIGPIPE})
+  if (::getppid() != parent) // it died before it could be noticed
+    ::_exit(1);
+  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGPIPE})
     ::signal(signal, SIG_DFL);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
+    ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -92,47 +118,45 @@ void leave_parents_world() {
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
   }
-  set_limit(RLIMIT_CORE, 0);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
-void write_all(int fd, const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
-  while (size > 0) {
-    ssize_t written = ::write(fd, at, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      ::_exit(1);
-    at += written;
-    size -= static_cast<std::size_t>(written);
-  }
+void write_or_leave(int fd, std::string_view bytes) {
+  if (base::write_all(fd, bytes) != 0)
+    ::_exit(1);
 }
 
-[[noreturn]] void run_child(int pipe, const std::vector<ChildJob>& jobs, std::size_t first) {
-  leave_parents_world();
-  std::uint64_t own_bytes = address_space_bytes();
+[[noreturn]] void run_child(int pipe, const std::vector<ChildJob>& jobs, std::size_t first,
+                            pid_t parent) {
+  leave_parents_world(parent);
+  const std::uint64_t own_bytes = base::address_space_bytes();
+  rlimit of_user{};
+  ::getrlimit(RLIMIT_AS, &of_user);
   for (std::size_t i = first; i < jobs.size(); ++i) {
     const ChildLimits& limits = jobs[i].limits;
     if (k_limit_memory)
-      set_limit(RLIMIT_AS,
-                limits.memory_bytes > 0 ? own_bytes + limits.memory_bytes : RLIM_INFINITY);
-    set_limit(RLIMIT_CPU, limits.cpu_s > 0 ? static_cast<std::uint64_t>(cpu_used_s() + limits.cpu_s)
-                                           : RLIM_INFINITY);
+      limit_memory(limits.memory_bytes > 0 ? own_bytes + limits.memory_bytes : RLIM_INFINITY,
+                   of_user);
     Verdict verdict;
     Error error;
     std::string bytes;
-    if (auto result = run_job(jobs[i])) {
-      bytes = std::move(*result);
-      verdict.result_bytes = bytes.size();
-    } else {
-      error = result.error();
-      verdict = {1, error.code, static_cast<std::uint32_t>(error.message.size()),
-                 static_cast<std::uint32_t>(error.hint.size()), 0};
+    {
+      const CpuGuard guard(limits);
+      auto result = run_job(jobs[i], [&] { guard.on_progress(); });
+      if (result) {
+        bytes = std::move(*result);
+        verdict.result_bytes = bytes.size();
+      } else {
+        error = result.error();
+        verdict = {1, error.code, static_cast<std::uint32_t>(error.message.size()),
+                   static_cast<std::uint32_t>(error.hint.size()), 0};
+      }
     }
-    write_all(pipe, &verdict, sizeof verdict);
-    write_all(pipe, error.message.data(), error.message.size());
-    write_all(pipe, error.hint.data(), error.hint.size());
-    write_all(pipe, bytes.data(), bytes.size());
+    write_or_leave(pipe, {reinterpret_cast<const char*>(&verdict), sizeof verdict});
+    write_or_leave(pipe, error.message);
+    write_or_leave(pipe, error.hint);
+    write_or_leave(pipe, bytes);
   }
   ::_exit(0);
 }
@@ -183,13 +207,20 @@ std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadlin
       !read_all(fd, error.hint.data(), error.hint.size(), deadline) ||
       !read_all(fd, bytes.data(), bytes.size(), deadline))
     return std::nullopt;
-  if (verdict.is_error)
-    return base::fail(std::move(error));
-  return bytes;
+  if (!verdict.is_error)
+    return bytes;
+  if (error.code == Errc::protocol && error.hint.empty())
+    error.hint = base::memory_limit(); // too little memory looks like damage
+  return base::fail(std::move(error));
 }
 
-// Ends the child and says what became of it.
-std::string end_child(pid_t child, bool too_late) {
+// The end of a child that gave no verdict: how, and in words.
+struct ChildEnd {
+  enum class How { crashed, too_late, killed } how = How::crashed;
+  std::string words;
+};
+
+ChildEnd end_child(pid_t child, bool too_late) {
   if (too_late)
     ::kill(child, SIGKILL);
   int status = 0;
@@ -199,35 +230,64 @@ std::string end_child(pid_t child, bool too_late) {
     status = 0; // someone else reaped it
     break;
   }
-  if (too_late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-    return "did not finish in time";
-  if (WIFSIGNALED(status))
-    return fmt::format("died of signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  return "ended unexpectedly";
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (too_late || signal == SIGPROF)
+    return {ChildEnd::How::too_late, "did not finish in time"};
+  if (signal == 0)
+    return {ChildEnd::How::crashed, "ended unexpectedly"};
+  constexpr std::array k_crashes{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  return {std::ranges::find(k_crashes, signal) != k_crashes.end() ? ChildEnd::How::crashed
+                                                                  : ChildEnd::How::killed,
+          fmt::format("died of signal {} ({})", signal, ::strsignal(signal))};
+}
+
+Error no_verdict(const ChildJob& job, const ChildEnd& end) {
+  const std::string path = job.path.string();
+  if (end.how == ChildEnd::How::killed)
+    return {Errc::unavailable,
+            fmt::format("cannot {} {}: the process that tried to {}", job.verb, path, end.words),
+            "somebody ended it, or the kernel, for lack of memory: try again"};
+  if (job.verb != std::string_view("read"))
+    return {Errc::failed,
+            fmt::format("{} could not be made: a process that tried to {} it {}", path, job.verb,
+                        end.words),
+            ""};
+  return {end.how == ChildEnd::How::too_late ? Errc::timed_out : Errc::protocol,
+          fmt::format("{} is damaged: a process that tried to read it {}", path, end.words),
+          base::memory_limit()};
+}
+
+Error no_child(const ChildJob& job, int number) {
+  return {Errc::unavailable,
+          fmt::format("cannot start a process to {} {}: {}", job.verb, job.path.string(),
+                      std::strerror(number)),
+          number == EAGAIN ? base::process_limit() : ""};
 }
 
 // Results of jobs from the first that has none on, until all have one or the child is gone.
 void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>>& results) {
-  std::size_t first = results.size();
+  const std::size_t first = results.size();
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    base::raise(Errc::io, "cannot make a pipe: {}", std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    results.push_back(base::fail(no_child(jobs[first], errno)));
+    return;
+  }
   base::Fd read_end(ends[0]);
   base::Fd write_end(ends[1]);
+  const pid_t parent = ::getpid();
   pid_t child = ::fork();
-  if (child < 0)
-    base::raise(Errc::io, "cannot start a process to {} {}: {}", jobs[first].verb,
-                jobs[first].path.string(), std::strerror(errno));
+  if (child < 0) {
+    results.push_back(base::fail(no_child(jobs[first], errno)));
+    return;
+  }
   if (child == 0)
-    run_child(write_end.get(), jobs, first);
+    run_child(write_end.get(), jobs, first, parent);
   write_end.close();
   bool too_late = false;
   while (results.size() < jobs.size()) {
     const ChildLimits& limits = jobs[results.size()].limits;
     auto deadline =
-        limits.cpu_s > 0
-            ? base::Deadline::after(std::chrono::seconds(limits.wall_factor * limits.cpu_s))
-            : base::Deadline::never();
+        limits.cpu > milliseconds(0) ? base::Deadline::after(limits.wall) : base::Deadline::never();
     auto result = receive(read_end.get(), deadline, jobs[results.size()].meanwhile);
     if (!result) {
       too_late = deadline.expired();
@@ -235,14 +295,9 @@ void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>
     }
     results.push_back(std::move(*result));
   }
-  std::string end = end_child(child, too_late);
-  if (results.size() < jobs.size()) {
-    const ChildJob& job = jobs[results.size()];
-    bool reading = job.verb == std::string_view("read");
-    results.push_back(base::fail(reading ? Errc::protocol : Errc::failed,
-                                 "{} {}: a process that tried to {} it {}", job.path.string(),
-                                 reading ? "is damaged" : "could not be made", job.verb, end));
-  }
+  const ChildEnd end = end_child(child, too_late);
+  if (results.size() < jobs.size())
+    results.push_back(base::fail(no_verdict(jobs[results.size()], end)));
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,24 +17,32 @@
 namespace ncclprobe::store {
 
 struct ChildLimits {
-  std::int64_t cpu_s = 0;         // processor time for one job; 0: no limit in time
-  std::int64_t wall_factor = 3;   // waiting for the disk is allowed for, within reason
+  // Processor time of one job: in all, and between two calls of its `progress`. 0: no limit, in
+  // `wall` either.
+  std::chrono::milliseconds cpu{0};
+  std::chrono::milliseconds stall{0};
+  std::chrono::milliseconds wall{0};
   std::uint64_t memory_bytes = 0; // the child's growth; 0: no limit
 };
+
+// The job calls it whenever it has got further.
+using Progress = std::function<void()>;
 
 struct ChildJob {
   std::filesystem::path path; // for messages
   const char* verb = "read";  // what it does to the file, likewise
   ChildLimits limits;
-  std::function<base::Result<std::string>()> run; // its result comes back as bytes
-  std::function<void()> meanwhile;                // called here, about once a second, until then
+  // Its result comes back as bytes.
+  std::function<base::Result<std::string>(const Progress& progress)> run;
+  std::function<void()> meanwhile; // called here, about once a second, until then
 };
 
-// Runs the jobs one after the other in one child, or in several if one dies. One result for each
-// job; errors: the job's own; if the child died or took too long protocol where it was reading,
-// failed otherwise. Only the calling
-// thread may be inside HDF5, or the child would wait for a lock nobody holds and run into its
-// limit.
+// Runs the jobs one after the other in one child, or in several if one dies. The child ignores what
+// interrupts or terminates a process: that is for the caller to act on, and the child dies with it.
+// One result for each job. Errors: the job's own; of a child that read, protocol if it crashed and
+// timed_out if it went beyond its limits (the file is damaged), of another one failed; unavailable
+// if there was no child, or somebody else killed it. Only the calling thread may be inside HDF5, or
+// the child would wait for a lock that nobody holds and run into its limit.
 std::vector<base::Result<std::string>> run_in_child(const std::vector<ChildJob>& jobs);
 
 } // namespace ncclprobe::store

@@ -4,7 +4,6 @@
 #include "store/guarded_read.h"
 
 #include "base/atomic_file.h"
-#include "store/child_jobs.h"
 #include "store/image.h"
 #include "store/superblock.h"
 
@@ -43,11 +42,11 @@ Result<void> check_size(const std::filesystem::path& path) {
   return {};
 }
 
-Result<Tables> read_here(const FileToRead& file) {
+Result<Tables> read_here(const FileToRead& file, const Progress& progress) {
   NCCLPROBE_TRY(check_size(file.path));
   NCCLPROBE_TRY_ASSIGN(std::string image, base::read_file(file.path, k_most_file_bytes));
   try {
-    return read_image(image, file.path.string(), file.kind);
+    return read_image(image, file.path.string(), file.kind, progress);
   } catch (const base::Exception& error) {
     return base::fail(error.error());
   } catch (const std::exception& error) {
@@ -60,25 +59,29 @@ Result<Tables> read_here(const FileToRead& file) {
 ChildLimits limits_for(const std::filesystem::path& file, const ReadLimits& limits) {
   std::error_code trouble; // a missing file is found out by reading it
   auto size = std::filesystem::file_size(file, trouble);
-  std::uint64_t bytes = trouble ? 0 : size;
-  return {limits.cpu_s + limits.cpu_s_per_mib * static_cast<std::int64_t>(bytes >> 20),
-          limits.wall_factor, limits.memory_bytes + limits.memory_per_byte * bytes};
+  const std::uint64_t bytes = trouble ? 0 : size;
+  const auto cpu = limits.cpu + limits.cpu_per_mib * static_cast<std::int64_t>(bytes >> 20);
+  return {cpu, limits.stall, cpu + limits.wait,
+          limits.memory_bytes + limits.memory_per_byte * bytes};
 }
 
 std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                          const ReadLimits& limits) {
   std::vector<ChildJob> jobs;
   for (const FileToRead& file : files)
-    jobs.push_back(
-        {file.path, "read", limits_for(file.path, limits), [&file]() -> Result<std::string> {
-           NCCLPROBE_TRY(read_here(file));
-           return std::string();
-         }});
+    jobs.push_back({file.path,
+                    "read",
+                    limits_for(file.path, limits),
+                    [&file](const Progress& progress) -> Result<std::string> {
+                      NCCLPROBE_TRY(read_here(file, progress));
+                      return std::string();
+                    },
+                    {}});
   std::vector<Result<std::string>> verdicts = run_in_child(jobs);
   std::vector<Result<Tables>> results;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (verdicts[i])
-      results.push_back(read_here(files[i]));
+      results.push_back(read_here(files[i], [] {}));
     else
       results.push_back(base::fail(std::move(verdicts[i].error())));
   }

@@ -16,9 +16,13 @@
 namespace ncclprobe::store {
 
 struct ReadLimits {
-  std::int64_t cpu_s = 10;                 // the child's processor time for one file; and
-  std::int64_t cpu_s_per_mib = 1;          // this more for each MiB of it
-  std::int64_t wall_factor = 3;            // waiting for the disk is allowed for, within reason
+  // The child's processor time for one file, and this more for each MiB of it. A run file of 3.7
+  // MiB with 7.4 million samples takes 0.6 s.
+  std::chrono::milliseconds cpu{1800};
+  std::chrono::milliseconds cpu_per_mib{1000};
+  std::chrono::milliseconds stall{700}; // of that, without getting further
+  // Waiting for the disk is allowed for, within reason: the processor time, and this more.
+  std::chrono::milliseconds wait{30'000};
   std::uint64_t memory_bytes = 2ULL << 30; // the child's growth; and
   std::uint64_t memory_per_byte = 64;      // this more for each byte of the file
 };
@@ -31,9 +35,9 @@ struct FileToRead {
   FileKind kind = FileKind::run;
 };
 
-// One result for each file. Errors: not_found, io, protocol (also: the child died or took too
-// long). Only the calling thread may be inside HDF5, or the child would wait for a lock nobody
-// holds and run into its limit.
+// One result for each file. Errors: not_found, io, protocol (also: the child crashed), timed_out
+// (it took too long: the file is damaged), unavailable (run_in_child()). Only the calling thread
+// may be inside HDF5, or the child would wait for a lock nobody holds and run into its limit.
 std::vector<base::Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                                const ReadLimits& limits = {});
 

@@ -5,8 +5,11 @@
 
 namespace ncclprobe::store {
 
-void silence_hdf5() {
+void prepare_hdf5() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  check_hdf5(H5PLset_loading_state(0), "H5PLset_loading_state", "none");
+  if (H5Lis_registered(H5L_TYPE_EXTERNAL) > 0)
+    check_hdf5(H5Lunregister(H5L_TYPE_EXTERNAL), "H5Lunregister", "external links");
 }
 
 std::string take_hdf5_error() {

@@ -13,9 +13,10 @@
 // Owners and return-code checks for HDF5's C calls. Included by files of store/ alone.
 namespace ncclprobe::store {
 
-// HDF5 prints its error stack to stderr by default. The setting belongs to a thread, so whoever
-// begins to use HDF5 calls this.
-void silence_hdf5();
+// Whoever begins to use HDF5 calls this. HDF5 then prints no error stack to stderr, which is a
+// setting of the thread. And no file can make it load a library (a filter's) or open another file
+// (a link's): files are data, and may be somebody else's.
+void prepare_hdf5();
 
 // HDF5's error stack on one line, cause first; then the stack is cleared.
 std::string take_hdf5_error();

@@ -24,6 +24,7 @@ using base::raise;
 constexpr hsize_t k_chunk_rows = 65'536; // 64 to 512 KiB: one chunk fits the default chunk cache
 constexpr hsize_t k_deflate_from_bytes = 512; // below, starting zlib costs more than it saves
 constexpr unsigned k_deflate_level = 1;
+constexpr hsize_t k_rows_at_once = 16 * k_chunk_rows; // when reading: some 50 ms
 
 // --- what a column's C++ type is in the file ---
 
@@ -148,8 +149,22 @@ void write_run_group(hid_t file, const Tables& tables) {
 
 // --- reading ---
 
+// A file that is being read.
+struct Reading {
+  hid_t file;
+  int minor; // of its schema
+  const std::function<void()>& progress;
+};
+
+void check_it_is_in_this_file(const Hdf5Dataset& dataset, const char* name) {
+  Hdf5Properties made(H5Dget_create_plist(dataset.get()), "H5Dget_create_plist", name);
+  if (H5Pget_external_count(made.get()) != 0 || H5Pget_layout(made.get()) == H5D_VIRTUAL)
+    raise(Errc::failed, "column {} lies in another file", name);
+}
+
 template <typename T>
-std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name) {
+std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name, const Reading& reading) {
+  check_it_is_in_this_file(dataset, name);
   Hdf5Type type(H5Dget_type(dataset.get()), "H5Dget_type", name);
   Hdf5Space space(H5Dget_space(dataset.get()), "H5Dget_space", name);
   if (H5Tequal(type.get(), file_type<T>()) <= 0)
@@ -164,16 +179,23 @@ std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name) {
   if (rows / 1100 > stored_bytes)
     raise(Errc::failed, "column {} claims {} rows in {} bytes", name, rows, stored_bytes);
   std::vector<T> values(rows);
-  if (rows > 0)
-    check_hdf5(
-        H5Dread(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-        "H5Dread", name);
+  for (hsize_t first = 0; first < rows; first += k_rows_at_once) {
+    const hsize_t count = std::min(k_rows_at_once, rows - first);
+    check_hdf5(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr),
+               "H5Sselect_hyperslab", name);
+    Hdf5Space memory(H5Screate_simple(1, &count, nullptr), "H5Screate_simple", name);
+    check_hdf5(H5Dread(dataset.get(), memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT,
+                       values.data() + first),
+               "H5Dread", name);
+    reading.progress();
+  }
   return values;
 }
 
 template <typename T>
-std::vector<T> read_column(hid_t group, const char* name) {
-  return read_column<T>(Hdf5Dataset(H5Dopen2(group, name, H5P_DEFAULT), "H5Dopen2", name), name);
+std::vector<T> read_column(hid_t group, const char* name, const Reading& reading) {
+  return read_column<T>(Hdf5Dataset(H5Dopen2(group, name, H5P_DEFAULT), "H5Dopen2", name), name,
+                        reading);
 }
 
 // Our value of each number in the file: by label, so that a reader whose enumeration has grown or
@@ -193,12 +215,12 @@ std::vector<T> values_of_labels(hid_t dataset, const char* name) {
 // A column that is younger than the file keeps its defaults. It may be there all the same: builds
 // between two versions wrote it.
 template <typename Row, typename T>
-void read_column_of(hid_t group, const base::Column<Row, T>& column, int file_minor,
+void read_column_of(hid_t group, const base::Column<Row, T>& column, const Reading& reading,
                     std::vector<Row>& rows, bool& first) {
-  if (column.since_minor > file_minor && H5Lexists(group, column.name, H5P_DEFAULT) <= 0)
+  if (column.since_minor > reading.minor && H5Lexists(group, column.name, H5P_DEFAULT) <= 0)
     return;
   Hdf5Dataset dataset(H5Dopen2(group, column.name, H5P_DEFAULT), "H5Dopen2", column.name);
-  auto stored = read_column<Stored<T>>(dataset, column.name);
+  auto stored = read_column<Stored<T>>(dataset, column.name, reading);
   if (std::exchange(first, false))
     rows.resize(stored.size());
   if (stored.size() != rows.size())
@@ -222,22 +244,22 @@ void read_column_of(hid_t group, const base::Column<Row, T>& column, int file_mi
 }
 
 template <typename Row>
-void read_table(hid_t file, const char* name, int file_minor, std::vector<Row>& rows) {
-  if (table_since_minor(Row{}) > file_minor)
+void read_table(const char* name, const Reading& reading, std::vector<Row>& rows) {
+  if (table_since_minor(Row{}) > reading.minor)
     return;
-  Hdf5Group group(H5Gopen2(file, name, H5P_DEFAULT), "H5Gopen2", name);
+  Hdf5Group group(H5Gopen2(reading.file, name, H5P_DEFAULT), "H5Gopen2", name);
   bool first = true;
   std::apply(
       [&](const auto&... column) {
-        (read_column_of(group.get(), column, file_minor, rows, first), ...);
+        (read_column_of(group.get(), column, reading, rows, first), ...);
       },
       columns(Row{}));
 }
 
-void read_strings(hid_t file, Strings& strings) {
-  Hdf5Group group(H5Gopen2(file, "strings", H5P_DEFAULT), "H5Gopen2", "strings");
-  auto blob = read_column<char>(group.get(), "blob");
-  auto offsets = read_column<std::uint64_t>(group.get(), "offset");
+void read_strings(const Reading& reading, Strings& strings) {
+  Hdf5Group group(H5Gopen2(reading.file, "strings", H5P_DEFAULT), "H5Gopen2", "strings");
+  auto blob = read_column<char>(group.get(), "blob", reading);
+  auto offsets = read_column<std::uint64_t>(group.get(), "offset", reading);
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != blob.size() ||
       !std::ranges::is_sorted(offsets))
     raise(Errc::failed, "/strings/offset does not fit /strings/blob");
@@ -258,7 +280,7 @@ int check_identity(hid_t file, const std::string& name, FileKind kind) {
 } // namespace
 
 std::string write_image(const Tables& tables, FileKind kind) {
-  silence_hdf5();
+  prepare_hdf5();
   MemoryFile file;
   write_schema(file.get(), k_schema_name, k_schema_major, k_schema_minor);
   write_text(file.get(), "kind", std::string(model::to_string(kind)));
@@ -271,25 +293,25 @@ std::string write_image(const Tables& tables, FileKind kind) {
   return file.close();
 }
 
-Tables read_image(std::string_view image, const std::string& name, FileKind kind) {
+Tables read_image(std::string_view image, const std::string& name, FileKind kind,
+                  const std::function<void()>& progress) {
   if (image.empty())
     raise(Errc::protocol, "{} is empty", name);
   if (!image.starts_with(k_hdf5_signature))
     raise(Errc::protocol, "{} is no HDF5 file", name);
-  silence_hdf5();
+  prepare_hdf5();
   try {
     Hdf5File file = open_memory_file(image);
-    int minor = check_identity(file.get(), name, kind);
+    const Reading reading{file.get(), check_identity(file.get(), name, kind), progress};
     Tables tables;
     if (kind != FileKind::trial) {
       Hdf5Group group(H5Gopen2(file.get(), "run", H5P_DEFAULT), "H5Gopen2", "run");
-      auto document = read_column<char>(group.get(), "header");
+      auto document = read_column<char>(group.get(), "header", reading);
       tables.header_document.assign(document.begin(), document.end());
     }
-    for_each_table(tables, kind, [&](const char* table, auto& rows) {
-      read_table(file.get(), table, minor, rows);
-    });
-    read_strings(file.get(), tables.strings);
+    for_each_table(tables, kind,
+                   [&](const char* table, auto& rows) { read_table(table, reading, rows); });
+    read_strings(reading, tables.strings);
     check_references(tables);
     return tables;
   } catch (const base::Exception& error) {

@@ -4,6 +4,7 @@
 
 #include "store/tables.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ std::string write_image(const Tables& tables, FileKind kind);
 // Throws base::Exception (protocol): not HDF5, not ours, newer schema, of another kind, damaged.
 // `name` is the file's, for messages. A damaged image can crash or hang the HDF5 library: images
 // that were not just made here go through guarded_read.h.
-Tables read_image(std::string_view image, const std::string& name, FileKind kind);
+// It calls `progress` at least for every million values that were read.
+Tables read_image(std::string_view image, const std::string& name, FileKind kind,
+                  const std::function<void()>& progress);
 
 } // namespace ncclprobe::store

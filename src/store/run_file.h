@@ -60,7 +60,7 @@ base::Result<FoldReport> fold(const std::filesystem::path& run_file);
 // Reads a run: the folded file, or header and parts of a run that never came to its end, or is
 // still going on. Damaged parts are logged and left out. Files are tried out in a forked child
 // first (guarded_read.h). Errors: not_found, protocol (no run file of ours, damaged, newer schema),
-// with file and what to do.
+// and those of read_guarded(), with file and what to do.
 base::Result<model::Run> read_run(const std::filesystem::path& run_file);
 
 } // namespace ncclprobe::store

@@ -134,6 +134,8 @@ Result<Gathered> gather(const fs::path& run_file) {
         run.parts.push_back(parts[i]);
         if (brings_news(*part, folded_trials, replaced))
           news.push_back(&*part);
+      } else if (part.error().code == Errc::unavailable) { // nobody looked at it
+        return fail(std::move(part.error()));
       } else if (part.error().code != Errc::not_found) { // else its writer has just folded it
         run.damaged.push_back(
             fmt::format("{}: {}", parts[i].filename().string(), part.error().message));

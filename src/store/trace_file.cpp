@@ -200,8 +200,13 @@ private:
 std::vector<Result<TraceFile>> TraceFile::open_all(const std::vector<fs::path>& paths) {
   std::vector<ChildJob> jobs;
   for (const fs::path& path : paths)
-    jobs.push_back({path, "read", limits_for(path, {}),
-                    [&path]() -> Result<std::string> { return describe_trace(path); }});
+    jobs.push_back({path,
+                    "read",
+                    limits_for(path, {}),
+                    [&path](const Progress& progress) -> Result<std::string> {
+                      return describe_trace(path, progress);
+                    },
+                    {}});
   std::vector<Result<std::string>> described = run_in_child(jobs);
   std::vector<Result<TraceFile>> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -4,6 +4,7 @@
 #include "store/trace_making.h"
 
 #include "base/atomic_file.h"
+#include "base/resource_limits.h"
 #include "store/child_jobs.h"
 
 #include <nlohmann/json.hpp>
@@ -44,7 +45,7 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
   ChildJob job{target,
                "write",
                {},
-               [&]() -> Result<std::string> {
+               [&](const Progress&) -> Result<std::string> {
                  auto report = make(file.path_to_open());
                  if (!report)
                    return base::fail(std::move(report.error()));
@@ -61,7 +62,8 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
       return base::fail(base::Error{
           Errc::io, fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
           problem == ENOSPC || problem == EDQUOT ? "make room; what it is made from is kept"
-                                                 : "what it is made from is kept"});
+          : problem == EFBIG ? base::file_size_limit() + "; what it is made from is kept"
+                             : "what it is made from is kept"});
     return base::fail(std::move(made.error()));
   }
   NCCLPROBE_TRY(file.commit(base::Overwrite::yes));

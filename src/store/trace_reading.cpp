@@ -36,7 +36,7 @@ Hdf5File open_file(const std::filesystem::path& path) {
   file.read(signature.data(), signature.size());
   if (std::string_view(signature.data(), signature.size()) != k_hdf5_signature)
     raise(Errc::protocol, "{} is no HDF5 file", path.string());
-  silence_hdf5();
+  prepare_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
   check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
   return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string());
@@ -115,14 +115,16 @@ json document_of_table(hid_t parent, const char* name) {
   return {{"rows", rows}, {"columns", std::move(columns)}};
 }
 
-json document_of_tables(hid_t group) {
+json document_of_tables(hid_t group, const Progress& progress) {
   json tables = json::object();
-  for (const std::string& table : link_names(group))
+  for (const std::string& table : link_names(group)) {
     tables[table] = document_of_table(group, table.c_str());
+    progress();
+  }
   return tables;
 }
 
-json document_of(const OpenTrace& trace) {
+json document_of(const OpenTrace& trace, const Progress& progress) {
   json ranks = json::array();
   for (int rank : trace.ranks) {
     std::string name = rank_group_name(rank);
@@ -136,12 +138,13 @@ json document_of(const OpenTrace& trace) {
                 {"opened_ns", origin.opened_ns},
                 {"opened_realtime_ns", origin.opened_realtime_ns},
                 {"bytes_left_out", origin.bytes_left_out},
-                {"tables", document_of_tables(group.get())},
+                {"tables", document_of_tables(group.get(), progress)},
                 {"index", json::object()}};
     if (has_link(trace.file.get(), "index") && has_link(trace.file.get(), index.c_str()))
       one["index"] = document_of_tables(
           Hdf5Group(H5Gopen2(trace.file.get(), index.c_str(), H5P_DEFAULT), "H5Gopen2", index)
-              .get());
+              .get(),
+          progress);
     ranks.push_back(std::move(one));
   }
   json texts = json::array(); // as bytes: they need not be UTF-8
@@ -247,10 +250,10 @@ OpenTrace open_trace(const std::filesystem::path& path) {
   }
 }
 
-std::string describe_trace(const std::filesystem::path& path) {
+std::string describe_trace(const std::filesystem::path& path, const Progress& progress) {
   OpenTrace trace = open_trace(path);
   try {
-    auto cbor = json::to_cbor(document_of(trace));
+    auto cbor = json::to_cbor(document_of(trace, progress));
     return {cbor.begin(), cbor.end()};
   } catch (const std::exception& error) {
     raise(Errc::protocol, "{} is damaged: {}", path.string(), error.what());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "store/child_jobs.h"
 #include "store/hdf5_attribute.h"
 #include "store/trace_format.h"
 
@@ -43,6 +44,6 @@ TraceOrigin read_origin(hid_t rank_group);
 TraceColumnLayout read_layout(hid_t dataset, const char* name);
 
 // The layout of the whole file, as a document for TraceFile. Throws protocol, with the file's name.
-std::string describe_trace(const std::filesystem::path& path);
+std::string describe_trace(const std::filesystem::path& path, const Progress& progress);
 
 } // namespace ncclprobe::store

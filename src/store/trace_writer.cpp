@@ -11,7 +11,7 @@ namespace {
 // With the 1.10 format all metadata carries checksums. Not locked: file systems without locks
 // refuse, and nobody else knows the name.
 Hdf5File create_file(const std::filesystem::path& path) {
-  silence_hdf5();
+  prepare_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
   check_hdf5(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110),
              "H5Pset_libver_bounds", "1.10");

@@ -87,7 +87,7 @@ base::Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
 base::Result<std::pair<Channel, base::Fd>> make_channel() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return base::fail(base::Errc::io, "cannot make a channel: {}", std::strerror(errno));
+    return base::fail(base::Errc::unavailable, "cannot make a channel: {}", std::strerror(errno));
   return std::pair(Channel(base::Fd(ends[0])), base::Fd(ends[1]));
 }
 

@@ -6,6 +6,8 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/process_start.h"
+#include "base/resource_limits.h"
 #include "base/version.h"
 #include "nvidia/factory.h"
 #include "topology/hwloc_source.h"
@@ -62,7 +64,8 @@ model::OutcomeKind outcome_of(base::Errc code) {
     link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
                                    last_cell}});
   } catch (const std::exception& error) {
-    link.send({rank, wire::Failure{{model::OutcomeKind::failed, error.what(), {rank}}, last_cell}});
+    link.send({rank, wire::Failure{{model::OutcomeKind::failed, base::words_of(error), {rank}},
+                                   last_cell}});
   }
   leave(base::k_exit_internal);
 }
@@ -121,11 +124,13 @@ Arguments read_arguments(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+  base::prepare_process();
   Arguments arguments = read_arguments(argc, argv);
   if (arguments.version) {
-    base::print(base::Stream::out, fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
-                                               base::version(), nvidia::build_description()));
-    return base::k_exit_ok;
+    const bool shown =
+        base::print(base::Stream::out, fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
+                                                   base::version(), nvidia::build_description()));
+    return shown ? base::k_exit_ok : base::k_exit_output;
   }
   if (arguments.hwloc_xml)
     return print_hwloc_xml();

@@ -27,6 +27,8 @@ MAY_WRITE_TO_PEOPLE = {
     "src/base/console.cpp",
     # In programs that are not ours and with nothing but the C++ runtime. It escapes what it says itself.
     "src/plugin/capture/main.cpp",
+    # Opens those standard streams that are closed.
+    "src/base/process_start.cpp",
     # Sends what HDF5 may print in a child to nobody.
     "src/store/child_jobs.cpp",
 }

@@ -107,7 +107,8 @@ void read_tables_100(benchmark::State& state) {
   base::value_or_throw(store::fold(file));
   for (auto _ : state) {
     std::string image = base::value_or_throw(base::read_file(file));
-    benchmark::DoNotOptimize(store::read_image(image, "run", store::FileKind::run).samples.size());
+    benchmark::DoNotOptimize(
+        store::read_image(image, "run", store::FileKind::run, [] {}).samples.size());
   }
 }
 

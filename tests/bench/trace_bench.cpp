@@ -112,7 +112,7 @@ void convert_spool(benchmark::State& state) {
             {{folder / "a",
               "write",
               {},
-              [&] {
+              [&](const store::Progress&) {
                 double wall_begin = cpu_s(CLOCK_MONOTONIC);
                 auto report = store::convert_spools({folder / "a.spool"}, folder / "a.h5", {});
                 rusage children{};
@@ -125,7 +125,8 @@ void convert_spool(benchmark::State& state) {
                                                                  seconds(children.ru_utime) +
                                                                  seconds(children.ru_stime),
                                                              cpu_s(CLOCK_MONOTONIC) - wall_begin));
-              }}})
+              },
+              {}}})
             .front()));
     double one = std::strtod(used.c_str(), nullptr);
     wall += std::strtod(used.c_str() + used.find(' '), nullptr);

@@ -39,6 +39,23 @@ TEST_CASE("`run` may be left out, and nothing said means nothing set") {
   CHECK(run_options({"run", "--ranks", "4"}).ranks == 4);
 }
 
+TEST_CASE("no option takes an empty value") {
+  for (const char* option : {"-o", "--output", "--resume", "--plan", "--sizes", "--model",
+                             "--library", "--set", "--override"})
+    CHECK(exit_code({option, ""}) == base::k_exit_usage);
+  CHECK(exit_code({"topo", "--record", ""}) == base::k_exit_usage);
+  CHECK(exit_code({"doctor", "--log", ""}) == base::k_exit_usage);
+  CHECK(exit_code({"models", ""}) == base::k_exit_usage);
+}
+
+TEST_CASE("a resumed run takes only what may name again what it loads") {
+  for (const char* option : {"--library=nccl=/x", "--compare-library=nccl=/x,/y", "--set=A=b",
+                             "--rank-set=0:A=b", "--model=net.json"})
+    CHECK(run_options({"--resume", "run.h5", option}).resume_file == "run.h5");
+  for (const char* option : {"--sizes=1K", "--plan=p.toml", "--backend=host", "--ranks=2"})
+    CHECK(exit_code({"--resume", "run.h5", option}) == base::k_exit_usage);
+}
+
 TEST_CASE("what is measured and how is read") {
   RunOptions options = run_options({"-c",
                                     "all_reduce,broadcast",

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "cli/plan_file.h"
 #include "cli/resume.h"
@@ -104,6 +105,22 @@ TEST_CASE("every difference has a line of its own, with both values") {
             "processor on alpha: was CPU, is other CPU",
             "rank 1: was device 0 of beta, is device 0 of alpha",
         });
+}
+
+TEST_CASE("what the backend does not use is no difference") {
+  model::RunHeader before = header_of_two_hosts();
+  before.backend = "host";
+  before.hosts[0].libraries.push_back({"gloo", "0.5", "/usr/lib/libgloo.so", ""});
+  model::RunHeader now = before;
+  now.hosts[0].gpus.clear(); // a run on the CPU does not look for them
+  std::erase_if(now.hosts[0].libraries, [](const auto& one) { return one.name == "nccl"; });
+
+  CHECK(differences(before, now).empty());
+
+  now.hosts[0].libraries[0].version = "0.6";
+  CHECK(differences(before, now) ==
+        std::vector<std::string>{
+            "gloo on alpha: was 0.5 /usr/lib/libgloo.so, is 0.6 /usr/lib/libgloo.so"});
 }
 
 TEST_CASE("another host is a difference") {
@@ -244,8 +261,49 @@ TEST_CASE("a run file without a plan cannot be resumed") {
   run.header.plan.clear();
   run.begin();
 
-  auto plan = stored_plan(run.file);
+  auto begun = begun_run(run.file);
 
-  REQUIRE(!plan);
-  CHECK(plan.error().code == base::Errc::invalid_argument);
+  REQUIRE(!begun);
+  CHECK(exit_code_of(begun.error()) == base::k_exit_usage);
+}
+
+TEST_CASE("what is no run file is bad input, not a defect") {
+  support::ScratchFolder folder;
+  const auto file = folder / "text.h5";
+  SECTION("text") {
+    REQUIRE(base::write_file_atomically(file, "hello"));
+  }
+  SECTION("nothing") {
+    REQUIRE(base::write_file_atomically(file, ""));
+  }
+  SECTION("a folder") {
+    std::filesystem::create_directory(file);
+  }
+  SECTION("absent") {}
+
+  auto begun = begun_run(file);
+
+  REQUIRE(!begun);
+  CHECK(exit_code_of(begun.error()) == base::k_exit_usage);
+}
+
+TEST_CASE("a resumed run is planned for the memory that was free when it was begun") {
+  Begun run;
+  run.header.hosts[0].gpus[0].free_bytes = 7 << 20;
+  run.header.hosts[1].gpus[0].free_bytes = 5 << 20;
+  run.begin();
+
+  auto begun = begun_run(run.file);
+
+  REQUIRE(begun);
+  CHECK(begun->plan == run.header.plan);
+  CHECK(begun->free_device_bytes == 5 << 20);
+}
+
+TEST_CASE("a run on the CPU is planned for no device's memory") {
+  Begun run;
+  run.header.backend = "host";
+  run.begin();
+
+  CHECK_FALSE(begun_run(run.file)->free_device_bytes);
 }

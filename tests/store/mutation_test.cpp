@@ -9,33 +9,61 @@
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
 
+#include <sys/resource.h>
+
 using namespace ncclprobe;
 
 namespace {
 
 constexpr int k_mutants = 300;
 
-} // namespace
-
-TEST_CASE("no damaged file brings the reading process down") {
-  support::ScratchFolder folder;
+std::string good_run_file(const support::ScratchFolder& folder) {
   auto file = folder / "run.h5";
   model::Run run = support::example_run(3);
   REQUIRE(store::begin_run(file, run.header));
   for (const model::TrialRecord& trial : run.trials)
     REQUIRE(store::write_part(file, trial));
   REQUIRE(store::fold(file));
-  std::string good = *base::read_file(file);
+  return *base::read_file(file);
+}
+
+double cpu_seconds_of_children() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+} // namespace
+
+TEST_CASE("no damaged file costs more than two seconds of processor time") {
+  support::ScratchFolder folder;
+  std::string bad = good_run_file(folder);
+  // In the heap in which HDF5 keeps texts, the first object becomes free space of no size: HDF5
+  // 1.10 goes on from there, to there.
+  bad.replace(bad.find("GCOL") + 16, 16, 16, '\0');
+  REQUIRE(base::write_file_atomically(folder / "bad.h5", bad));
+  const double before = cpu_seconds_of_children();
+
+  auto results = store::read_guarded({{folder / "bad.h5", store::FileKind::run}});
+
+  CHECK_FALSE(results[0]);
+  CHECK(cpu_seconds_of_children() - before < 2);
+}
+
+TEST_CASE("no damaged file brings the reading process down") {
+  support::ScratchFolder folder;
+  const std::string good = good_run_file(folder);
   std::mt19937 random(7);
   std::vector<store::FileToRead> files;
   for (int i = 0; i < k_mutants; ++i) {
     files.push_back({folder / fmt::format("mutant-{}.h5", i), store::FileKind::run});
     REQUIRE(base::write_file_atomically(files.back().path, support::mutate(good, random)));
   }
-  store::ReadLimits limits;
-  limits.cpu_s = 1;
 
-  auto results = store::read_guarded(files, limits);
+  auto results = store::read_guarded(files);
 
   int refused = 0;
   int died = 0;
@@ -43,7 +71,8 @@ TEST_CASE("no damaged file brings the reading process down") {
     if (result)
       continue;
     ++refused;
-    CHECK(result.error().code == base::Errc::protocol);
+    CHECK((result.error().code == base::Errc::protocol ||
+           result.error().code == base::Errc::timed_out));
     if (result.error().message.find("a process that tried to read it") != std::string::npos)
       ++died;
   }

@@ -28,10 +28,10 @@ bool chosen() {
   return std::getenv("MISBEHAVE") != nullptr;
 }
 
-Talk::Talk(Guard guard) : channel_(base::Fd(wire::k_channel_fd)) {
+Talk::Talk(Guard guard, const std::string& version) : channel_(base::Fd(wire::k_channel_fd)) {
   if (guard == Guard::yes)
     std::thread(kill_group_at_end_of_file).detach();
-  wire::Message hello{-1, wire::Hello{wire::k_protocol_version, "test", getpid()}};
+  wire::Message hello{-1, wire::Hello{wire::k_protocol_version, version, getpid()}};
   base::value_or_throw(channel_.send(hello));
   start_ = std::get<wire::Start>(receive().body);
 }

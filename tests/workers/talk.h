@@ -18,7 +18,8 @@ enum class Guard { yes, no };
 
 class Talk {
 public:
-  explicit Talk(Guard guard = Guard::yes); // says hello and waits for the start
+  // Says hello and waits for the start. Of another version than ncclprobe's, unless it is told one.
+  explicit Talk(Guard guard = Guard::yes, const std::string& version = "test");
   int rank() const { return start_.seats.front().rank; }
   int trial() const { return start_.spec.id; }
   int cells() const { return static_cast<int>(start_.spec.cells.size()); }

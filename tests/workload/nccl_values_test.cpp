@@ -251,3 +251,7 @@ TEST_CASE("what is said names NCCL, the value, the reason and what was meant") {
   CHECK_THAT(describe(setting, judge(setting, {}, unknown), unknown),
              ContainsSubstring("NCCL (judged by 2.31.2, the newest known here) on beta refuses"));
 }
+
+TEST_CASE("of a value that is not told the right name alone is advised") {
+  CHECK(judged("NCCL_ALOG", "(set)").better == "NCCL_ALGO");
+}

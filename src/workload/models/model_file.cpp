@@ -299,15 +299,19 @@ std::string write_model_json(const ModelSpec& spec) {
   return out + "\n]\n}\n";
 }
 
+bool is_model_file(const std::string& name_or_file) {
+  const std::string ending = std::filesystem::path(name_or_file).extension();
+  return ending == ".json" || ending == ".toml";
+}
+
 Result<ModelSpec> find_model(const std::string& name_or_file, const ModelOptions& options) {
-  const std::filesystem::path path(name_or_file);
-  if (path.extension() != ".json" && path.extension() != ".toml")
+  if (!is_model_file(name_or_file))
     return make_model(name_or_file, options);
   if (options.sequence > 0 || options.blocks > 0)
     return fail(Errc::invalid_argument,
                 "{}: the file itself says how long a sequence is and which blocks there are",
                 name_or_file);
-  return read_model_file(path);
+  return read_model_file(name_or_file);
 }
 
 } // namespace ncclprobe::workload

@@ -36,8 +36,10 @@ base::Result<ModelSpec> parse_model_toml(const std::string& text, const std::str
 // What parse_model_json() reads back as it was.
 std::string write_model_json(const ModelSpec& spec);
 
-// What the user calls a model: a file if it ends in .json or .toml, or a name of the catalogue. The
-// options do not go with a file, which says itself what they say.
+// What the user calls a model is a file if it ends in .json or .toml, else a name of the catalogue.
+bool is_model_file(const std::string& name_or_file);
+
+// The options do not go with a file, which says itself what they say.
 base::Result<ModelSpec> find_model(const std::string& name_or_file, const ModelOptions& options);
 
 } // namespace ncclprobe::workload

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import unittest
 
-from program_test_case import SMALL, ProgramTest, mpirun
+from program_test_case import BIN, SMALL, ProgramTest, mpirun
 
 try:
     import h5py
@@ -98,6 +98,12 @@ class Resume(ProgramTest):
 
         self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", (self.folder / "stderr").read_text())
 
+    def test_a_run_that_chose_its_backend_itself_goes_on(self):
+        """It looked for GPUs and their libraries; the run that goes on knows that it does not use them."""
+        self.measure(*SMALL, "--no-sweep", "--repeat", "1")
+
+        self.resume()
+
     def test_a_whole_run_has_nothing_to_go_on_with(self):
         self.measure(*QUICK)
         before = self.run_file.read_bytes()
@@ -152,6 +158,66 @@ class Resume(ProgramTest):
         refused = self.resume(code=6)
 
         self.assertIn(f"is being written by process {run.pid} on ", refused.stderr)
+
+
+class ForeignFiles(ProgramTest):
+    """A run file is data: it makes ncclprobe load or start nothing that the command line does not name."""
+
+    def setUp(self):
+        super().setUp()
+        self.worker = self.folder / "worker"
+        self.touched = self.folder / "touched"  # made by the program that must not be started
+        shutil.copy(BIN / "ncclprobe-worker", self.worker)
+
+    def replace_worker(self):
+        self.worker.write_text(f"#!/bin/sh\ntouch {self.touched}\n")
+
+    def expect_refusal(self, *named, launcher=()):
+        done = self.run_program("--resume", str(self.run_file), launcher=launcher)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("a data file alone cannot make ncclprobe do"), 1, done.stderr)
+        self.assertIn(f"`ncclprobe --resume {self.run_file} {' '.join(named)}`", done.stderr)
+        self.assertFalse(self.touched.exists())
+        self.assertEqual(self.processes(), [])
+        return done
+
+    def test_the_program_that_a_run_file_names_is_not_started(self):
+        for launcher in ((), mpirun(2)):
+            with self.subTest(launcher=launcher):
+                self.run_file = self.folder / f"run-{len(launcher)}.h5"
+                shutil.copy(BIN / "ncclprobe-worker", self.worker)
+                self.measure(*QUICK, "--library", f"worker={self.worker}", launcher=launcher)
+                self.replace_worker()
+                self.expect_refusal(f"--library worker={self.worker}", launcher=launcher)
+
+    def test_the_command_that_is_printed_goes_on(self):
+        named = ["--rank-set", f"0-1:NCCL_DEBUG_FILE={self.folder}/log", "--library", f"worker={self.worker}"]
+        self.measure(*QUICK, *named)
+        self.expect_refusal("--library", f"worker={self.worker}", "--rank-set", f"0-1:NCCL_DEBUG_FILE={self.folder}/log")
+        self.assertEqual(self.run_program("--resume", str(self.run_file), *named).returncode, 0)
+
+    def test_a_stopped_run_says_what_must_be_named(self):
+        run = self.start_program("--backend", "host", *SMALL, "--no-sweep", "--repeat", "10000", "--library",
+                                 f"worker={self.worker}", "--output", str(self.run_file))
+        self.wait_for_parts(2)
+        os.kill(run.pid, signal.SIGINT)
+        run.wait(timeout=30)
+        self.assertIn(f"`ncclprobe --resume {self.run_file} --library worker={self.worker}` goes on",
+                      (self.folder / "stderr").read_text())
+
+    def test_what_is_named_otherwise_is_refused(self):
+        self.measure(*QUICK, "--library", f"worker={self.worker}")
+        other = self.run_program("--resume", str(self.run_file), "--library", "worker=/bin/true")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("--library worker=/bin/true cannot be changed", other.stderr)
+
+    def test_looking_at_a_plan_starts_nothing_that_it_names(self):
+        self.replace_worker()
+        (self.folder / "plan.toml").write_text(f'backend = "host"\n[libraries]\nworker = "{self.worker}"\n')
+        for arguments in (["plan", "--dry-run"], ["plan"]):
+            done = self.run_program(*arguments, "--plan", "plan.toml")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(self.touched.exists())
 
 
 class FullDisk(ProgramTest):

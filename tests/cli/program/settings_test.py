@@ -50,17 +50,18 @@ class Settings(ProgramTest):
             workers.append(self.folder / name / "ncclprobe-worker")
             workers[-1].parent.mkdir()
             shutil.copy2(BIN / "ncclprobe-worker", workers[-1])
-        run = self.start_program("--backend", "host", *STEP, "--model", "linear:16x2", *QUICK, "--repeat", "2",
-                                 "--compare-library", f"worker={workers[0]},{workers[1]}", "--output", str(self.run_file))
+        named = ["--compare-library", f"worker={workers[0]},{workers[1]}"]
+        run = self.start_program("--backend", "host", *STEP, "--model", "linear:16x2", *QUICK, "--repeat", "2", *named,
+                                 "--output", str(self.run_file))
         self.wait_for_parts(2)
         os.kill(run.pid, signal.SIGINT)
         run.wait(timeout=30)
         content = workers[1].read_bytes()
 
         workers[1].write_bytes(content + b"changed")
-        refused = self.run_program("--resume", str(self.run_file))
+        refused = self.run_program("--resume", str(self.run_file), *named)
         workers[1].write_bytes(content)
-        resumed = self.run_program("--resume", str(self.run_file))
+        resumed = self.run_program("--resume", str(self.run_file), *named)
 
         self.assertEqual(refused.returncode, 6, refused.stderr)
         self.assertRegex(refused.stderr, rf"contents of {workers[1]}: was \d+ bytes, \w+, is \d+ bytes, \w+")

@@ -161,7 +161,7 @@ class Workload(ProgramTest):
         first = self.report()
         self.assertEqual(len(first), 4)
         self.assertEqual({row["outcome"] for row in first}, {"ok"})
-        resumed = self.run_program("--resume", str(self.run_file), launcher=mpirun(2))
+        resumed = self.run_program("--resume", str(self.run_file), "--model", str(self.model), launcher=mpirun(2))
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(self.report(), first)
 

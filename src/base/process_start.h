@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace ncclprobe::base {
+
+// To be called first in main.
+//
+// Opens /dev/null in place of each standard stream that is closed: otherwise the next file that is
+// opened would get its number, and messages would be written into that file. Standard output is
+// opened for reading only, so that writing results to it fails as it should.
+//
+// Ignores SIGXFSZ: writing beyond `ulimit -f` then fails with EFBIG instead of killing the process.
+void prepare_process();
+
+} // namespace ncclprobe::base
