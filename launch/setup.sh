@@ -28,6 +28,7 @@ packages_test=(
 # Wanted for the tests, not needed: a release without them still passes.
 packages_optional=(
   clang-format-14
+  clang libclang-rt-dev # fuzzers
   iproute2 # several hosts made of namespaces
 )
 

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The whole check of a checkout: packages, build, format, tests. The last line says how many tests passed,
-# failed and were skipped; the exit code is 0 only if tests ran, none failed and the format is right.
+# The whole check of a checkout: packages, build, format, tests, fuzzers. The last line says how many tests passed,
+# failed and were skipped; the exit code is 0 only if tests ran, none failed, no fuzzer found
+# anything and the format is right.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -67,6 +68,14 @@ if [ "$full" = yes ]; then
   check asan || trouble=yes
 else
   check "$preset" --label-exclude '^slow$' || trouble=yes
+fi
+
+# Five seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
+echo "== fuzz"
+if command -v clang++ >/dev/null; then
+  tests/fuzz/run.sh 5 || trouble=yes
+else
+  echo "fuzz: not run, there is no clang++"
 fi
 
 if ! python3 tests/support/count_results.py "${results[@]}"; then
