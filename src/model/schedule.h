@@ -7,6 +7,7 @@
 #include "model/parse_enum.h"
 #include "model/per_rank.h"
 #include "model/reduce_op.h"
+#include "model/signs.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -304,7 +305,7 @@ struct Region {
 inline constexpr int k_all_ranks = -1;
 
 // Input data, written before the first run and again before the checked one: element i of the slice
-// holds the pattern's value of (rank in communicator, i) for this type, operation and size of
+// holds the pattern's number of (rank in communicator, i) for this type, operation and size of
 // communicator (data_pattern.h). All other bytes of every buffer are poisoned.
 struct Fill {
   int communicator = 0;
@@ -315,6 +316,7 @@ struct Fill {
   Collective collective = Collective::all_reduce;
   int root = 0;             // broadcast and scatter: only the root has input
   std::vector<int> ranks{}; // global ranks that have this input; empty = all of the communicator
+  Signs signs = Signs::both;
   bool operator==(const Fill&) const = default;
 };
 
@@ -336,6 +338,13 @@ struct DataCheck {
 // True if the list of ranks, which stands for all of them when it is empty, names this one.
 inline bool names_rank(const std::vector<int>& ranks, int rank) {
   return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+// True if a rank has this input: by its number in the communicator, and its global one.
+inline bool has_input(const Fill& fill, int rank, int global_rank) {
+  bool only_root =
+      fill.collective == Collective::broadcast || fill.collective == Collective::scatter;
+  return names_rank(fill.ranks, global_rank) && (!only_root || rank == fill.root);
 }
 
 struct Schedule {

@@ -101,6 +101,7 @@ private:
     }
     own_first_ = element;
     element += model_.spec.parameter_count() - reduced_.parameter_count();
+    bucket_elements_ = element;
     std::vector<ParameterAt> order = arrival_order(model_.spec);
     weights_ = ParameterLayout(model_.spec, order, k_alignment_bytes / bytes_);
     gradients_ = weights_;
@@ -131,11 +132,12 @@ private:
     if (scope_.computes())
       build_.fill_working({weights_buffer_}, weight_elements_, build_.type());
     if (optimizes_)
-      build_.fill_working({state_buffer_}, 2 * model_.spec.parameter_count(), DataType::f32);
-    std::uint64_t own = model_.spec.parameter_count() - reduced_.parameter_count();
-    if (optimizes_ && own > 0) // gradients of experts that no other rank has
-      build_.fill_working(in_view() ? in_buckets(own_first_) : Slice{gradients_buffer_},
-                          in_view() ? own : gradients_.elements(), build_.type());
+      build_.fill_moments(state_buffer_, model_.spec.parameter_count());
+    // Whatever the optimizer reads is numbers: also what no other rank has, and what lies between
+    // buckets and between gradients.
+    if (optimizes_)
+      build_.fill_working({in_view() ? buckets_buffer_ : gradients_buffer_},
+                          in_view() ? bucket_elements_ : gradients_.elements(), build_.type());
     for (const Bucket& bucket : buckets_) {
       bool whole = compressed() || !scope_.computes() || in_view();
       if (whole) {
@@ -321,7 +323,8 @@ private:
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> bucket_of_; // by parameter
   ParameterLayout weights_, gradients_;
   std::uint64_t weight_elements_ = 0;
-  std::uint64_t own_first_ = 0; // behind the buckets: gradients that are not reduced
+  std::uint64_t own_first_ = 0;       // behind the buckets: gradients that are not reduced
+  std::uint64_t bucket_elements_ = 0; // with those
   bool optimizes_ = false;
   int weights_buffer_ = 0, state_buffer_ = 0, gradients_buffer_ = 0, buckets_buffer_ = 0,
       compressed_buffer_ = 0;

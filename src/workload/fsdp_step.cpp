@@ -129,16 +129,16 @@ private:
   int gradient_source() const { return copies() ? gradients_ : packed_; }
 
   void fill() {
+    // Whatever the optimizer reads is numbers, also what lies between groups.
+    if (optimizes_ || (scope_.computes() && !shards()))
+      for (int buffer : {shards_, reduced_shards_})
+        build_.fill_working({buffer}, own_elements_, build_.type());
     for (const Group& group : groups_)
       if (group.shard > 0 && shards())
         build_.fill(Collective::all_gather, members_, own(shards_, group), group.shard,
                     build_.type());
     if (shards())
       build_.fill(Collective::reduce_scatter, members_, {gradient_source()}, whole_, build_.type());
-    if (scope_.computes() && !shards()) {
-      build_.fill_working({shards_}, own_elements_, build_.type());
-      build_.fill_working({reduced_shards_}, own_elements_, build_.type());
-    }
     if (copies()) {
       build_.fill_working({unpacked_}, weight_elements_, build_.type());
       if (members_.empty()) {
@@ -148,7 +148,7 @@ private:
       }
     }
     if (optimizes_)
-      build_.fill_working({state_}, 2 * shard_elements_, DataType::f32);
+      build_.fill_moments(state_, shard_elements_);
   }
 
   // The last groups that were gathered into each array are still there.

@@ -84,7 +84,7 @@ private:
     if (computes)
       build_.fill_working({weights_}, elements_, build_.type());
     if (optimizes) {
-      build_.fill_working({state_}, 2 * parameters, DataType::f32);
+      build_.fill_moments(state_, parameters);
       build_.fill_working({gradients_}, parameters, build_.type());
     }
     if (!scope_.communicates())

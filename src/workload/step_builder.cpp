@@ -346,10 +346,14 @@ void StepBuilder::check_from(int distance, const std::vector<int>& groups, Slice
   }
 }
 
-void StepBuilder::fill_working(Slice at, std::uint64_t count, DataType type) {
+void StepBuilder::fill_working(Slice at, std::uint64_t count, DataType type, Signs signs) {
   // As input of an all_gather: any values of the type.
   schedule_.fills.push_back(
-      {k_all_ranks, at, count, type, ReduceOp::sum, Collective::all_gather, 0, training_});
+      {k_all_ranks, at, count, type, ReduceOp::sum, Collective::all_gather, 0, training_, signs});
+}
+
+void StepBuilder::fill_moments(int state, std::uint64_t parameters) {
+  fill_working({state}, 2 * parameters, DataType::f32, Signs::none);
 }
 
 Schedule StepBuilder::finish() {

@@ -111,7 +111,11 @@ public:
   void check_from(int distance, const std::vector<int>& groups, model::Slice at,
                   std::uint64_t count, model::DataType type, std::vector<int> ranks);
   // Numbers for products and the optimizer to work on, which nobody checks.
-  void fill_working(model::Slice at, std::uint64_t count, model::DataType type);
+  void fill_working(model::Slice at, std::uint64_t count, model::DataType type,
+                    model::Signs signs = model::Signs::both);
+  // An optimizer's state of so many parameters. The root of a negative moment is no number, and
+  // weights that are none would cost products less power.
+  void fill_moments(int state, std::uint64_t parameters);
 
   // What is pushed before begin_step() and after end_step() runs once around each batch.
   model::Schedule finish();

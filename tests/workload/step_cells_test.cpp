@@ -203,3 +203,62 @@ TEST_CASE("every pattern has steps on the ranks that it can have") {
   CHECK(cells->left_out ==
         std::vector<std::string>{"moe of small on ranks 0,1: small has no experts"});
 }
+
+namespace {
+
+// Bytes of a slice that hold a number when the first step begins: by the fills, last one last.
+struct Bytes {
+  std::vector<bool> written, negative;
+
+  Bytes(const Schedule& schedule, int buffer, int rank)
+      : written(schedule.buffers[static_cast<std::size_t>(buffer)].bytes.at(rank)),
+        negative(written.size()) {
+    for (const Fill& fill : schedule.fills) {
+      if (fill.slice.buffer != buffer || !names_rank(fill.ranks, rank))
+        continue;
+      std::uint64_t begin = fill.slice.offset(rank);
+      for (std::uint64_t i = begin; i < begin + fill.count * size_bytes(fill.type); ++i) {
+        written[i] = true;
+        negative[i] = fill.signs == Signs::both;
+      }
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE("all that an optimizer reads are numbers, and its moments are not negative") {
+  int optimizers = 0;
+  for (bool view : {false, true})
+    for (StepPattern pattern : {StepPattern::ddp, StepPattern::fsdp, StepPattern::tp,
+                                StepPattern::pipeline, StepPattern::ddp_tp}) {
+      StepMeasurement all = measurement();
+      all.steps.front().pattern = pattern;
+      all.steps.front().bucket_view = view;
+      all.rank_sets = {{0, 1, 2, 3}};
+      auto cells = make_step_cells(all, 4, step_timing("host"));
+      REQUIRE(cells.has_value());
+      for (const Cell& cell : cells->cells)
+        for (const auto& op : tests::timed<OptimizerOp>(cell.schedule)) {
+          INFO(cell.label.workload << " " << cell.label.variant);
+          ++optimizers;
+          Bytes gradients(cell.schedule, op.gradients.buffer, 0);
+          Bytes weights(cell.schedule, op.weights.buffer, 0);
+          Bytes state(cell.schedule, op.state.buffer, 0);
+          std::uint64_t bytes = op.count * size_bytes(op.type);
+          std::uint64_t missing = 0;
+          std::uint64_t negative = 0;
+          for (std::uint64_t i = 0; i < bytes; ++i) {
+            missing += gradients.written[op.gradients.offset(0) + i] ? 0 : 1;
+            missing += weights.written[op.weights.offset(0) + i] ? 0 : 1;
+          }
+          for (std::uint64_t i = 0; i < 2 * op.count * sizeof(float); ++i) {
+            missing += state.written[op.state.offset(0) + i] ? 0 : 1;
+            negative += state.negative[op.state.offset(0) + i] ? 1 : 0;
+          }
+          CHECK(missing == 0);
+          CHECK(negative == 0);
+        }
+    }
+  CHECK(optimizers > 10);
+}
