@@ -79,7 +79,7 @@ void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRe
   }
   std::string note = state == DataState::checked     ? ""
                      : state == DataState::unchecked ? record.check.why_unchecked
-                     : record.check.first_wrong.empty()
+                     : record.check.wrong == 0
                          ? record.outcome.reason
                          : fmt::format("{} of {} elements wrong, {}", record.check.wrong,
                                        record.check.elements, record.check.first_wrong);

@@ -33,7 +33,7 @@ std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
   text += fmt::format(": {}", to_string(cell.outcome.kind));
   if (!cell.outcome.reason.empty())
     text += ", " + cell.outcome.reason;
-  if (!cell.first_wrong.empty())
+  if (cell.outcome.reason.find(cell.first_wrong) == std::string::npos)
     text += ", " + cell.first_wrong;
   return text;
 }

@@ -61,9 +61,11 @@ class Buffer {
 public:
   virtual ~Buffer() = default;
   virtual std::uint64_t size_bytes() const = 0;
-  virtual void poison_first(std::uint64_t bytes) = 0; // these become k_poison_byte
-  void poison() { poison_first(size_bytes()); }
-  // Elements 0 .. count-1 from offset: pattern.value(rank, i) in the type.
+  virtual void poison_bytes(std::uint64_t offset, std::uint64_t bytes) = 0; // to k_poison_byte
+  void poison() { poison_bytes(0, size_bytes()); }
+  // Whether they still are. The elements of the answer are bytes.
+  virtual Mismatch compare_poison(std::uint64_t offset, std::uint64_t bytes) = 0;
+  // Elements 0 .. count-1 from offset: pattern.number(rank, i) in the type.
   virtual void fill(std::uint64_t offset, model::DataType, const model::Pattern&, int rank,
                     std::uint64_t count) = 0;
   virtual Mismatch compare(std::uint64_t offset, model::DataType, const model::Pattern&,

@@ -53,8 +53,12 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   }
 }
 
-void HostBuffer::poison_first(std::uint64_t bytes) {
-  std::memset(hold(0, bytes).get(), model::k_poison_byte, bytes);
+void HostBuffer::poison_bytes(std::uint64_t offset, std::uint64_t bytes) {
+  std::memset(hold(offset, bytes).get(), model::k_poison_byte, bytes);
+}
+
+backend::Mismatch HostBuffer::compare_poison(std::uint64_t offset, std::uint64_t bytes) {
+  return host::compare_poison(hold(offset, bytes).get(), bytes);
 }
 
 void HostBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern,

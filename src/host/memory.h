@@ -17,7 +17,8 @@ public:
   explicit HostBuffer(std::uint64_t bytes);
 
   std::uint64_t size_bytes() const override { return bytes_; }
-  void poison_first(std::uint64_t bytes) override;
+  void poison_bytes(std::uint64_t offset, std::uint64_t bytes) override;
+  backend::Mismatch compare_poison(std::uint64_t offset, std::uint64_t bytes) override;
   void fill(std::uint64_t offset, model::DataType, const model::Pattern&, int rank,
             std::uint64_t count) override;
   backend::Mismatch compare(std::uint64_t offset, model::DataType, const model::Pattern&,

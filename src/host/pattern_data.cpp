@@ -9,44 +9,19 @@
 #include <array>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 namespace ncclprobe::host {
 
 using backend::Mismatch;
 using model::DataType;
+using model::Draw;
 using model::Expectation;
+using model::Number;
 using model::Pattern;
 using model::ReduceOp;
 
 namespace {
-
-// Pattern::value without sparsity and base, and with the remainder by multiplication: the quotient
-// estimated from the reciprocal is right or one too small, since the dividend has 56 bits.
-class DensePattern {
-public:
-  explicit DensePattern(const Pattern& pattern)
-      : seed_(pattern.seed), modulus_(pattern.modulus),
-        reciprocal_(~std::uint64_t{0} / pattern.modulus) {}
-
-  // What all indexes of one rank share.
-  std::uint64_t start(int rank) const {
-    return seed_ + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15;
-  }
-  std::uint32_t value(std::uint64_t start, std::uint64_t index) const {
-    std::uint64_t x = start + index;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-    x = (x ^ (x >> 27)) >> 8;
-    auto quotient =
-        static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * reciprocal_) >> 64);
-    std::uint64_t rest = x - quotient * modulus_;
-    return static_cast<std::uint32_t>(rest >= modulus_ ? rest - modulus_ : rest);
-  }
-
-private:
-  std::uint64_t seed_;
-  std::uint64_t modulus_;
-  std::uint64_t reciprocal_;
-};
 
 template <DataType type>
 using Word = std::conditional_t<
@@ -55,40 +30,89 @@ using Word = std::conditional_t<
                        std::conditional_t<size_bytes(type) == 4, std::uint32_t, std::uint64_t>>>;
 
 template <DataType type>
-Word<type> word_of(double value) {
-  return static_cast<Word<type>>(model::encode(type, value));
+Word<type> word_of(const Number& number) {
+  return static_cast<Word<type>>(model::encode(type, number));
+}
+
+// Elements whose numbers are made before the next are begun: their arrays stay in the cache.
+constexpr std::uint64_t k_chunk = 1024;
+
+// What all ranks share at a chunk of elements, and who leads there.
+struct Chunk {
+  std::array<std::uint64_t, k_chunk> shared;
+  std::array<int, k_chunk> leader;
+
+  void look_at(const Pattern& pattern, std::uint64_t index, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      shared[i] = Pattern::shared_bits(pattern.seed, index + i);
+    for (std::uint64_t i = 0; i < count; ++i)
+      leader[i] = pattern.leader(shared[i]);
+  }
+};
+
+// act(first, count) for one chunk after the other.
+template <typename Act>
+void in_chunks(std::uint64_t count, Act act) {
+  for (std::uint64_t first = 0; first < count; first += k_chunk)
+    act(first, std::min(k_chunk, count - first));
+}
+
+// act(i, number) for the numbers that a rank puts in at first_index + i, i < count. Which draw it
+// takes differs from element to element: looked up, as the CPU could not guess.
+template <typename Choose, typename Act>
+void each_chosen(const Pattern& pattern, int rank, std::uint64_t first_index, std::uint64_t count,
+                 Choose choose, Act act) {
+  const std::array<Draw, 3> draws{pattern.lead, pattern.follower, pattern.rest};
+  const std::uint64_t seed = pattern.seed;
+  const std::uint64_t key = Pattern::rank_key(rank);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t shared = Pattern::shared_bits(seed, first_index + i);
+    const Draw& draw = draws[static_cast<std::size_t>(choose(shared))];
+    act(i, Number{draw.units(Pattern::random_bits(shared, key)), draw.scale, draw.may_be_poison});
+  }
+}
+
+template <typename Act>
+void each_number(const Pattern& given, int rank, std::uint64_t first_index, std::uint64_t count,
+                 Act act) {
+  const Pattern pattern = given; // not to be read anew after each element that is written
+  if (pattern.ranks == 1)
+    return each_chosen(
+        pattern, rank, first_index, count, [](std::uint64_t) { return 0; }, act);
+  if (pattern.followers == pattern.ranks - 1)
+    return each_chosen(
+        pattern, rank, first_index, count,
+        [&](std::uint64_t shared) { return pattern.leader(shared) == rank ? 0 : 1; }, act);
+  each_chosen(
+      pattern, rank, first_index, count,
+      [&](std::uint64_t shared) {
+        int place = rank - pattern.leader(shared);
+        place += place < 0 ? pattern.ranks : 0;
+        return (place > 0) + (place > pattern.followers);
+      },
+      act);
 }
 
 template <DataType type>
 void fill_as(std::byte* data, const Pattern& pattern, int rank, std::uint64_t count) {
-  DensePattern dense(pattern);
-  std::uint64_t start = dense.start(rank);
-  std::uint64_t stride = std::max(1U, pattern.sparsity);
-  std::uint64_t first = (stride - static_cast<std::uint64_t>(rank) % stride) % stride;
-  if (stride > 1) {
-    Word<type> rest = word_of<type>(pattern.rest);
-    for (std::uint64_t i = 0; i < count; ++i)
-      std::memcpy(data + i * sizeof rest, &rest, sizeof rest);
-  }
-  for (std::uint64_t i = first; i < count; i += stride) {
-    Word<type> word = word_of<type>(pattern.base + dense.value(start, i));
+  each_number(pattern, rank, 0, count, [data](std::uint64_t i, const Number& number) {
+    Word<type> word = word_of<type>(number);
     std::memcpy(data + i * sizeof word, &word, sizeof word);
-  }
+  });
 }
 
 template <DataType type>
 class Comparison {
 public:
-  Comparison(const std::byte* data, ReduceOp op) : data_(data), op_(op) {}
+  Comparison(const std::byte* data, std::uint64_t tolerance) : data_(data), tolerance_(tolerance) {}
 
-  void look_at(std::uint64_t i, double expected) {
+  void look_at(std::uint64_t i, const Number& expected) {
     Word<type> word;
     std::memcpy(&word, data_ + i * sizeof word, sizeof word);
-    if (word == word_of<type>(expected)) [[likely]]
+    Word<type> wanted = word_of<type>(expected);
+    if (word == wanted) [[likely]]
       return;
-    if (model::matches(type, op_, word, expected))
-      return;
-    if (found_.wrong++ > 0)
+    if (model::matches(word, wanted, tolerance_) || found_.wrong++ > 0)
       return;
     found_.first = i;
     found_.first_bits = word;
@@ -100,102 +124,80 @@ public:
 
 private:
   const std::byte* data_;
-  ReduceOp op_;
+  std::uint64_t tolerance_;
   Mismatch found_;
 };
 
 template <DataType type>
 void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
                   const Expectation& expected) {
-  DensePattern dense(pattern);
   int rank = expected.first_rank;
-  for (std::uint64_t begin = 0; begin < expected.count; begin += expected.block, ++rank) {
-    std::uint64_t start = dense.start(rank);
-    std::uint64_t end = std::min(begin + expected.block, expected.count);
-    for (std::uint64_t i = begin; i < end; ++i)
-      comparison.look_at(i, pattern.base + dense.value(start, expected.first_index + (i - begin)));
+  for (std::uint64_t begin = 0; begin < expected.count; begin += expected.block, ++rank)
+    each_number(
+        pattern, rank, expected.first_index, std::min(expected.block, expected.count - begin),
+        [&](std::uint64_t i, const Number& number) { comparison.look_at(begin + i, number); });
+}
+
+// Adds up (or whatever the operation is) all ranks' numbers of a chunk, one place after the lead
+// after the other, so that the inner loop has one kind of draw. `key` has the ranks' bits twice,
+// one behind the other, so that nothing has to wrap around.
+template <ReduceOp op, DataType type>
+void combine_places(const Chunk& chunk, const Pattern& pattern, int contributors,
+                    const std::vector<std::uint64_t>& key, std::uint64_t count,
+                    std::int64_t* totals) {
+  for (int place = 0; place < contributors; ++place) {
+    const Draw draw = pattern.draw_of(place);
+    const std::uint64_t* key_here = key.data() + place;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::int64_t units =
+          draw.units(Pattern::random_bits(chunk.shared[i], key_here[chunk.leader[i]]));
+      totals[i] = place == 0 ? units : Expectation::combine(op, type, totals[i], units);
+    }
   }
 }
 
-// What does not change the result of an operation, whatever it is combined with.
-std::uint64_t neutral(ReduceOp op) {
-  return op == ReduceOp::min ? ~std::uint64_t{0} : op == ReduceOp::prod ? 1 : 0;
-}
-
-// Combines what all ranks contribute to `count` elements from `index` on. One rank after the other,
-// so that the inner loop holds nothing but the hash.
-constexpr std::uint64_t k_chunk = 1024;
-
-template <ReduceOp op>
-void combine_ranks(const DensePattern& dense, const Pattern& pattern, int ranks,
-                   std::uint64_t index, std::uint64_t count, std::uint64_t* totals) {
-  std::uint64_t stride = std::max(1U, pattern.sparsity);
-  std::fill(totals, totals + count, neutral(op));
-  for (int rank = 0; rank < ranks; ++rank) {
-    std::uint64_t start = dense.start(rank) + index;
-    std::uint64_t first = index + static_cast<std::uint64_t>(rank); // others put in what is neutral
-    first = (stride - first % stride) % stride;
-    for (std::uint64_t i = first; i < count; i += stride)
-      totals[i] = Expectation::combine(op, totals[i], pattern.base + dense.value(start, i));
-  }
-}
-
+template <DataType type>
 auto combination(ReduceOp op) {
+  // Signed or not is all that matters of the type.
+  constexpr DataType kind = is_unsigned(type) ? DataType::u64 : DataType::i64;
   switch (op) {
   case ReduceOp::max:
-    return combine_ranks<ReduceOp::max>;
+    return combine_places<ReduceOp::max, kind>;
   case ReduceOp::min:
-    return combine_ranks<ReduceOp::min>;
+    return combine_places<ReduceOp::min, kind>;
   case ReduceOp::prod:
-    return combine_ranks<ReduceOp::prod>;
+    return combine_places<ReduceOp::prod, kind>;
   default:
-    return combine_ranks<ReduceOp::sum>;
+    return combine_places<ReduceOp::sum, kind>;
   }
 }
 
 template <DataType type>
 void compare_reduction(Comparison<type>& comparison, const Pattern& pattern,
                        const Expectation& expected) {
-  DensePattern dense(pattern);
-  auto combine = combination(expected.op);
-  std::array<std::uint64_t, k_chunk> totals;
-  for (std::uint64_t begin = 0; begin < expected.count; begin += k_chunk) {
-    std::uint64_t count = std::min(k_chunk, expected.count - begin);
-    combine(dense, pattern, expected.ranks, expected.first_index + begin, count, totals.data());
-    for (std::uint64_t i = 0; i < count; ++i)
-      comparison.look_at(begin + i,
-                         Expectation::finish(expected.op, type, expected.ranks, totals[i]));
-  }
-}
-
-// True if the ranks that do not contribute to an element change nothing of it, as in all patterns
-// of pattern_for(): then they can be passed over.
-bool rest_is_neutral(const Pattern& pattern, const Expectation& expected) {
-  if (pattern.sparsity <= 1)
-    return true;
-  if (!expected.reduction || pattern.sparsity > static_cast<std::uint32_t>(expected.ranks))
-    return false;
-  switch (expected.op) {
-  case ReduceOp::max:
-    return pattern.rest <= pattern.base;
-  case ReduceOp::min:
-    return pattern.rest + 1 >= pattern.base + pattern.modulus;
-  default:
-    return pattern.rest == neutral(expected.op);
-  }
+  auto combine = combination<type>(expected.op);
+  auto ranks = static_cast<std::size_t>(expected.ranks);
+  std::vector<std::uint64_t> key(2 * ranks);
+  for (std::size_t i = 0; i < key.size(); ++i)
+    key[i] = Pattern::rank_key(static_cast<int>(i % ranks));
+  Chunk chunk;
+  std::array<std::int64_t, k_chunk> totals;
+  in_chunks(expected.count, [&](std::uint64_t first, std::uint64_t size) {
+    chunk.look_at(pattern, expected.first_index + first, size);
+    combine(chunk, pattern, expected.contributors(pattern), key, size, totals.data());
+    for (std::uint64_t i = 0; i < size; ++i)
+      comparison.look_at(first + i, expected.finish(type, {totals[i], pattern.lead.scale,
+                                                           pattern.lead.may_be_poison}));
+  });
 }
 
 template <DataType type>
 Mismatch compare_as(const std::byte* data, const Pattern& pattern, const Expectation& expected) {
-  Comparison<type> comparison(data, expected.op);
-  if (!rest_is_neutral(pattern, expected)) {
-    for (std::uint64_t i = 0; i < expected.count; ++i)
-      comparison.look_at(i, expected.value(pattern, type, i));
-  } else if (expected.reduction) {
+  Comparison<type> comparison(data, expected.tolerance(type));
+  if (expected.reduction)
     compare_reduction(comparison, pattern, expected);
-  } else {
+  else
     compare_copy(comparison, pattern, expected);
-  }
   return comparison.result(expected.count);
 }
 
@@ -211,6 +213,20 @@ Mismatch compare_pattern(const void* data, DataType type, const Pattern& pattern
                          const Expectation& expected) {
   const auto* bytes = static_cast<const std::byte*>(data);
   return with_type(type, [&]<DataType t>() { return compare_as<t>(bytes, pattern, expected); });
+}
+
+Mismatch compare_poison(const std::byte* data, std::uint64_t bytes) {
+  constexpr std::byte poison{model::k_poison_byte};
+  auto wrong = static_cast<std::uint64_t>(
+      std::count_if(data, data + bytes, [](std::byte one) { return one != poison; }));
+  Mismatch found{bytes, wrong};
+  if (wrong == 0)
+    return found;
+  const std::byte* first =
+      std::find_if(data, data + bytes, [](std::byte one) { return one != poison; });
+  found.first = static_cast<std::uint64_t>(first - data);
+  found.first_bits = std::to_integer<std::uint64_t>(*first);
+  return found;
 }
 
 } // namespace ncclprobe::host

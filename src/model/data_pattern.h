@@ -3,8 +3,9 @@
 #pragma once
 
 #include "model/collective.h"
-#include "model/data_type.h"
+#include "model/element.h"
 #include "model/reduce_op.h"
+#include "model/signs.h"
 
 #include <cstdint>
 
@@ -13,55 +14,72 @@
 // and the CPU use the same lines (nvcc --expt-relaxed-constexpr), and C++17, which is all that the
 // nvcc of CUDA 11 reads.
 //
-// Inputs are small non-negative integers, chosen so that every partial result is exact in the type
-// and any order of operations gives the same bits: results are compared bit for bit. Where many
-// ranks or a narrow type leave no room for that, only some ranks contribute to each element, others
-// at other elements, and the rest put in what changes nothing (0; 1 to a product; the largest value
-// to a minimum). Only a floating-point average over a number of ranks that is no power of two
-// rounds; there a single rank contributes to each element and 2 ulp are allowed (1/n rounded, then
-// the product rounded).
+// Inputs are integers (of some types times a power of two) of both signs. They fill the range in
+// which every partial result is exact in the type, whatever the order of operations: so results are
+// compared bit for bit, and a library that drops signs or upper halves, or computes in a narrower
+// type, gets them wrong. At each element one rank leads: it takes most of the range, and the others
+// share what is left. Who leads changes from element to element. Where a narrow type has no room
+// for all ranks, only some follow the lead, and the rest put in what changes nothing.
+//
+// Only a floating-point average over a number of ranks that is no power of two rounds. There the
+// lead alone contributes, and 2 ulp are allowed (1/n rounded, then the product rounded).
 namespace ncclprobe::model {
 
-// No input, and no exact result, ever has this byte repeated as its representation.
-inline constexpr std::uint8_t k_poison_byte = 0xFF;
+// How 64 random bits become a number.
+struct Draw {
+  std::uint64_t base = 0; // the least magnitude
+  std::uint64_t keep = 0; // the random bits that are added to it
+  std::uint64_t sign = 0; // all ones: negative if the highest of them is set
+  int scale = 0;          // as Number's
+  bool may_be_poison = false;
 
-struct Pattern {
-  std::uint64_t seed = 0;
-  std::uint32_t modulus = 1;  // values are in [base, base + modulus)
-  std::uint32_t sparsity = 1; // and only where (index + rank) % sparsity == 0, elsewhere `rest`
-  std::uint32_t base = 0;
-  std::uint32_t rest = 0;
-
-  // The integer that `rank` contributes at `index`.
-  constexpr std::uint32_t value(int rank, std::uint64_t index) const {
-    if (sparsity > 1 && (index + static_cast<std::uint64_t>(rank)) % sparsity != 0)
-      return rest;
-    std::uint64_t x = seed + (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15 + index;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9; // splitmix64's mixing, shortened
-    x ^= x >> 27;
-    return base + static_cast<std::uint32_t>((x >> 8) % modulus);
+  constexpr std::int64_t units(std::uint64_t random) const {
+    std::uint64_t negative = (0 - (random >> 63)) & sign;
+    return static_cast<std::int64_t>(((base + (random & keep)) ^ negative) - negative);
   }
 };
 
-// Largest integer up to which every integer is exact in the type and none is the poison.
-constexpr std::uint32_t exact_limit(DataType type) {
-  switch (type) {
-  case DataType::f8e5m2:
-    return 8;
-  case DataType::f8e4m3:
-    return 16;
-  case DataType::i8:
-    return 127;
-  case DataType::u8:
-    return 254;
-  case DataType::bf16:
-    return 256;
-  case DataType::f16:
-    return 2048;
-  default:
-    return 1U << 24;
-  }
+// One round of mixing: for each x another number, which looks random.
+constexpr std::uint64_t scrambled(std::uint64_t x, std::uint64_t odd) {
+  x *= odd;
+  return x ^ (x >> 32);
 }
+
+struct Pattern {
+  std::uint64_t seed = 0;
+  int ranks = 1;     // that lead in turn; 1: every rank's numbers are those of a lead
+  int followers = 0; // ranks after the lead that draw from `follower`
+  Draw lead;
+  Draw follower;
+  Draw rest; // constant, and then neutral to the operation, or +-1 of a product
+
+  // Random bits that all ranks share at an element, and of them each rank's own.
+  static constexpr std::uint64_t shared_bits(std::uint64_t seed, std::uint64_t index) {
+    return scrambled(seed + index, 0xBF58476D1CE4E5B9);
+  }
+  static constexpr std::uint64_t rank_key(int rank) {
+    return (static_cast<std::uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15;
+  }
+  static constexpr std::uint64_t random_bits(std::uint64_t shared, std::uint64_t key) {
+    return scrambled(shared ^ key, 0xD6E8FEB86659FD93);
+  }
+
+  constexpr int leader(std::uint64_t shared) const {
+    return static_cast<int>((shared & 0xFFFFFFFF) * static_cast<std::uint64_t>(ranks) >> 32);
+  }
+  // `place`: how many ranks after the lead.
+  constexpr Draw draw_of(int place) const {
+    return place == 0 ? lead : place <= followers ? follower : rest;
+  }
+
+  // The number that `rank` contributes at `index`.
+  constexpr Number number(int rank, std::uint64_t index) const {
+    std::uint64_t shared = shared_bits(seed, index);
+    int place = ranks == 1 ? 0 : rank - leader(shared);
+    Draw draw = draw_of(place < 0 ? place + ranks : place);
+    return {draw.units(random_bits(shared, rank_key(rank))), draw.scale, draw.may_be_poison};
+  }
+};
 
 // Averages that cannot be checked: NCCL multiplies by 1/n in the type, and beyond 64 ranks that is
 // below the normal numbers of f8e4m3 (2^-6), soon even zero.
@@ -69,32 +87,151 @@ constexpr bool can_check(DataType type, ReduceOp op, int ranks) {
   return type != DataType::f8e4m3 || op != ReduceOp::avg || ranks <= 64;
 }
 
-constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataType type, ReduceOp op,
-                              int ranks) {
-  std::uint32_t limit = exact_limit(type);
-  if (!reduces(collective))
-    return {seed, limit, 1};
-  auto n = static_cast<std::uint32_t>(ranks);
-  std::uint32_t pairs = (n + 1) / 2; // as sparsity: at most two ranks contribute to an element
-  if (op == ReduceOp::max)
-    return {seed, limit, pairs};
-  if (op == ReduceOp::min)
-    return {seed, limit, pairs, 0, limit - 1};
-  if (op == ReduceOp::prod) {
-    std::uint32_t root = 1;
-    while ((root + 1) * (root + 1) <= limit)
-      ++root;
-    bool room_for_two = n > 1 && root >= 4;
-    return room_for_two ? Pattern{seed, root, pairs, 1, 1} : Pattern{seed, limit, n, 1, 1};
+constexpr int floor_log2(std::uint64_t value) {
+  int bits = 0;
+  while ((value >>= 1) != 0)
+    ++bits;
+  return bits;
+}
+
+constexpr bool is_power_of_two(int value) {
+  return (value & (value - 1)) == 0;
+}
+
+// Makes the patterns of one type.
+class PatternMaker {
+public:
+  constexpr PatternMaker(DataType type, int ranks, Signs signs)
+      : type_(type), ranks_(ranks), has_sign_(signs == Signs::both && !is_unsigned(type)),
+        bits_(exact_bits(type)) {}
+
+  // Of a copy: any number of the type, but of an integer not the poison, as of results.
+  constexpr Draw whole() const {
+    Draw draw = magnitudes(is_float(type_) ? 1 : 0, bits_);
+    draw.may_be_poison = !is_float(type_);
+    return draw;
   }
-  if (op == ReduceOp::avg && is_float(type) && (n & (n - 1)) != 0)
-    return {seed, limit, n};
-  if (op == ReduceOp::premul_sum && !is_float(type))
-    limit /= k_premul_scalar; // floats of twice the size are as exact
-  if (limit / n >= 7)
-    return {seed, limit / n + 1, 1};
-  std::uint32_t contributors = limit / 7; // per element, so that 7 from each stay exact
-  return {seed, 8, (n + contributors - 1) / contributors};
+
+  // Two ranks compete, the others put in the least that there is, or the most.
+  constexpr Pattern extremes(ReduceOp op) const {
+    Pattern pattern;
+    pattern.followers = ranks_ > 1 ? 1 : 0;
+    pattern.lead = pattern.follower = whole();
+    std::uint64_t most = is_float(type_)      ? std::uint64_t{1} << bits_
+                         : is_unsigned(type_) ? all_ones(type_) - 1
+                                              : all_ones(type_) >> 1;
+    std::uint64_t least = is_unsigned(type_) ? 0 : 0 - most;
+    pattern.rest = constant(op == ReduceOp::min ? most : least);
+    return pattern;
+  }
+
+  // Unsigned integers wrap around: odd factors from all ranks, 1 more than a multiple of 4, which
+  // the poison is not. Else the lead and one follower have half of the bits each, and all ranks a
+  // sign.
+  constexpr Pattern product() const {
+    Pattern pattern;
+    if (is_unsigned(type_)) {
+      pattern.followers = ranks_ - 1;
+      pattern.lead = magnitudes(1, bits_);
+      pattern.lead.keep &= ~std::uint64_t{3};
+      pattern.follower = pattern.lead;
+      return pattern;
+    }
+    pattern.followers = ranks_ > 1 ? 1 : 0;
+    int own = ranks_ > 1 ? (bits_ + 1) / 2 : bits_;
+    pattern.lead = is_float(type_) ? magnitudes(1, own) : at_least_half(own);
+    pattern.follower = magnitudes(1, bits_ - own);
+    pattern.rest = magnitudes(1, 0);
+    pattern.follower.scale = pattern.rest.scale = 0;
+    return pattern;
+  }
+
+  // Of numbers that are multiplied by `factor`, a power of two, before they are added.
+  constexpr Pattern sum(int factor) const {
+    Pattern pattern;
+    std::uint64_t room = 0; // for the others' numbers together
+    if (is_float(type_)) {
+      pattern.lead = magnitudes(1, ranks_ > 1 ? bits_ - 1 : bits_);
+      room = std::uint64_t{1} << (bits_ - 1);
+    } else {
+      // So much larger than the others together that no sum is -1, the poison.
+      int bits = bits_ - floor_log2(static_cast<std::uint64_t>(factor));
+      pattern.lead = magnitudes(std::uint64_t{1} << (bits - 1), bits - 2);
+      room = (std::uint64_t{1} << (bits - 2)) - 1;
+    }
+    // By its sign each follower's number tells something; without, it must have a bit for that.
+    std::uint64_t most = has_sign_ ? room : room / 2;
+    auto others = static_cast<std::uint64_t>(ranks_ - 1);
+    pattern.followers = static_cast<int>(others < most ? others : most);
+    if (pattern.followers > 0)
+      pattern.follower =
+          magnitudes(1, floor_log2(room / static_cast<std::uint64_t>(pattern.followers)));
+    return pattern;
+  }
+
+  constexpr Pattern average() const {
+    if (is_float(type_) && !is_power_of_two(ranks_)) {
+      Pattern pattern;
+      pattern.lead = magnitudes(1, bits_);
+      return pattern;
+    }
+    // The quotient of a negative sum must not be -1 either.
+    std::uint64_t least_sum = (std::uint64_t{1} << (bits_ - 2)) + 1;
+    bool may_be_negative = is_float(type_) || least_sum / static_cast<std::uint64_t>(ranks_) >= 2;
+    return PatternMaker(type_, ranks_, has_sign_ && may_be_negative ? Signs::both : Signs::none)
+        .sum(1);
+  }
+
+private:
+  // base, and up to 2^bits - 1 more.
+  constexpr Draw magnitudes(std::uint64_t base, int bits) const {
+    Draw draw;
+    draw.base = base;
+    draw.sign = has_sign_ ? ~std::uint64_t{0} : 0;
+    draw.scale = scale();
+    draw.keep = bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - bits);
+    return draw;
+  }
+  // Of so many bits, the highest of which is set.
+  constexpr Draw at_least_half(int bits) const {
+    return magnitudes(std::uint64_t{1} << (bits - 1), bits - 1);
+  }
+  constexpr Draw constant(std::uint64_t units) const {
+    Draw draw;
+    draw.base = units;
+    draw.scale = scale();
+    return draw;
+  }
+  // bf16 and f8e5m2 have no digit that f16 and f8e4m3 lack, but larger exponents: so their numbers
+  // are beyond the largest ones of those, 65504 and 448.
+  constexpr int scale() const {
+    return type_ == DataType::bf16 ? 16 : type_ == DataType::f8e5m2 ? 9 : 0;
+  }
+
+  DataType type_;
+  int ranks_;
+  bool has_sign_;
+  int bits_;
+};
+
+constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataType type, ReduceOp op,
+                              int ranks, Signs signs = Signs::both) {
+  PatternMaker maker(type, ranks, signs);
+  Pattern pattern;
+  if (!reduces(collective))
+    pattern.lead = maker.whole();
+  else if (op == ReduceOp::max || op == ReduceOp::min)
+    pattern = maker.extremes(op);
+  else if (op == ReduceOp::prod)
+    pattern = maker.product();
+  else if (op == ReduceOp::avg)
+    pattern = maker.average();
+  else
+    pattern = maker.sum(op == ReduceOp::premul_sum ? k_premul_scalar : 1);
+  pattern.ranks = reduces(collective) ? ranks : 1;
+  // Else the next seed's numbers would be these, shifted by one.
+  pattern.seed = scrambled(seed, 0x94D049BB133111EB);
+  return pattern;
 }
 
 // What stands in the elements [0, count) of a checked slice. Either a reduction over all ranks at
@@ -108,40 +245,69 @@ struct Expectation {
   std::uint64_t block = 1;
   std::uint64_t count = 0; // 0: nothing to check on this rank
 
-  // The exact value; representable in the type except for the average described above.
-  constexpr double value(const Pattern& pattern, DataType type, std::uint64_t i) const {
+  // Exact in the type, except for the average described above.
+  constexpr Number number(const Pattern& pattern, DataType type, std::uint64_t i) const {
     if (!reduction)
-      return pattern.value(first_rank + static_cast<int>(i / block), first_index + i % block);
-    std::uint64_t index = first_index + i;
-    std::uint64_t result = pattern.value(0, index);
-    for (int rank = 1; rank < ranks; ++rank)
-      result = combine(op, result, pattern.value(rank, index));
-    return finish(op, type, ranks, result);
+      return pattern.number(first_rank + static_cast<int>(i / block), first_index + i % block);
+    std::uint64_t shared = Pattern::shared_bits(pattern.seed, first_index + i);
+    int rank = pattern.leader(shared);
+    std::int64_t result = pattern.lead.units(Pattern::random_bits(shared, Pattern::rank_key(rank)));
+    for (int place = 1; place < contributors(pattern); ++place) {
+      rank = rank + 1 == ranks ? 0 : rank + 1;
+      std::uint64_t random = Pattern::random_bits(shared, Pattern::rank_key(rank));
+      result = combine(op, type, result, pattern.draw_of(place).units(random));
+    }
+    return finish(type, {result, pattern.lead.scale, pattern.lead.may_be_poison});
   }
 
-  // What the operation makes of the elements of two ranks, and at the end of all ranks' together.
-  static constexpr std::uint64_t combine(ReduceOp op, std::uint64_t a, std::uint64_t b) {
+  // How many ranks, from the lead on, change something of a result.
+  constexpr int contributors(const Pattern& pattern) const {
+    return pattern.rest.sign != 0 ? ranks : pattern.followers + 1;
+  }
+  // What the operation makes of two ranks' numbers.
+  static constexpr std::int64_t combine(ReduceOp op, DataType type, std::int64_t a,
+                                        std::int64_t b) {
+    auto x = static_cast<std::uint64_t>(a);
+    auto y = static_cast<std::uint64_t>(b);
+    bool less = is_unsigned(type) ? x < y : a < b;
     switch (op) {
     case ReduceOp::max:
-      return a > b ? a : b;
+      return less ? b : a;
     case ReduceOp::min:
-      return a < b ? a : b;
+      return less ? a : b;
     case ReduceOp::prod:
-      return a * b;
+      return static_cast<std::int64_t>(x * y);
     default:
-      return a + b;
+      return static_cast<std::int64_t>(x + y);
     }
   }
-  static constexpr double finish(ReduceOp op, DataType type, int ranks, std::uint64_t result) {
+  // What it makes of all ranks' together. Integers are divided towards zero.
+  constexpr Number finish(DataType type, Number all) const {
     if (op == ReduceOp::premul_sum)
-      result *= static_cast<std::uint64_t>(k_premul_scalar);
+      all.units = combine(ReduceOp::prod, type, all.units, k_premul_scalar);
     if (op != ReduceOp::avg)
-      return static_cast<double>(result);
-    auto n = static_cast<std::uint64_t>(ranks);
-    return is_float(type) ? static_cast<double>(result) / static_cast<double>(n)
-                          : static_cast<double>(result / n);
+      return all;
+    if (is_float(type))
+      all.divisor = ranks;
+    else if (is_unsigned(type))
+      all.units = static_cast<std::int64_t>(static_cast<std::uint64_t>(all.units) /
+                                            static_cast<std::uint64_t>(ranks));
+    else
+      all.units /= ranks;
+    return all;
+  }
+
+  // Units in the last place by which a result may be off.
+  constexpr std::uint64_t tolerance(DataType type) const {
+    bool rounds = reduction && op == ReduceOp::avg && is_float(type) && !is_power_of_two(ranks);
+    return rounds ? 2 : 0;
   }
 };
+
+// Does a stored element (its bits, zero-extended) hold what is wanted?
+constexpr bool matches(std::uint64_t bits, std::uint64_t wanted, std::uint64_t tolerance) {
+  return (bits > wanted ? bits - wanted : wanted - bits) <= tolerance;
+}
 
 // Which block of an all_to_all_v is meant: from the rank `distance` before the receiver, out of its
 // input from element first_index on.
@@ -185,68 +351,6 @@ constexpr Expectation expectation_for(Collective collective, ReduceOp op, int ro
         block, count};
   }
   return {};
-}
-
-// std::bit_cast of C++20.
-constexpr std::uint64_t bits_of(double value) {
-  return __builtin_bit_cast(std::uint64_t, value);
-}
-constexpr std::uint32_t bits_of(float value) {
-  return __builtin_bit_cast(std::uint32_t, value);
-}
-
-// Bits of a non-negative finite value in the type, rounded to nearest even, in the low bytes.
-constexpr std::uint64_t encode(DataType type, double value) {
-  // Drops `drop` low bits of an IEEE pattern, rounding to nearest even.
-  auto round_off = [](std::uint64_t bits, int drop) {
-    std::uint64_t half = (std::uint64_t{1} << (drop - 1)) - 1 + ((bits >> drop) & 1);
-    return (bits + half) >> drop;
-  };
-  // A float with an exponent of this bias and a mantissa of so many bits.
-  auto narrow = [&](int mantissa, int bias) -> std::uint64_t {
-    std::uint64_t bits = bits_of(value);
-    if (bits >> 52 > static_cast<std::uint64_t>(1023 - bias))
-      return round_off(bits - (static_cast<std::uint64_t>(1023 - bias) << 52), 52 - mantissa);
-    // Subnormal: a multiple of the smallest.
-    double units =
-        value * static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(bias - 1 + mantissa));
-    auto whole = static_cast<std::uint64_t>(units);
-    double rest = units - static_cast<double>(whole);
-    return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1) ? 1 : 0);
-  };
-  switch (type) {
-  case DataType::i8:
-  case DataType::u8:
-  case DataType::i32:
-  case DataType::u32:
-  case DataType::i64:
-  case DataType::u64:
-    return static_cast<std::uint64_t>(value);
-  case DataType::f64:
-    return bits_of(value);
-  case DataType::f32:
-    return bits_of(static_cast<float>(value));
-  case DataType::bf16:
-    return round_off(bits_of(static_cast<float>(value)), 16);
-  case DataType::f16:
-    return narrow(10, 15);
-  case DataType::f8e4m3:
-    return narrow(3, 7);
-  case DataType::f8e5m2:
-    return narrow(2, 15);
-  }
-  return 0;
-}
-
-// Does a stored element (its bits, zero-extended) hold the expected value? Exact, but for a
-// floating-point average, where 2 units in the last place are allowed.
-constexpr bool matches(DataType type, ReduceOp op, std::uint64_t bits, double expected) {
-  std::uint64_t wanted = encode(type, expected);
-  if (bits == wanted)
-    return true;
-  if (op != ReduceOp::avg || !is_float(type))
-    return false;
-  return (bits > wanted ? bits - wanted : wanted - bits) <= 2;
 }
 
 } // namespace ncclprobe::model

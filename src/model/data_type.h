@@ -44,6 +44,10 @@ constexpr std::size_t size_bytes(DataType type) {
   return 0;
 }
 
+constexpr bool is_unsigned(DataType type) {
+  return type == DataType::u8 || type == DataType::u32 || type == DataType::u64;
+}
+
 constexpr bool is_float(DataType type) {
   switch (type) {
   case DataType::i8:

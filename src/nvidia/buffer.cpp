@@ -43,18 +43,19 @@ void fill_on_cpu(std::byte* data, model::DataType type, const model::Pattern& pa
                  std::uint64_t count) {
   std::size_t element_bytes = model::size_bytes(type);
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t bits = model::encode(type, static_cast<double>(pattern.value(rank, i)));
+    std::uint64_t bits = model::encode(type, pattern.number(rank, i));
     std::memcpy(data + i * element_bytes, &bits, element_bytes);
   }
 }
 
-backend::Mismatch compare_on_cpu(const std::byte* data, model::DataType type,
-                                 const model::Pattern& pattern,
-                                 const model::Expectation& expectation) {
-  backend::Mismatch mismatch{expectation.count, 0, 0, 0};
-  for (std::uint64_t i = 0; i < expectation.count; ++i) {
-    std::uint64_t bits = bits_at(data, model::size_bytes(type), i);
-    if (model::matches(type, expectation.op, bits, expectation.value(pattern, type, i)))
+// is_right(bits, index) for each of the elements.
+template <typename IsRight>
+backend::Mismatch count_on_cpu(const std::byte* data, std::size_t element_bytes,
+                               std::uint64_t elements, IsRight is_right) {
+  backend::Mismatch mismatch{elements, 0, 0, 0};
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    std::uint64_t bits = bits_at(data, element_bytes, i);
+    if (is_right(bits, i))
       continue;
     if (mismatch.wrong++ == 0) {
       mismatch.first = i;
@@ -171,16 +172,17 @@ void GpuBuffer::check_elements(std::uint64_t offset, model::DataType type,
                 offset, model::to_string(type), element_bytes);
 }
 
-void GpuBuffer::poison_first(std::uint64_t bytes) {
-  check_range(0, bytes);
+void GpuBuffer::poison_bytes(std::uint64_t offset, std::uint64_t bytes) {
+  check_range(offset, bytes);
   if (bytes == 0)
     return;
   if (home_ == Home::pageable) {
-    std::memset(data(), model::k_poison_byte, bytes);
+    std::memset(data() + offset, model::k_poison_byte, bytes);
     return;
   }
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(cudaMemsetAsync(data(), model::k_poison_byte, bytes, gpu_->side_stream()));
+  NCCLPROBE_CUDA_CALL(
+      cudaMemsetAsync(data() + offset, model::k_poison_byte, bytes, gpu_->side_stream()));
   gpu_->finish_side_stream();
 }
 
@@ -195,32 +197,57 @@ void GpuBuffer::fill(std::uint64_t offset, model::DataType type, const model::Pa
   gpu_->finish_side_stream();
 }
 
-backend::Mismatch GpuBuffer::compare(std::uint64_t offset, model::DataType type,
-                                     const model::Pattern& pattern,
-                                     const model::Expectation& expectation) {
-  check_elements(offset, type, expectation.count);
-  if (home_ == Home::pageable)
-    return compare_on_cpu(data() + offset, type, pattern, expectation);
+template <typename Enqueue>
+backend::Mismatch GpuBuffer::count_on_gpu(std::uint64_t offset, std::size_t element_bytes,
+                                          std::uint64_t elements, Enqueue enqueue) {
   gpu_->use();
   CompareResult found{0, ~0ULL};
   cudaStream_t stream = gpu_->side_stream();
   CompareResult* on_gpu = gpu_->compare_result();
   NCCLPROBE_CUDA_CALL(
       cudaMemcpyAsync(on_gpu, &found, sizeof found, cudaMemcpyHostToDevice, stream));
-  NCCLPROBE_CUDA_CALL(enqueue_compare(data() + offset, type, pattern, expectation, on_gpu, stream));
+  NCCLPROBE_CUDA_CALL(enqueue(on_gpu, stream));
   NCCLPROBE_CUDA_CALL(
       cudaMemcpyAsync(&found, on_gpu, sizeof found, cudaMemcpyDeviceToHost, stream));
   gpu_->finish_side_stream();
 
-  backend::Mismatch mismatch{expectation.count, found.wrong, 0, 0};
+  backend::Mismatch mismatch{elements, found.wrong, 0, 0};
   if (found.wrong == 0)
     return mismatch;
   mismatch.first = found.first;
-  std::size_t element_bytes = model::size_bytes(type);
   // GPU hosts are little-endian: the element's bytes are the low ones.
   read(offset + found.first * element_bytes,
        {reinterpret_cast<std::byte*>(&mismatch.first_bits), element_bytes});
   return mismatch;
+}
+
+backend::Mismatch GpuBuffer::compare(std::uint64_t offset, model::DataType type,
+                                     const model::Pattern& pattern,
+                                     const model::Expectation& expectation) {
+  check_elements(offset, type, expectation.count);
+  std::size_t element_bytes = model::size_bytes(type);
+  if (home_ == Home::pageable)
+    return count_on_cpu(data() + offset, element_bytes, expectation.count,
+                        [&](std::uint64_t bits, std::uint64_t i) {
+                          std::uint64_t wanted =
+                              model::encode(type, expectation.number(pattern, type, i));
+                          return model::matches(bits, wanted, expectation.tolerance(type));
+                        });
+  return count_on_gpu(
+      offset, element_bytes, expectation.count, [&](CompareResult* result, cudaStream_t stream) {
+        return enqueue_compare(data() + offset, type, pattern, expectation, result, stream);
+      });
+}
+
+backend::Mismatch GpuBuffer::compare_poison(std::uint64_t offset, std::uint64_t bytes) {
+  check_range(offset, bytes);
+  if (home_ == Home::pageable)
+    return count_on_cpu(data() + offset, 1, bytes, [](std::uint64_t bits, std::uint64_t) {
+      return bits == model::k_poison_byte;
+    });
+  return count_on_gpu(offset, 1, bytes, [&](CompareResult* result, cudaStream_t stream) {
+    return enqueue_compare_poison(data() + offset, bytes, result, stream);
+  });
 }
 
 void GpuBuffer::read(std::uint64_t offset, std::span<std::byte> into) {

@@ -35,7 +35,8 @@ public:
   Gpu& gpu() const { return *gpu_; }
 
   std::uint64_t size_bytes() const override { return size_bytes_; }
-  void poison_first(std::uint64_t bytes) override;
+  void poison_bytes(std::uint64_t offset, std::uint64_t bytes) override;
+  backend::Mismatch compare_poison(std::uint64_t offset, std::uint64_t bytes) override;
   void fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern, int rank,
             std::uint64_t count) override;
   backend::Mismatch compare(std::uint64_t offset, model::DataType type,
@@ -47,6 +48,10 @@ public:
 
 private:
   enum class Home { gpu, pinned, pageable };
+  // Runs a kernel that counts, and reads what it found; elements are of so many bytes from offset.
+  template <typename Enqueue>
+  backend::Mismatch count_on_gpu(std::uint64_t offset, std::size_t element_bytes,
+                                 std::uint64_t elements, Enqueue enqueue);
   void check_range(std::uint64_t offset, std::uint64_t bytes) const;
   void check_elements(std::uint64_t offset, model::DataType type, std::uint64_t count) const;
 

@@ -148,7 +148,8 @@ ncclRedOp_t NcclCommunicator::op_of(model::ReduceOp op, model::DataType type) {
   auto found = premul_sums_.find(type);
   if (found != premul_sums_.end())
     return found->second;
-  std::uint64_t scalar = model::encode(type, model::k_premul_scalar); // its low bytes come first
+  std::uint64_t scalar =
+      model::encode(type, model::Number{model::k_premul_scalar}); // its low bytes come first
   ncclRedOp_t made = ncclSum;
   NCCLPROBE_NCCL_CALL(*nccl_, red_op_create_premul_sum(&made, &scalar, nccl_type(type),
                                                        ncclScalarHostImmediate, comm_));

@@ -57,26 +57,46 @@ __global__ void fill(std::byte* data, model::DataType type, model::Pattern patte
                      std::uint64_t count) {
   std::size_t element_bytes = model::size_bytes(type);
   for (std::uint64_t i = first_index(); i < count; i += stride())
-    store(data, element_bytes, i, model::encode(type, static_cast<double>(pattern.value(rank, i))));
+    store(data, element_bytes, i, model::encode(type, pattern.number(rank, i)));
 }
 
-__global__ void compare(const std::byte* data, model::DataType type, model::Pattern pattern,
-                        model::Expectation expectation, CompareResult* result) {
-  std::size_t element_bytes = model::size_bytes(type);
+// What one thread finds.
+struct Found {
   unsigned long long wrong = 0;
   unsigned long long first = ~0ULL;
-  for (std::uint64_t i = first_index(); i < expectation.count; i += stride()) {
-    double expected = expectation.value(pattern, type, i);
-    if (model::matches(type, expectation.op, load(data, element_bytes, i), expected))
-      continue;
+
+  __device__ void add(std::uint64_t i) {
     if (wrong == 0)
       first = i;
     ++wrong;
   }
-  if (wrong == 0)
-    return; // the usual case: no traffic to the result
-  atomicAdd(&result->wrong, wrong);
-  atomicMin(&result->first, first);
+  __device__ void report(CompareResult* result) const {
+    if (wrong == 0)
+      return; // the usual case: no traffic to the result
+    atomicAdd(&result->wrong, wrong);
+    atomicMin(&result->first, first);
+  }
+};
+
+__global__ void compare(const std::byte* data, model::DataType type, model::Pattern pattern,
+                        model::Expectation expectation, CompareResult* result) {
+  std::size_t element_bytes = model::size_bytes(type);
+  std::uint64_t tolerance = expectation.tolerance(type);
+  Found found;
+  for (std::uint64_t i = first_index(); i < expectation.count; i += stride()) {
+    std::uint64_t wanted = model::encode(type, expectation.number(pattern, type, i));
+    if (!model::matches(load(data, element_bytes, i), wanted, tolerance))
+      found.add(i);
+  }
+  found.report(result);
+}
+
+__global__ void compare_poison(const std::byte* data, std::uint64_t bytes, CompareResult* result) {
+  Found found;
+  for (std::uint64_t i = first_index(); i < bytes; i += stride())
+    if (data[i] != std::byte{model::k_poison_byte})
+      found.add(i);
+  found.report(result);
 }
 
 __device__ std::uint64_t global_timer_ns() {
@@ -131,6 +151,8 @@ cudaError_t load_kernels() {
   if (code == cudaSuccess)
     code = cudaFuncGetAttributes(&ignored, compare);
   if (code == cudaSuccess)
+    code = cudaFuncGetAttributes(&ignored, compare_poison);
+  if (code == cudaSuccess)
     code = cudaFuncGetAttributes(&ignored, spin);
   if (code == cudaSuccess)
     code = cudaFuncGetAttributes(&ignored, take_larger);
@@ -154,6 +176,14 @@ cudaError_t enqueue_compare(const std::byte* data, model::DataType type,
     return cudaSuccess;
   compare<<<blocks_for(expectation.count), k_threads, 0, stream>>>(data, type, pattern, expectation,
                                                                    result);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_compare_poison(const std::byte* data, std::uint64_t bytes,
+                                   CompareResult* result, cudaStream_t stream) {
+  if (bytes == 0)
+    return cudaSuccess;
+  compare_poison<<<blocks_for(bytes), k_threads, 0, stream>>>(data, bytes, result);
   return cudaGetLastError();
 }
 

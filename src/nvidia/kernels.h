@@ -24,7 +24,7 @@ struct CompareResult {
   unsigned long long first;
 };
 
-// `data` is aligned to the element size. Element i becomes pattern.value(rank, i).
+// `data` is aligned to the element size. Element i becomes pattern.number(rank, i).
 cudaError_t enqueue_fill(std::byte* data, model::DataType type, const model::Pattern& pattern,
                          int rank, std::uint64_t count, cudaStream_t stream);
 
@@ -32,6 +32,10 @@ cudaError_t enqueue_fill(std::byte* data, model::DataType type, const model::Pat
 cudaError_t enqueue_compare(const std::byte* data, model::DataType type,
                             const model::Pattern& pattern, const model::Expectation& expectation,
                             CompareResult* result, cudaStream_t stream);
+
+// Counts bytes that are not model::k_poison_byte, and finds the first of them.
+cudaError_t enqueue_compare_poison(const std::byte* data, std::uint64_t bytes,
+                                   CompareResult* result, cudaStream_t stream);
 
 // One thread that waits until the GPU's global timer has advanced by the duration. The timer moves
 // in steps, on some GPUs of a microsecond.

@@ -3,6 +3,8 @@
 
 #include "worker/bound_schedule.h"
 
+#include "worker/guard_bands.h"
+
 #include <algorithm>
 
 namespace ncclprobe::worker {
@@ -92,7 +94,7 @@ backend::Place BoundSchedule::reach(std::size_t seat, int global_rank, const Sli
   backend::Buffer& buffer = owner == k_nobody
                                 ? shared_.of(seat, global_rank, slice.buffer)
                                 : *buffers_[owner][static_cast<std::size_t>(slice.buffer)];
-  return {buffer, slice.offset(global_rank)};
+  return place_in(buffer, slice, global_rank);
 }
 
 void BoundSchedule::bind(const CopyOp& copy) {
@@ -119,8 +121,7 @@ void BoundSchedule::bind(const ChaseOp& chase) {
 
 void BoundSchedule::bind(const Operation& operation) {
   auto place = [this](std::size_t seat, const Slice& slice, int rank) {
-    return backend::Place{*buffers_[seat][static_cast<std::size_t>(slice.buffer)],
-                          slice.offset(rank)};
+    return place_in(*buffers_[seat][static_cast<std::size_t>(slice.buffer)], slice, rank);
   };
   auto for_each_seat = [&](auto make_step) {
     for (std::size_t seat = 0; seat < seats_.size(); ++seat)

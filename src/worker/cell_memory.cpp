@@ -3,6 +3,8 @@
 
 #include "worker/cell_memory.h"
 
+#include "worker/guard_bands.h"
+
 #include <algorithm>
 
 namespace ncclprobe::worker {
@@ -20,7 +22,7 @@ CellMemory::CellMemory(const std::vector<SeatState>& seats)
 
 backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, int index,
                                    const model::BufferDecl& declared) {
-  std::uint64_t bytes = declared.bytes.at(seats_[seat].rank);
+  std::uint64_t bytes = with_guards(declared.bytes.at(seats_[seat].rank));
   auto& buffer = pools[seat][{index, declared.memory}];
   if (buffer && buffer->size_bytes() >= bytes)
     return *buffer;

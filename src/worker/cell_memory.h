@@ -17,9 +17,11 @@ class CellMemory {
 public:
   explicit CellMemory(const std::vector<SeatState>& seats); // outlives the object
 
-  // Of the seat's device: all buffers that are kept, not those in the host's memory.
+  // Of the seat's device: all buffers that are kept, guard bands included, not those in the host's
+  // memory.
   std::uint64_t held_bytes(std::size_t seat) const;
-  // The schedule's buffers, at least as large as it declares them. Throws Errc::unavailable.
+  // The schedule's buffers, at least as large as it declares them, and guard bands (guard_bands.h)
+  // around that. Throws Errc::unavailable.
   SeatBuffers make_room(const model::Schedule& schedule);
   // The same buffers, but slots of their own in place of those named in `replaced`. Throws
   // Errc::unavailable; what was handed out before stays.

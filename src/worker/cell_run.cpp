@@ -4,6 +4,7 @@
 #include "worker/cell_run.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ncclprobe::worker {
 
@@ -16,6 +17,12 @@ namespace {
 constexpr int k_most_repeats = 3;
 
 } // namespace
+
+void CellRun::prepare() {
+  parts_.board.set(Step::filling);
+  parts_.data.guard(parts_.main.buffers);
+  fill();
+}
 
 void CellRun::fill() {
   parts_.board.set(Step::filling);
@@ -86,6 +93,27 @@ std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string
                                     {parts_.seats[seat].rank}};
   }
   return wrong;
+}
+
+// After all ranks' last launch, and not more often: what was overwritten stays so.
+void CellRun::compare_untouched(const SeatBuffers& buffers, const std::vector<int>& which) {
+  TraceRecorder::Span span(parts_.trace, trace::SpanKind::check);
+  parts_.board.set(Step::comparing);
+  std::vector<std::string> findings = parts_.data.compare_untouched(buffers, which);
+  for (std::size_t seat = 0; seat < findings.size(); ++seat) {
+    CellRecord& result = parts_.results[seat];
+    if (findings[seat].empty() || !result.outcome.ok())
+      continue;
+    result.check.first_wrong = findings[seat];
+    result.outcome = {
+        OutcomeKind::wrong_data, std::move(findings[seat]), {parts_.seats[seat].rank}};
+  }
+}
+
+void CellRun::compare_all_untouched() {
+  std::vector<int> all(parts_.cell.schedule.buffers.size());
+  std::iota(all.begin(), all.end(), 0);
+  compare_untouched(parts_.main.buffers, all);
 }
 
 void CellRun::note(std::size_t seat, const Sample& sample) {
@@ -171,6 +199,8 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
   start_ns_ = parts_.backend.now_ns();
   bool to_slot = method == CheckMethod::last_launch;
   BoundSchedule& last = to_slot ? *slot->bound : *parts_.main.bound;
+  if (to_slot)
+    parts_.data.guard(slot->buffers);
   int batch = 0;
   for (Vote decided = Vote::more; decided == Vote::more; ++batch) {
     parts_.board.set_batch(batch + 1, iterations);
@@ -189,6 +219,10 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
       wrong = check_separately(batch);
     decided = agree(wrong);
   }
+  if (method != CheckMethod::none)
+    compare_all_untouched();
+  if (to_slot)
+    compare_untouched(slot->buffers, parts_.data.flow().results);
   if (parts_.marks != nullptr)
     add_remark(remark_on_marks(parts_.cell.schedule, effort.iterations, marked, batch));
 }
@@ -277,6 +311,8 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
     if (agree(wrong) != Vote::more)
       break;
   }
+  if (method != CheckMethod::none)
+    compare_all_untouched();
   if (late > 0)
     add_remark(fmt::format("{} of the timed {} include the host's enqueueing", late,
                            single ? "launches" : "batches"));

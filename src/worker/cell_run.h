@@ -44,7 +44,7 @@ public:
   explicit CellRun(const CellParts& parts) : parts_(parts) {}
 
   // Poisons all and writes the inputs.
-  void fill();
+  void prepare();
   // One untimed run of everything; the time it took on this rank.
   double warm_up();
   double warm_up(BoundSchedule& bound);
@@ -57,10 +57,13 @@ public:
   void time_on_device(const Effort& effort, CheckMethod method);
 
 private:
+  void fill();
   void run_once(BoundSchedule& bound);
   void meet();
   Vote agree(const std::vector<bool>& wrong);
   std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
+  void compare_untouched(const SeatBuffers& buffers, const std::vector<int>& which);
+  void compare_all_untouched();
   void time_batch(int batch, int iterations, BoundSchedule& last);
   void enter_launch(int iteration);
   MarkLimits prepare_marks(int wanted);

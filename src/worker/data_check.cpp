@@ -3,6 +3,8 @@
 
 #include "worker/data_check.h"
 
+#include "worker/guard_bands.h"
+
 #include <algorithm>
 #include <set>
 
@@ -109,11 +111,21 @@ CheckMethod choose_method(const DataFlow& flow, TimingMode mode, Slots slots) {
 
 namespace {
 
+// Of an integer type the number that the bits are, of a float the one that was encoded.
+std::string in_words(DataType type, std::uint64_t bits, const Number& number) {
+  if (is_float(type))
+    return fmt::format("{}", value_of(number));
+  int unused = 64 - 8 * static_cast<int>(size_bytes(type));
+  return is_unsigned(type) ? fmt::format("{}", bits)
+                           : fmt::format("{}", static_cast<std::int64_t>(bits << unused) >> unused);
+}
+
 std::string first_wrong(int global_rank, const model::DataCheck& one, const Expectation& expected,
                         const Pattern& pattern, const backend::Mismatch& found) {
-  double value = expected.value(pattern, one.type, found.first);
+  Number number = expected.number(pattern, one.type, found.first);
+  std::uint64_t bits = encode(one.type, number);
   return fmt::format("rank {} element {}: bits {:#x} instead of {:#x} ({})", global_rank,
-                     found.first, found.first_bits, encode(one.type, value), value);
+                     found.first, found.first_bits, bits, in_words(one.type, bits, number));
 }
 
 // Each link holds where the next one is, in bytes from the start of the chain: the same wherever
@@ -123,12 +135,13 @@ void write_chain(const ChaseOp& chase, backend::Buffer& buffer) {
   std::uint64_t step = chase.stride_bytes / sizeof(std::uint64_t);
   for (std::uint64_t at = 0; at < words.size(); at += step)
     words[at] = (at + step) % words.size() * sizeof(std::uint64_t);
-  buffer.write(chase.through.offset(chase.through_rank), std::as_bytes(std::span(words)));
+  buffer.write(place_in(buffer, chase.through, chase.through_rank).offset,
+               std::as_bytes(std::span(words)));
 }
 
 void compare_position(const ChaseOp& chase, backend::Buffer& buffer, Finding& finding) {
   std::uint64_t position = 0;
-  buffer.read(chase.result.offset(chase.rank),
+  buffer.read(place_in(buffer, chase.result, chase.rank).offset,
               std::as_writable_bytes(std::span(&position, std::size_t{1})));
   ++finding.elements;
   if (position == chase.last_position())
@@ -171,20 +184,33 @@ std::uint64_t CellData::seed_of(int communicator) const {
   return seed_ + 0xD1B54A32D192ED03 * static_cast<std::uint64_t>(communicator);
 }
 
+Pattern CellData::input_pattern(const Fill& fill, int ranks) const {
+  return pattern_for(seed_of(fill.communicator), fill.collective, fill.type, fill.op, ranks,
+                     fill.signs);
+}
+
+void CellData::guard(const SeatBuffers& buffers) const {
+  for (std::size_t seat = 0; seat < buffers.size(); ++seat)
+    for (std::size_t index = 0; index < schedule_.buffers.size(); ++index) {
+      std::uint64_t bytes = schedule_.buffers[index].bytes.at(seats_[seat].rank);
+      if (bytes == 0)
+        continue;
+      buffers[seat][index]->poison_bytes(0, k_guard_bytes);
+      buffers[seat][index]->poison_bytes(k_guard_bytes + bytes, k_guard_bytes);
+    }
+}
+
 void CellData::fill(const SeatBuffers& buffers) const {
   for (int index = 0; index < static_cast<int>(schedule_.buffers.size()); ++index)
     poison(buffers, index);
   for (const Fill& fill : schedule_.fills) {
     Group of = group(fill.communicator, fill.ranks);
-    Pattern pattern =
-        pattern_for(seed_of(fill.communicator), fill.collective, fill.type, fill.op, of.size);
-    bool only_root =
-        fill.collective == Collective::broadcast || fill.collective == Collective::scatter;
     for (auto [seat, rank] : of.members) {
-      if (only_root && rank != fill.root)
+      if (!has_input(fill, rank, seats_[seat].rank))
         continue;
       backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(fill.slice.buffer)];
-      buffer.fill(fill.slice.offset(rank), fill.type, pattern, rank, fill.count);
+      buffer.fill(place_in(buffer, fill.slice, rank).offset, fill.type,
+                  input_pattern(fill, of.size), rank, fill.count);
     }
   }
   for (const ChaseOp* chase : chases_of(schedule_))
@@ -201,8 +227,10 @@ void CellData::poison_results(const SeatBuffers& buffers) const {
 // What this schedule declares: a buffer may be larger, from an earlier cell.
 void CellData::poison(const SeatBuffers& buffers, int index) const {
   auto at = static_cast<std::size_t>(index);
-  for (std::size_t seat = 0; seat < buffers.size(); ++seat)
-    buffers[seat][at]->poison_first(schedule_.buffers[at].bytes.at(seats_[seat].rank));
+  for (std::size_t seat = 0; seat < buffers.size(); ++seat) {
+    backend::Buffer& buffer = *buffers[seat][at];
+    buffer.poison_bytes(data_begin(buffer), schedule_.buffers[at].bytes.at(seats_[seat].rank));
+  }
 }
 
 std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
@@ -215,7 +243,8 @@ std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
       Expectation expected = expectation_for(one.collective, one.op, one.root, one.count, rank,
                                              of.size, {one.distance, one.first_index});
       backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(one.slice.buffer)];
-      backend::Mismatch found = buffer.compare(one.slice.offset(rank), one.type, pattern, expected);
+      backend::Mismatch found =
+          buffer.compare(place_in(buffer, one.slice, rank).offset, one.type, pattern, expected);
       findings[seat].elements += found.elements;
       findings[seat].wrong += found.wrong;
       if (found.wrong > 0 && findings[seat].first_wrong.empty())
@@ -227,6 +256,54 @@ std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
       if (seats_[seat].rank == chase->rank)
         compare_position(*chase, *buffers[seat][static_cast<std::size_t>(chase->result.buffer)],
                          findings[seat]);
+  return findings;
+}
+
+// What was overwritten in a region, in words; "" if nothing was.
+std::string CellData::overwritten(const UntouchedRegion& region, std::size_t seat,
+                                  backend::Buffer& buffer) const {
+  const BufferDecl& declared = schedule_.buffers[static_cast<std::size_t>(region.buffer)];
+  auto say = [&](const backend::Mismatch& found, std::uint64_t begin, std::uint64_t size,
+                 const char* unit, const char* which) {
+    if (found.wrong == 0)
+      return std::string();
+    auto at = static_cast<std::int64_t>(begin + found.first * size - k_guard_bytes);
+    int rank = seats_[seat].rank;
+    return fmt::format(
+        "rank {}: {} {}{} {} overwritten, the first at byte {} of buffer '{}' ({} bytes)", rank,
+        found.wrong, unit, found.wrong == 1 ? "" : "s", which, at, declared.name,
+        declared.bytes.at(rank));
+  };
+  if (region.fill < 0)
+    return say(buffer.compare_poison(region.begin, region.end - region.begin), region.begin, 1,
+               "byte", "outside of all results");
+  const Fill& fill = schedule_.fills[static_cast<std::size_t>(region.fill)];
+  Group of = group(fill.communicator, {seats_[seat].rank});
+  int rank = of.members.front().rank;
+  std::uint64_t size = size_bytes(fill.type);
+  std::uint64_t start = place_in(buffer, fill.slice, rank).offset;
+  // Only elements that lie in the region as a whole.
+  std::uint64_t first = (region.begin - start + size - 1) / size;
+  std::uint64_t end = (region.end - start) / size;
+  if (first >= end)
+    return "";
+  Expectation expected{false, fill.op, of.size, rank, first, end - first, end - first};
+  std::uint64_t begin = start + first * size;
+  return say(buffer.compare(begin, fill.type, input_pattern(fill, of.size), expected), begin, size,
+             "element", "of an input");
+}
+
+std::vector<std::string> CellData::compare_untouched(const SeatBuffers& buffers,
+                                                     const std::vector<int>& which) const {
+  std::vector<std::string> findings(seats_.size());
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+    for (const UntouchedRegion& region :
+         untouched_memory(schedule_, world_size_, seats_[seat].rank)) {
+      bool meant = std::find(which.begin(), which.end(), region.buffer) != which.end();
+      if (meant && findings[seat].empty())
+        findings[seat] =
+            overwritten(region, seat, *buffers[seat][static_cast<std::size_t>(region.buffer)]);
+    }
   return findings;
 }
 

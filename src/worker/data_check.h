@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/data_pattern.h"
 #include "model/record.h"
 #include "model/schedule.h"
 #include "worker/communicator_cache.h"
 #include "worker/seat_state.h"
+#include "worker/untouched_memory.h"
 
 #include <string>
 #include <vector>
@@ -56,12 +58,18 @@ public:
            std::uint64_t seed);
 
   const DataFlow& flow() const { return flow_; }
-  // Poisons every buffer, then writes the inputs.
+  // Poisons the guard bands, once: what is written there later is still there at the end.
+  void guard(const SeatBuffers& buffers) const;
+  // Poisons every buffer between its guard bands, then writes the inputs.
   void fill(const SeatBuffers& buffers) const;
   // For repeatable schedules: what tells a launch that did nothing from one that did its work.
   void poison_results(const SeatBuffers& buffers) const;
   // By seat.
   std::vector<Finding> compare(const SeatBuffers& buffers) const;
+  // By seat, what was overwritten that no operation writes (untouched_memory.h) since it was
+  // written last, in words; "" if nothing was. Of the buffers with these indexes.
+  std::vector<std::string> compare_untouched(const SeatBuffers& buffers,
+                                             const std::vector<int>& which) const;
 
 private:
   // Those of this process's seats that have some data, with their numbers among `size` ranks.
@@ -76,6 +84,9 @@ private:
   Group group(int communicator, const std::vector<int>& ranks) const;
   std::uint64_t seed_of(int communicator) const;
   void poison(const SeatBuffers& buffers, int index) const;
+  model::Pattern input_pattern(const model::Fill& fill, int ranks) const;
+  std::string overwritten(const UntouchedRegion& region, std::size_t seat,
+                          backend::Buffer& buffer) const;
 
   const model::Schedule& schedule_;
   const std::vector<SeatState>& seats_;

@@ -171,7 +171,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
   CellData data(schedule, own.seats, locals, own.world_size, own.seed);
   CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, own.trace,
                marks, results});
-  run.fill();
+  run.prepare();
   if (shares_memory)
     own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write
   run.warm_up();                           // connections are made on first use: not an estimate

@@ -18,7 +18,8 @@ struct SeatState {
   std::map<int, std::unique_ptr<backend::Event>> events;
 };
 
-// A schedule's buffers in this process: by seat, then by the schedule's index.
+// A schedule's buffers in this process: by seat, then by the schedule's index. Data lie between
+// guard bands (guard_bands.h).
 using SeatBuffers = std::vector<std::vector<backend::Buffer*>>;
 
 } // namespace ncclprobe::worker

@@ -55,9 +55,7 @@ struct Values {
     buffer->poison();
     std::vector<std::byte> bytes(count * model::size_bytes(type));
     for (std::uint64_t i = 0; i < count; ++i) {
-      std::uint64_t bits = model::encode(type, std::fabs(static_cast<double>(values[i])));
-      if (std::signbit(values[i])) // the oracle's f16 has none
-        bits |= std::uint64_t{1} << (8 * model::size_bytes(type) - 1);
+      std::uint64_t bits = model::encode(type, static_cast<double>(values[i]));
       std::memcpy(&bytes[i * model::size_bytes(type)], &bits, model::size_bytes(type));
     }
     buffer->write(offset, bytes);

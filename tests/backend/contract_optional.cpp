@@ -5,6 +5,7 @@
 // that is registered with communicators.
 
 #include "backend/contract_case.h"
+#include "support/byte_pattern.h"
 #include "support/catch.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ TEST_CASE("data comes to the device from whatever memory of the host there is") 
   NCCLPROBE_CONTRACT(subject, 1);
   World world(subject, 1);
   auto& device = world.device(0);
-  model::Pattern pattern{1, 200, 1};
+  constexpr model::Pattern pattern = support::k_byte_pattern;
   for (model::Memory memory : {model::Memory::pinned_host, model::Memory::pageable_host}) {
     std::unique_ptr<backend::Buffer> source;
     if (!supported([&] { source = device.allocate_on_host(4096, memory); }))
@@ -98,7 +99,7 @@ TEST_CASE("a replayed graph keeps the order of all its streams") {
   auto middle = device.allocate(64);
   auto target = device.allocate(64);
   auto handed_over = device.create_event(backend::EventUse::order);
-  model::Pattern pattern{1, 200, 1};
+  constexpr model::Pattern pattern = support::k_byte_pattern;
   auto streams = streams_of(world, 2);
 
   std::unique_ptr<backend::Graph> graph;

@@ -4,6 +4,7 @@
 // Order: streams, events, messages between two ranks, and the meeting of all ranks.
 
 #include "backend/contract_world.h"
+#include "support/byte_pattern.h"
 #include "support/catch.h"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ TEST_CASE("an event makes one stream wait for another") {
   auto target = device.allocate(4096);
   middle->poison();
   target->poison();
-  model::Pattern pattern{1, 200, 1};
+  constexpr model::Pattern pattern = support::k_byte_pattern;
   source->fill(0, DataType::u8, pattern, 0, 4096);
   auto written = device.create_event(backend::EventUse::order);
   std::int64_t start = world.backend().now_ns();
@@ -221,7 +222,7 @@ TEST_CASE("the ring of sends and receives in one group delivers to the next rank
 TEST_CASE("messages of two ranks arrive in order, and others need not take part") {
   NCCLPROBE_CONTRACT(subject, 3);
   World world(subject, 3);
-  model::Pattern pattern{5, 200, 1};
+  constexpr model::Pattern pattern = support::k_byte_pattern;
   auto first = world.device(0).allocate(100);
   auto second = world.device(0).allocate(100);
   first->fill(0, DataType::u8, pattern, 0, 100);

@@ -125,12 +125,15 @@ TEST_CASE("copies, chases and their data are written and read back; plain ones s
   schedule.buffers = {{"a", 8, Memory::shared}, {"b", 8, Memory::pageable_host}};
   schedule.fills = {{k_all_ranks, {0}, 1}};
   schedule.fills[0].ranks = {1};
+  schedule.fills[0].signs = Signs::none;
   schedule.checks = {{Collective::broadcast, k_all_ranks, {1}, 1}};
   schedule.checks[0].ranks = {0, 1};
   CHECK(parse_json<Schedule>(write_json(schedule)).value() == schedule);
 
   schedule.operations = {{CopyOp{0, 0, {0}, 1, {1}, 8}}};
+  schedule.fills[0].signs = Signs::both;
   std::string plain = write_json(schedule);
+  CHECK(plain.find("signs") == std::string::npos);
   CHECK(plain.find("means") == std::string::npos);
   CHECK(plain.find("driver") == std::string::npos);
 }

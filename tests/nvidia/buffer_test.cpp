@@ -6,6 +6,7 @@
 #include "nvidia/gpus.h"
 #include "support/catch.h"
 
+#include <array>
 #include <cstring>
 
 using namespace ncclprobe;
@@ -15,8 +16,9 @@ using model::ReduceOp;
 
 namespace {
 
-constexpr DataType k_types[] = {DataType::f32, DataType::f16, DataType::bf16,
-                                DataType::f64, DataType::i32, DataType::u8};
+constexpr DataType k_types[] = {DataType::f32, DataType::f16, DataType::bf16,   DataType::f64,
+                                DataType::i8,  DataType::u8,  DataType::i32,    DataType::u32,
+                                DataType::i64, DataType::u64, DataType::f8e4m3, DataType::f8e5m2};
 constexpr std::uint64_t k_count = 100'003; // prime: no multiple of any block or vector width
 constexpr std::uint64_t k_offset_elements = 3;
 
@@ -54,7 +56,7 @@ TEST_CASE("what the GPU fills in is what the oracle says, for every type, and no
     buffer->read(0, bytes);
     std::uint64_t wrong = 0;
     for (std::uint64_t i = 0; i < k_count; ++i)
-      if (bits_at(bytes, type, k_offset_elements + i) != model::encode(type, pattern.value(2, i)))
+      if (bits_at(bytes, type, k_offset_elements + i) != model::encode(type, pattern.number(2, i)))
         ++wrong;
     CHECK(wrong == 0);
     std::uint64_t touched = 0;
@@ -89,15 +91,15 @@ TEST_CASE("reductions computed on the CPU compare equal on the GPU, for every ty
   OneGpu gpu;
   constexpr std::uint64_t count = 4099;
   for (DataType type : k_types)
-    for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min, ReduceOp::avg})
+    for (const auto& [op, op_name] : enum_names(ReduceOp{}))
       for (int ranks : {1, 3, 8}) {
-        INFO(model::to_string(type) << " " << model::to_string(op) << " " << ranks << " ranks");
+        INFO(model::to_string(type) << " " << op_name << " " << ranks << " ranks");
         model::Pattern pattern = model::pattern_for(5, Collective::all_reduce, type, op, ranks);
         model::Expectation expected =
             model::expectation_for(Collective::all_reduce, op, 0, count, 0, ranks);
         std::vector<std::byte> bytes(count * model::size_bytes(type));
         for (std::uint64_t i = 0; i < count; ++i) {
-          std::uint64_t bits = model::encode(type, expected.value(pattern, type, i));
+          std::uint64_t bits = model::encode(type, expected.number(pattern, type, i));
           std::memcpy(bytes.data() + i * model::size_bytes(type), &bits, model::size_bytes(type));
         }
         auto buffer = gpu.device->allocate(bytes.size());
@@ -116,7 +118,7 @@ TEST_CASE("one planted wrong element is found, counted and shown") {
     auto buffer = gpu.device->allocate(k_count * model::size_bytes(type));
     model::Pattern pattern = model::pattern_for(9, Collective::broadcast, type, ReduceOp::sum, 2);
     buffer->fill(0, type, pattern, 1, k_count);
-    std::uint64_t bad = model::encode(type, pattern.value(1, planted)) ^ 1;
+    std::uint64_t bad = model::encode(type, pattern.number(1, planted)) ^ 1;
     write_element(*buffer, planted * model::size_bytes(type), type, bad);
 
     backend::Mismatch found = buffer->compare(
@@ -147,6 +149,30 @@ TEST_CASE("poison is never taken for data") {
   }
 }
 
+TEST_CASE("a byte that is no longer poison is found, at any alignment") {
+  NCCLPROBE_NEEDS_GPUS(1);
+  OneGpu gpu;
+  auto buffer = gpu.device->allocate(k_count);
+  buffer->poison();
+  const std::array<std::byte, 2> stray{std::byte{0xFE}, std::byte{0x00}};
+  for (std::uint64_t at : {std::uint64_t{3}, std::uint64_t{50'001}, k_count - 3}) {
+    buffer->write(at, stray);
+
+    backend::Mismatch found = buffer->compare_poison(1, k_count - 1);
+
+    INFO(at);
+    CHECK(found.elements == k_count - 1);
+    CHECK(found.wrong == 2);
+    CHECK(found.first == at - 1);
+    CHECK(found.first_bits == 0xFE);
+    CHECK(buffer->compare_poison(0, at).wrong == 0);
+    CHECK(buffer->compare_poison(at + 2, k_count - at - 2).wrong == 0);
+    buffer->poison_bytes(at, 2);
+  }
+  CHECK(buffer->compare_poison(0, k_count).wrong == 0);
+  CHECK(buffer->compare_poison(k_count, 0).elements == 0);
+}
+
 TEST_CASE("an average may be two units in the last place off, and not three") {
   NCCLPROBE_NEEDS_GPUS(1);
   OneGpu gpu;
@@ -155,7 +181,7 @@ TEST_CASE("an average may be two units in the last place off, and not three") {
   model::Expectation expected =
       model::expectation_for(Collective::all_reduce, ReduceOp::avg, 0, 1, 0, 3);
   auto buffer = gpu.device->allocate(4);
-  std::uint64_t exact = model::encode(DataType::f32, expected.value(pattern, DataType::f32, 0));
+  std::uint64_t exact = model::encode(DataType::f32, expected.number(pattern, DataType::f32, 0));
 
   write_element(*buffer, 0, DataType::f32, exact + 2);
   std::uint64_t wrong_at_two = buffer->compare(0, DataType::f32, pattern, expected).wrong;
@@ -185,7 +211,8 @@ TEST_CASE(
   NCCLPROBE_NEEDS_GPUS(1);
   OneGpu gpu;
   auto buffer = gpu.device->allocate(64);
-  model::Pattern pattern{1, 100, 1};
+  model::Pattern pattern =
+      model::pattern_for(1, Collective::broadcast, DataType::f32, ReduceOp::sum, 1);
 
   CHECK_THROWS_AS(buffer->fill(2, DataType::f32, pattern, 0, 1), base::Exception);
   CHECK_THROWS_AS(buffer->fill(0, DataType::f32, pattern, 0, 17), base::Exception);
@@ -203,7 +230,8 @@ TEST_CASE("a buffer of no bytes can be poisoned, filled and compared") {
   NCCLPROBE_NEEDS_GPUS(1);
   OneGpu gpu;
   auto buffer = gpu.device->allocate(0);
-  model::Pattern pattern{1, 100, 1};
+  model::Pattern pattern =
+      model::pattern_for(1, Collective::broadcast, DataType::f32, ReduceOp::sum, 1);
 
   buffer->poison();
   buffer->fill(0, DataType::f32, pattern, 0, 0);

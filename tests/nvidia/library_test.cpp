@@ -160,7 +160,8 @@ TEST_CASE("a product's remark names the dimensions that are no multiple of 16 by
   using model::GemmMath;
   struct NoBuffer : backend::Buffer {
     std::uint64_t size_bytes() const override { return 0; }
-    void poison_first(std::uint64_t) override {}
+    void poison_bytes(std::uint64_t, std::uint64_t) override {}
+    backend::Mismatch compare_poison(std::uint64_t, std::uint64_t) override { return {}; }
     void fill(std::uint64_t, DataType, const model::Pattern&, int, std::uint64_t) override {}
     backend::Mismatch compare(std::uint64_t, DataType, const model::Pattern&,
                               const model::Expectation&) override {

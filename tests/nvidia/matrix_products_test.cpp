@@ -14,6 +14,9 @@ using model::GemmMath;
 
 namespace {
 
+constexpr model::Pattern k_numbers =
+    model::pattern_for(1, model::Collective::all_gather, DataType::bf16, model::ReduceOp::sum, 1);
+
 // Square matrices of a GPU, each a buffer of its own, filled with something that is no NaN.
 struct Bench {
   std::unique_ptr<backend::Backend> backend = nvidia::make_backend({});
@@ -24,7 +27,7 @@ struct Bench {
   explicit Bench(std::uint64_t bytes) {
     for (int i = 0; i < 3; ++i) {
       matrices.push_back(device->allocate(bytes));
-      matrices.back()->fill(0, DataType::bf16, model::Pattern{1, 3, 1}, i, bytes / 2);
+      matrices.back()->fill(0, DataType::bf16, k_numbers, i, bytes / 2);
     }
   }
   backend::GemmCall call(std::uint64_t m, std::uint64_t n, std::uint64_t k, DataType type,
@@ -93,7 +96,7 @@ TEST_CASE("products, conversions and the optimizer can be captured and replayed"
   auto moments = content(*state, 0, 8 * 4096);
   bench.matrices[2]->poison();
   state->write(0, std::vector<std::byte>(8 * 4096));
-  bench.matrices[0]->fill(0, DataType::bf16, model::Pattern{1, 3, 1}, 0, 1 << 19);
+  bench.matrices[0]->fill(0, DataType::bf16, k_numbers, 0, 1 << 19);
   graph->launch();
   support::wait_until_idle(*bench.stream);
 

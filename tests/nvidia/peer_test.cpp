@@ -4,6 +4,7 @@
 // Copies of all kinds, pointer chases, memory of the host and of other processes.
 #include "nvidia/factory.h"
 #include "nvidia/gpus.h"
+#include "support/byte_pattern.h"
 #include "support/catch.h"
 
 #include <sys/wait.h>
@@ -15,7 +16,7 @@ using model::DataType;
 
 namespace {
 
-constexpr model::Pattern k_pattern{3, 251, 1};
+constexpr model::Pattern k_pattern = support::k_byte_pattern;
 
 struct Gpus {
   explicit Gpus(int count) : backend(nvidia::make_backend({})) {

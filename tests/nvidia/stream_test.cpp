@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "nvidia/factory.h"
 #include "nvidia/gpus.h"
+#include "support/byte_pattern.h"
 #include "support/catch.h"
 
 // What the contract of all backends (tests/backend) does not cover.
@@ -92,7 +93,7 @@ TEST_CASE("bytes are copied from one GPU to another") {
   constexpr std::uint64_t bytes = 1 << 20;
   auto source = first->allocate(bytes);
   auto target = second->allocate(bytes + 64);
-  model::Pattern pattern{3, 251, 1};
+  constexpr model::Pattern pattern = support::k_byte_pattern;
   source->fill(0, model::DataType::u8, pattern, 0, bytes);
   target->poison();
 

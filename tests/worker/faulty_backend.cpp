@@ -3,25 +3,35 @@
 
 #include "worker/faulty_backend.h"
 
-#include "host/host_backend.h"
-#include "host/memory.h"
-#include "host/stream.h"
+#include "worker/element_damage.h"
+#include "worker/memory_backend.h"
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <utility>
 
 namespace ncclprobe::support {
 namespace {
 
 using backend::Place;
+using model::DataType;
 using Kind = PlantedFault::Kind;
+using Bytes = std::vector<std::byte>;
+
+Bytes read(const Place& place, std::uint64_t bytes) {
+  Bytes content(bytes);
+  place.buffer.read(place.offset, content);
+  return content;
+}
 
 // Shared by the backend and its communicators.
 struct Plan {
   const PlantedFault& fault;
   int meetings = 0;
   int launches = 0;                              // since the last meeting
-  std::vector<std::function<void()>> afterwards; // when the group's work is enqueued
+  std::vector<std::function<void()>> afterwards; // when the group's work is done
+  std::map<int, Bytes> inputs;                   // by rank, of the latest launch
 
   bool active(Kind kind, int rank) const {
     bool anybody = kind == Kind::nothing_done;
@@ -42,65 +52,124 @@ public:
   void check() override { inner_->check(); }
 
   void enqueue(const backend::CollectiveCall& call, backend::Stream& stream) override {
-    if (plan_.active(Kind::nothing_done, rank()))
+    if (active(Kind::nothing_done))
       return;
     auto blocks = model::block_counts(call.collective, size());
     std::uint64_t block = call.count * model::size_bytes(call.type);
     std::uint64_t sent = block * static_cast<std::uint64_t>(blocks.send);
     std::uint64_t received = block * static_cast<std::uint64_t>(blocks.receive);
-    inner_->enqueue({call.collective, input(call.send, sent), output(call.receive, received),
-                     call.count, call.type, call.op, call.root},
+    using enum model::Collective;
+    bool at_root = rank() == call.root;
+    bool sends = at_root || (call.collective != broadcast && call.collective != scatter);
+    bool receives = at_root || (call.collective != reduce && call.collective != gather);
+    Place send = sends ? input(call.send, sent, call.type, call.op) : call.send;
+    Place receive = receives ? output(call.receive, received, call.type) : call.receive;
+    if (!receives && active(Kind::stray_output))
+      later([at = call.receive] { count_up(at); });
+    inner_->enqueue({call.collective, send, receive, call.count, call.type, call.op, call.root},
                     stream);
-    damage(call.receive, received, call.type, stream);
   }
-  void send(Place from, std::uint64_t count, model::DataType type, int peer,
+  void send(Place from, std::uint64_t count, DataType type, int peer,
             backend::Stream& stream) override {
-    if (!plan_.active(Kind::nothing_done, rank()))
-      inner_->send(input(from, count * model::size_bytes(type)), count, type, peer, stream);
+    if (!active(Kind::nothing_done))
+      inner_->send(input(from, count * model::size_bytes(type), type, model::ReduceOp::sum), count,
+                   type, peer, stream);
   }
-  void receive(Place into, std::uint64_t count, model::DataType type, int peer,
+  void receive(Place into, std::uint64_t count, DataType type, int peer,
                backend::Stream& stream) override {
-    if (plan_.active(Kind::nothing_done, rank()))
-      return;
-    std::uint64_t bytes = count * model::size_bytes(type);
-    inner_->receive(output(into, bytes), count, type, peer, stream);
-    damage(into, bytes, type, stream);
+    if (!active(Kind::nothing_done))
+      inner_->receive(output(into, count * model::size_bytes(type), type), count, type, peer,
+                      stream);
   }
 
 private:
+  bool active(Kind kind) const { return plan_.active(kind, rank()); }
+  void later(std::function<void()> work) { plan_.afterwards.push_back(std::move(work)); }
+
+  // Other than before, also after several launches.
+  static void count_up(const Place& byte) {
+    Bytes one = read(byte, 1);
+    one[0] = static_cast<std::byte>(std::to_integer<int>(one[0]) + 1);
+    byte.buffer.write(byte.offset, one);
+  }
+
   Place elsewhere(std::uint64_t bytes) {
     scratch_.push_back(device_.allocate(bytes));
     return {*scratch_.back(), 0};
   }
-  Place input(Place place, std::uint64_t bytes) {
-    if (!plan_.active(Kind::no_contribution, rank()))
+
+  // What the library takes in place of the input.
+  Place input(const Place& place, std::uint64_t bytes, DataType type, model::ReduceOp op) {
+    if (active(Kind::input_changed) && bytes > 0)
+      later([place] { count_up(place); });
+    Bytes taken = read(place, bytes);
+    plan_.inputs[rank()] = taken;
+    std::uint64_t element = model::size_bytes(type);
+    if (active(Kind::no_contribution))
+      std::fill(taken.begin(), taken.end(), std::byte{0});
+    else if (active(Kind::twice))
+      count_twice(type, op, taken.data(), bytes / element);
+    else if (active(Kind::input_sign))
+      drop_signs(type, taken.data(), bytes / element);
+    else if (active(Kind::shifted))
+      std::copy(taken.begin() + static_cast<std::ptrdiff_t>(element), taken.end(), taken.begin());
+    else if (active(Kind::wrong_rank))
+      copy_from_another(taken);
+    else
       return place;
-    Place zeros = elsewhere(bytes);
-    zeros.buffer.write(0, std::vector<std::byte>(bytes));
-    return zeros;
+    Place other = elsewhere(bytes);
+    other.buffer.write(0, taken);
+    return other;
   }
-  Place output(Place place, std::uint64_t bytes) {
-    return plan_.active(Kind::no_output, rank()) ? elsewhere(bytes) : place;
+  // Of an earlier launch, as this one's call may come later. Inputs are the same in all.
+  void copy_from_another(Bytes& taken) const {
+    for (const auto& [other, input] : plan_.inputs)
+      if (other != rank())
+        std::copy_n(input.begin(), std::min(input.size(), taken.size()), taken.begin());
   }
 
-  void damage(Place place, std::uint64_t bytes, model::DataType type, backend::Stream& stream) {
-    auto& on = static_cast<host::HostStream&>(stream);
-    std::shared_ptr<std::byte> data =
-        static_cast<host::HostBuffer&>(place.buffer).hold(place.offset, bytes);
+  // Where the library puts the output, and what becomes of that.
+  Place output(const Place& place, std::uint64_t bytes, DataType type) {
+    if (bytes == 0)
+      return place;
+    if (active(Kind::no_output))
+      return elsewhere(bytes);
     std::uint64_t element = model::size_bytes(type);
-    std::uint64_t middle = bytes / element / 2 * element;
-    std::function<void()> work;
-    if (plan_.active(Kind::swapped_chunks, rank()))
-      work = [data, middle] {
-        std::swap_ranges(data.get(), data.get() + middle, data.get() + middle);
-      };
-    if (plan_.active(Kind::one_element, rank()))
-      work = [data, middle, element] {
-        // The highest bit but two of a little-endian element: far off in every type.
-        *(data.get() + middle + element - 1) ^= std::byte{0x20};
-      };
-    if (work)
-      plan_.afterwards.push_back([&on, work] { on.push(work, nullptr, "held back"); });
+    std::uint64_t count = bytes / element;
+    std::uint64_t middle = count / 2 * element;
+    Place last{place.buffer, place.offset + bytes - element};
+    if (active(Kind::last_missed))
+      later([last, old = read(last, element)] { last.buffer.write(last.offset, old); });
+    if (active(Kind::beyond))
+      later([at = Place{place.buffer, place.offset + bytes}] { count_up(at); });
+    if (active(Kind::before))
+      later([at = Place{place.buffer, place.offset - 1}] { count_up(at); });
+    change(Kind::one_element, place, bytes, [=](std::byte* data) {
+      // The highest bit but two of a little-endian element: far off in every type.
+      data[middle + element - 1] ^= std::byte{0x20};
+    });
+    change(Kind::swapped_chunks, place, bytes,
+           [=](std::byte* data) { std::swap_ranges(data, data + middle, data + middle); });
+    change(Kind::swapped_elements, place, bytes, [=](std::byte* data) {
+      for (std::uint64_t i = 0; i + 1 < count; i += 2)
+        std::swap_ranges(data + i * element, data + (i + 1) * element, data + (i + 1) * element);
+    });
+    change(Kind::narrow_result, place, bytes,
+           [=](std::byte* data) { round_to_narrower(type, data, count); });
+    change(Kind::upper_half, place, bytes,
+           [=](std::byte* data) { clear_upper_half(type, data, count); });
+    change(Kind::result_sign, place, bytes,
+           [=](std::byte* data) { drop_signs(type, data, count); });
+    return place;
+  }
+  template <typename Act>
+  void change(Kind kind, const Place& place, std::uint64_t bytes, Act act) {
+    if (active(kind))
+      later([place, bytes, act] {
+        Bytes content = read(place, bytes);
+        act(content.data());
+        place.buffer.write(place.offset, content);
+      });
   }
 
   std::unique_ptr<backend::Communicator> inner_;
@@ -111,8 +180,7 @@ private:
 
 class FaultyBackend : public backend::Backend {
 public:
-  FaultyBackend(const backend::Options& options, const PlantedFault& fault)
-      : inner_(host::make_backend(options)), plan_{fault} {}
+  explicit FaultyBackend(const PlantedFault& fault) : inner_(make_memory_backend()), plan_{fault} {}
 
   std::string_view name() const override { return "faulty"; }
   bool moves_data() const override { return true; }
@@ -154,9 +222,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<backend::Backend> make_faulty_backend(const backend::Options& options,
-                                                      const PlantedFault& fault) {
-  return std::make_unique<FaultyBackend>(options, fault);
+std::unique_ptr<backend::Backend> make_faulty_backend(const PlantedFault& fault) {
+  return std::make_unique<FaultyBackend>(fault);
 }
 
 } // namespace ncclprobe::support

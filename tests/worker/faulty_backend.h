@@ -13,11 +13,24 @@ namespace ncclprobe::support {
 struct PlantedFault {
   enum class Kind {
     none,
-    nothing_done,    // on any rank: outputs are as they were before
-    swapped_chunks,  // the two halves of the rank's output
-    one_element,     // in the middle of the rank's output
-    no_contribution, // the rank's input counts as zeros
-    no_output,       // the rank's output goes elsewhere
+    nothing_done,     // on any rank: outputs are as they were before
+    no_output,        // the rank's output goes elsewhere
+    last_missed,      // the last element of the rank's output is as it was before
+    swapped_chunks,   // the two halves of the rank's output
+    swapped_elements, // each with its neighbour
+    one_element,      // in the middle of the rank's output
+    narrow_result,    // floats are rounded to a narrower type, or a type of less range
+    upper_half,       // of the rank's results is lost
+    result_sign,      // as is their sign
+    no_contribution,  // the rank's input counts as zeros
+    twice,            // the rank's input counts twice
+    input_sign,       // as if it had none
+    shifted,          // the rank's input is taken from one element further on
+    wrong_rank,       // another rank's input counts in its place
+    beyond,           // the byte behind the rank's output is written
+    before,           // the one before it
+    stray_output,     // a rank that gets no output has its receive buffer written
+    input_changed,    // the rank's input is overwritten
   };
   Kind kind = Kind::none;
   int rank = 0;
@@ -25,9 +38,8 @@ struct PlantedFault {
   int first_meeting = 0; // before this one all is well
 };
 
-// The CPU backend with that fault, for cells of one operation. `fault` outlives it and may change
-// between cells. More than one rank in this process.
-std::unique_ptr<backend::Backend> make_faulty_backend(const backend::Options& options,
-                                                      const PlantedFault& fault);
+// The memory backend with that fault, for cells of one operation. `fault` outlives it and may
+// change between cells. More than one rank in this process.
+std::unique_ptr<backend::Backend> make_faulty_backend(const PlantedFault& fault);
 
 } // namespace ncclprobe::support

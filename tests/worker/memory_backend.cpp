@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "host/pattern_data.h"
+#include "worker/memory_library.h"
 
 #include <atomic>
 #include <cstring>
@@ -34,8 +35,11 @@ public:
   std::byte* at(std::uint64_t offset) { return bytes_->data() + offset; }
 
   std::uint64_t size_bytes() const override { return bytes_->size(); }
-  void poison_first(std::uint64_t bytes) override {
-    std::memset(bytes_->data(), model::k_poison_byte, bytes);
+  void poison_bytes(std::uint64_t offset, std::uint64_t bytes) override {
+    std::memset(at(offset), model::k_poison_byte, bytes);
+  }
+  backend::Mismatch compare_poison(std::uint64_t offset, std::uint64_t bytes) override {
+    return host::compare_poison(at(offset), bytes);
   }
   void fill(std::uint64_t offset, model::DataType type, const model::Pattern& pattern, int rank,
             std::uint64_t count) override {
@@ -141,18 +145,26 @@ private:
 
 class MemoryCommunicator : public backend::Communicator {
 public:
-  MemoryCommunicator(int rank, int size) : rank_(rank), size_(size) {}
+  MemoryCommunicator(MemoryLibrary& library, int number, int rank, int size)
+      : library_(library), number_(number), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void enqueue(const backend::CollectiveCall&, backend::Stream&) override { refuse(); }
-  void send(Place, std::uint64_t, model::DataType, int, backend::Stream&) override { refuse(); }
-  void receive(Place, std::uint64_t, model::DataType, int, backend::Stream&) override { refuse(); }
+  void enqueue(const backend::CollectiveCall& call, backend::Stream&) override {
+    library_.enqueue(number_, rank_, size_, call);
+  }
+  void send(Place from, std::uint64_t count, model::DataType type, int peer,
+            backend::Stream&) override {
+    library_.send(number_, rank_, peer, from, count * size_bytes(type));
+  }
+  void receive(Place into, std::uint64_t count, model::DataType type, int peer,
+               backend::Stream&) override {
+    library_.receive(number_, peer, rank_, into, count * size_bytes(type));
+  }
   void check() override {}
 
 private:
-  [[noreturn]] static void refuse() {
-    base::raise(base::Errc::unsupported, "the memory backend has no messages");
-  }
+  MemoryLibrary& library_;
+  int number_; // of the communicator
   int rank_;
   int size_;
 };
@@ -171,12 +183,13 @@ public:
     rendezvous_ = &rendezvous;
     std::vector<std::unique_ptr<backend::Communicator>> members;
     for (const backend::Member& one : local)
-      members.push_back(
-          std::make_unique<MemoryCommunicator>(one.rank, static_cast<int>(ranks.size())));
+      members.push_back(std::make_unique<MemoryCommunicator>(library_, communicators_, one.rank,
+                                                             static_cast<int>(ranks.size())));
+    ++communicators_;
     return members;
   }
-  void group_begin() override {}
-  void group_end() override {}
+  void group_begin() override { library_.group_begin(); }
+  void group_end() override { library_.group_end(); }
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override {
     std::map<int, std::string> own;
     for (const backend::Communicator* one : local)
@@ -192,6 +205,8 @@ public:
 
 private:
   MemoryFault fault_;
+  MemoryLibrary library_;
+  int communicators_ = 0;
   backend::Rendezvous* rendezvous_ = nullptr;
   int meetings_ = 0;
 };

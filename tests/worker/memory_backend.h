@@ -18,8 +18,9 @@ struct MemoryFault {
 
 // A backend whose devices are plain memory, with everything that a P2P matrix asks of one: copies
 // of all kinds, pointer chases, memory of the host, memory shared between "processes", which are
-// threads with a backend each. Work is done at once when it is enqueued. Ranks of several backends
-// meet by the rendezvous given to connect().
+// threads with a backend each. Work is done at once when it is enqueued, or when its group ends.
+// Ranks of several backends meet by the rendezvous given to connect(); collectives and messages are
+// between ranks of one backend only.
 std::unique_ptr<backend::Backend> make_memory_backend(MemoryFault fault = {});
 
 // How many buffers of other processes were mapped, by all backends since the last call.

@@ -17,7 +17,8 @@ class NullBuffer : public backend::Buffer {
 public:
   explicit NullBuffer(std::uint64_t bytes) : bytes_(bytes) {}
   std::uint64_t size_bytes() const override { return bytes_; }
-  void poison_first(std::uint64_t) override {}
+  void poison_bytes(std::uint64_t, std::uint64_t) override {}
+  backend::Mismatch compare_poison(std::uint64_t, std::uint64_t) override { return {}; }
   void fill(std::uint64_t, DataType, const Pattern&, int, std::uint64_t) override {}
   backend::Mismatch compare(std::uint64_t, DataType, const Pattern&, const Expectation&) override {
     return {};

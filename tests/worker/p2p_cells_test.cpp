@@ -96,6 +96,28 @@ TEST_CASE("a copy that does nothing is wrong data: what it writes to was poisone
   CHECK(results[1].check.wrong == 64 * 1024 / 8);
 }
 
+TEST_CASE("a copy that writes a byte beyond or before its target is wrong data, by every method") {
+  support::MemoryFault fault;
+  using enum P2pMethod;
+  for (bool beyond : {true, false}) {
+    fault.damage = [beyond](std::span<std::byte> written) {
+      *(beyond ? written.data() + written.size() : written.data() - 1) = std::byte{7};
+    };
+    for (P2pMethod method : {ce, ce_read, sm_write, sm_read, staged}) {
+      INFO(to_string(method) << (beyond ? " beyond" : " before"));
+      auto results =
+          LocalRun(support::make_memory_backend(fault), 2).run(cell_of(method, {k_there}));
+
+      CHECK(results[0].outcome.ok());
+      CHECK(results[1].outcome.kind == OutcomeKind::wrong_data);
+      CHECK_THAT(results[1].check.first_wrong,
+                 ContainsSubstring("rank 1: 1 byte outside of all results overwritten") &&
+                     ContainsSubstring(beyond ? "at byte 65536 of buffer 'target'"
+                                              : "at byte -1 of buffer 'target'"));
+    }
+  }
+}
+
 TEST_CASE("a pointer chase that ends in the wrong place is wrong data") {
   support::MemoryFault fault;
   fault.damage = [](std::span<std::byte> written) { written[1] ^= std::byte{1}; };

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The data check against a library that errs: for every type, every collective that can err so, out
-// of place and in place, in both modes of timing. The batches are checked at their last launch, so
-// that is where the faults are.
+// The data check against a library that errs: for every collective, type and operation, out of
+// place and in place. Batches are checked at their last launch, so that is where the faults are.
 #include "support/catch.h"
 #include "worker/faulty_backend.h"
 #include "worker/local_run.h"
@@ -60,8 +59,7 @@ void for_each_case(Act act) {
       for (const auto& [op, op_name] : enum_names(ReduceOp{}))
         for (Placement placement : {Placement::out_of_place, Placement::in_place})
           for (TimingMode mode : {TimingMode::batch, TimingMode::latency}) {
-            // Operations matter where elements are combined; one such collective will do.
-            if (op != ReduceOp::sum && collective != Collective::all_reduce)
+            if (op != ReduceOp::sum && (!reduces(collective) || mode == TimingMode::latency))
               continue;
             Case one{collective, type, op, placement, mode};
             if (auto cell = cell_for(one))
@@ -85,17 +83,61 @@ int rank_with_input(Collective collective) {
   return root_only ? 0 : 1;
 }
 
+bool is_extreme(ReduceOp op) {
+  return op == ReduceOp::max || op == ReduceOp::min;
+}
+
+// Whether the fault makes a difference at all.
+bool applies(Kind kind, const Case& one) {
+  switch (kind) {
+  case Kind::narrow_result:
+    return is_float(one.type);
+  case Kind::upper_half:
+    return !is_float(one.type);
+  case Kind::result_sign:
+  case Kind::input_sign:
+    return !is_unsigned(one.type);
+  case Kind::twice:
+    return reduces(one.collective) && !is_extreme(one.op);
+  case Kind::last_missed: // in place it is the input's, which may be right by chance
+    return one.placement == Placement::out_of_place || one.op == ReduceOp::sum;
+  case Kind::stray_output:
+    return one.collective == Collective::reduce || one.collective == Collective::gather;
+  case Kind::input_changed: // in place that is what is asked for
+    return one.placement == Placement::out_of_place;
+  default:
+    return true;
+  }
+}
+
+int rank_that_errs(Kind kind, Collective collective) {
+  switch (kind) {
+  case Kind::last_missed: // of the last block, which is not its own
+    return collective == Collective::all_gather ? 0 : rank_with_output(collective);
+  case Kind::no_contribution:
+  case Kind::twice:
+  case Kind::input_sign:
+  case Kind::shifted:
+  case Kind::wrong_rank:
+  case Kind::input_changed:
+    return rank_with_input(collective);
+  case Kind::stray_output:
+    return 1; // not the root
+  default:
+    return rank_with_output(collective);
+  }
+}
+
 // Runs all cases with the fault; every one must be seen, on some rank.
 void require_caught(Kind kind) {
   PlantedFault fault;
-  support::LocalRun run(support::make_faulty_backend(support::options_for(k_ranks), fault),
-                        k_ranks);
+  support::LocalRun run(support::make_faulty_backend(fault), k_ranks);
   std::set<DataType> types;
+  std::set<Collective> collectives;
   for_each_case([&](const Case& one, const Cell& cell) {
-    fault = {kind,
-             kind == Kind::no_contribution ? rank_with_input(one.collective)
-                                           : rank_with_output(one.collective),
-             checked_launch(one)};
+    if (!applies(kind, one))
+      return;
+    fault = {kind, rank_that_errs(kind, one.collective), checked_launch(one)};
     auto results = run.run(cell);
     INFO(in_words(one));
     if (results[0].outcome.kind == OutcomeKind::skipped)
@@ -103,19 +145,28 @@ void require_caught(Kind kind) {
     int wrong = 0;
     for (const model::CellRecord& result : results) {
       CHECK(result.check.kind == CheckResult::Kind::checked);
+      CHECK(result.outcome.ok() == result.check.first_wrong.empty());
       wrong += result.outcome.kind == OutcomeKind::wrong_data ? 1 : 0;
     }
     CHECK(wrong > 0);
     types.insert(one.type);
+    collectives.insert(one.collective);
   });
-  CHECK(types.size() == enum_names(DataType{}).size());
+  std::size_t all_types = 0;
+  for (const auto& [type, name] : enum_names(DataType{}))
+    all_types += applies(kind, {Collective::reduce, type}) ? 1 : 0;
+  CHECK(types.size() == all_types);
+  std::size_t all_collectives = 0;
+  for (const auto& [collective, name] : enum_names(Collective{}))
+    all_collectives += applies(kind, {collective, *types.begin()}) ? 1 : 0;
+  CHECK(collectives.size() == all_collectives);
 }
 
 } // namespace
 
 TEST_CASE("without a fault all data is right, in every type") {
   PlantedFault none;
-  support::LocalRun run(support::make_faulty_backend(support::options_for(k_ranks), none), k_ranks);
+  support::LocalRun run(support::make_faulty_backend(none), k_ranks);
   for_each_case([&](const Case& one, const Cell& cell) {
     auto results = run.run(cell);
     INFO(in_words(one));
@@ -128,30 +179,85 @@ TEST_CASE("without a fault all data is right, in every type") {
   });
 }
 
-TEST_CASE("a launch that leaves stale output is caught, in every type") {
+TEST_CASE("a launch that leaves stale output is caught") {
   require_caught(Kind::nothing_done);
 }
-
-TEST_CASE("two chunks that are swapped are caught, in every type") {
+TEST_CASE("a rank whose output is not written is caught") {
+  require_caught(Kind::no_output);
+}
+TEST_CASE("a last element that is not written is caught") {
+  require_caught(Kind::last_missed);
+}
+TEST_CASE("two chunks that are swapped are caught") {
   require_caught(Kind::swapped_chunks);
 }
-
-TEST_CASE("one wrong element is caught, in every type") {
+TEST_CASE("elements that are swapped with their neighbours are caught") {
+  require_caught(Kind::swapped_elements);
+}
+TEST_CASE("one wrong element is caught") {
   require_caught(Kind::one_element);
 }
-
-TEST_CASE("a rank whose input is missing is caught, in every type") {
+TEST_CASE("floats computed in a narrower type, such as f64 in f32, are caught") {
+  require_caught(Kind::narrow_result);
+}
+TEST_CASE("integers that lose their upper half are caught") {
+  require_caught(Kind::upper_half);
+}
+TEST_CASE("results that lose their sign are caught") {
+  require_caught(Kind::result_sign);
+}
+TEST_CASE("a rank whose input is missing is caught") {
   require_caught(Kind::no_contribution);
 }
+TEST_CASE("a rank whose input counts twice is caught") {
+  require_caught(Kind::twice);
+}
+TEST_CASE("a rank whose input loses its sign is caught") {
+  require_caught(Kind::input_sign);
+}
+TEST_CASE("an input that is read from one element further on is caught") {
+  require_caught(Kind::shifted);
+}
+TEST_CASE("an input that is another rank's is caught") {
+  require_caught(Kind::wrong_rank);
+}
+TEST_CASE("a byte written behind the output is caught") {
+  require_caught(Kind::beyond);
+}
+TEST_CASE("a byte written before the output is caught") {
+  require_caught(Kind::before);
+}
+TEST_CASE("an output written on a rank that gets none is caught") {
+  require_caught(Kind::stray_output);
+}
+TEST_CASE("an input that is overwritten is caught") {
+  require_caught(Kind::input_changed);
+}
 
-TEST_CASE("a rank whose output is not written is caught, in every type") {
-  require_caught(Kind::no_output);
+TEST_CASE(
+    "what is overwritten by any launch is caught, not only by one whose results are checked") {
+  PlantedFault fault{Kind::beyond, 1, 1, 0};
+  support::LocalRun run(support::make_faulty_backend(fault), k_ranks);
+  for (TimingMode mode : {TimingMode::batch, TimingMode::latency})
+    for (Placement placement : {Placement::out_of_place, Placement::in_place}) {
+      Case one{Collective::all_reduce, DataType::f32, ReduceOp::sum, placement, mode};
+      INFO(in_words(one));
+      auto results = run.run(*cell_for(one));
+
+      CHECK(results[0].outcome.ok());
+      CHECK(results[1].outcome.kind == OutcomeKind::wrong_data);
+      CHECK(results[1].check.wrong == 0);
+      std::string buffer = placement == Placement::in_place ? "data" : "receive";
+      CHECK(
+          results[1].outcome.reason ==
+          "rank 1: 1 byte outside of all results overwritten, the first at byte 1536 of buffer '" +
+              buffer + "' (1536 bytes)");
+    }
 }
 
 TEST_CASE("the first fault ends the cell and is named by rank, element and launch") {
   PlantedFault fault{Kind::one_element, 1, 1, 0};
-  support::LocalRun run(support::make_faulty_backend(support::options_for(k_ranks), fault),
-                        k_ranks);
+  support::LocalRun run(support::make_faulty_backend(fault), k_ranks);
   Cell cell = *cell_for({Collective::all_reduce, DataType::i32, ReduceOp::sum,
                          Placement::out_of_place, TimingMode::latency});
   cell.timing.iterations = 50;

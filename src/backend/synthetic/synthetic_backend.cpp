@@ -64,7 +64,8 @@ public:
   int device() const { return device_; }
   bool on_host() const { return on_host_; }
   std::uint64_t size_bytes() const override { return bytes_; }
-  void poison_first(std::uint64_t) override {}
+  void poison_bytes(std::uint64_t, std::uint64_t) override {}
+  Mismatch compare_poison(std::uint64_t, std::uint64_t) override { refuse(); }
   void fill(std::uint64_t, model::DataType, const model::Pattern&, int, std::uint64_t) override {}
   Mismatch compare(std::uint64_t, model::DataType, const model::Pattern&,
                    const model::Expectation&) override {
