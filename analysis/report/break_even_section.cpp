@@ -10,11 +10,36 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 namespace ncclprobe::analysis {
 namespace {
 
 using base::TextTable;
 using Json = nlohmann::ordered_json;
+
+double half_width(const Interval& interval) {
+  return (interval.high - interval.low) / 2;
+}
+
+// To a nanosecond: equal values leave an interval of rounding errors.
+std::string half_ms_text(const std::optional<Interval>& interval_ns) {
+  return interval_ns ? ms_text(std::round(half_width(*interval_ns))) : "-";
+}
+
+Json ms_json(const std::optional<Interval>& interval_ns) {
+  return interval_ns ? Json{rounded_ms(interval_ns->low), rounded_ms(interval_ns->high)}
+                     : Json(nullptr);
+}
+
+Json also_possible_json(const steps::BreakEven& one) {
+  if (!one.also_possible)
+    return nullptr;
+  Json out = Json::array();
+  for (steps::BoundBy other : *one.also_possible)
+    out.push_back(base::to_string(other));
+  return out;
+}
 
 } // namespace
 
@@ -22,36 +47,58 @@ std::string render_break_even(const std::vector<steps::StepResult>& results) {
   TextTable table({{"ranks"},
                    {"computes ms"},
                    {"uncovered %"},
+                   {"+-"},
                    {"at best ms"},
+                   {"+-"},
                    {"as it is ms"},
+                   {"+-"},
                    {"verdict", TextTable::Align::left}});
   const std::vector<steps::BreakEven> all = steps::break_evens(results);
   if (all.empty())
     return "";
-  for (const steps::BreakEven& one : all)
-    table.add_row({ranks_text(*one.result), ms_text(one.computing_ns),
-                   percent_text(one.exposed_ns / one.result->times.step_ns),
-                   ms_text(one.transfer_ns), one.as_it_is_ns ? ms_text(*one.as_it_is_ns) : "-",
-                   std::string(base::to_string(one.bound_by))});
+  std::string open;
+  for (const steps::BreakEven& one : all) {
+    table.add_row(
+        {ranks_text(*one.result), ms_text(one.computing_ns),
+         percent_text(one.exposed_ns / one.result->times.step_ns),
+         one.exposed_share_interval ? percent_text(half_width(*one.exposed_share_interval)) : "-",
+         ms_text(one.transfer_ns), half_ms_text(one.transfer_interval_ns),
+         one.as_it_is_ns ? ms_text(*one.as_it_is_ns) : "-", half_ms_text(one.as_it_is_interval_ns),
+         std::string(base::to_string(one.bound_by))});
+    if (one.also_possible && !one.also_possible->empty())
+      open += paragraph("",
+                        fmt::format("At {}: {}. The intervals allow either; more processes "
+                                    "(--repeat) narrow them.",
+                                    count_of(one.result->step.ranks.size(), "rank", "ranks"),
+                                    verdict_in_words(one)),
+                        4);
+  }
   return paragraph("",
-                   "Break-even: computing a step that can hide all transfers (at best: as long as "
-                   "they take), or would with as much of them covered a ms as now (as it is)",
+                   fmt::format("Break-even: computing a step that can hide all transfers (at best: "
+                               "as long as they take), or would with as much of them covered a ms "
+                               "as now (as it is); +-: half of the {:.0f}% interval, from three "
+                               "processes on",
+                               100 * k_confidence),
                    2) +
-         table.render(4);
+         table.render(4) + open;
 }
 
 Json break_even_json(const steps::BreakEven& one) {
   return {
       {"bound_by", base::to_string(one.bound_by)},
+      {"also_possible", also_possible_json(one)},
       {"computing_ms", rounded_ms(one.computing_ns)},
+      {"computing_interval_ms", ms_json(one.computing_interval_ns)},
       {"transfer_ms", rounded_ms(one.transfer_ns)},
       {"uncovered_transfer_ms", rounded_ms(one.exposed_ns)},
+      {"uncovered_transfer_share_interval", one.exposed_share_interval
+                                                ? Json{rounded(one.exposed_share_interval->low),
+                                                       rounded(one.exposed_share_interval->high)}
+                                                : Json(nullptr)},
       {"break_even_at_best_ms", rounded_ms(one.transfer_ns)},
-      {"break_even_interval_ms", one.transfer_interval_ns
-                                     ? Json{rounded_ms(one.transfer_interval_ns->low),
-                                            rounded_ms(one.transfer_interval_ns->high)}
-                                     : Json(nullptr)},
+      {"break_even_interval_ms", ms_json(one.transfer_interval_ns)},
       {"break_even_as_it_is_ms", one.as_it_is_ns ? rounded_ms(*one.as_it_is_ns) : Json(nullptr)},
+      {"break_even_as_it_is_interval_ms", ms_json(one.as_it_is_interval_ns)},
       {"in_words", steps::in_words(one)}};
 }
 

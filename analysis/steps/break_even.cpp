@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 
+#include <algorithm>
+
 namespace ncclprobe::analysis::steps {
 namespace {
 
@@ -15,24 +17,91 @@ constexpr double k_least_hidden_share = 0.001; // H / X
 // Of a step; less is not worth a word.
 constexpr double k_least_told_share = 0.01;
 
+double computing_ns(const StepTimes& times) {
+  return times.compute_ns - times.prepare_ns;
+}
+
+std::optional<double> as_it_is_ns(const StepTimes& times) {
+  const double hidden_ns = times.transfer_ns - times.exposed_transfer_ns;
+  return hidden_ns > k_least_hidden_share * times.transfer_ns
+             ? std::optional(computing_ns(times) * times.transfer_ns / hidden_ns)
+             : std::nullopt;
+}
+
+// What the verdict is made of. Each process gives a value of each.
+double exposed_share(const StepTimes& times) {
+  return times.exposed_transfer_ns / times.step_ns;
+}
+double other_share(const StepTimes& times) {
+  return (times.exposed_wait_ns + times.idle_ns + times.exposed_copy_ns) / times.step_ns;
+}
+double computing_less_transfer_ns(const StepTimes& times) {
+  return computing_ns(times) - times.transfer_ns;
+}
+
+BoundBy verdict(double exposed_share, double other_share, double computing_less_transfer_ns) {
+  if (exposed_share >= k_bound_share)
+    return computing_less_transfer_ns < 0 ? BoundBy::interconnect : BoundBy::overlap;
+  return other_share >= k_bound_share ? BoundBy::other : BoundBy::computing;
+}
+
+std::optional<Interval> interval_of(const std::vector<double>& values) {
+  const Estimate estimate = mean_estimate(values, k_confidence);
+  const Interval* interval = telling(estimate);
+  return interval ? std::optional(*interval) : std::nullopt;
+}
+
+std::optional<Interval> interval_over(const std::vector<StepProcess>& processes,
+                                      double (*of)(const StepTimes&)) {
+  std::vector<double> values;
+  for (const StepProcess& process : processes)
+    values.push_back(of(process.figures.times));
+  return interval_of(values);
+}
+
+std::optional<Interval> as_it_is_interval(const std::vector<StepProcess>& processes) {
+  std::vector<double> values_ns;
+  for (const StepProcess& process : processes)
+    if (auto value_ns = as_it_is_ns(process.figures.times))
+      values_ns.push_back(*value_ns);
+  return values_ns.size() == processes.size() ? interval_of(values_ns) : std::nullopt;
+}
+
+// Every verdict that the ends of the intervals give, but `found`.
+std::optional<std::vector<BoundBy>> also_possible(const std::vector<StepProcess>& processes,
+                                                  BoundBy found) {
+  const auto exposed = interval_over(processes, exposed_share);
+  const auto other = interval_over(processes, other_share);
+  const auto computing = interval_over(processes, computing_less_transfer_ns);
+  if (!exposed || !other || !computing)
+    return std::nullopt;
+  std::vector<BoundBy> possible;
+  for (double exposed_end : {exposed->low, exposed->high})
+    for (double other_end : {other->low, other->high})
+      for (double computing_end_ns : {computing->low, computing->high}) {
+        const BoundBy one = verdict(exposed_end, other_end, computing_end_ns);
+        if (one != found && std::find(possible.begin(), possible.end(), one) == possible.end())
+          possible.push_back(one);
+      }
+  return possible;
+}
+
 BreakEven break_even_of(const StepResult& result) {
   const StepTimes& times = result.times;
   BreakEven one{.result = &result,
-                .computing_ns = times.compute_ns - times.prepare_ns,
+                .bound_by = verdict(exposed_share(times), other_share(times),
+                                    computing_less_transfer_ns(times)),
+                .computing_ns = computing_ns(times),
                 .transfer_ns = times.transfer_ns,
-                .exposed_ns = times.exposed_transfer_ns};
-  std::vector<double> transfers_ns;
-  for (const StepProcess& process : result.processes)
-    transfers_ns.push_back(process.figures.times.transfer_ns);
-  one.transfer_interval_ns = mean_estimate(transfers_ns, k_confidence).interval;
-  const double hidden_ns = one.transfer_ns - one.exposed_ns;
-  if (hidden_ns > k_least_hidden_share * one.transfer_ns)
-    one.as_it_is_ns = one.computing_ns * one.transfer_ns / hidden_ns;
-  const double bound_ns = k_bound_share * times.step_ns;
-  if (one.exposed_ns >= bound_ns)
-    one.bound_by = one.computing_ns < one.transfer_ns ? BoundBy::interconnect : BoundBy::overlap;
-  else if (times.exposed_wait_ns + times.idle_ns + times.exposed_copy_ns >= bound_ns)
-    one.bound_by = BoundBy::other;
+                .exposed_ns = times.exposed_transfer_ns,
+                .as_it_is_ns = as_it_is_ns(times)};
+  const std::vector<StepProcess>& processes = result.processes;
+  one.computing_interval_ns = interval_over(processes, computing_ns);
+  one.transfer_interval_ns =
+      interval_over(processes, [](const StepTimes& of) { return of.transfer_ns; });
+  one.exposed_share_interval = interval_over(processes, exposed_share);
+  one.as_it_is_interval_ns = as_it_is_interval(processes);
+  one.also_possible = also_possible(processes, one.bound_by);
   return one;
 }
 
@@ -61,11 +130,18 @@ std::vector<BreakEven> break_evens(const std::vector<StepResult>& results) {
   return found;
 }
 
+std::string verdict_in_words(const BreakEven& one) {
+  std::string text(base::to_string(one.bound_by));
+  for (BoundBy other : one.also_possible.value_or(std::vector<BoundBy>{}))
+    text += fmt::format(" or {}", base::to_string(other));
+  return text;
+}
+
 std::string in_words(const BreakEven& one) {
   using base::format_duration;
   std::string text =
       fmt::format("{}: it computes for {} a step and transfers for {}, {} of it uncovered",
-                  base::to_string(one.bound_by), format_duration(one.computing_ns),
+                  verdict_in_words(one), format_duration(one.computing_ns),
                   format_duration(one.transfer_ns), format_duration(one.exposed_ns));
   if (one.bound_by == BoundBy::computing)
     return text;

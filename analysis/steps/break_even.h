@@ -48,15 +48,25 @@ constexpr auto enum_names(BoundBy) {
 struct BreakEven {
   const StepResult* result = nullptr;
   BoundBy bound_by = BoundBy::computing;
-  double computing_ns = 0;                      // K
-  double transfer_ns = 0;                       // X, the break-even at best
-  std::optional<Interval> transfer_interval_ns; // of which every process gives a value
-  double exposed_ns = 0;                        // E
-  std::optional<double> as_it_is_ns;            // the other break-even
+  double computing_ns = 0;           // K
+  double transfer_ns = 0;            // X, the break-even at best
+  double exposed_ns = 0;             // E
+  std::optional<double> as_it_is_ns; // the other break-even
+
+  // Student's, over processes; three processes or more have one.
+  std::optional<Interval> computing_interval_ns;
+  std::optional<Interval> transfer_interval_ns;
+  std::optional<Interval> exposed_share_interval; // E / step
+  std::optional<Interval> as_it_is_interval_ns;   // absent too where a process hides nothing
+  // Other verdicts that are possible within the intervals. Nothing where there are no intervals.
+  std::optional<std::vector<BoundBy>> also_possible;
 };
 // Of every step that was measured with all its parts and transfers anything, with right data.
 // Points into `results`.
 std::vector<BreakEven> break_evens(const std::vector<StepResult>& results);
+
+// "compute-bound", or "compute-bound or overlap-bound" where the intervals allow both.
+std::string verdict_in_words(const BreakEven& one);
 
 // "compute-bound: it computes for 33.16 ms a step and transfers for 9.35 ms, 1.65 ms of it
 // uncovered"

@@ -19,18 +19,25 @@ struct Made {
   std::vector<steps::BreakEven> found;
 };
 
-// The stretches of the step are those of step_builder.h, in ns.
-Made made(const StepLengths& lengths, std::vector<int> ranks = {0, 1}) {
+// A process for each. The stretches of the step are those of step_builder.h, in ns.
+Made made_of_processes(const std::vector<StepLengths>& processes, std::vector<int> ranks = {0, 1}) {
   model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  std::vector<StepLengths> of_ranks(ranks.size(), lengths);
-  add_step_cell(run.trials[0],
-                {.label = {.pattern = "ddp", .model = "m", .ranks = ranks}, .lengths = of_ranks});
+  for (const StepLengths& lengths : processes) {
+    auto trial = make_trial({.id = static_cast<int>(run.trials.size())});
+    std::vector<StepLengths> of_ranks(ranks.size(), lengths);
+    add_step_cell(trial,
+                  {.label = {.pattern = "ddp", .model = "m", .ranks = ranks}, .lengths = of_ranks});
+    run.trials.push_back(trial);
+  }
   Made out;
   out.pooled = setting_results(run);
   out.results = steps::step_results(run, out.pooled);
   out.found = steps::break_evens(out.results);
   return out;
+}
+
+Made made(const StepLengths& lengths, std::vector<int> ranks = {0, 1}) {
+  return made_of_processes({lengths}, std::move(ranks));
 }
 
 } // namespace
@@ -93,4 +100,43 @@ TEST_CASE("where nothing is hidden no length of computing is said to hide it") {
 
 TEST_CASE("a rank by itself has no break-even") {
   CHECK(made({.bucket_0 = 80}, {0}).found.empty());
+}
+
+TEST_CASE("processes that agree leave one verdict possible") {
+  // 200 of 560 are exposed, within a few.
+  Made made_of = made_of_processes({{.bucket_0 = 80, .bucket_1 = 199},
+                                    {.bucket_0 = 80, .bucket_1 = 200},
+                                    {.bucket_0 = 80, .bucket_1 = 201}});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::overlap);
+  CHECK(one.also_possible == std::vector<BoundBy>{});
+  REQUIRE(one.transfer_interval_ns);
+  CHECK(one.transfer_interval_ns->low < 280);
+  CHECK(one.transfer_interval_ns->high > 280);
+  REQUIRE(one.as_it_is_interval_ns);
+  CHECK(one.as_it_is_interval_ns->low < 350.0 * 280 / 80);
+  CHECK(one.as_it_is_interval_ns->high > 350.0 * 280 / 80);
+  CHECK(one.exposed_share_interval->low > steps::k_bound_share);
+}
+
+TEST_CASE("a verdict that chance may turn names the other one") {
+  // 20 to 70 of 380 to 430 are exposed: on either side of 10%.
+  Made made_of = made_of_processes({{.bucket_0 = 80, .bucket_1 = 20},
+                                    {.bucket_0 = 80, .bucket_1 = 45},
+                                    {.bucket_0 = 80, .bucket_1 = 70}});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK(one.bound_by == BoundBy::overlap);
+  CHECK(one.also_possible == std::vector<BoundBy>{BoundBy::computing});
+  CHECK_THAT(steps::in_words(one), ContainsSubstring("overlap-bound or compute-bound: it"));
+}
+
+TEST_CASE("fewer than three processes have no intervals") {
+  Made made_of = made_of_processes({{.bucket_1 = 20}, {.bucket_1 = 70}});
+
+  const steps::BreakEven& one = made_of.found.front();
+  CHECK_FALSE(one.transfer_interval_ns);
+  CHECK_FALSE(one.exposed_share_interval);
+  CHECK_FALSE(one.also_possible);
 }
