@@ -3,6 +3,7 @@
 
 #include "analysis/inference.h"
 
+#include "analysis/statistics.h"
 #include "base/order_statistics.h"
 
 #include <algorithm>
@@ -39,13 +40,15 @@ std::vector<double> logs_of(std::vector<double> values) {
   return values;
 }
 
-std::optional<Moments> moments_of_logs(const std::vector<double>& values) {
-  if (values.size() < 2 ||
-      !std::all_of(values.begin(), values.end(), [](double value) { return value > 0; }))
-    return std::nullopt;
-  Moments out = moments_of(logs_of(values));
-  out.variance_of_mean = std::max(out.variance_of_mean, k_least_log_error * k_least_log_error);
-  return out;
+// Whether values have logarithms, and enough of them for these to scatter.
+bool have_logs(const std::vector<double>& values) {
+  return values.size() >= 2 &&
+         std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+}
+
+double variance_of_mean(const LogScatter& scatter, std::size_t count) {
+  return std::max(scatter.variance / static_cast<double>(count),
+                  k_least_log_error * k_least_log_error);
 }
 
 double upper_quantile(double degrees_of_freedom, double tail) {
@@ -105,24 +108,46 @@ Estimate ratio_estimate(const std::vector<double>& ratios, double confidence) {
   return out;
 }
 
+std::optional<LogScatter> log_scatter(const std::vector<double>& values) {
+  if (!have_logs(values))
+    return std::nullopt;
+  Moments moments = moments_of(logs_of(values));
+  return LogScatter{moments.variance_of_mean * moments.count, moments.count - 1};
+}
+
+RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
+                     double confidence) {
+  double of_over = variance_of_mean(over.scatter, over.count);
+  double of_under = variance_of_mean(under.scatter, under.count);
+  double variance = of_over + of_under;
+  // Welch and Satterthwaite's
+  double degrees_of_freedom = variance * variance /
+                              (of_over * of_over / over.scatter.degrees_of_freedom +
+                               of_under * of_under / under.scatter.degrees_of_freedom);
+  return test_of(std::log(ratio), variance, degrees_of_freedom, confidence);
+}
+
+RatioTest ratio_test(double ratio, std::size_t over, std::size_t under, const LogScatter& of_both,
+                     double confidence) {
+  double variance = variance_of_mean(of_both, over) + variance_of_mean(of_both, under);
+  return test_of(std::log(ratio), variance, of_both.degrees_of_freedom, confidence);
+}
+
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence) {
-  auto a = moments_of_logs(over);
-  auto b = moments_of_logs(under);
-  if (!a || !b)
+  auto of_over = log_scatter(over), of_under = log_scatter(under);
+  if (!of_over || !of_under)
     return std::nullopt;
-  double variance = a->variance_of_mean + b->variance_of_mean;
-  double degrees_of_freedom = variance * variance /
-                              (a->variance_of_mean * a->variance_of_mean / (a->count - 1) +
-                               b->variance_of_mean * b->variance_of_mean / (b->count - 1));
-  return test_of(a->mean - b->mean, variance, degrees_of_freedom, confidence);
+  return ratio_test(geometric_mean(over) / geometric_mean(under), {over.size(), *of_over},
+                    {under.size(), *of_under}, confidence);
 }
 
 std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence) {
-  auto moments = moments_of_logs(ratios);
-  if (!moments)
+  auto scatter = log_scatter(ratios);
+  if (!scatter)
     return std::nullopt;
-  return test_of(moments->mean, moments->variance_of_mean, moments->count - 1, confidence);
+  return test_of(std::log(geometric_mean(ratios)), variance_of_mean(*scatter, ratios.size()),
+                 scatter->degrees_of_freedom, confidence);
 }
 
 double detectable_ratio(const RatioTest& test, double alpha) {

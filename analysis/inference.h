@@ -13,18 +13,38 @@ struct Interval {
   double high = 0;
 };
 
-// Welch's t-test on the logarithms of two samples: do their geometric means differ? Variances need
-// not be equal.
+// A t-test on the logarithms of two samples: do their geometric means differ?
 struct RatioTest {
   double ratio = 1;  // geometric mean of `over` / geometric mean of `under`
   Interval interval; // of the ratio, at the confidence asked for
   double p = 1;      // two-sided, of a ratio at least this far from 1 if there were no difference
-  double degrees_of_freedom = 0; // Welch and Satterthwaite's
+  double degrees_of_freedom = 0;
   double log_standard_error = 0;
 };
 
-// No standard error is taken to be below 1e-4. Nothing if a sample has fewer than two values or one
-// that is not above zero.
+// How the logarithms of one side's values scatter.
+struct LogScatter {
+  double variance = 0;
+  double degrees_of_freedom = 0; // of that variance
+};
+// Nothing for fewer than two values, or one that is not above zero.
+std::optional<LogScatter> log_scatter(const std::vector<double>& values);
+
+// The values of one side. Their scatter may come from more values than these.
+struct RatioSide {
+  std::size_t count = 0;
+  LogScatter scatter;
+};
+// Welch's test of a ratio of geometric means: each side scatters in its own way. No side's standard
+// error is taken to be below 1e-4.
+RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
+                     double confidence);
+// Student's test: both sides scatter alike.
+RatioTest ratio_test(double ratio, std::size_t over, std::size_t under, const LogScatter& of_both,
+                     double confidence);
+
+// Welch's test with the scatter of the samples themselves. Nothing if one of them has no scatter
+// (log_scatter).
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence);
 

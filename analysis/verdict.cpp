@@ -3,6 +3,9 @@
 
 #include "analysis/verdict.h"
 
+#include "analysis/default_arms.h"
+#include "analysis/typical_scatter.h"
+
 #include <algorithm>
 #include <map>
 
@@ -29,10 +32,8 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
   for (const SettingResult& result : results) {
     if (!result.is_default || result.data == DataState::wrong)
       continue;
-    std::vector<double> even, odd;
-    for (const ProcessTime& process : result.processes)
-      (process.replicate % 2 == 0 ? even : odd).push_back(process.time.over_batches_ns.median);
-    auto test = welch_ratio(even, odd, k_confidence);
+    DefaultArms times = default_arms(result);
+    auto test = welch_ratio(times.even_ns, times.odd_ns, k_confidence);
     if (!test)
       continue;
     verdicts.arms.push_back({&result, *test});
@@ -48,6 +49,56 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
       verdicts.floors[c] =
           NoiseFloor{quantile(of_class, of_class.size() < k_percentile_cells ? 1.0 : 0.95),
                      static_cast<int>(of_class.size())};
+}
+
+// A verdict needs all of them (METHOD.md).
+std::vector<RatioTest> tests_of(const Comparison& one, const TypicalScatter& typical) {
+  auto times_ns = process_times_ns(*one.setting), default_ns = process_times_ns(*one.baseline);
+  auto own = welch_ratio(default_ns, times_ns, k_confidence);
+  if (!own)
+    return {};
+  std::vector<RatioTest> tests{*own};
+  auto of_setting = typical.in_size_class_of(*one.setting);
+  auto of_default = typical.in_size_class_of(*one.baseline);
+  if (of_setting && of_default)
+    tests.push_back(ratio_test(one.speed_ratio, {default_ns.size(), *of_default},
+                               {times_ns.size(), *of_setting}, k_confidence));
+  if (auto of_cell = typical.in_cell_of(*one.setting))
+    tests.push_back(
+        ratio_test(one.speed_ratio, default_ns.size(), times_ns.size(), *of_cell, k_confidence));
+  return tests;
+}
+
+void take_most_careful(Comparison& one) {
+  if (one.tests.empty())
+    return;
+  one.interval = one.tests.front().interval;
+  one.p = one.tests.front().p;
+  for (const RatioTest& test : one.tests) {
+    one.interval->low = std::min(one.interval->low, test.interval.low);
+    one.interval->high = std::max(one.interval->high, test.interval.high);
+    one.p = std::max(*one.p, test.p);
+  }
+}
+
+// The smallest ratio above 1 that would have had a verdict.
+double detectable_ratio(const Comparison& one, double floor, double alpha) {
+  double detectable = floor;
+  for (const RatioTest& test : one.tests)
+    detectable = std::max(detectable, detectable_ratio(test, alpha));
+  return detectable;
+}
+
+// Sets the verdict of a comparison that can be decided.
+void decide(Comparison& one, double floor) {
+  if (distance(one.speed_ratio) > floor && *one.adjusted_p < k_alpha) {
+    one.verdict = one.speed_ratio > 1 ? Verdict::better : Verdict::worse;
+  } else if (*one.detectable > k_largest_missed_ratio) {
+    one.too_noisy = true;
+    one.why_not_decided = too_noisy_text(*one.detectable);
+  } else {
+    one.verdict = Verdict::no_difference;
+  }
 }
 
 // Of either side; empty if both loaded what they were asked to, on the CPUs that they were to have.
@@ -78,8 +129,9 @@ std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloo
 
 } // namespace
 
-int size_class(std::uint64_t bytes) {
-  return bytes <= std::uint64_t{64} << 10 ? 0 : bytes <= std::uint64_t{4} << 20 ? 1 : 2;
+std::string too_noisy_text(double detectable) {
+  return fmt::format("too noisy to tell: a verdict needs a difference of {:.0f}%",
+                     100 * (detectable - 1));
 }
 
 bool same_family(const SettingResult& a, const SettingResult& b) {
@@ -98,6 +150,7 @@ const Comparison* Verdicts::of(const SettingResult& result) const {
 Verdicts judge(const std::vector<SettingResult>& results) {
   Verdicts verdicts;
   compare_arms(results, verdicts);
+  const TypicalScatter typical(results);
   std::vector<std::size_t> tested; // in verdicts.comparisons
   std::vector<double> p_values;
   for (const SettingResult& setting : results) {
@@ -107,16 +160,16 @@ Verdicts judge(const std::vector<SettingResult>& results) {
     if (!baseline || baseline->data == DataState::wrong || !has_times(*baseline))
       continue;
     Comparison one{.setting = &setting, .baseline = baseline};
-    auto times_ns = process_times_ns(setting);
-    auto default_ns = process_times_ns(*baseline);
-    one.speed_ratio = geometric_mean(default_ns) / geometric_mean(times_ns);
-    one.test = welch_ratio(default_ns, times_ns, k_confidence);
+    one.speed_ratio =
+        geometric_mean(process_times_ns(*baseline)) / geometric_mean(process_times_ns(setting));
+    one.tests = tests_of(one, typical);
+    take_most_careful(one);
     one.throttled = setting.throttled_processes + baseline->throttled_processes > 0;
     const auto& floor = verdicts.floors[static_cast<std::size_t>(size_class(setting.label.bytes))];
     one.why_not_decided = why_not_decided(one, floor);
     if (one.why_not_decided.empty()) {
       tested.push_back(verdicts.comparisons.size());
-      p_values.push_back(one.test->p);
+      p_values.push_back(*one.p);
     }
     verdicts.comparisons.push_back(std::move(one));
   }
@@ -128,12 +181,8 @@ Verdicts judge(const std::vector<SettingResult>& results) {
         verdicts.floors[static_cast<std::size_t>(size_class(one.setting->label.bytes))]->ratio;
     one.adjusted_p = adjusted[i];
     // Holm's strictest step: what would have had a verdict whatever the other comparisons gave.
-    one.detectable =
-        std::max(floor, detectable_ratio(*one.test, k_alpha / static_cast<double>(tested.size())));
-    bool differs = adjusted[i] < k_alpha && distance(one.speed_ratio) > floor;
-    one.verdict = !differs              ? Verdict::no_difference
-                  : one.speed_ratio > 1 ? Verdict::better
-                                        : Verdict::worse;
+    one.detectable = detectable_ratio(one, floor, k_alpha / static_cast<double>(tested.size()));
+    decide(one, floor);
   }
   return verdicts;
 }
@@ -151,6 +200,7 @@ std::vector<SettingVerdict> setting_verdicts(const std::vector<SettingResult>& r
     sum.setting = result.setting;
     if (comparison && sum.withheld.empty())
       sum.withheld = not_as_asked(*comparison);
+    sum.too_noisy += comparison && comparison->too_noisy;
     if (comparison && comparison->verdict == Verdict::better)
       sum.best_ratio = std::max(sum.best_ratio, comparison->speed_ratio);
     if (!comparison)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "analysis/size_class.h"
 
 #include <array>
 #include <optional>
@@ -16,11 +17,10 @@ namespace ncclprobe::analysis {
 
 inline constexpr double k_alpha = 0.01; // chance of any false verdict in a run
 inline constexpr std::size_t k_least_processes = 5;
-
-// Sizes that are alike for someone who tunes: latency-bound (to 64K), in between (to 4M),
-// bandwidth-bound. Their noise differs by orders of magnitude.
-inline constexpr int k_size_classes = 3;
-int size_class(std::uint64_t bytes);
+// A comparison that would have missed even a difference as large as this is too noisy to tell.
+inline constexpr double k_largest_missed_ratio = 1.25;
+// Why such a comparison is not decided. `detectable`: the smallest ratio that it would have seen.
+std::string too_noisy_text(double detectable);
 
 // Results that may be laid beside each other: everything equal but the size.
 bool same_family(const SettingResult& a, const SettingResult& b);
@@ -40,11 +40,17 @@ struct Comparison {
   // Geometric mean of the default's process times / that of the setting's, which is also the ratio
   // of the bandwidths: above 1 means the setting is faster.
   double speed_ratio = 1;
-  std::optional<RatioTest> test;    // absent with fewer than two processes on a side
+  // Welch's test with the scatter of these processes, then with the typical scatter of the size
+  // class, and Student's with that of the cell (typical_scatter.h). Empty with fewer than two
+  // processes on a side.
+  std::vector<RatioTest> tests;
+  std::optional<Interval> interval; // of the ratio: the widest of the tests'
+  std::optional<double> p;          // the largest of the tests'
   std::optional<double> adjusted_p; // Holm, over all comparisons of the run that were tested
   std::optional<double> detectable; // the smallest ratio above 1 that would have had a verdict
   Verdict verdict = Verdict::not_decided;
   std::string why_not_decided;
+  bool too_noisy = false; // not decided because `detectable` is above k_largest_missed_ratio
   bool throttled = false; // a GPU ran slower than asked for in some process of either side
 };
 
@@ -88,6 +94,7 @@ struct SettingVerdict {
   int worse = 0;
   int no_difference = 0;
   int not_decided = 0;
+  int too_noisy = 0;     // of those not decided
   int wrong = 0;         // cells with wrong data
   std::string withheld;  // why there is no verdict although there are processes enough
   double best_ratio = 1; // the largest of the better cells

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 namespace ncclprobe::analysis {
@@ -190,7 +191,7 @@ std::string render_found(const std::vector<SettingRow>& rows) {
             {next_line(),
              fmt::format("{}{}", model::to_string(one->verdict), one->throttled ? " *" : ""),
              base::format_bytes(one->setting->label.bytes), ratio_text(one->speed_ratio),
-             fmt::format("{:.3f}-{:.3f}", one->test->interval.low, one->test->interval.high),
+             fmt::format("{:.3f}-{:.3f}", one->interval->low, one->interval->high),
              p_text(*one->adjusted_p)});
     any = any || line > 0;
     while (line > 0 && line < name.size())
@@ -199,12 +200,14 @@ std::string render_found(const std::vector<SettingRow>& rows) {
   return any ? text.render(2) : "";
 }
 
-// What the cells without a difference could have hidden.
-std::string render_detectable(const std::vector<SettingRow>& rows) {
+// "0.42% to 115%": the differences that would have had a verdict, of the comparisons that
+// `is_meant` chooses. Empty if there are none.
+std::string detectable_range(const std::vector<SettingRow>& rows,
+                             const std::function<bool(const Comparison&)>& is_meant) {
   double low = HUGE_VAL, high = 0;
   for (const SettingRow& row : rows)
     for (const Comparison* one : row.comparisons)
-      if (one->verdict == Verdict::no_difference) {
+      if (is_meant(*one)) {
         low = std::min(low, *one->detectable);
         high = std::max(high, *one->detectable);
       }
@@ -213,10 +216,24 @@ std::string render_detectable(const std::vector<SettingRow>& rows) {
   std::string range = percent_above(low);
   if (std::string last = percent_above(high); last != range)
     range += " to " + last;
-  return paragraph("",
-                   "No difference: with the scatter of these processes a verdict needs " + range +
-                       ", by cell.",
-                   2);
+  return range;
+}
+
+// What the cells without a verdict could have hidden.
+std::string render_detectable(const std::vector<SettingRow>& rows) {
+  std::string out;
+  if (std::string range = detectable_range(
+          rows, [](const Comparison& one) { return one.verdict == Verdict::no_difference; });
+      !range.empty())
+    out += paragraph("",
+                     "No difference: with the scatter of these processes a verdict needs " + range +
+                         ", by cell.",
+                     2);
+  if (std::string range =
+          detectable_range(rows, [](const Comparison& one) { return one.too_noisy; });
+      !range.empty())
+    out += paragraph("", "Open, too noisy to tell: a verdict needs " + range + ", by cell.", 2);
+  return out;
 }
 
 } // namespace

@@ -48,8 +48,8 @@ std::vector<std::string> verdict_fields(const Comparison* one) {
   if (!one)
     return {"", "", "", "", ""};
   auto statistic = [](double value) { return fmt::format("{:.6g}", value); };
-  return {statistic(one->speed_ratio), one->test ? statistic(one->test->interval.low) : "",
-          one->test ? statistic(one->test->interval.high) : "",
+  return {statistic(one->speed_ratio), one->interval ? statistic(one->interval->low) : "",
+          one->interval ? statistic(one->interval->high) : "",
           one->adjusted_p ? statistic(*one->adjusted_p) : "",
           std::string(model::to_string(one->verdict))};
 }

@@ -180,8 +180,8 @@ Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
            baseline.lowest_ns <= result.highest_ns && result.lowest_ns <= baseline.highest_ns},
           {"verdict", model::to_string(one->verdict)},
           {"why_not_decided", one->why_not_decided},
-          {"interval", one->test ? interval_json(one->test->interval) : Json(nullptr)},
-          {"p", one->test ? rounded(one->test->p) : Json(nullptr)},
+          {"interval", one->interval ? interval_json(*one->interval) : Json(nullptr)},
+          {"p", rounded(one->p)},
           {"adjusted_p", rounded(one->adjusted_p)},
           {"detectable_speed_ratio", rounded(one->detectable)},
           {"processes", result.processes.size()},
@@ -190,7 +190,8 @@ Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
 }
 
 // What holds for all comparisons of the run.
-Json verdicts_json(const std::vector<SettingResult>& results, const Verdicts& verdicts) {
+Json verdicts_json(const model::Run& run, const std::vector<SettingResult>& results,
+                   const Verdicts& verdicts) {
   static constexpr std::array<std::string_view, k_size_classes> k_classes{"to_64K", "to_4M",
                                                                           "above_4M"};
   auto settings = setting_verdicts(results, verdicts);
@@ -201,6 +202,7 @@ Json verdicts_json(const std::vector<SettingResult>& results, const Verdicts& ve
                     {"worse", one.worse},
                     {"no_difference", one.no_difference},
                     {"not_decided", one.not_decided},
+                    {"too_noisy", one.too_noisy},
                     {"wrong_data", one.wrong},
                     {"cells", one.cells()}});
   Json floors = Json::array();
@@ -216,11 +218,14 @@ Json verdicts_json(const std::vector<SettingResult>& results, const Verdicts& ve
     arms.push_back(std::move(cell));
   }
   return {{"answer", answer_text(settings, verdicts)},
-          {"test", "Welch's t-test on logarithms of process medians"},
+          {"advice", noise_advice(run, results, verdicts)},
+          {"test", "Welch's t-test on logarithms of process medians, also with the typical scatter "
+                   "of the cell and of the size class: the largest p, the widest interval"},
           {"correction", "Holm"},
           {"alpha", k_alpha},
           {"confidence", k_confidence},
           {"least_processes", k_least_processes},
+          {"largest_missed_ratio", k_largest_missed_ratio},
           {"tested", verdicts.tested},
           {"settings", std::move(sums)},
           {"noise_floor", std::move(floors)},
@@ -339,7 +344,7 @@ std::string render_json_report(const model::Run& run, std::optional<double> pric
            {"version", k_json_report_version},
            {"synthetic", is_synthetic(run)},
            {"run", run_json(run)},
-           {"verdicts", verdicts_json(results, verdicts)},
+           {"verdicts", verdicts_json(run, results, verdicts)},
            {"results", Json::array()},
            {"problems", Json::array()}};
   for (const SettingResult& result : results)

@@ -317,7 +317,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
                      "no difference counts as 1). (1.10x): not decided.",
                      k_hang);
     out += paragraph("  =, same", "no difference beyond chance and the noise of this run.", k_hang);
-    out += paragraph("  open", "not decided: too few processes.", k_hang);
+    out += paragraph("  open", "not decided: too few processes, or too noisy to tell.", k_hang);
   }
   return out;
 }

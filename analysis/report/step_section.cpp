@@ -294,19 +294,19 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
       continue;
     any = true;
     auto name = wrap(printable(row->setting), 30);
-    table.add_row(
-        {name.front(), ranks_text(*row), parts_text(row->step.parts), ms_text(row->pooled->time_ns),
-         uncovered(*row), wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
-         !wrong && one->test
-             ? fmt::format("{:.3f}-{:.3f}", one->test->interval.low, one->test->interval.high)
-             : "-",
-         wrong ? "WRONG DATA"
-               : fmt::format("{}{}",
-                             one->verdict == Verdict::no_difference ? "same"
-                             : one->verdict == Verdict::not_decided
-                                 ? "open"
-                                 : std::string(model::to_string(one->verdict)),
-                             one->throttled ? " *" : "")});
+    table.add_row({name.front(), ranks_text(*row), parts_text(row->step.parts),
+                   ms_text(row->pooled->time_ns), uncovered(*row),
+                   wrong ? "-" : fmt::format("{:.3f}x", one->speed_ratio),
+                   !wrong && one->interval
+                       ? fmt::format("{:.3f}-{:.3f}", one->interval->low, one->interval->high)
+                       : "-",
+                   wrong ? "WRONG DATA"
+                         : fmt::format("{}{}",
+                                       one->verdict == Verdict::no_difference ? "same"
+                                       : one->verdict == Verdict::not_decided
+                                           ? "open"
+                                           : std::string(model::to_string(one->verdict)),
+                                       one->throttled ? " *" : "")});
     for (std::size_t i = 1; i < name.size(); ++i)
       table.add_row({"  " + name[i]});
   }

@@ -3,8 +3,10 @@
 
 #include "analysis/report/verdict_section.h"
 
+#include "analysis/conditions.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"
+#include "analysis/slowest_trial.h"
 #include "base/text_table.h"
 
 #include <algorithm>
@@ -51,13 +53,14 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
   if (settings.empty())
     return "";
   std::vector<std::string> clear, mixed, wrong, withheld;
-  int open = 0;
+  int open = 0, too_noisy = 0;
   for (const SettingVerdict& one : settings) {
     std::string name = printable(one.setting);
     if (!one.withheld.empty())
       withheld.push_back(fmt::format("No verdict on {}: {}.", name, printable(one.withheld)));
     else
-      open += one.not_decided;
+      open += one.not_decided - one.too_noisy;
+    too_noisy += one.too_noisy;
     if (one.wrong > 0)
       wrong.push_back(name + " delivers wrong data: do not use it.");
     else if (one.better > 0)
@@ -78,9 +81,16 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
   else if (!mixed.empty())
     answer = {"Keep the defaults, unless it is the better cells that matter to you: " +
               join(mixed, " ")};
+  else if (2 * too_noisy > verdicts.tested)
+    answer = {"Too noisy to tell whether any setting is better."};
   else
     answer = {"Keep the defaults: no setting is better in any cell, beyond chance and the noise of "
               "this run."};
+  if (too_noisy > 0)
+    answer.push_back(fmt::format(
+        "{} of {} would have missed a difference of {:.0f}%.", too_noisy,
+        count_of(static_cast<std::size_t>(verdicts.tested), "comparison", "comparisons"),
+        100 * (k_largest_missed_ratio - 1)));
   if (verdicts.tested > 0 && open > 0)
     answer.push_back(fmt::format("{} not decided.", count_of(static_cast<std::size_t>(open),
                                                              "comparison is", "comparisons are")));
@@ -89,12 +99,36 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
   return join(answer, " ");
 }
 
+std::string noise_advice(const model::Run& run, const std::vector<SettingResult>& results,
+                         const Verdicts& verdicts) {
+  std::size_t processes = 0;
+  for (const Comparison& one : verdicts.comparisons)
+    if (one.too_noisy)
+      processes = std::max(processes, one.setting->processes.size());
+  if (processes == 0)
+    return "";
+  std::string advice = fmt::format(
+      "Measure again on a machine that does nothing else (top and nvidia-smi show what runs "
+      "there), or take more processes of each setting (--repeat {}).",
+      2 * processes);
+  if (std::string found = disturbances(summarise_conditions(run)); !found.empty())
+    advice += fmt::format(" In this run, {}.", found);
+  auto slowest = slowest_trial(results);
+  if (slowest && slowest->slower > k_largest_missed_ratio)
+    advice += fmt::format(" Trial {} ({}) was disturbed most: it took {:.1f} times as long as the "
+                          "setting's other processes.",
+                          slowest->trial, printable(slowest->setting), slowest->slower);
+  return advice;
+}
+
 std::string render_answer(const model::Run& run, const std::vector<SettingResult>& results,
                           const Verdicts& verdicts) {
   auto settings = setting_verdicts(results, verdicts);
   if (settings.empty())
     return "";
   std::string out = paragraph("Answer", answer_text(settings, verdicts) + synthetic_mark(run), 13);
+  if (std::string advice = noise_advice(run, results, verdicts); !advice.empty())
+    out += paragraph("What to do", advice, 13);
   if (verdicts.lowest_arms_p < k_alpha)
     out += paragraph(
         "Caution",
@@ -136,7 +170,11 @@ std::string render_method(const Verdicts& verdicts) {
                   "(n = {}) and default, both arms (n = {}), are compared by Welch's "
                   "t-test on the logarithms of these times. The ratio is that of the geometric "
                   "means, above 1 if the setting is faster; its {:.0f}% interval is for one "
-                  "comparison by itself. No observation is left out.",
+                  "comparison by itself. No observation is left out. A few processes may all run "
+                  "at the same one of two speeds by chance, and then scatter too little. So two "
+                  "more tests use the typical scatter of more processes: that of all settings in "
+                  "the cell, and that of the same setting in all cells of its size class. The "
+                  "largest p and the widest interval count.",
                   process_counts(verdicts, &Comparison::setting),
                   process_counts(verdicts, &Comparison::baseline), 100 * k_confidence),
       k_hang);
@@ -145,12 +183,13 @@ std::string render_method(const Verdicts& verdicts) {
       fmt::format(
           "Better or worse: p below {} after Holm's correction over the {} of this run, "
           "so that even one false verdict has a chance of about {:.0f}% or less, and a ratio "
-          "beyond the A/A noise floor. Not decided: fewer than {} processes on a side. "
-          "Everything else is no difference.",
+          "beyond the A/A noise floor. Not decided: fewer than {} processes on a side, or too "
+          "noisy: even a difference of {:.0f}% would have had no verdict. Everything else is no "
+          "difference.",
           k_alpha,
           count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
                    "comparisons tested"),
-          100 * k_alpha, k_least_processes),
+          100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)),
       k_hang);
   if (verdicts.arms.empty())
     return out + paragraph("", "A/A noise floor: not known, the default was not run in two arms.",

@@ -223,9 +223,12 @@ private:
           std::max(*out_.floor,
                    detectable_ratio(*effect.test, k_alpha / static_cast<double>(tested.size())));
       const bool differs = adjusted[i] < k_alpha && distance(effect.ratio) > *out_.floor;
-      effect.verdict = !differs           ? Verdict::no_difference
-                       : effect.ratio > 1 ? Verdict::worse
-                                          : Verdict::better;
+      if (differs)
+        effect.verdict = effect.ratio > 1 ? Verdict::worse : Verdict::better;
+      else if (*effect.detectable > k_largest_missed_ratio)
+        effect.why_not_decided = too_noisy_text(*effect.detectable);
+      else
+        effect.verdict = Verdict::no_difference;
     }
   }
 

@@ -83,10 +83,9 @@ std::string not_decided_in_words(const analysis::Comparison* compared) {
   if (compared && !compared->why_not_decided.empty())
     text += fmt::format(": {}", compared->why_not_decided);
   text += ". ";
-  if (compared && compared->test)
+  if (compared && compared->interval)
     text += fmt::format("Its speed is {:.3f} times the default's (95%: {:.3f} to {:.3f}). ",
-                        compared->test->ratio, compared->test->interval.low,
-                        compared->test->interval.high);
+                        compared->speed_ratio, compared->interval->low, compared->interval->high);
   text += "There is no verdict to check yet";
   const bool too_few =
       !compared || std::min(compared->setting->processes.size(),

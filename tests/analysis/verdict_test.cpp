@@ -124,11 +124,12 @@ TEST_CASE("a slow process is kept: it widens the interval instead of being dropp
   auto of_clean = judge(clean), of_slow = judge(slow);
 
   auto width = [](const Verdicts& verdicts) {
-    const Interval& interval = verdicts.comparisons[0].test->interval;
+    const Interval& interval = *verdicts.comparisons[0].interval;
     return interval.high / interval.low;
   };
   CHECK(width(of_slow) > 2 * width(of_clean));
-  CHECK(of_slow.comparisons[0].verdict == Verdict::no_difference);
+  CHECK(of_slow.comparisons[0].verdict == Verdict::not_decided);
+  CHECK(of_slow.comparisons[0].too_noisy);
 }
 
 TEST_CASE("the default alone, or without a result, leaves nothing to compare") {
@@ -196,4 +197,61 @@ TEST_CASE("a setting's cells are counted by verdict") {
   CHECK(sums[0].no_difference == 0);
   CHECK(sums[0].not_decided == 1);
   CHECK(sums[0].cells() == 3);
+}
+
+TEST_CASE("where only a huge difference would have a verdict it is too noisy to tell") {
+  auto results = results_of({1000, 3000, 1500, 2500, 1000, 2000, 3000, 1200, 1800, 2700},
+                            {1100, 2900, 1600, 2400, 2000});
+
+  auto verdicts = judge(results);
+
+  const Comparison& one = verdicts.comparisons[0];
+  CHECK(one.verdict == Verdict::not_decided);
+  CHECK(one.too_noisy);
+  CHECK(*one.detectable > k_largest_missed_ratio);
+  CHECK_THAT(one.why_not_decided, ContainsSubstring("too noisy to tell: a verdict needs a"));
+  CHECK(one.adjusted_p.has_value());
+  CHECK(verdicts.tested == 1);
+  CHECK(setting_verdicts(results, verdicts)[0].too_noisy == 1);
+  CHECK(setting_verdicts(results, verdicts)[0].not_decided == 1);
+}
+
+TEST_CASE("a comparison whose processes all met the same luck is judged by the cell's scatter") {
+  // Two speeds 10% apart. A=1 was slow five times by chance; the other settings show both speeds.
+  const Times fast{1000, 1004, 997, 1001, 1003, 998, 1002, 999, 1000, 1001};
+  const Times slow{1100, 1104, 1097, 1101, 1103}, mixed{1000, 1100, 1004, 1097, 1101};
+  REQUIRE(verdict_of(fast, slow) == Verdict::worse);
+
+  model::Run run = make_gpu_run(1);
+  add_processes(run, {}, fast);
+  add_processes(run, {{"A", "1"}}, slow);
+  for (int value = 2; value <= 13; ++value)
+    add_processes(run, {{"A", std::to_string(value)}}, mixed);
+  auto results = setting_results(run);
+  auto verdicts = judge(results);
+
+  REQUIRE(results[1].setting == "A=1");
+  const Comparison& one = *verdicts.of(results[1]);
+  CHECK(one.verdict == Verdict::no_difference);
+  CHECK(one.p > one.tests.front().p);
+  CHECK(one.interval->high > one.tests.front().interval.high);
+}
+
+TEST_CASE("a comparison whose processes all met the same luck is judged by its size class") {
+  const Times fast{1000, 1004, 997, 1001, 1003, 998, 1002, 999, 1000, 1001};
+  const Times slow{1100, 1104, 1097, 1101, 1103}, mixed{1000, 1100, 1004, 1097, 1101};
+  const Times mixed_default{1000, 1100, 1004, 1097, 1101, 1000, 1003, 1102, 998, 1099};
+  model::Run run = make_gpu_run(1);
+  add_processes(run, {}, fast, 1024);
+  add_processes(run, {{"A", "1"}}, slow, 1024);
+  for (std::uint64_t bytes = 2000; bytes <= 60000; bytes += 1000) {
+    add_processes(run, {}, mixed_default, bytes);
+    add_processes(run, {{"A", "1"}}, mixed, bytes);
+  }
+  auto results = setting_results(run);
+
+  auto verdicts = judge(results);
+
+  REQUIRE(verdicts.comparisons[0].setting->label.bytes == 1024);
+  CHECK(verdicts.comparisons[0].verdict == Verdict::no_difference);
 }

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/verdict_section.h"
+#include "analysis/run_builder.h"
 #include "support/catch.h"
 
 using Catch::Matchers::StartsWith;
+using namespace ncclprobe;
 using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
 
 namespace {
 
@@ -57,6 +60,53 @@ TEST_CASE("what could not be decided is said") {
   CHECK_THAT(answer({counts("A=1", 0, 0, 0, 12)}, 0), StartsWith("Not decided"));
   CHECK_THAT(answer({counts("A=1", 0, 0, 6, 6)}),
              ContainsSubstring("6 comparisons are not decided."));
+}
+
+TEST_CASE(
+    "where most comparisons would miss a large difference the answer is not to keep the defaults") {
+  SettingVerdict noisy = counts("A=1", 0, 0, 4, 6);
+  noisy.too_noisy = 6;
+
+  CHECK(answer({noisy}) == "Too noisy to tell whether any setting is better. 6 of 10 comparisons "
+                           "would have missed a difference of 25%.");
+}
+
+TEST_CASE("a few noisy cells do not spoil the answer but are said") {
+  SettingVerdict noisy = counts("A=1", 0, 0, 7, 3);
+  noisy.too_noisy = 3;
+
+  std::string text = answer({noisy});
+
+  CHECK_THAT(text, StartsWith("Keep the defaults: "));
+  CHECK_THAT(text, ContainsSubstring("3 of 10 comparisons would have missed a difference of 25%."));
+  CHECK_THAT(text, !ContainsSubstring("not decided"));
+}
+
+TEST_CASE("a noisy run is told what to do and which trial was disturbed") {
+  model::Run run = make_gpu_run(1);
+  auto add_trial = [&](std::vector<model::Setting> settings, int replicate, std::int64_t time_ns) {
+    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
+                             .settings = std::move(settings),
+                             .replicate = replicate,
+                             .ranks = 1});
+    add_cell(trial, make_cell("broadcast", 1000), make_record(1, time_ns));
+    run.trials.push_back(trial);
+  };
+  for (int i = 0; i < 10; ++i)
+    add_trial({}, i, 1000 + 150 * (i % 3));
+  for (int i = 0; i < 5; ++i)
+    add_trial({{"A", "1"}}, i, i == 2 ? 3450 : 1150);
+  auto results = setting_results(run);
+
+  std::string advice = noise_advice(run, results, judge(results));
+
+  CHECK_THAT(advice, ContainsSubstring("(--repeat 10)"));
+  CHECK_THAT(advice, ContainsSubstring("Trial 12 (A=1) was disturbed most: it took 3.0 times as "
+                                       "long as the setting's other processes."));
+}
+
+TEST_CASE("a quiet run needs no advice") {
+  CHECK(noise_advice(make_gpu_run(1), {}, {}).empty());
 }
 
 TEST_CASE("without settings there is no question to answer") {

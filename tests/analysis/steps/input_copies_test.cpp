@@ -161,6 +161,23 @@ TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
   CHECK(effect(found.all[0], Slowed::step).verdict == Verdict::no_difference); // 5% of 10%
 }
 
+TEST_CASE("Copies whose cost scatters more than it could show are too noisy to tell") {
+  std::vector<model::TrialRecord> noisy;
+  for (int id = 0; id < 6; ++id) {
+    noisy.push_back(make_trial({.id = id, .replicate = id}));
+    add_parts(noisy.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(noisy.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100},
+              100, 100);
+  }
+
+  const Compared compared(std::move(noisy));
+
+  REQUIRE(compared.found.all.size() == 1);
+  const CopyEffect& step = effect(compared.found.all[0], Slowed::step);
+  CHECK(step.verdict == Verdict::not_decided);
+  CHECK_THAT(step.why_not_decided, ContainsSubstring("too noisy to tell"));
+}
+
 TEST_CASE("Without the step without a copy there is nothing to tell") {
   std::vector<model::TrialRecord> alone{make_trial({})};
   add_parts(alone[0], "pinned:1KiB", {.copy = 10}, 10, 10);
