@@ -48,6 +48,7 @@ TEST_CASE("every model says capability, memory, PCIe, NVLink and their sources, 
 TEST_CASE("no field of a model is misspelt") {
   const std::set<std::string> k_fields{"name",
                                        "driver_names",
+                                       "pci_device_ids",
                                        "family",
                                        "capability",
                                        "architecture",
