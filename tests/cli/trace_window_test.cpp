@@ -98,11 +98,12 @@ TEST_CASE("A window that holds nothing says what there is") {
 }
 
 TEST_CASE("A report's window leaves whole steps") {
-  CHECK(analysed("0:").ranks[0].cells.at(0).steps == 6);
-  CHECK(analysed("step:1-4").ranks[0].cells.at(0).steps == 4);
+  for (int cell : {0, 1}) {
+    CHECK(analysed("0:").ranks[0].cells.at(cell).steps == 3);
+    CHECK(analysed("step:1-4").ranks[0].cells.at(cell).steps == 2);
+    CHECK(analysed("step:1-4").stragglers.at(cell).skew.collectives == 2);
+  }
   CHECK(analysed("step:1-4").ranks[0].kernels == 4);
-  CHECK(analysed("step:1-4").ranks[0].cells.at(1).steps == 2);
-  CHECK(analysed("step:1-4").stragglers.at(0).skew.collectives == 4);
   CHECK(analysed("0:2.5ms").ranks[1].cells.at(0).steps == 2); // what is cut is left out
   std::string told;
   CHECK_FALSE(restricted(two_ranks(), window("0:0.1ms"), told));
