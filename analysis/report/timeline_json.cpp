@@ -131,15 +131,15 @@ Json rank_json(const RankTimeline& rank, const TimelineHeading& heading) {
   return out;
 }
 
+// The offset is that of the moment from which on the clock is used, as the error is of its use.
 Json clock_model_json(const std::optional<ClockModel>& one, const Span& use) {
   if (!one)
     return nullptr;
-  const std::uint64_t at_ns = one->first_ns();
+  const auto at_ns = static_cast<std::uint64_t>(use.begin);
   return {{"at_ns", at_ns},
           {"offset_ns", one->to_reference(at_ns) - static_cast<std::int64_t>(at_ns)},
           {"rate_ppb", one->mean_rate() * 1e9},
-          {"error_ns", one->worst_error_ns(static_cast<std::uint64_t>(use.begin),
-                                           static_cast<std::uint64_t>(use.end))},
+          {"error_ns", one->worst_error_ns(at_ns, static_cast<std::uint64_t>(use.end))},
           {"readings", one->readings},
           {"collectives", one->collectives},
           {"pieces", one->pieces},

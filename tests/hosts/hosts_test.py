@@ -18,7 +18,7 @@ class TwoHosts(HostsTest):
         report = self.doctor()
         self.assertEqual(report["counts"]["fail"] + report["counts"]["warn"], 0, report["findings"])
         self.finding(report, "D18", "12 connections between ranks over these interfaces carried data")
-        self.finding(report, "D27", "ran on all ranks (4 ranks)")
+        self.finding(report, "D27", "ran without a GPU on all ranks (4 ranks)")
 
     def test_a_variable_that_mpirun_did_not_take_along_is_named_with_ranks_and_hosts(self):
         report = self.doctor("--no-run", NCCL_ALGO="Ring")
