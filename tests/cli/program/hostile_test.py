@@ -161,7 +161,7 @@ class RunFiles(HostileTest):
     def setUp(self):
         super().setUp()
         self.measure("--backend", "synthetic", "--sizes", "1K", "--collectives", "all_reduce", "--repeat", "1", "--set",
-                     "NCCL_ALGO=Ring,Nonsense", "--trace", "kernels")
+                     "NCCL_ALGO=Ring,Tree", "--trace", "kernels")
 
     def with_texts(self, change, header=lambda document: document):
         """A copy of the run file in which its texts are others."""
