@@ -45,7 +45,7 @@ Error size_error(std::string_view text) {
           "are all 65536"};
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_keeping_empty(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
     auto at = text.find(separator);
@@ -57,7 +57,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 Result<void> append_range(std::string_view text, std::vector<std::uint64_t>& sizes) {
-  auto parts = split(text, ':');
+  auto parts = split_keeping_empty(text, ':');
   if (parts.size() > 3)
     return fail(Errc::invalid_argument, "'{}' has more than first:last:step", text);
   NCCLPROBE_TRY_ASSIGN(const std::uint64_t first, parse_bytes(parts[0]));
@@ -118,7 +118,7 @@ std::string format_bytes(std::uint64_t bytes) {
 
 Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
   std::vector<std::uint64_t> sizes;
-  for (std::string_view part : split(text, ','))
+  for (std::string_view part : split_keeping_empty(text, ','))
     NCCLPROBE_TRY(append_range(part, sizes));
   if (sizes.size() > k_most_sizes)
     return fail(Errc::invalid_argument, "'{}' means more than {} sizes", text, k_most_sizes);

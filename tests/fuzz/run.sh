@@ -18,7 +18,7 @@ case $seconds in *[!0-9]* | "") echo "run.sh: '$seconds' is no number of seconds
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" \
-  -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DNCCLPROBE_FUZZ=ON -DNCCLPROBE_TESTS=OFF "${launcher[@]}" >/dev/null
+  -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DNCCLPROBE_FUZZ=ON -DNCCLPROBE_TESTS=OFF -DCMAKE_UNITY_BUILD=ON "${launcher[@]}" >/dev/null
 cmake --build build/fuzz --target "${names[@]/#/fuzz_}"
 
 failed=()

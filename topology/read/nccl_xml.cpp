@@ -37,9 +37,9 @@ std::string capability_text(std::int64_t sm) {
   return fmt::format("{}.{}", sm / 10, sm % 10);
 }
 
-class Reader {
+class NcclXmlReader {
 public:
-  explicit Reader(const XmlFile& file) : file_(file) {}
+  explicit NcclXmlReader(const XmlFile& file) : file_(file) {}
 
   Result<Machine> read() {
     xml_node system = file_.root();
@@ -398,7 +398,7 @@ private:
 
 Result<Machine> read_nccl_xml(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY_ASSIGN(XmlFile file, XmlFile::parse(text, name));
-  return Reader(file).read();
+  return NcclXmlReader(file).read();
 }
 
 } // namespace ncclprobe::topology

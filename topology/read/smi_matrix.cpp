@@ -81,9 +81,10 @@ std::optional<std::size_t> heading_of_matrix(const std::vector<std::string>& lin
   return std::nullopt;
 }
 
-class Reader {
+class MatrixReader {
 public:
-  Reader(std::string_view text, const std::string& name) : lines_(plain_lines(text)), name_(name) {}
+  MatrixReader(std::string_view text, const std::string& name)
+      : lines_(plain_lines(text)), name_(name) {}
 
   Result<Machine> read() {
     NCCLPROBE_TRY(read_heading());
@@ -254,7 +255,7 @@ bool has_smi_matrix(const std::vector<std::string>& lines) {
 
 Result<Machine> read_smi_matrix(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
-  return Reader(text, name).read();
+  return MatrixReader(text, name).read();
 }
 
 } // namespace ncclprobe::topology

@@ -18,7 +18,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t k_most_gpus = 1024;
-constexpr std::size_t k_most_links = 256;
+constexpr std::size_t k_most_listed_links = 256;
 
 // "==============NVSMI LOG=============="
 bool is_title(std::string_view line) {
@@ -151,8 +151,8 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
       if (!told) // nvidia-smi -L and some drivers list GPUs without their links
         told = Fact<std::vector<NvLink>>(std::vector<NvLink>{}, Source::nvidia_smi);
       std::vector<NvLink>& links = *told;
-      if (links.size() == k_most_links)
-        return fail_at(name, i + 1, "a GPU with more than {} NVLinks", k_most_links);
+      if (links.size() == k_most_listed_links)
+        return fail_at(name, i + 1, "a GPU with more than {} NVLinks", k_most_listed_links);
       if (std::ranges::any_of(links,
                               [&](const NvLink& link) { return link.number.value == *number; }))
         return fail_at(name, i + 1, "link {} a second time", *number);
