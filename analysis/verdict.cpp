@@ -4,22 +4,37 @@
 #include "analysis/verdict.h"
 
 #include "analysis/default_arms.h"
+#include "analysis/label_key.h"
 #include "analysis/typical_scatter.h"
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace ncclprobe::analysis {
 namespace {
 
-const SettingResult* baseline_of(const SettingResult& setting,
-                                 const std::vector<SettingResult>& results) {
-  auto found = std::find_if(results.begin(), results.end(), [&](const SettingResult& other) {
-    return other.is_default && same_family(other, setting) &&
-           other.label.bytes == setting.label.bytes;
-  });
-  return found == results.end() ? nullptr : &*found;
-}
+// The default's results, by cell.
+class Baselines {
+public:
+  explicit Baselines(const std::vector<SettingResult>& results) {
+    for (const SettingResult& result : results)
+      if (result.is_default)
+        by_cell_.emplace(cell_of(result), &result);
+  }
+  // Null if the default has no result in this cell.
+  const SettingResult* of(const SettingResult& setting) const {
+    auto found = by_cell_.find(cell_of(setting));
+    return found == by_cell_.end() ? nullptr : found->second;
+  }
+
+private:
+  using Cell = std::tuple<LabelKey, int, model::TimingMode>;
+  static Cell cell_of(const SettingResult& result) {
+    return {key_of(result.label), result.ranks, result.timing_mode};
+  }
+  std::map<Cell, const SettingResult*> by_cell_;
+};
 
 // Above 1, whichever side is the larger.
 double distance(double ratio) {
@@ -141,22 +156,22 @@ bool same_family(const SettingResult& a, const SettingResult& b) {
 }
 
 const Comparison* Verdicts::of(const SettingResult& result) const {
-  auto found =
-      std::find_if(comparisons.begin(), comparisons.end(),
-                   [&](const Comparison& comparison) { return comparison.setting == &result; });
-  return found == comparisons.end() ? nullptr : &*found;
+  // In the order of the results, and so of their addresses.
+  auto found = std::ranges::lower_bound(comparisons, &result, {}, &Comparison::setting);
+  return found == comparisons.end() || found->setting != &result ? nullptr : &*found;
 }
 
 Verdicts judge(const std::vector<SettingResult>& results) {
   Verdicts verdicts;
   compare_arms(results, verdicts);
   const TypicalScatter typical(results);
+  const Baselines baselines(results);
   std::vector<std::size_t> tested; // in verdicts.comparisons
   std::vector<double> p_values;
   for (const SettingResult& setting : results) {
     if (setting.is_default || setting.data == DataState::wrong || !has_times(setting))
       continue;
-    const SettingResult* baseline = baseline_of(setting, results);
+    const SettingResult* baseline = baselines.of(setting);
     if (!baseline || baseline->data == DataState::wrong || !has_times(*baseline))
       continue;
     Comparison one{.setting = &setting, .baseline = baseline};

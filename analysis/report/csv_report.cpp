@@ -5,6 +5,7 @@
 
 #include "analysis/bandwidth.h"
 #include "analysis/conditions.h"
+#include "analysis/label_key.h"
 #include "analysis/report/heading.h"
 #include "analysis/steps/step_figures.h"
 #include "analysis/verdict.h"
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
+#include <tuple>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -31,17 +34,26 @@ std::string number(std::optional<double> value) {
   return value ? fmt::format("{:.9g}", *value) : "";
 }
 
-// The pooled result that a trial's cell is part of; null if it has none.
-const SettingResult* result_of(const std::vector<SettingResult>& results,
-                               const model::TrialSpec& trial, const model::Cell& cell) {
-  auto found = std::find_if(results.begin(), results.end(), [&](const SettingResult& result) {
-    return result.label == cell.label && result.timing_mode == cell.timing.mode &&
-           result.setting == setting_name(trial, cell) &&
-           std::any_of(result.processes.begin(), result.processes.end(),
-                       [&](const ProcessTime& process) { return process.trial == trial.id; });
-  });
-  return found == results.end() ? nullptr : &*found;
-}
+// The pooled result that each cell of a trial is part of. Points into the results, which must stay.
+class PooledResults {
+public:
+  explicit PooledResults(const std::vector<SettingResult>& results) {
+    for (const SettingResult& result : results)
+      for (const ProcessTime& process : result.processes)
+        by_cell_.emplace(
+            Cell{process.trial, key_of(result.label), result.timing_mode, result.setting}, &result);
+  }
+  // Null if it has none.
+  const SettingResult* of(const model::TrialSpec& trial, const model::Cell& cell) const {
+    const std::string setting = setting_name(trial, cell);
+    auto found = by_cell_.find(Cell{trial.id, key_of(cell.label), cell.timing.mode, setting});
+    return found == by_cell_.end() ? nullptr : found->second;
+  }
+
+private:
+  using Cell = std::tuple<int, LabelKey, model::TimingMode, std::string_view>; // first: the trial
+  std::map<Cell, const SettingResult*> by_cell_;
+};
 
 // The verdict of the whole setting: the same in the rows of all its processes.
 std::vector<std::string> verdict_fields(const Comparison* one) {
@@ -72,7 +84,7 @@ std::vector<std::string> step_fields(const model::TrialSpec& trial, const model:
   return fields;
 }
 
-std::vector<std::string> row(const model::Run& run, const std::vector<SettingResult>& results,
+std::vector<std::string> row(const model::Run& run, const PooledResults& results,
                              const Verdicts& verdicts, const model::TrialRecord& trial,
                              std::size_t c) {
   const model::Cell& cell = trial.spec.cells[c];
@@ -128,7 +140,7 @@ std::vector<std::string> row(const model::Run& run, const std::vector<SettingRes
   }
   fields.insert(fields.end(), {throttle_text(throttle_reasons(record)),
                                std::to_string(record.check.launches), record.check.method});
-  const SettingResult* pooled = time ? result_of(results, trial.spec, cell) : nullptr;
+  const SettingResult* pooled = time ? results.of(trial.spec, cell) : nullptr;
   auto verdict = verdict_fields(pooled ? verdicts.of(*pooled) : nullptr);
   fields.insert(fields.end(), verdict.begin(), verdict.end());
   auto steps = step_fields(trial.spec, cell, record);
@@ -158,13 +170,14 @@ std::string csv_line(const std::vector<std::string>& fields) {
 std::string render_csv_report(const model::Run& run) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
+  const PooledResults pooled(results);
   std::string out(k_header);
   out += "\r\n";
   for (const model::TrialRecord& trial : run.trials) {
     if (trial.spec.purpose != model::Purpose::measure)
       continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c)
-      out += csv_line(row(run, results, verdicts, trial, c));
+      out += csv_line(row(run, pooled, verdicts, trial, c));
   }
   return out;
 }
