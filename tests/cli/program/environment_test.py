@@ -8,7 +8,7 @@ import json
 import pathlib
 import unittest
 
-from program_test_case import SMALL, ProgramTest, mpirun
+from program_test_case import LARGE, SMALL, ProgramTest, mpirun
 
 try:
     import h5py
@@ -80,7 +80,8 @@ class Secrets(ProgramTest):
         self.expect_none_of("export", str(self.run_file), "--chrome", str(self.folder / "trace.json"))
 
     def test_a_run_that_fails(self):
-        self.expect_none_of(*RUN, "--no-sweep", "--cell-timeout", "1ms", "--verbose", "--output", str(self.run_file), code=4)
+        self.expect_none_of("--backend", "host", *LARGE, "--repeat", "1", "--no-sweep", "--cell-timeout", "1ms", "--verbose",
+                            "--output", str(self.run_file), code=4)
 
     def test_an_examination_and_a_machine(self):
         done = self.run_program("doctor", "--backend", "host", "--format", "json", "--output", str(self.folder / "case.json"),

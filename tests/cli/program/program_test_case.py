@@ -18,6 +18,8 @@ import uuid
 
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
 SMALL = ["--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "2", "--iterations", "3", "--warmups", "1"]
+# Takes longer than any limit of a millisecond, on any machine.
+LARGE = [argument.replace("1K,64K", "64M") for argument in SMALL]
 
 
 def mpirun(ranks):
