@@ -29,6 +29,7 @@ packages_test=(
 packages_optional=(
   clang-format-14
   clang libclang-rt-dev # fuzzers
+  mold # links the many test programs faster
   iproute2 # several hosts made of namespaces
 )
 

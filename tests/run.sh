@@ -70,10 +70,10 @@ else
   check "$preset" --label-exclude '^slow$' || trouble=yes
 fi
 
-# Five seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
+# Two seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
 echo "== fuzz"
 if command -v clang++ >/dev/null; then
-  tests/fuzz/run.sh 5 || trouble=yes
+  tests/fuzz/run.sh 2 || trouble=yes
 else
   echo "fuzz: not run, there is no clang++"
 fi

@@ -22,6 +22,11 @@ target_compile_options(ncclprobe_settings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${NCCLPROBE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
 target_include_directories(ncclprobe_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+# There are over a hundred programs to link, most of them tests.
+find_program(NCCLPROBE_MOLD mold)
+if(NCCLPROBE_MOLD AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
+  target_link_options(ncclprobe_settings INTERFACE $<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)
+endif()
 if(NCCLPROBE_SANITIZE)
   target_compile_options(ncclprobe_settings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
