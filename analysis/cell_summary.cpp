@@ -7,6 +7,7 @@
 #include "analysis/conditions.h"
 #include "analysis/loaded_libraries.h"
 #include "analysis/worker_cpus.h"
+#include "base/add_once.h"
 
 #include <algorithm>
 #include <numeric>
@@ -51,11 +52,6 @@ struct Group {
   std::map<int, std::uint64_t> throttle_reasons;     // by trial
 };
 
-void add_once(std::vector<std::string>& texts, std::string text) {
-  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
-    texts.push_back(std::move(text));
-}
-
 void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRecord& record) {
   // The same cell twice in one trial is one process with more batches.
   auto& samples = group.samples[trial.spec.id];
@@ -75,7 +71,7 @@ void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRe
   if (state == DataState::checked) {
     result.checked_elements += record.check.elements;
     result.checked_launches += record.check.launches;
-    add_once(result.check_methods, record.check.method);
+    base::add_once(result.check_methods, record.check.method);
   }
   std::string note = state == DataState::checked     ? ""
                      : state == DataState::unchecked ? record.check.why_unchecked
@@ -83,7 +79,7 @@ void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRe
                          ? record.outcome.reason
                          : fmt::format("{} of {} elements wrong, {}", record.check.wrong,
                                        record.check.elements, record.check.first_wrong);
-  add_once(result.data_notes, std::move(note));
+  base::add_once(result.data_notes, std::move(note));
 }
 
 Latency over_processes(const std::vector<ProcessTime>& processes) {

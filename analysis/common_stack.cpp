@@ -5,6 +5,7 @@
 
 #include "analysis/report/text_layout.h"
 #include "analysis/report/wrapped_row.h"
+#include "analysis/suitability_words.h"
 #include "base/text_table.h"
 #include "knowledge/cuda_tables.h"
 #include "knowledge/document.h"
@@ -18,12 +19,6 @@ namespace {
 
 using knowledge::VersionNumber;
 using Nodes = std::vector<const NodeInQuestion*>;
-
-constexpr int k_hang = 15;
-
-std::string text_of(const std::optional<VersionNumber>& version) {
-  return version ? version->text() : "unknown";
-}
 
 bool driver_runs(const NodeInQuestion& node, const VersionNumber& cuda) {
   if (!node.driver)
@@ -151,7 +146,7 @@ std::string drivers_text(const CommonStack& stack) {
     return "no driver branch serves all of these GPUs: each node needs its own";
   const std::string cuda = stack.all.newest_cuda->text();
   const std::string from =
-      fmt::format("CUDA {} runs from driver {} on; ", cuda, text_of(stack.least_driver));
+      fmt::format("CUDA {} runs from driver {} on; ", cuda, version_text(stack.least_driver));
   const auto& last = stack.all.last_driver_branch;
   if (last && stack.full_driver && stack.full_driver->major() > last->major())
     return from + fmt::format("not all its features are there: branch {} is the last that serves "
@@ -241,15 +236,15 @@ std::string render_common_stack(const CommonStack& stack) {
   add(stack.all, "");
   std::string out = "Newest software that all of these run\n" + table.render(2);
   if (stack.all.newest_cuda || stack.all.no_common_branch)
-    out += paragraph("  Drivers", drivers_text(stack), k_hang);
+    out += paragraph("  Drivers", drivers_text(stack), k_answer_hang);
   if (!stack.held_back_by.empty())
     out += paragraph("  Held back by",
                      printable(join(stack.held_back_by, ", ")) +
                          (stack.held_back_by.size() == 1
                               ? ": without it the others run newer software"
                               : ": without any one of them the others run newer software"),
-                     k_hang);
-  return out + paragraph("  Tables of", knowledge::tables_are_of(), k_hang);
+                     k_answer_hang);
+  return out + paragraph("  Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 nlohmann::json common_stack_json(const CommonStack& stack) {

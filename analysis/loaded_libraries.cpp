@@ -3,6 +3,8 @@
 
 #include "analysis/loaded_libraries.h"
 
+#include "base/add_once.h"
+
 #include <algorithm>
 #include <map>
 
@@ -11,11 +13,6 @@ namespace {
 
 std::string of_ranks(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
-}
-
-void add_once(std::vector<std::string>& texts, const std::string& text) {
-  if (std::ranges::find(texts, text) == texts.end())
-    texts.push_back(text);
 }
 
 void merge(std::vector<int>& into, const std::vector<int>& ranks) {
@@ -105,7 +102,7 @@ std::vector<SettingLibraries> setting_libraries(const model::Run& run) {
         // The loader's path picks libraries, not the program itself.
         if (library.name != model::k_worker_program &&
             chooses(trial.spec.process.common, k_loader_path))
-          add_once(tested[index], library.name);
+          base::add_once(tested[index], library.name);
       }
   }
   if (!told)

@@ -53,7 +53,7 @@ std::optional<Number> number_in(std::string_view text) {
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-int after(std::string_view words, std::string_view mark) {
+int number_after(std::string_view words, std::string_view mark) {
   const std::size_t at = words.find(mark);
   return at == std::string_view::npos ? 0
                                       : number_in<int>(words.substr(at + mark.size())).value_or(0);
@@ -69,8 +69,8 @@ bool is_function(std::string_view name) {
 
 void TuningReader::read(std::string_view words) {
   if (words.starts_with("comm ") && words.find(" nRanks ") != std::string_view::npos) {
-    ranks_ = after(words, " nRanks ");
-    nodes_ = after(words, " nNodes ");
+    ranks_ = number_after(words, " nRanks ");
+    nodes_ = number_after(words, " nNodes ");
     is_new_ = true;
     return;
   }

@@ -8,7 +8,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-constexpr std::uint64_t k_small_bytes = 1 << 20;
+constexpr std::uint64_t k_latency_bound_bytes = 1 << 20;
 // A tenth of a NVLink is what the way through the host gives.
 constexpr double k_host_path_share = 0.2;
 
@@ -28,7 +28,7 @@ std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFig
               "pageable instead of pinned memory, or the IOMMU translates each access"};
     return causes;
   }
-  if (figure.bytes > 0 && figure.bytes < k_small_bytes)
+  if (figure.bytes > 0 && figure.bytes < k_latency_bound_bytes)
     return {"the host is slow to launch: CPU frequency, other work on its cores, a container's CPU "
             "quota",
             "ranks are bound to the wrong NUMA node, or several to one core",

@@ -18,10 +18,6 @@ nlohmann::json number_json(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-std::string version(const std::optional<knowledge::VersionNumber>& value) {
-  return value ? value->text() : "unknown";
-}
-
 nlohmann::json addresses(const std::vector<std::string>& keys) {
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& key : keys)
@@ -68,9 +64,9 @@ nlohmann::json gpu_json(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                       {"suited", base::to_string(suited.grade)},
                       {"suited_because", suited.reasons},
                       {"architecture", horizon.architecture},
-                      {"first_cuda", version(horizon.first_cuda)},
+                      {"first_cuda", version_text(horizon.first_cuda)},
                       {"last_cuda", nullptr},
-                      {"first_driver_branch", version(horizon.first_driver)},
+                      {"first_driver_branch", version_text(horizon.first_driver)},
                       {"last_driver_branch", nullptr},
                       {"price", number_json(price_of(gpu.name, gpu.models, prices))}};
   if (horizon.last_cuda)

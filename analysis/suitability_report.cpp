@@ -14,14 +14,8 @@ namespace {
 
 using knowledge::GpuModel;
 
-constexpr int k_hang = 15;
-
 std::string number(std::optional<double> value, std::string_view unit) {
   return value ? fmt::format("{:g} {}", *value, unit) : "unknown";
-}
-
-std::string version(const std::optional<knowledge::VersionNumber>& value) {
-  return value ? value->text() : "unknown";
 }
 
 // The models' common value; several values are all said.
@@ -143,9 +137,10 @@ std::string price_text(const GpuInQuestion& gpu, double price) {
 }
 
 std::string cuda_text(const knowledge::SupportHorizon& horizon) {
-  std::string text = fmt::format("compiles for it from CUDA {} {}; ", version(horizon.first_cuda),
-                                 horizon.last_cuda ? "up to " + horizon.last_cuda->text()
-                                                   : "on, not dropped as far as the tables know");
+  std::string text =
+      fmt::format("compiles for it from CUDA {} {}; ", version_text(horizon.first_cuda),
+                  horizon.last_cuda ? "up to " + horizon.last_cuda->text()
+                                    : "on, not dropped as far as the tables know");
   const std::string first = horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown";
   if (horizon.last_driver)
     return text + fmt::format("driver branches {} to r{}, the last that serves it", first,
@@ -220,7 +215,7 @@ std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
     out += paragraph(
         out.empty() ? "Features" : "",
         fmt::format("{}: {}: {}", verdict.chain->feature, word(verdict.all), join(links, ", ")),
-        k_hang);
+        k_answer_hang);
   }
   return out;
 }
@@ -229,13 +224,13 @@ std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
 
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices) {
-  std::string out = paragraph("GPU", title_of(gpu), k_hang);
+  std::string out = paragraph("GPU", title_of(gpu), k_answer_hang);
   const Suitability suited = suitability(gpu);
   out += paragraph("Suited",
                    fmt::format("{}: {}", base::to_string(suited.grade), join(suited.reasons, "; ")),
-                   k_hang);
-  out += paragraph("Capability", capability_text(gpu), k_hang);
-  out += paragraph("", unlocks_text(gpu), k_hang);
+                   k_answer_hang);
+  out += paragraph("Capability", capability_text(gpu), k_answer_hang);
+  out += paragraph("", unlocks_text(gpu), k_answer_hang);
   std::string seen = gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "";
   out += paragraph("Memory",
                    seen + over_models(gpu,
@@ -243,7 +238,7 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                                         return fmt::format("{}, {}", number(model.memory_gb, "GB"),
                                                            number(model.memory_gb_per_s, "GB/s"));
                                       }),
-                   k_hang);
+                   k_answer_hang);
   std::string links =
       gpu.nvlinks ? fmt::format("{} active seen; ", count_of(static_cast<std::size_t>(*gpu.nvlinks),
                                                              "NVLink", "NVLinks"))
@@ -253,7 +248,7 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                                        [](const GpuModel& model) {
                                          return nvlink_text(model) + "; " + pcie_text(model);
                                        }),
-                   k_hang);
+                   k_answer_hang);
   out +=
       paragraph("Power and form",
                 over_models(gpu,
@@ -262,33 +257,33 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                                                  model.form_factor.empty() ? "form factor unknown"
                                                                            : model.form_factor);
                             }),
-                k_hang);
+                k_answer_hang);
   auto price = price_of(gpu.name, gpu.models, prices);
-  out +=
-      paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)", k_hang);
-  out += paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_hang);
-  out += paragraph("PyTorch", pytorch_text(gpu), k_hang);
+  out += paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)",
+                   k_answer_hang);
+  out += paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_answer_hang);
+  out += paragraph("PyTorch", pytorch_text(gpu), k_answer_hang);
   std::string faults;
   for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
-    faults += paragraph(faults.empty() ? "Known faults" : "", one->text(), k_hang);
+    faults += paragraph(faults.empty() ? "Known faults" : "", one->text(), k_answer_hang);
   out += faults;
   out += chains_text(gpu, software);
   if (gpu.models.size() == 1) {
     std::string reasons;
     for (const std::string& one : why_no_speed_up(links_of(*gpu.models.front())))
-      reasons += paragraph(reasons.empty() ? "Bad scaling" : "", one, k_hang);
+      reasons += paragraph(reasons.empty() ? "Bad scaling" : "", one, k_answer_hang);
     out += reasons;
     if (!gpu.models.front()->note.empty())
-      out += paragraph("Note", gpu.models.front()->note, k_hang);
+      out += paragraph("Note", gpu.models.front()->note, k_answer_hang);
   }
   std::string from;
   if (gpu.is_capability)
-    from = paragraph("Sources", "of each model: docs/gpus.md", k_hang);
+    from = paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
   else
     for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
-      from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_hang,
+      from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_answer_hang,
                           knowledge::source_text(key));
-  return out + from + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
+  return out + from + paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 } // namespace ncclprobe::analysis

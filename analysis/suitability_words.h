@@ -10,6 +10,12 @@
 // What the answers about a GPU have in common, as text and as JSON.
 namespace ncclprobe::analysis {
 
+inline constexpr int k_answer_hang = 15; // columns of a title
+
+inline std::string version_text(const std::optional<knowledge::VersionNumber>& value) {
+  return value ? value->text() : "unknown";
+}
+
 inline std::string_view word(Known known) {
   return known == Known::yes ? "yes" : known == Known::no ? "no" : "unknown";
 }

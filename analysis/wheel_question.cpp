@@ -19,8 +19,6 @@ using knowledge::CpuKind;
 using knowledge::PytorchWheel;
 using knowledge::VersionNumber;
 
-constexpr int k_hang = 15;
-
 // One GPU, and what of its host counts.
 struct Target {
   const GpuInQuestion& gpu;
@@ -271,22 +269,22 @@ Known worst(const std::vector<WheelVerdict>& verdicts) {
 }
 
 std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {
-  std::string out = paragraph("Wheel", wheel_text(wheel, verdicts), k_hang);
+  std::string out = paragraph("Wheel", wheel_text(wheel, verdicts), k_answer_hang);
   for (const WheelVerdict& one : verdicts) {
     out += "\n" +
            paragraph(title_of(one.runs),
                      fmt::format("{} ({}): {}", printable(one.gpu), one.capability.text(), one.why),
-                     k_hang);
+                     k_answer_hang);
     for (const std::string& caution : one.cautions)
-      out += paragraph("", caution, k_hang);
+      out += paragraph("", caution, k_answer_hang);
     std::string title = "  take";
     for (const WheelToTake& take : one.instead) { // a command is of no use in parts
-      out += fmt::format("{:<{}}{}{}\n", title, k_hang, take.command,
+      out += fmt::format("{:<{}}{}{}\n", title, k_answer_hang, take.command,
                          take.newest ? " (the newest that runs)" : "");
       title = "  or";
     }
   }
-  return out + "\n" + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
+  return out + "\n" + paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 nlohmann::json wheel_json(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {

@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view k_archive_magic = "!<arch>\n";
 constexpr std::string_view k_thin_archive_magic = "!<thin>\n";
 constexpr std::size_t k_member_header = 60;
-constexpr std::size_t k_most_problems = 20;
 
 // nvcc's machine type; such a file is one cubin by itself.
 constexpr std::uint16_t k_machine_cuda = 190;

@@ -22,6 +22,9 @@
 // compared with what nvcc 13.0 was told to build.
 namespace ncclprobe::analysis {
 
+// More of them tell nothing new.
+inline constexpr std::size_t k_most_problems = 20;
+
 struct CodeCount {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0; // in the file

@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint32_t k_magic = 0xBA55ED50;
 constexpr std::uint16_t k_version = 1;
 constexpr std::size_t k_alignment = 8;
-constexpr std::size_t k_most_problems = 20;
 
 struct ContainerHeader {
   std::uint32_t magic;

@@ -44,7 +44,7 @@ std::optional<double> overhead_ns(const std::vector<Pair>& pairs) {
   return median(std::move(shortest_ns));
 }
 
-std::optional<LogGp> model_of(const std::vector<Pair>& pairs) {
+std::optional<LogGp> loggp_of(const std::vector<Pair>& pairs) {
   std::vector<std::vector<double>> features;
   std::vector<double> times_ns;
   std::set<std::uint64_t> sizes;
@@ -92,7 +92,7 @@ std::vector<LogGp> loggp_models(const std::vector<Point>& batches,
   for (auto first = pairs.begin(); first != pairs.end();) {
     auto last = std::find_if(first, pairs.end(),
                              [&](const Pair& pair) { return !is_alike(pair.batch, first->batch); });
-    if (auto model = model_of({first, last}))
+    if (auto model = loggp_of({first, last}))
       models.push_back(std::move(*model));
     first = last;
   }

@@ -14,19 +14,19 @@
 namespace ncclprobe::analysis::cost_model {
 namespace {
 
-using Points = std::vector<WorkPoint>;
+using WorkPoints = std::vector<WorkPoint>;
 
 bool is_same(double a, double b) {
   return std::abs(a - b) <= k_same_size * std::max(a, b);
 }
 
-bool has_amount(const Points& points, double amount) {
+bool has_amount(const WorkPoints& points, double amount) {
   return std::any_of(points.begin(), points.end(),
                      [&](const WorkPoint& one) { return is_same(one.amount, amount); });
 }
 
-std::size_t different_amounts(const Points& points) {
-  Points seen;
+std::size_t different_amounts(const WorkPoints& points) {
+  WorkPoints seen;
   for (const WorkPoint& one : points)
     if (!has_amount(seen, one.amount))
       seen.push_back(one);
@@ -34,7 +34,7 @@ std::size_t different_amounts(const Points& points) {
 }
 
 // Doublings from the nearest amount that was measured.
-double doublings(const Points& points, double amount) {
+double doublings(const WorkPoints& points, double amount) {
   double least = HUGE_VAL;
   for (const WorkPoint& one : points)
     least = std::min(least, std::abs(std::log2(amount / one.amount)));
@@ -42,7 +42,7 @@ double doublings(const Points& points, double amount) {
 }
 
 // The line's time at one amount relative to that at another; in proportion where there is no line.
-double ratio_of_times(const Points& points, double amount, double to_amount) {
+double ratio_of_times(const WorkPoints& points, double amount, double to_amount) {
   std::vector<std::vector<double>> features;
   std::vector<double> times_ns;
   for (const WorkPoint& one : points) {
@@ -58,7 +58,7 @@ double ratio_of_times(const Points& points, double amount, double to_amount) {
 
 // Standard deviation of the logarithms, less the means of points and of processes, and its degrees
 // of freedom.
-std::optional<std::pair<double, double>> noise_of(const Points& points) {
+std::optional<std::pair<double, double>> noise_of(const WorkPoints& points) {
   std::vector<std::vector<double>> logs; // of processes that have all points
   for (const auto& [process, first_ns] : points.front().process_ns) {
     std::vector<double> own;
@@ -98,7 +98,7 @@ WorkGrowth::WorkGrowth(std::vector<WorkPoint> points) : points_(std::move(points
     noise_ = noise->first;
     noise_quantile_ = student_quantile(noise->second, k_confidence);
   }
-  Points before;
+  WorkPoints before;
   for (const WorkPoint& one : points_) {
     if (different_amounts(before) >= 2 && !has_amount(before, one.amount)) {
       const WorkPoint& from = before.back();
@@ -129,7 +129,7 @@ WorkGrowth::Time WorkGrowth::at(double ratio) const {
   constexpr double k_little = 1e-3;
   double squares = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    Points longer = points_;
+    WorkPoints longer = points_;
     longer[i].time_ns *= 1 + k_little;
     squares += std::pow((ratio_of_times(longer, amount, base) - out.factor) / k_little, 2) /
                static_cast<double>(std::max<std::size_t>(points_[i].process_ns.size(), 1));

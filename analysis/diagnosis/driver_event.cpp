@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-constexpr std::string_view k_mark = "NVRM: ";
+constexpr std::string_view k_driver_mark = "NVRM: ";
 constexpr std::array<std::string_view, 4> k_beginnings = {
     "The NVIDIA ", "API mismatch", "This can occur when", "This PCI I/O region"};
 // Lines of other parts of the kernel may come between.
@@ -25,10 +25,10 @@ std::string_view without_end_blanks(std::string_view text) {
 
 // What the driver says in the line; empty if it is not the driver's.
 std::string_view words_of(std::string_view body) {
-  std::size_t at = body.find(k_mark);
+  std::size_t at = body.find(k_driver_mark);
   if (at == std::string_view::npos)
     return {};
-  body.remove_prefix(at + k_mark.size());
+  body.remove_prefix(at + k_driver_mark.size());
   body.remove_prefix(std::min(body.find_first_not_of(' '), body.size()));
   return without_end_blanks(body);
 }
@@ -52,7 +52,7 @@ bool DriverEvent::keep(const LogLine& line, std::uint64_t number) {
   if (!kept_) {
     if (!begins_event(words))
       return false;
-    kept_ = Whole{line, std::string(k_mark) + std::string(words), number};
+    kept_ = Whole{line, std::string(k_driver_mark) + std::string(words), number};
     kept_->place.body = {};
   } else
     kept_->text += " " + std::string(words);

@@ -33,9 +33,9 @@ const model::Survey* first_of_host(const Case& one, const model::Survey& survey)
 
 // What a chain is judged by, of one rank: its GPUs, its libraries, and what the first rank of its
 // host found.
-class Subject {
+class JudgedRank {
 public:
-  Subject(const Case& one, const model::Survey& survey)
+  JudgedRank(const Case& one, const model::Survey& survey)
       : case_(one), survey_(survey), first_(first_of_host(one, survey)),
         host_(first_ == nullptr ? nullptr : &*first_->host) {}
 
@@ -218,10 +218,11 @@ const char* word_of(Answer given) {
 }
 
 // Of all ranks the least, and the hosts that give it where there are several.
-Answer judge(const FeatureChain::Link& link, const Case& one, const std::vector<Subject>& subjects,
+Answer judge(const FeatureChain::Link& link, const Case& one,
+             const std::vector<JudgedRank>& subjects,
              const std::vector<const model::Survey*>& surveys, std::string& line) {
   std::vector<Answer> given;
-  for (const Subject& subject : subjects)
+  for (const JudgedRank& subject : subjects)
     given.push_back(subject.holds(link));
   Answer least = *std::min_element(given.begin(), given.end());
   std::vector<std::string> hosts;
@@ -240,7 +241,7 @@ Answer judge(const FeatureChain::Link& link, const Case& one, const std::vector<
 
 void check_chains(const Case& one, Findings& into) {
   std::vector<const model::Survey*> surveys;
-  std::vector<Subject> subjects;
+  std::vector<JudgedRank> subjects;
   std::vector<std::string> hosts;
   for (const model::Survey& survey : one.surveys) {
     if (survey.inventory.gpus.empty())

@@ -64,7 +64,7 @@ bool check_workers(const Case& one, Findings& into) {
   return all;
 }
 
-void check_agreement(const Case& one, Findings& into) {
+void check_versions_agree(const Case& one, Findings& into) {
   struct Subject {
     const char* name;
     Severity severity;
@@ -158,7 +158,7 @@ void check_launch(const Case& one, Findings& into) {
          {},
          {}});
   if (check_workers(one, into))
-    check_agreement(one, into);
+    check_versions_agree(one, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

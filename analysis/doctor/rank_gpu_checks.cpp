@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-std::string value_of(const model::Survey& survey, std::string_view name) {
+std::string value_or_not_set(const model::Survey& survey, std::string_view name) {
   const model::Setting* setting = survey.variable(name);
   return setting == nullptr ? "(not set)" : setting->value;
 }
@@ -115,7 +115,7 @@ void check_order(const std::vector<const model::Survey*>& surveys, Findings& int
   for (const model::Gpu& gpu : first.inventory.gpus)
     models.insert(gpu.name);
   bool by_address = std::any_of(surveys.begin(), surveys.end(), [](const model::Survey* survey) {
-    return value_of(*survey, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+    return value_or_not_set(*survey, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
   });
   if (models.size() > 1 && !by_address)
     into.add_host(first, {"D07",
@@ -144,7 +144,7 @@ void check_rank_gpus(const Case& one, Findings& into) {
     const Dealt dealt = deal(surveys);
     std::set<std::string> lists;
     for (const model::Survey* survey : surveys)
-      lists.insert(value_of(*survey, "CUDA_VISIBLE_DEVICES"));
+      lists.insert(value_or_not_set(*survey, "CUDA_VISIBLE_DEVICES"));
     Finding finding = finding_of(dealt);
     if (lists.size() < 2 || finding.severity != Severity::ok)
       into.add_host(first, std::move(finding));

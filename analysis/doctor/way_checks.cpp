@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-const model::Host* host_of_rank(const Case& one, int rank) {
+const model::Host* surveyed_host(const Case& one, int rank) {
   for (const model::Survey& survey : one.surveys)
     if (std::find(survey.ranks.begin(), survey.ranks.end(), rank) != survey.ranks.end())
       return &survey.inventory;
@@ -72,8 +72,8 @@ void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
   std::vector<std::string> near;
   std::vector<std::string> far;
   for (const ChosenWay& way : rehearsal.ways) {
-    const model::Host* from = host_of_rank(one, way.from_rank);
-    const model::Host* to = host_of_rank(one, way.to_rank);
+    const model::Host* from = surveyed_host(one, way.from_rank);
+    const model::Host* to = surveyed_host(one, way.to_rank);
     if (from == nullptr || to == nullptr || from->boot_id != to->boot_id)
       continue;
     ++within;

@@ -3,7 +3,7 @@
 
 #include "analysis/report/break_even_section.h"
 
-#include "analysis/report/rounded.h"
+#include "analysis/report/json_values.h"
 #include "analysis/report/step_text.h"
 #include "analysis/report/text_layout.h"
 #include "base/text_table.h"

@@ -17,7 +17,7 @@ namespace {
 
 using model::RunHeader;
 
-constexpr int k_hang = 13;
+constexpr int k_heading_hang = 13;
 
 // "host a", "hosts a, b", "4 hosts a, b, ... d".
 std::string describe_hosts(const RunHeader& header) {
@@ -224,7 +224,7 @@ std::string render_heading(const model::Run& run) {
   out += "\n";
   auto line = [&](std::string_view title, const std::string& text) {
     if (!text.empty())
-      out += paragraph(title, text, k_hang);
+      out += paragraph(title, text, k_heading_hang);
   };
   line("Machine", describe_machine(header));
   line("Software", describe_software(header));

@@ -7,12 +7,12 @@
 #include "analysis/memory_split.h"
 #include "analysis/report/cpu_section.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/json_values.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
 #include "analysis/report/power_section.h"
 #include "analysis/report/price_section.h"
 #include "analysis/report/proof_section.h"
-#include "analysis/report/rounded.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_json.h"
 #include "analysis/report/traffic_section.h"
@@ -28,14 +28,6 @@ namespace ncclprobe::analysis {
 namespace {
 
 using Json = nlohmann::ordered_json; // fields in the order written below
-
-Json nullable(std::optional<double> value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json rounded(const std::optional<double>& value) {
-  return value ? analysis::rounded(*value) : Json(nullptr);
-}
 
 Json microseconds(const std::vector<double>& values_ns) {
   Json out = Json::array();
@@ -164,10 +156,6 @@ Json run_json(const model::Run& run) {
   return out;
 }
 
-Json interval_json(const Interval& interval, double unit = 1) {
-  return {rounded(interval.low / unit), rounded(interval.high / unit)};
-}
-
 Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
   const Comparison* one = verdicts.of(result);
   if (!one)
@@ -180,7 +168,7 @@ Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
            baseline.lowest_ns <= result.highest_ns && result.lowest_ns <= baseline.highest_ns},
           {"verdict", model::to_string(one->verdict)},
           {"why_not_decided", one->why_not_decided},
-          {"interval", one->interval ? interval_json(*one->interval) : Json(nullptr)},
+          {"interval", rounded_interval(one->interval)},
           {"p", rounded(one->p)},
           {"adjusted_p", rounded(one->adjusted_p)},
           {"detectable_speed_ratio", rounded(one->detectable)},
@@ -214,7 +202,7 @@ Json verdicts_json(const model::Run& run, const std::vector<SettingResult>& resu
   for (const ArmComparison& one : verdicts.arms) {
     Json cell = label_json(one.result->label);
     cell["ratio"] = rounded(one.test.ratio);
-    cell["interval"] = interval_json(one.test.interval);
+    cell["interval"] = rounded_interval(one.test.interval);
     arms.push_back(std::move(cell));
   }
   return {{"answer", answer_text(settings, verdicts)},
@@ -272,8 +260,7 @@ Json result_json(const SettingResult& result, const Verdicts& verdicts, const mo
                   {"time_us", result.time_ns / 1e3},
                   {"time_min_us", result.lowest_ns / 1e3},
                   {"time_max_us", result.highest_ns / 1e3},
-                  {"time_interval_us",
-                   result.interval_ns ? interval_json(*result.interval_ns, 1e3) : Json(nullptr)},
+                  {"time_interval_us", rounded_interval(result.interval_ns, 1e3)},
                   {"spread_percent", nullable(result.spread_percent)},
                   {"spread_over", spread_over_text(result.spread_over)},
                   {"spread_count", result.spread_count},

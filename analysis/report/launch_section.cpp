@@ -15,7 +15,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-constexpr int k_name_columns = 22;
+constexpr int k_variant_columns = 22;
 
 bool is_way_to_launch(std::string_view word) {
   return word == "graph" || word.starts_with("priority=");
@@ -33,7 +33,7 @@ std::string change_text(double before, double after) {
   return before > 0 ? fmt::format("{:+.1f}%", 100 * (after / before - 1)) : "-";
 }
 
-std::optional<double> us(std::optional<double> ns) {
+std::optional<double> in_us(std::optional<double> ns) {
   return ns ? std::optional(*ns / 1e3) : std::nullopt;
 }
 
@@ -78,14 +78,14 @@ std::string render_launches(const model::Run& run, const std::vector<SettingResu
       const SettingResult& plain = *pairs[first].plain;
       const SettingResult& changed = *pairs[first].changed;
       // Of the label alone: how it was timed has its own column.
-      add_wrapped_row(table,
-                      {cell_name(plain.label, model::TimingMode::batch),
-                       std::to_string(rank_count(plain.label, plain.ranks)), cell_size(plain.label),
-                       std::string(model::to_string(plain.timing_mode)),
-                       format_number(us(plain.launch_ns)), format_number(us(changed.launch_ns)),
-                       format_number(plain.time_ns / 1e3), format_number(changed.time_ns / 1e3),
-                       change_text(plain.time_ns, changed.time_ns)},
-                      {k_name_columns});
+      add_wrapped_row(
+          table,
+          {cell_name(plain.label, model::TimingMode::batch),
+           std::to_string(rank_count(plain.label, plain.ranks)), cell_size(plain.label),
+           std::string(model::to_string(plain.timing_mode)), format_number(in_us(plain.launch_ns)),
+           format_number(in_us(changed.launch_ns)), format_number(plain.time_ns / 1e3),
+           format_number(changed.time_ns / 1e3), change_text(plain.time_ns, changed.time_ns)},
+          {k_variant_columns});
     }
     out += (out.empty() ? "" : "\n") +
            paragraph("",

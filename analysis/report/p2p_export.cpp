@@ -4,6 +4,7 @@
 #include "analysis/p2p_verdict.h"
 #include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/json_values.h"
 #include "analysis/report/p2p_report.h"
 #include "model/json.h"
 
@@ -13,10 +14,6 @@ namespace ncclprobe::analysis {
 namespace {
 
 using Json = nlohmann::ordered_json; // fields in the order written below
-
-Json nullable(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json figure_json(const std::optional<P2pFigure>& figure, bool latency) {
   if (!figure)

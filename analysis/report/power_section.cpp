@@ -20,7 +20,7 @@ namespace {
 using base::TextTable;
 using Json = nlohmann::ordered_json;
 
-const std::vector<int> k_widths{26, 0, 20};
+const std::vector<int> k_power_widths{26, 0, 20};
 
 std::string cell_text(const SettingResult& result) {
   const std::string size = cell_size(result.label);
@@ -62,7 +62,7 @@ std::string render_power(const model::Run& run, const std::vector<SettingResult>
                      one.result->setting, watts_text(one), fmt::format("{:.0f}", total_w),
                      format_number(one.result->busbw_gb_per_s),
                      one.busbw_per_w ? fmt::format("{:.3f}", *one.busbw_per_w) : "-"},
-                    k_widths);
+                    k_power_widths);
   }
   std::string out = paragraph(
       "",

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/json_values.h"
 #include "analysis/report/prediction_report.h"
 
 #include <nlohmann/json.hpp>
@@ -11,10 +12,6 @@ namespace {
 using cost_model::CollectiveModel;
 using cost_model::Piece;
 using Json = nlohmann::ordered_json;
-
-Json interval_json(const std::optional<Interval>& interval, double unit) {
-  return interval ? Json{interval->low / unit, interval->high / unit} : Json(nullptr);
-}
 
 Json model_json(const CollectiveModel& model) {
   Json pieces = Json::array();

@@ -19,7 +19,7 @@ namespace {
 using base::TextTable;
 using Json = nlohmann::ordered_json;
 
-const std::vector<int> k_widths{28, 0, 22};
+const std::vector<int> k_saturation_widths{28, 0, 22};
 
 std::string size_text(const Saturation& one) {
   const std::string largest = base::format_bytes(one.largest->label.bytes);
@@ -57,7 +57,7 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
                     {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
                      size_text(one), format_number(one.best->busbw_gb_per_s),
                      base::format_bytes(one.best->label.bytes)},
-                    k_widths);
+                    k_saturation_widths);
   }
   std::string out = paragraph(
       "",

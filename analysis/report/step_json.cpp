@@ -6,7 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/report/break_even_section.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/rounded.h"
+#include "analysis/report/json_values.h"
 #include "analysis/report/step_section.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/overlap.h"
@@ -22,16 +22,11 @@ using Json = nlohmann::ordered_json;
 using steps::StepResult;
 using steps::StepTimes;
 
-Json interval_json(const std::optional<Interval>& interval, double unit = 1) {
-  return interval ? Json{rounded(interval->low / unit), rounded(interval->high / unit)}
-                  : Json(nullptr);
-}
-
 Json estimate_json(const std::optional<Estimate>& estimate) {
   if (!estimate)
     return nullptr;
   return {{"value", rounded(estimate->value)},
-          {"interval", interval_json(estimate->interval)},
+          {"interval", rounded_interval(estimate->interval)},
           {"processes", estimate->processes}};
 }
 
@@ -86,7 +81,7 @@ Json step_json(const StepResult& result, bool synthetic) {
   out["refused"] = result.refusals;
   if (!result.processes.empty()) {
     out.update(times_json(result.times));
-    out["step_interval_ms"] = interval_json(result.interval_ns, 1e6);
+    out["step_interval_ms"] = rounded_interval(result.interval_ns, 1e6);
     out["stragglers_ms"] = rounded_ms(result.stragglers_ns);
   }
   out["by_kernels"] = by_kernels_json(result.by_kernels);
@@ -141,7 +136,7 @@ Json input_copies_json(const std::vector<StepResult>& all, bool synthetic) {
            {"after_ms", rounded_ms(effect.after_ns)},
            {"ratio", rounded(effect.ratio)},
            {"interval",
-            interval_json(effect.test ? std::optional(effect.test->interval) : std::nullopt)},
+            rounded_interval(effect.test ? std::optional(effect.test->interval) : std::nullopt)},
            {"adjusted_p", effect.adjusted_p ? rounded(*effect.adjusted_p) : Json(nullptr)},
            {"detectable_ratio", effect.detectable ? rounded(*effect.detectable) : Json(nullptr)},
            {"verdict", model::to_string(effect.verdict)},
@@ -159,7 +154,7 @@ Json point_json(const steps::ScalingPoint& point) {
   std::size_t i = 0;
   for (const auto& [loss, name] : enum_names(steps::Loss{}))
     terms[std::string(name)] = {{"share", account.of(loss)},
-                                {"interval", interval_json(point.intervals[i++])}};
+                                {"interval", rounded_interval(point.intervals[i++])}};
   return {{"ranks", point.result->step.ranks},
           {"step_ms", rounded_ms(point.step_ns)},
           {"efficiency", estimate_json(point.efficiency)},

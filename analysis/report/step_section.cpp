@@ -28,7 +28,6 @@ using base::TextTable;
 using steps::same_kind;
 using steps::StepResult;
 using Steps = std::vector<const StepResult*>;
-using workload::StepParts;
 
 constexpr std::size_t k_most_buckets = 24; // of which the timeline shows all
 
@@ -247,7 +246,7 @@ std::string render_channels(const model::Run& run, const std::vector<StepResult>
   const auto overlaps = steps::overlaps(all);
   bool any = false;
   for (const ChannelsOfStep& one : channels_of_steps(run, all)) {
-    if (!same_kind(*one.result, kind) || one.result->step.parts != StepParts::all ||
+    if (!same_kind(*one.result, kind) || one.result->step.parts != workload::StepParts::all ||
         one.result->processes.empty())
       continue;
     auto overlap = std::find_if(overlaps.begin(), overlaps.end(), [&](const steps::Overlap& other) {
@@ -279,12 +278,12 @@ std::string render_settings(const Steps& rows, const Verdicts& verdicts) {
            std::tuple(b->setting, b->step.ranks.size(), b->step.parts);
   });
   auto uncovered = [](const StepResult& row) {
-    return row.step.parts == StepParts::all && !row.processes.empty()
+    return row.step.parts == workload::StepParts::all && !row.processes.empty()
                ? ms_text(row.times.exposed_ns())
                : "-";
   };
   for (const StepResult* row : sorted)
-    if (row->is_default && row->step.parts == StepParts::all)
+    if (row->is_default && row->step.parts == workload::StepParts::all)
       table.add_row({"default", ranks_text(*row), parts_text(row->step.parts),
                      ms_text(row->pooled->time_ns), uncovered(*row)});
   for (const StepResult* row : sorted) {
@@ -345,13 +344,13 @@ std::string render_kind(const model::Run& run, const std::vector<StepResult>& al
     out += render_parts(measured);
   out += render_step_notes(rows);
   auto whole = std::find_if(rows.rbegin(), rows.rend(), [](const StepResult* one) {
-    return one->step.parts == StepParts::all;
+    return one->step.parts == workload::StepParts::all;
   });
   if (whole != rows.rend() && run.header.backend == "nvidia")
     if (auto products = steps::product_alignment(run, **whole))
       out += paragraph("", steps::in_words(*products), 2);
   auto widest = std::find_if(measured.rbegin(), measured.rend(), [](const StepResult* one) {
-    return one->step.parts == StepParts::all && !one->buckets.empty();
+    return one->step.parts == workload::StepParts::all && !one->buckets.empty();
   });
   out += render_by_kernels(rows);
   if (widest != measured.rend())
@@ -394,7 +393,7 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
   const std::vector<StepResult> all = steps::step_results(run, results, traced);
   Steps left;
   for (const StepResult& one : all)
-    if (one.is_default && one.step.parts == StepParts::all && !one.processes.empty() &&
+    if (one.is_default && one.step.parts == workload::StepParts::all && !one.processes.empty() &&
         one.data != DataState::wrong)
       left.push_back(&one);
   const std::vector<steps::Scaling> scalings = steps::scalings(all);

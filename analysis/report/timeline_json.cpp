@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/json_values.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/statistics.h"
 
@@ -13,15 +14,6 @@ using namespace timeline;
 namespace {
 
 using Json = nlohmann::ordered_json; // fields in the order written below
-
-template <typename T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json interval_json(const std::optional<Interval>& interval) {
-  return interval ? Json{interval->low, interval->high} : Json(nullptr);
-}
 
 // A value that is not twice its error is told all the same, and that it is not shown.
 Json aligned_json(const std::optional<Aligned>& time) {

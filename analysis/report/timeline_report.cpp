@@ -16,7 +16,7 @@ using namespace timeline;
 
 namespace {
 
-constexpr int k_hang = 10;
+constexpr int k_timeline_hang = 10;
 
 class Writer {
 public:
@@ -39,7 +39,7 @@ public:
 
 private:
   void line(const std::string& title, const std::string& text) {
-    out_ += paragraph(title, text, k_hang);
+    out_ += paragraph(title, text, k_timeline_hang);
   }
 
   void head() {

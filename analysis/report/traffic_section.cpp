@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rate = std::optional<double>;
 
-constexpr int k_name_columns = 20;
+constexpr int k_link_columns = 20;
 
 // Of all hosts, if they are alike.
 NodeLinks ceilings(const model::Run& run) {
@@ -86,7 +86,7 @@ std::string render_traffic(const model::Run& run, const std::vector<SettingResul
          format_number(one.pcie_sent_gb_per_s), format_number(one.pcie_received_gb_per_s),
          percent(share(larger(one.pcie_sent_gb_per_s, one.pcie_received_gb_per_s),
                        links.pcie_gb_per_s))},
-        {k_name_columns});
+        {k_link_columns});
   return paragraph("",
                    "Links while long cells ran: GB/s that a GPU counted itself, the most of any, "
                    "from a second after the cell began to its end" +

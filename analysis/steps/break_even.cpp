@@ -17,10 +17,6 @@ constexpr double k_least_hidden_share = 0.001; // H / X
 // Of a step; less is not worth a word.
 constexpr double k_least_told_share = 0.01;
 
-double computing_ns(const StepTimes& times) {
-  return times.compute_ns - times.prepare_ns;
-}
-
 std::optional<double> as_it_is_ns(const StepTimes& times) {
   const double hidden_ns = times.transfer_ns - times.exposed_transfer_ns;
   return hidden_ns > k_least_hidden_share * times.transfer_ns

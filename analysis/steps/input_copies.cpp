@@ -39,10 +39,6 @@ const StepResult* find(const std::vector<StepResult>& results, const StepResult&
   return nullptr;
 }
 
-double computing_ns(const StepTimes& times) {
-  return times.compute_ns - times.prepare_ns;
-}
-
 // The two sides of an effect; null: not measured.
 struct Sides {
   Slowed what;

@@ -149,7 +149,6 @@ LossAccount loss_account(const AccountSide& base, const AccountSide& at, double 
   auto beyond = [&](double at_ns, double base_ns) {
     return (at_ns - ideal * base_ns) / at.times.step_ns;
   };
-  auto computing_ns = [](const StepTimes& times) { return times.compute_ns - times.prepare_ns; };
   LossAccount account;
   auto term = [&](Loss loss) -> double& { return account.terms[static_cast<std::size_t>(loss)]; };
   term(Loss::exposed_wait) = beyond(at.times.exposed_wait_ns - at.stragglers_ns,

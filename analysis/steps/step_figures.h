@@ -41,6 +41,11 @@ struct StepTimes {
   bool operator==(const StepTimes&) const = default;
 };
 
+// Of the model itself, without what only prepares its communication.
+inline double computing_ns(const StepTimes& times) {
+  return times.compute_ns - times.prepare_ns;
+}
+
 // One step on one rank.
 struct RankStepTimes {
   int rank = 0;

@@ -19,7 +19,7 @@ void check(PhysicsCheck& physics, std::int64_t margin_ns, double error_ns) {
     physics.worst_margin_ns = margin_ns;
 }
 
-void add(PhysicsCheck& to, const PhysicsCheck& from) {
+void add_checks(PhysicsCheck& to, const PhysicsCheck& from) {
   to.checked += from.checked;
   to.violations += from.violations;
   to.beyond_bound += from.beyond_bound;
@@ -83,7 +83,7 @@ void RankMessages::add(const RankMessages& other) {
   for (const UnmatchedHalf& one : other.unmatched)
     if (unmatched.size() < k_most_unmatched_named)
       unmatched.push_back(one);
-  timeline::add(physics, other.physics);
+  add_checks(physics, other.physics);
 }
 
 std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clocks& clocks, int rank,

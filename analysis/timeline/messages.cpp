@@ -13,10 +13,11 @@ using trace::OperationKind;
 
 namespace {
 
-class Finder {
+class MessageFinder {
 public:
-  Finder(const RankTrace& trace, int rank, const Activities& activities, const Joined& joined,
-         const OperationIndex& operations, const TextTraits& traits, const TraceSource& source)
+  MessageFinder(const RankTrace& trace, int rank, const Activities& activities,
+                const Joined& joined, const OperationIndex& operations, const TextTraits& traits,
+                const TraceSource& source)
       : trace_(trace), rank_(rank), activities_(activities), joined_(joined),
         operations_(operations), traits_(traits), source_(source),
         has_steps_(!operations.steps().empty()) {}
@@ -147,7 +148,7 @@ private:
 MessageHalves message_halves(const RankTrace& trace, int rank, const Activities& activities,
                              const Joined& joined, const OperationIndex& operations,
                              const TextTraits& traits, const TraceSource& source) {
-  return Finder(trace, rank, activities, joined, operations, traits, source).find();
+  return MessageFinder(trace, rank, activities, joined, operations, traits, source).find();
 }
 
 void MessageTable::add(const MessageHalf& half, Span aligned, int rank) {

@@ -12,11 +12,11 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-using Collectives = std::span<const ObservedCollective>;
+using Observed = std::span<const ObservedCollective>;
 
 // After so many the sequence repeats itself exactly; nothing if it does not do so often enough.
 // The longest proper prefix that is a suffix too (Knuth, Morris and Pratt) leaves the period.
-std::optional<std::size_t> period_of(Collectives sequence) {
+std::optional<std::size_t> period_of(Observed sequence) {
   if (sequence.empty())
     return std::nullopt;
   std::vector<std::size_t> border(sequence.size());
@@ -31,7 +31,7 @@ std::optional<std::size_t> period_of(Collectives sequence) {
 }
 
 // The place in the period before which there is most time.
-std::size_t first_of_step(Collectives sequence, std::size_t period) {
+std::size_t first_of_step(Observed sequence, std::size_t period) {
   std::vector<std::vector<double>> pauses_ns(period);
   for (std::size_t i = 1; i < sequence.size(); ++i)
     pauses_ns[i % period].push_back(
@@ -48,22 +48,21 @@ std::size_t first_of_step(Collectives sequence, std::size_t period) {
 
 } // namespace
 
-std::optional<RepeatedSteps> repeated_steps(Collectives collectives) {
+std::optional<RepeatedSteps> repeated_steps(Observed collectives) {
   // Begin and end of a job are different, and so may be a pause for evaluation in between: one of
   // these stretches, in eighths, shows what to look for.
   constexpr std::array<std::pair<std::size_t, std::size_t>, 5> k_stretches{
       {{1, 7}, {2, 6}, {3, 5}, {1, 3}, {5, 7}}};
   const std::size_t size = collectives.size();
   for (const auto& [from, to] : k_stretches) {
-    const Collectives stretch =
-        collectives.subspan(size * from / 8, size * to / 8 - size * from / 8);
+    const Observed stretch = collectives.subspan(size * from / 8, size * to / 8 - size * from / 8);
     const auto period = period_of(stretch);
     if (!period)
       continue;
-    const Collectives pattern = stretch.subspan(first_of_step(stretch, *period), *period);
+    const Observed pattern = stretch.subspan(first_of_step(stretch, *period), *period);
     RepeatedSteps found{*period, {}};
     for (std::size_t i = 0; i + *period <= size;) {
-      const Collectives here = collectives.subspan(i, *period);
+      const Observed here = collectives.subspan(i, *period);
       if (!std::ranges::equal(here, pattern, {}, &ObservedCollective::kind,
                               &ObservedCollective::kind)) {
         ++i;

@@ -57,13 +57,13 @@ Blocks blocks_of(const Collectives& collectives, bool per_step) {
   return out;
 }
 
-class Finder {
+class StragglerFinder {
 public:
   // `all`: collectives of one cell, of which the first so many are those of the table's first rank.
   // `sampled`: which of the sample are of the cell.
-  Finder(Collectives all, std::size_t of_first_rank, std::vector<std::size_t> sampled,
-         const CollectiveTable& table, const StartSample& sample, const std::vector<int>& ranks,
-         const Clocks& clocks)
+  StragglerFinder(Collectives all, std::size_t of_first_rank, std::vector<std::size_t> sampled,
+                  const CollectiveTable& table, const StartSample& sample,
+                  const std::vector<int>& ranks, const Clocks& clocks)
       : all_(std::move(all)), of_first_rank_(of_first_rank), sampled_(std::move(sampled)),
         table_(table), sample_(sample), ranks_(ranks), clocks_(clocks) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -334,8 +334,8 @@ ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSamp
     cells[all[sample.collective(i)].step.cell].sampled.push_back(i);
   ByCell<Stragglers> out;
   for (auto& [cell, of_cell] : cells)
-    out[cell] = Finder(std::move(of_cell.all), of_cell.of_first_rank, std::move(of_cell.sampled),
-                       table, sample, ranks, clocks)
+    out[cell] = StragglerFinder(std::move(of_cell.all), of_cell.of_first_rank,
+                                std::move(of_cell.sampled), table, sample, ranks, clocks)
                     .find();
   return out;
 }

@@ -12,7 +12,7 @@ namespace {
 using protozero::pbf_writer;
 
 // Field numbers of Perfetto's messages, by message.
-namespace trace {
+namespace trace_field {
 constexpr protozero::pbf_tag_type k_packet = 1;
 }
 namespace packet {
@@ -124,7 +124,7 @@ private:
 
   void describe(const std::string& descriptor) {
     pbf_writer trace(bytes_);
-    pbf_writer one(trace, trace::k_packet);
+    pbf_writer one(trace, trace_field::k_packet);
     one.add_uint32(packet::k_sequence, k_sequence);
     one.add_message(packet::k_track_descriptor, descriptor);
     flags(one);
@@ -183,7 +183,7 @@ private:
 
   void emit(std::int64_t at_ns, const std::string& event) {
     pbf_writer trace(bytes_);
-    pbf_writer one(trace, trace::k_packet);
+    pbf_writer one(trace, trace_field::k_packet);
     one.add_uint64(packet::k_timestamp, static_cast<std::uint64_t>(at_ns));
     one.add_uint32(packet::k_sequence, k_sequence);
     if (!interned_.empty())

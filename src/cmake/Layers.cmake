@@ -5,14 +5,14 @@ add_library(ncclprobe_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/
 target_link_libraries(ncclprobe_headers PRIVATE ncclprobe_settings fmt::fmt spdlog::spdlog tl::expected)
 target_precompile_headers(ncclprobe_headers PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_LIST_DIR}/precompiled.h>)
 
-# ncclprobe_library(<folder name> [UNITY] SOURCES a.cpp ... LINKS base model ... [PRIVATE_LINKS lib ...])
-# UNITY: no name stands twice in its sources, so that they are compiled in few large pieces, which is faster.
+# ncclprobe_library(<folder name> [SEPARATE] SOURCES a.cpp ... LINKS base model ... [PRIVATE_LINKS lib ...])
+# SEPARATE: some names stand twice in its sources, so they cannot be compiled together (NCCLPROBE_UNITY).
 # LINKS: our own libraries by folder name, or imported targets that our headers need.
 function(ncclprobe_library name)
-  cmake_parse_arguments(ARG "UNITY" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(ncclprobe_${name} STATIC ${ARG_SOURCES})
-  if(ARG_UNITY)
-    set_target_properties(ncclprobe_${name} PROPERTIES UNITY_BUILD ON)
+  if(NOT ARG_SEPARATE)
+    set_target_properties(ncclprobe_${name} PROPERTIES UNITY_BUILD ${NCCLPROBE_UNITY})
   endif()
   add_library(ncclprobe::${name} ALIAS ncclprobe_${name})
   ncclprobe_link(ncclprobe_${name} PUBLIC ${ARG_LINKS})

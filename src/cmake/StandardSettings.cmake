@@ -9,6 +9,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(NCCLPROBE_WERROR "Warnings are errors" OFF)
+# Reading headers takes longer than anything else. Without it, each source shows whether it includes what it uses.
+option(NCCLPROBE_UNITY "Compile the sources of a library or test in groups of eight" ON)
 option(NCCLPROBE_FUZZ "Build the fuzzers (clang only; see tests/fuzz/run.sh)" OFF)
 option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
@@ -18,6 +20,8 @@ target_compile_options(ncclprobe_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-pthread -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
   # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
+  # in a group of sources every one but the group's own file looks like a header
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${NCCLPROBE_UNITY}>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>
   # nor does its optimiser follow std::optional (GCC bug 80635)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${NCCLPROBE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)

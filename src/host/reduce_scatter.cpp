@@ -16,7 +16,7 @@ namespace {
 using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
 // A buffer must not be used for two transfers at a time, hence one for each chunk and purpose.
-struct Chunk {
+struct RingChunk {
   std::size_t offset; // in the block
   std::size_t elements;
   Buffer first_send; // our own share, on the first step
@@ -43,25 +43,28 @@ void ring_reduce_scatter(Mesh& mesh, std::uint64_t slot, const HostCollective& c
     auto index = static_cast<std::size_t>(((mesh.rank - 2 - step) % n + n) % n);
     return call.send + index * block;
   };
-  auto post_receive = [&](Chunk& one, int step) { one.partial[step % 2]->recv(previous, slot); };
+  auto post_receive = [&](RingChunk& one, int step) {
+    one.partial[step % 2]->recv(previous, slot);
+  };
 
-  std::vector<Chunk> chunks;
+  std::vector<RingChunk> chunks;
   for (std::size_t offset = 0; offset < block; offset += chunk) {
     std::size_t bytes = std::min(chunk, block - offset);
-    Chunk one{offset, bytes / element, mesh.createUnboundBuffer(share_of(-1) + offset, bytes), {}};
+    RingChunk one{
+        offset, bytes / element, mesh.createUnboundBuffer(share_of(-1) + offset, bytes), {}};
     for (std::size_t parity : {0, 1})
       one.partial[parity] =
           mesh.createUnboundBuffer(scratch.data() + parity * block + offset, bytes);
     chunks.push_back(std::move(one));
   }
 
-  for (Chunk& one : chunks)
+  for (RingChunk& one : chunks)
     post_receive(one, 0);
-  for (Chunk& one : chunks)
+  for (RingChunk& one : chunks)
     one.first_send->send(next, slot);
   for (int step = 0; step < n - 1; ++step) {
     bool last = step == n - 2;
-    for (Chunk& one : chunks) {
+    for (RingChunk& one : chunks) {
       int here = step % 2;
       int other = 1 - here;
       auto& partial = one.partial[here];
@@ -78,7 +81,7 @@ void ring_reduce_scatter(Mesh& mesh, std::uint64_t slot, const HostCollective& c
       one.sending[here] = true;
     }
   }
-  for (Chunk& one : chunks) {
+  for (RingChunk& one : chunks) {
     one.first_send->waitSend();
     for (int parity : {0, 1})
       if (one.sending[parity])

@@ -8,14 +8,14 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-std::vector<std::string> sonames() {
+std::vector<std::string> cublaslt_sonames() {
   return {fmt::format("libcublasLt.so.{}", CUDART_VERSION / 1000), "libcublasLt.so"};
 }
 
 } // namespace
 
 CublasLtLibrary::CublasLtLibrary(const backend::Options& options)
-    : library_("cuBLASLt", library_candidates(options, "cublaslt", sonames()),
+    : library_("cuBLASLt", library_candidates(options, "cublaslt", cublaslt_sonames()),
                "it comes with the CUDA toolkit and with pip's nvidia-cublas; "
                "--library cublaslt=/path/libcublasLt.so names it") {
   std::size_t (*get_version)() = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 // That of the toolkit's own major version first: CUPTI must not be newer than the driver. In CUDA
 // 11 each minor version has a name of its own.
-std::vector<std::string> sonames() {
+std::vector<std::string> cupti_sonames() {
   constexpr int major = CUDART_VERSION / 1000;
   std::string first = major > 11 ? fmt::format("libcupti.so.{}", major)
                                  : fmt::format("libcupti.so.{}", cuda_version_text(CUDART_VERSION));
@@ -22,7 +22,7 @@ std::vector<std::string> sonames() {
 } // namespace
 
 CuptiLibrary::CuptiLibrary(const backend::Options& options)
-    : library_("CUPTI", library_candidates(options, "cupti", sonames())) {
+    : library_("CUPTI", library_candidates(options, "cupti", cupti_sonames())) {
   decltype(&cuptiGetVersion) get_version = nullptr;
   library_.require(get_version, "cuptiGetVersion", "");
   std::uint32_t number = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t Mark::*k_small_columns[] = {&Mark::rank, &Mark::batch, &Mark::iteration,
                                                    &Mark::operation};
-constexpr std::size_t k_row_bytes = 4 * sizeof(std::int32_t) + sizeof(std::int64_t);
+constexpr std::size_t k_mark_bytes = 4 * sizeof(std::int32_t) + sizeof(std::int64_t);
 
 } // namespace
 
@@ -25,7 +25,7 @@ void pack_marks(Packer& packer, const std::vector<Mark>& marks) {
 }
 
 std::vector<Mark> unpack_marks(Unpacker& unpacker) {
-  std::vector<Mark> marks(unpacker.count(k_row_bytes));
+  std::vector<Mark> marks(unpacker.count(k_mark_bytes));
   for (auto column : k_small_columns)
     for (Mark& mark : marks)
       mark.*column = unpacker.number<std::int32_t>();

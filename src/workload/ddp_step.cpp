@@ -29,11 +29,11 @@ struct Bucket {
   }
 };
 
-class Maker {
+class DdpMaker {
 public:
   // `part`: a rank's part of the model. `reduced`: the same, without what other ranks do not have.
-  Maker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
-        const ModelSpec& part, const ModelSpec& reduced)
+  DdpMaker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
+           const ModelSpec& part, const ModelSpec& reduced)
       : request_(request), scope_(scope), grid_(grid), model_(make_step_model(part)),
         reduced_(reduced), build_(request, scope), tensor_(build_, request, grid, request.model),
         experts_(build_, request, scope, part), bytes_(build_.element_bytes()) {
@@ -339,13 +339,13 @@ base::Result<Schedule> make_ddp_step(const StepRequest& request, const StepScope
   if (request.compression != Compression::none && data_type(request.type) != DataType::f32)
     return base::fail(base::Errc::unsupported,
                       "gradients of {} are not compressed: leave it to f32",
-                      to_string(request.type));
+                      model::to_string(request.type));
   NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, scope.ranks));
   NCCLPROBE_TRY_ASSIGN(const ModelSpec part, tensor_parallel_part(request.model, grid.tensor));
   if (request.pattern != StepPattern::moe)
-    return Maker(request, scope, grid, part, part).make();
+    return DdpMaker(request, scope, grid, part, part).make();
   NCCLPROBE_TRY_ASSIGN(const ModelSpec with_experts, expert_parallel_part(part, scope.size()));
-  return Maker(request, scope, grid, with_experts, without_experts(with_experts, scope.size()))
+  return DdpMaker(request, scope, grid, with_experts, without_experts(with_experts, scope.size()))
       .make();
 }
 

@@ -31,10 +31,10 @@ struct Group {
   std::optional<int> gathered; // event
 };
 
-class Maker {
+class FsdpMaker {
 public:
-  Maker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
-        const ModelSpec& part)
+  FsdpMaker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
+            const ModelSpec& part)
       : request_(request), scope_(scope), grid_(grid), model_(make_step_model(part)),
         build_(request, scope), tensor_(build_, request, grid, request.model),
         bytes_(build_.element_bytes()), ranks_(static_cast<std::uint64_t>(grid.replicas())) {
@@ -321,7 +321,7 @@ private:
 base::Result<Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope) {
   NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, scope.ranks));
   NCCLPROBE_TRY_ASSIGN(const ModelSpec part, tensor_parallel_part(request.model, grid.tensor));
-  return Maker(request, scope, grid, part).make();
+  return FsdpMaker(request, scope, grid, part).make();
 }
 
 } // namespace ncclprobe::workload

@@ -52,9 +52,9 @@ Timing timing_for(P2pMethod method, std::uint64_t bytes) {
   return timing;
 }
 
-class Maker {
+class P2pMaker {
 public:
-  explicit Maker(const P2pCellRequest& request)
+  explicit P2pMaker(const P2pCellRequest& request)
       : request_(request), label_(request.label), bytes_(request.bytes),
         type_(request.bytes % size_bytes(DataType::u64) == 0 ? DataType::u64 : DataType::u8) {
     bool ipc = label_.mode == P2pMode::ipc;
@@ -216,7 +216,7 @@ private:
 } // namespace
 
 Cell make_p2p_cell(const P2pCellRequest& request) {
-  return Maker(request).make();
+  return P2pMaker(request).make();
 }
 
 } // namespace ncclprobe::workload

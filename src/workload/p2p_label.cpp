@@ -11,7 +11,7 @@
 namespace ncclprobe::workload {
 namespace {
 
-constexpr std::string_view k_prefix = "p2p_";
+constexpr std::string_view k_p2p_prefix = "p2p_";
 constexpr std::string_view k_ipc = "ipc";
 
 std::optional<P2pEnd> read_end(std::string_view text) {
@@ -43,7 +43,7 @@ std::string to_string(const P2pEnd& end) {
 
 model::CellLabel make_cell_label(const P2pLabel& label, std::uint64_t bytes, model::DataType type) {
   model::CellLabel cell;
-  cell.workload = std::string(k_prefix) + std::string(model::to_string(label.method));
+  cell.workload = std::string(k_p2p_prefix) + std::string(model::to_string(label.method));
   cell.bytes = bytes;
   cell.type = type;
   cell.variant = (label.mode == P2pMode::ipc ? std::string(k_ipc) + " " : "") +
@@ -54,10 +54,10 @@ model::CellLabel make_cell_label(const P2pLabel& label, std::uint64_t bytes, mod
 }
 
 std::optional<P2pLabel> read_p2p_label(const model::CellLabel& cell) {
-  if (!cell.workload.starts_with(k_prefix))
+  if (!cell.workload.starts_with(k_p2p_prefix))
     return std::nullopt;
   P2pLabel label;
-  auto method = model::parse_enum<P2pMethod>(cell.workload.substr(k_prefix.size()), "method");
+  auto method = model::parse_enum<P2pMethod>(cell.workload.substr(k_p2p_prefix.size()), "method");
   std::vector<std::string_view> words = words_of(cell.variant);
   if (!words.empty() && words.front() == k_ipc) {
     label.mode = P2pMode::ipc;

@@ -21,10 +21,10 @@ double layer_flops(const StepLayer& layer) {
       [](double sum, const StepProduct& product) { return sum + product.forward_flops(); });
 }
 
-class Maker {
+class PipelineMaker {
 public:
-  Maker(const StepRequest& request, const StepScope& scope, int micro_batches,
-        std::vector<std::pair<std::size_t, std::size_t>> stages)
+  PipelineMaker(const StepRequest& request, const StepScope& scope, int micro_batches,
+                std::vector<std::pair<std::size_t, std::size_t>> stages)
       : request_(request), scope_(scope), model_(make_step_model(request.model)),
         build_(request, scope), stages_(std::move(stages)), ranks_(scope.ranks),
         micro_batches_(micro_batches),
@@ -313,7 +313,7 @@ base::Result<Schedule> make_pipeline_step(const StepRequest& request, const Step
     return fail(Errc::unsupported, "{} can be cut into {} stages, not into {}", request.model.name,
                 stages.size(), scope.size());
   NCCLPROBE_TRY_ASSIGN(const int parts, micro_batches(request, scope.size()));
-  return Maker(request, scope, parts, std::move(stages)).make();
+  return PipelineMaker(request, scope, parts, std::move(stages)).make();
 }
 
 } // namespace ncclprobe::workload

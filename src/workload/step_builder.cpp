@@ -13,7 +13,8 @@ using namespace model;
 namespace {
 
 constexpr std::uint64_t k_absent = static_cast<std::uint64_t>(-1);
-constexpr std::uint64_t k_alignment_bytes = 256; // of what products read, as cudaMalloc does it
+constexpr std::uint64_t k_product_alignment_bytes =
+    256; // of what products read, as cudaMalloc does it
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -277,7 +278,8 @@ void StepBuilder::forward(const StepLayer& layer, std::uint64_t samples, const W
     std::uint64_t input = of.rows * of.k * of.batch * element_bytes();
     std::uint64_t other = of.k * of.n * of.batch * element_bytes();
     bool with_weights = one.product.kind == Product::Kind::weights;
-    Slice second = with_weights ? weights(one) : scratch(round_up(input, k_alignment_bytes), other);
+    Slice second =
+        with_weights ? weights(one) : scratch(round_up(input, k_product_alignment_bytes), other);
     multiply(second, scratch(0, input), of.n, of.rows, of.k, of.batch, GemmLayout::tn);
   }
 }
@@ -293,8 +295,9 @@ void StepBuilder::backward(const StepLayer& layer, std::uint64_t samples, const 
     if (multiplies) {
       Shape of(*one, samples);
       std::uint64_t input =
-          round_up(of.rows * of.k * of.batch * element_bytes(), k_alignment_bytes);
-      std::uint64_t other = round_up(of.k * of.n * of.batch * element_bytes(), k_alignment_bytes);
+          round_up(of.rows * of.k * of.batch * element_bytes(), k_product_alignment_bytes);
+      std::uint64_t other =
+          round_up(of.k * of.n * of.batch * element_bytes(), k_product_alignment_bytes);
       std::uint64_t result = of.rows * of.n * of.batch * element_bytes();
       bool with_weights = one->product.kind == Product::Kind::weights;
       // Input, other factor if it is no parameter, gradient of the result.

@@ -29,7 +29,7 @@ Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const
   std::uint64_t most = 0;
   for (int rank : scope.ranks)
     most = std::max(most, given_bytes(cell.schedule, rank, scope.world));
-  StepLabel label{std::string(to_string(request.pattern)),
+  StepLabel label{std::string(model::to_string(request.pattern)),
                   request.model.name,
                   scope.ranks,
                   scope.parts,
@@ -74,7 +74,7 @@ Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
   if (request.found_inf && request.pattern != StepPattern::ddp &&
       request.pattern != StepPattern::fsdp)
     return fail(Errc::unsupported, "found_inf is shared in steps of ddp and fsdp, not of {}",
-                to_string(request.pattern));
+                model::to_string(request.pattern));
   switch (request.pattern) {
   case StepPattern::ddp:
   case StepPattern::tp:
@@ -111,7 +111,7 @@ Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
   for (const StepRequest& request : measurement.steps)
     for (const std::vector<int>& ranks : measurement.rank_sets) {
       NCCLPROBE_TRY(check_ranks(ranks, world));
-      std::string name = fmt::format("{} of {} on ranks {}", to_string(request.pattern),
+      std::string name = fmt::format("{} of {} on ranks {}", model::to_string(request.pattern),
                                      request.model.name, base::format_number_list(ranks));
       for (StepParts parts : parts_for(request, static_cast<int>(ranks.size()))) {
         auto cell = make_cell(request, {world, ranks, parts}, timing);

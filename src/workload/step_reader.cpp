@@ -17,7 +17,7 @@ using base::fail;
 using base::Result;
 
 template <typename T>
-Result<void> read_number(std::string_view text, T& into) {
+Result<void> read_whole_number(std::string_view text, T& into) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
   if (error != std::errc{} || end != text.data() + text.size())
     return fail(Errc::unsupported, "'{}' is no number", text);
@@ -49,19 +49,19 @@ Result<void> read_word(std::string_view word, StepRequest& into) {
   else if (name == "compress")
     return read_name(value, "compression", into.compression);
   else if (name == "prefetch")
-    return read_number(value, into.prefetch);
+    return read_whole_number(value, into.prefetch);
   else if (name == "no_reshard")
     into.reshard = false;
   else if (name == "tensor")
-    return read_number(value, into.tensor);
+    return read_whole_number(value, into.tensor);
   else if (name == "sequence_parallel")
     into.sequence_parallel = true;
   else if (name == "1f1b" || name == "gpipe")
     return read_name(name, "order of a pipeline", into.order);
   else if (name == "micro_batches")
-    return read_number(value, into.micro_batches);
+    return read_whole_number(value, into.micro_batches);
   else if (name == "accumulate")
-    return read_number(value, into.accumulate);
+    return read_whole_number(value, into.accumulate);
   else if (name == "compute" && value == "none")
     into.compute.kind = StepCompute::Kind::none;
   else if (name == "calibrated") {
@@ -72,7 +72,7 @@ Result<void> read_word(std::string_view word, StepRequest& into) {
   else if (name == "found_inf")
     into.found_inf = true;
   else if (name == "priority")
-    return read_number(value, into.priority);
+    return read_whole_number(value, into.priority);
   else if (name == "graph")
     into.launch = Launch::graph;
   else if (name == "registered")

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/named_node.h"
 #include "analysis/policy.h"
 #include "support/catch.h"
 
@@ -11,13 +12,9 @@ using namespace ncclprobe::analysis;
 
 namespace {
 
-NodeInQuestion named(const std::string& gpu) {
-  return base::value_or_throw(named_node(gpu));
-}
-
 // As a host with one such GPU is.
 NodeInQuestion seen(const std::string& gpu, double memory_gb, int nvlinks, int count = 1) {
-  NodeInQuestion node = named(gpu);
+  NodeInQuestion node = analysis_test::node_named(gpu);
   node.name = "alpha";
   node.is_named = false;
   node.gpus[0].memory_gb = memory_gb;
@@ -39,10 +36,11 @@ Policy with(knowledge::VersionNumber capability) {
 } // namespace
 
 TEST_CASE("compute capability is held against the policy's, not against one of ours") {
-  CHECK(suits(with({{8, 0}}), named("A100-SXM4-80GB")) == Known::yes);
-  CHECK(suits(with({{8, 0}}), named("T4")) == Known::no);
-  CHECK(suits(with({{7, 5}}), named("T4")) == Known::yes);
-  CHECK(suits(with({{10, 0}}), named("H200")) == Known::no); // 10 is more than 9
+  CHECK(suits(with({{8, 0}}), analysis_test::node_named("A100-SXM4-80GB")) == Known::yes);
+  CHECK(suits(with({{8, 0}}), analysis_test::node_named("T4")) == Known::no);
+  CHECK(suits(with({{7, 5}}), analysis_test::node_named("T4")) == Known::yes);
+  CHECK(suits(with({{10, 0}}), analysis_test::node_named("H200")) ==
+        Known::no); // 10 is more than 9
 }
 
 TEST_CASE("memory is what the driver reports less what connecting was measured to take") {
@@ -64,20 +62,21 @@ TEST_CASE("of a GPU that is only named, memory is what is published, if that is 
   Policy policy;
   policy.min_memory_gb = 24;
 
-  CHECK(suits(policy, named("RTX 4090")) == Known::yes);
-  CHECK(suits(policy, named("T4")) == Known::no);
-  CHECK(suits(policy, named("sm_80")) == Known::unknown); // models of 40 and 80 GB
+  CHECK(suits(policy, analysis_test::node_named("RTX 4090")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("sm_80")) ==
+        Known::unknown); // models of 40 and 80 GB
 }
 
 TEST_CASE("NVLink is asked of what is up, else of what the model has") {
   Policy policy;
   policy.interconnect = LinkKind::nvlink;
 
-  CHECK(suits(policy, named("H200")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("H200")) == Known::yes);
   CHECK(suits(policy, seen("H200", 141, 0)) == Known::no);
-  CHECK(suits(policy, named("T4")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::no);
   policy.interconnect = LinkKind::pcie;
-  CHECK(suits(policy, named("T4")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::yes);
 }
 
 TEST_CASE("the rate between GPUs is that of the NVLinks that are up, or of PCIe") {
@@ -86,7 +85,7 @@ TEST_CASE("the rate between GPUs is that of the NVLinks that are up, or of PCIe"
 
   CHECK(suits(policy, seen("H200", 141, 18)) == Known::yes); // 18 x 25 GB/s
   CHECK(suits(policy, seen("H200", 141, 12)) == Known::no);
-  CHECK(suits(policy, named("T4")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::no);
 }
 
 TEST_CASE("a bridge that may be fitted or not is neither NVLink nor none") {
@@ -95,13 +94,13 @@ TEST_CASE("a bridge that may be fitted or not is neither NVLink nor none") {
   for (const char* gpu : {"A100 PCIe", "A40", "A30", "H100 PCIe", "H100 NVL", "H200 NVL",
                           "RTX A6000", "RTX 3090", "Quadro RTX 8000", "RTX 2080 Ti"}) {
     INFO(gpu);
-    PolicyVerdict verdict = judge(policy, named(gpu), {});
+    PolicyVerdict verdict = judge(policy, analysis_test::node_named(gpu), {});
     CHECK(verdict.suits == Known::unknown);
     CHECK_THAT(verdict.parts[0].rules[0].found,
                ContainsSubstring("bridged GPUs, if a bridge is fitted"));
   }
   policy.interconnect = LinkKind::pcie;
-  CHECK(suits(policy, named("A100 PCIe")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("A100 PCIe")) == Known::yes);
 }
 
 TEST_CASE("what is unknown of the link between GPUs comes with its reason") {
@@ -111,7 +110,7 @@ TEST_CASE("what is unknown of the link between GPUs comes with its reason") {
   for (const auto& [gpu, reason] :
        {std::pair{"V100", "only some of the models"}, std::pair{"T10", "not in the tables"}}) {
     INFO(gpu);
-    const PolicyVerdict verdict = judge(policy, named(gpu), {});
+    const PolicyVerdict verdict = judge(policy, analysis_test::node_named(gpu), {});
     CHECK(verdict.suits == Known::unknown);
     for (const PolicyRule& rule : verdict.parts[0].rules)
       CHECK_THAT(rule.found, ContainsSubstring(reason));
@@ -125,7 +124,7 @@ TEST_CASE("a chip without PCIe and NVLink is linked to no other GPU") {
     for (const char* gpu : {"GB10", "Jetson AGX Orin", "Jetson Thor"}) {
       INFO(gpu);
       policy.interconnect = asked;
-      const PolicyVerdict verdict = judge(policy, named(gpu), {});
+      const PolicyVerdict verdict = judge(policy, analysis_test::node_named(gpu), {});
       for (const PolicyRule& rule : verdict.parts[0].rules) {
         CHECK(rule.met == Known::no);
         CHECK(rule.found == "neither NVLink nor PCIe to another GPU");
@@ -139,16 +138,17 @@ TEST_CASE("what a bridge carries counts only where one is known to be fitted") {
     policy.min_link_gb_per_s = least;
     return judge(policy, node, {}).parts[0].rules[0];
   };
-  const PolicyRule a100 = rate(200, named("A100 PCIe"));
+  const PolicyRule a100 = rate(200, analysis_test::node_named("A100 PCIe"));
   CHECK(a100.met == Known::unknown);
   CHECK(a100.found ==
         "up to 300 GB/s between 2 bridged GPUs, if a bridge is fitted, else 31.5 GB/s "
         "over PCIe");
-  CHECK(rate(31, named("A100 PCIe")).met == Known::yes); // PCIe is enough
-  CHECK(rate(301, named("A100 PCIe")).met == Known::no); // no bridge would be
-  CHECK(rate(200, named("RTX 3090")).met == Known::no);
-  CHECK(rate(50, named("RTX 3090")).met == Known::unknown);
-  CHECK_THAT(rate(200, named("A100")).found, ContainsSubstring("of some of the models"));
+  CHECK(rate(31, analysis_test::node_named("A100 PCIe")).met == Known::yes); // PCIe is enough
+  CHECK(rate(301, analysis_test::node_named("A100 PCIe")).met == Known::no); // no bridge would be
+  CHECK(rate(200, analysis_test::node_named("RTX 3090")).met == Known::no);
+  CHECK(rate(50, analysis_test::node_named("RTX 3090")).met == Known::unknown);
+  CHECK_THAT(rate(200, analysis_test::node_named("A100")).found,
+             ContainsSubstring("of some of the models"));
   // Of what is there, the links that are up tell.
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 12, 2)).met == Known::yes);
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::no);
@@ -174,25 +174,25 @@ TEST_CASE("multicast is missing where there is no NVLink") {
   Policy policy;
   policy.features = {"multicast"};
 
-  CHECK(suits(policy, named("RTX 5090")) == Known::no);
-  CHECK(suits(policy, named("H200 SXM5")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("RTX 5090")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("H200 SXM5")) == Known::yes);
 }
 
 TEST_CASE("features, power and price are asked of each GPU") {
   Policy policy;
   policy.features = {"bf16", "fp8"};
-  CHECK(suits(policy, named("H200")) == Known::yes);
-  CHECK(suits(policy, named("A100-SXM4-80GB")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("H200")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("A100-SXM4-80GB")) == Known::no);
 
   policy = {};
   policy.max_power_w = 100;
-  CHECK(suits(policy, named("T4")) == Known::yes);
-  CHECK(suits(policy, named("A100-SXM4-80GB")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("A100-SXM4-80GB")) == Known::no);
 
   policy = {};
   policy.max_price = 1000;
-  CHECK(suits(policy, named("T4")) == Known::unknown);
-  CHECK(suits(policy, named("T4"), {{"T4", 800}}) == Known::yes);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::unknown);
+  CHECK(suits(policy, analysis_test::node_named("T4"), {{"T4", 800}}) == Known::yes);
 }
 
 TEST_CASE("how many GPUs there are, and whether alike, is asked of nodes only") {
@@ -202,12 +202,12 @@ TEST_CASE("how many GPUs there are, and whether alike, is asked of nodes only") 
 
   CHECK(suits(policy, seen("H200", 141, 18, 8)) == Known::yes);
   CHECK(suits(policy, seen("H200", 141, 18, 4)) == Known::no);
-  CHECK(suits(policy, named("H200")) == Known::unknown);
+  CHECK(suits(policy, analysis_test::node_named("H200")) == Known::unknown);
   NodeInQuestion mixed = seen("H200", 141, 18, 8);
-  mixed.gpus.push_back(named("T4").gpus[0]);
+  mixed.gpus.push_back(analysis_test::node_named("T4").gpus[0]);
   CHECK(suits(policy, mixed) == Known::no);
   policy.min_gpus.reset();
-  CHECK(suits(policy, named("H200")) == Known::unknown);
+  CHECK(suits(policy, analysis_test::node_named("H200")) == Known::unknown);
 }
 
 TEST_CASE("the driver is asked for the newest CUDA that it knows") {
@@ -227,7 +227,7 @@ TEST_CASE("one rule that is not met outweighs what is unknown") {
   policy.max_price = 1000;
   policy.min_compute_capability = knowledge::VersionNumber{{8, 0}};
 
-  CHECK(suits(policy, named("T4")) == Known::no);
+  CHECK(suits(policy, analysis_test::node_named("T4")) == Known::no);
   CHECK(worst({{"a", Known::yes, {}}, {"b", Known::unknown, {}}}) == Known::unknown);
   CHECK(worst({{"a", Known::no, {}}, {"b", Known::unknown, {}}}) == Known::no);
 }
@@ -235,7 +235,7 @@ TEST_CASE("one rule that is not met outweighs what is unknown") {
 TEST_CASE("a verdict says what was asked for and what was found") {
   Policy policy = with({{8, 0}});
   policy.name = "training";
-  std::vector<PolicyVerdict> verdicts{judge(policy, named("T4"), {}),
+  std::vector<PolicyVerdict> verdicts{judge(policy, analysis_test::node_named("T4"), {}),
                                       judge(policy, seen("H200", 141, 18, 8), {})};
 
   CHECK(render_policy(policy, verdicts) == "Policy: training\n"

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/named_node.h"
 #include "analysis/wheel_question.h"
 #include "support/catch.h"
 
@@ -9,16 +10,12 @@
 namespace ncclprobe::analysis {
 namespace {
 
-NodeInQuestion named(const std::string& gpu) {
-  return base::value_or_throw(named_node(gpu));
-}
-
 WheelVerdict verdict(const std::string& wheel, NodeInQuestion node) {
   return judge_wheel(base::value_or_throw(parse_wheel_spec(wheel)), {std::move(node)}).at(0);
 }
 
 WheelVerdict verdict(const std::string& wheel, const std::string& gpu) {
-  return verdict(wheel, named(gpu));
+  return verdict(wheel, analysis_test::node_named(gpu));
 }
 
 std::vector<std::string> instead(const WheelVerdict& one) {
@@ -29,7 +26,7 @@ std::vector<std::string> instead(const WheelVerdict& one) {
 }
 
 NodeInQuestion with_driver(const std::string& gpu, const std::string& driver) {
-  NodeInQuestion node = named(gpu);
+  NodeInQuestion node = analysis_test::node_named(gpu);
   node.is_named = false;
   node.driver = base::value_or_throw(knowledge::parse_version(driver));
   return node;
@@ -148,7 +145,9 @@ TEST_CASE("a fault of the NCCL that comes with the wheel is named where it shows
 
 TEST_CASE("of several GPUs each is judged, and the worst counts") {
   auto wheel = base::value_or_throw(parse_wheel_spec("torch==2.8+cu128"));
-  auto verdicts = judge_wheel(wheel, {named("RTX 4090"), named("AGX Orin"), named("GTX 1080")});
+  auto verdicts = judge_wheel(wheel, {analysis_test::node_named("RTX 4090"),
+                                      analysis_test::node_named("AGX Orin"),
+                                      analysis_test::node_named("GTX 1080")});
 
   REQUIRE(verdicts.size() == 3);
   CHECK(worst(verdicts) == Known::no);
@@ -171,12 +170,13 @@ TEST_CASE("the answer says what PyPI has where no tag was given") {
     std::string text = render_wheel(spec, judge_wheel(spec, nodes));
     return text.substr(0, text.find('\n'));
   };
-  CHECK(told("torch==2.8", {named("T4")}) ==
+  CHECK(told("torch==2.8", {analysis_test::node_named("T4")}) ==
         "Wheel          torch==2.8, of which PyPI has cu128 for x86-64");
   CHECK(
-      told("torch==2.8", {named("T4"), named("GH200")}) ==
+      told("torch==2.8", {analysis_test::node_named("T4"), analysis_test::node_named("GH200")}) ==
       "Wheel          torch==2.8, of which PyPI has cu128 for x86-64 and one without CUDA for Arm");
-  CHECK(told("torch==2.8+cu126", {named("T4")}) == "Wheel          torch==2.8+cu126");
+  CHECK(told("torch==2.8+cu126", {analysis_test::node_named("T4")}) ==
+        "Wheel          torch==2.8+cu126");
 }
 
 } // namespace ncclprobe::analysis

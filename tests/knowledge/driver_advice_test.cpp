@@ -12,7 +12,7 @@
 namespace ncclprobe::knowledge {
 namespace {
 
-VersionNumber version(const std::string& text) {
+VersionNumber number_of(const std::string& text) {
   return base::value_or_throw(parse_version(text));
 }
 
@@ -20,7 +20,7 @@ DriverAdvice advise(const std::string& driver, const std::string& cuda, ComputeC
                     bool compat_packages = false) {
   GpuLimits limits = gpu_limits({&gpu, 1});
   limits.compat_packages = compat_packages;
-  return advise(version(driver), version(cuda), limits);
+  return advise(number_of(driver), number_of(cuda), limits);
 }
 
 // What a pattern finds in a text, by its first group.
@@ -29,7 +29,7 @@ std::vector<VersionNumber> versions(const std::string& text, const char* pattern
   static std::map<std::string, std::regex> compiled; // which takes longer than to search
   const std::regex& regex = compiled.try_emplace(pattern, pattern).first->second;
   for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at)
-    found.push_back(version((*at)[1]));
+    found.push_back(number_of((*at)[1]));
   return found;
 }
 
@@ -148,10 +148,10 @@ TEST_CASE("of GPUs of several kinds the narrowest limits count") {
   const ComputeCapability k_both[] = {{7, 0}, {12, 0}};
   GpuLimits limits = gpu_limits(k_both);
 
-  CHECK(limits.first_cuda == version("12.8"));
-  CHECK(limits.last_cuda == version("12.9"));
-  CHECK(limits.first_branch == version("570"));
-  CHECK(limits.last_branch == version("580"));
+  CHECK(limits.first_cuda == number_of("12.8"));
+  CHECK(limits.last_cuda == number_of("12.9"));
+  CHECK(limits.first_branch == number_of("570"));
+  CHECK(limits.last_branch == number_of("580"));
 }
 
 TEST_CASE("over all drivers, GPUs and CUDA versions no advice denies itself") {
@@ -171,7 +171,7 @@ TEST_CASE("over all drivers, GPUs and CUDA versions no advice denies itself") {
         INFO("driver " << driver << ", " << gpu.target.sm() << ", CUDA " << cuda);
         GpuLimits limits = gpu_limits({&gpu.target.capability, 1});
         limits.compat_packages = true; // all ways there are
-        const Case one{version(driver), version(cuda), limits};
+        const Case one{number_of(driver), number_of(cuda), limits};
         const DriverAdvice advice = advise(one.driver, one.cuda, limits);
         INFO(advice.fit.meaning << "\n" << advice.newest_text << "\n" << ways_text(advice));
         CHECK(advice.newest_text.find("unknown") == std::string::npos);

@@ -16,8 +16,8 @@ namespace ncclprobe::model {
 namespace {
 
 // A reduction of so many ranks, the last of which errs.
-struct Setting {
-  Setting(DataType of, ReduceOp reduction, int size)
+struct TypeAndOp {
+  TypeAndOp(DataType of, ReduceOp reduction, int size)
       : type(of), op(reduction), ranks(size),
         pattern(pattern_for(77, Collective::all_reduce, type, op, ranks)),
         elements(ranks > 8 ? 512 : 256) {}
@@ -52,7 +52,7 @@ std::uint64_t bits_of_result(DataType type, Exact value) {
 }
 
 // The share of elements that are wrong if the library makes `faulty(index)` of them.
-double shown(const Setting& setting, const std::function<Exact(std::uint64_t)>& faulty) {
+double shown(const TypeAndOp& setting, const std::function<Exact(std::uint64_t)>& faulty) {
   Expectation expected =
       expectation_for(Collective::all_reduce, setting.op, 0, setting.elements, 0, setting.ranks);
   std::uint64_t tolerance = expected.tolerance(setting.type);
@@ -73,7 +73,7 @@ bool is_signed(DataType type) {
 }
 
 // Averages of so few bits over so many ranks are all the same: there is nothing to see.
-bool is_flat(const Setting& setting) {
+bool is_flat(const TypeAndOp& setting) {
   return setting.op == ReduceOp::avg && !is_float(setting.type) && size_bytes(setting.type) == 1 &&
          setting.ranks > 16;
 }
@@ -83,7 +83,7 @@ void for_each_setting(Check check) {
   for (const auto& [type, type_name] : enum_names(DataType{}))
     for (const auto& [op, op_name] : enum_names(ReduceOp{}))
       for (int ranks : {2, 3, 8, 64}) {
-        Setting setting(type, op, ranks);
+        TypeAndOp setting(type, op, ranks);
         if (!can_check(type, op, ranks) || is_flat(setting))
           continue;
         INFO(type_name << " " << op_name << " ranks " << ranks);
@@ -93,7 +93,7 @@ void for_each_setting(Check check) {
 
 // The share of elements at which one rank's number makes a difference: all, but where ranks put in
 // what changes nothing, and of two that compete one wins.
-double share_of_a_rank(const Setting& setting) {
+double share_of_a_rank(const TypeAndOp& setting) {
   if (is_extreme(setting.op))
     return 1.0 / setting.ranks;
   if (setting.op == ReduceOp::prod) // at least by its sign
@@ -103,7 +103,7 @@ double share_of_a_rank(const Setting& setting) {
 
 // What one rank puts in is replaced by change(setting, all ranks' inputs, index).
 template <typename Change>
-double shown_by_input(const Setting& setting, Change change) {
+double shown_by_input(const TypeAndOp& setting, Change change) {
   return shown(setting, [&](std::uint64_t i) {
     auto inputs = setting.inputs(i);
     inputs.back() = change(inputs, i);
@@ -112,21 +112,21 @@ double shown_by_input(const Setting& setting, Change change) {
 }
 
 template <typename Change>
-double shown_by_result(const Setting& setting, Change change) {
+double shown_by_result(const TypeAndOp& setting, Change change) {
   return shown(setting, [&](std::uint64_t i) { return change(setting.result(setting.inputs(i))); });
 }
 
 using Inputs = std::vector<Exact>;
 
 TEST_CASE("nothing is wrong without a fault") {
-  for_each_setting([](const Setting& setting) {
+  for_each_setting([](const TypeAndOp& setting) {
     REQUIRE(shown_by_input(setting, [](const Inputs& all, std::uint64_t) { return all.back(); }) ==
             0);
   });
 }
 
 TEST_CASE("a rank's shifted, stale, missing or doubled data shows wherever its data counts") {
-  for_each_setting([](const Setting& setting) {
+  for_each_setting([](const TypeAndOp& setting) {
     int rank = setting.ranks - 1;
     double least = 0.3 * share_of_a_rank(setting);
     auto shifted = [&](const Inputs&, std::uint64_t i) {
@@ -157,7 +157,7 @@ TEST_CASE("in wide types nearly every element of a sum shows what one rank does 
        {DataType::f32, DataType::f64, DataType::i32, DataType::u32, DataType::i64, DataType::u64})
     for (ReduceOp op : {ReduceOp::sum, ReduceOp::premul_sum})
       for (int ranks : {2, 3, 8, 64}) {
-        Setting setting(type, op, ranks);
+        TypeAndOp setting(type, op, ranks);
         INFO(to_string(type) << " " << to_string(op) << " ranks " << ranks);
         CHECK(shown_by_input(setting, [&](const Inputs&, std::uint64_t i) {
                 return setting.input(setting.pattern, ranks - 1, i + 1);
@@ -167,7 +167,7 @@ TEST_CASE("in wide types nearly every element of a sum shows what one rank does 
 }
 
 TEST_CASE("a lost sign shows, of one rank's input and of the result") {
-  for_each_setting([](const Setting& setting) {
+  for_each_setting([](const TypeAndOp& setting) {
     bool has_signs = is_signed(setting.type) && setting.pattern.lead.sign != 0;
     double of_input = shown_by_input(
         setting, [](const Inputs& all, std::uint64_t) { return std::fabs(all.back()); });
@@ -180,7 +180,7 @@ TEST_CASE("a lost sign shows, of one rank's input and of the result") {
 }
 
 TEST_CASE("a lost upper half shows in integers of every width") {
-  for_each_setting([](const Setting& setting) {
+  for_each_setting([](const TypeAndOp& setting) {
     if (is_float(setting.type))
       return;
     auto lower_half = [&](Exact result) {
@@ -209,11 +209,12 @@ TEST_CASE("a reduction in a narrower floating-point type shows") {
         INFO(to_string(one.type) << " in " << to_string(one.narrow) << ": " << to_string(op)
                                  << " ranks " << ranks);
         // Of a sum that is 0 by chance nothing is lost.
-        double zero = shown_by_result(Setting(one.type, op, ranks), [](Exact) { return Exact{0}; });
+        double zero =
+            shown_by_result(TypeAndOp(one.type, op, ranks), [](Exact) { return Exact{0}; });
         Exact largest = one.narrow == DataType::f16      ? 65504
                         : one.narrow == DataType::f8e4m3 ? 448
                                                          : 0x1p100L;
-        CHECK(shown_by_result(Setting(one.type, op, ranks), [&](Exact result) {
+        CHECK(shown_by_result(TypeAndOp(one.type, op, ranks), [&](Exact result) {
                 Exact narrow = rounded(one.narrow, result);
                 return std::fabs(narrow) > largest ? std::copysign(largest, narrow) : narrow;
               }) > one.least * zero * 0.99);

@@ -19,7 +19,7 @@ using model::ReduceOp;
 
 namespace {
 
-constexpr std::uint64_t k_count = 1021;
+constexpr std::uint64_t k_elements = 1021;
 constexpr int k_most_gpus = 4;
 
 int gpus_to_use() {
@@ -31,8 +31,8 @@ std::uint64_t wrong_after(World& world, Collective collective, int root) {
   int n = world.ranks();
   model::BlockCounts blocks = model::block_counts(collective, n);
   model::Pattern pattern = model::pattern_for(11, collective, DataType::f32, ReduceOp::sum, n);
-  std::uint64_t send_count = static_cast<std::uint64_t>(blocks.send) * k_count;
-  std::uint64_t receive_count = static_cast<std::uint64_t>(blocks.receive) * k_count;
+  std::uint64_t send_count = static_cast<std::uint64_t>(blocks.send) * k_elements;
+  std::uint64_t receive_count = static_cast<std::uint64_t>(blocks.receive) * k_elements;
   std::vector<std::unique_ptr<backend::Buffer>> send;
   std::vector<std::unique_ptr<backend::Buffer>> receive;
   for (int rank = 0; rank < n; ++rank) {
@@ -47,7 +47,7 @@ std::uint64_t wrong_after(World& world, Collective collective, int root) {
     world.communicator(rank).enqueue({collective,
                                       {*send[at], 0},
                                       {*receive[at], 0},
-                                      k_count,
+                                      k_elements,
                                       DataType::f32,
                                       ReduceOp::sum,
                                       root},
@@ -57,7 +57,7 @@ std::uint64_t wrong_after(World& world, Collective collective, int root) {
 
   std::uint64_t wrong = 0;
   for (int rank = 0; rank < n; ++rank) {
-    auto expected = model::expectation_for(collective, ReduceOp::sum, root, k_count, rank, n);
+    auto expected = model::expectation_for(collective, ReduceOp::sum, root, k_elements, rank, n);
     wrong +=
         receive[static_cast<std::size_t>(rank)]->compare(0, DataType::f32, pattern, expected).wrong;
   }

@@ -9,14 +9,14 @@ using namespace ncclprobe;
 
 namespace {
 
-backend::Options with_nvml(const char* library) {
+backend::Options with_health_from(const char* library) {
   backend::Options options;
   options.libraries.push_back({"nvml", library});
   return options;
 }
 
 std::vector<model::GpuHealth> told_by(const char* library) {
-  return nvidia::read_health(nvidia::NvmlLibrary(with_nvml(library)));
+  return nvidia::read_health(nvidia::NvmlLibrary(with_health_from(library)));
 }
 
 } // namespace
@@ -82,7 +82,7 @@ TEST_CASE("what a GPU does not answer is unknown, not zero") {
 TEST_CASE("an old driver that has none of these functions tells nothing, and says so") {
   model::Survey survey;
 
-  nvidia::examine_health(survey, with_nvml(FAKE_NVML_OLD));
+  nvidia::examine_health(survey, with_health_from(FAKE_NVML_OLD));
 
   CHECK(survey.health.empty());
   CHECK(survey.health_problem == "NVML knows no GPU");
@@ -91,19 +91,19 @@ TEST_CASE("an old driver that has none of these functions tells nothing, and say
 TEST_CASE("without NVML there is a reason instead of health") {
   model::Survey survey;
 
-  nvidia::examine_health(survey, with_nvml("/nonexistent/libnvidia-ml.so.1"));
+  nvidia::examine_health(survey, with_health_from("/nonexistent/libnvidia-ml.so.1"));
 
   CHECK(survey.health.empty());
   CHECK_THAT(survey.health_problem, ContainsSubstring("NVML"));
 }
 
 TEST_CASE("what a GPU's links carry is told as far as NVML tells it") {
-  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML));
+  nvidia::NvmlLibrary nvml(with_health_from(FAKE_NVML));
   model::Condition with_links, with_nothing, by_old_driver;
 
   nvml.read_traffic("0000:1b:00.0", with_links);
   nvml.read_traffic("0000:ff:00.0", with_nothing);
-  nvidia::NvmlLibrary(with_nvml(FAKE_NVML_OLD)).read_traffic("0000:1b:00.0", by_old_driver);
+  nvidia::NvmlLibrary(with_health_from(FAKE_NVML_OLD)).read_traffic("0000:1b:00.0", by_old_driver);
 
   CHECK(with_links.nvlink_sent_bytes == 138U * 1024);
   CHECK(with_links.nvlink_received_bytes == 139U * 1024);
@@ -114,7 +114,7 @@ TEST_CASE("what a GPU's links carry is told as far as NVML tells it") {
 }
 
 TEST_CASE("a reading of a cell tells how many processes and errors there are") {
-  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML));
+  nvidia::NvmlLibrary nvml(with_health_from(FAKE_NVML));
   model::Condition well;
   model::Condition ill;
   model::Condition silent;
@@ -133,7 +133,7 @@ TEST_CASE("a reading of a cell tells how many processes and errors there are") {
 }
 
 TEST_CASE("clients of MPS are counted once, and its server is none") {
-  nvidia::NvmlLibrary nvml(with_nvml(FAKE_NVML_MPS));
+  nvidia::NvmlLibrary nvml(with_health_from(FAKE_NVML_MPS));
   model::Condition shared;
   model::Condition unshared;
 

@@ -12,7 +12,7 @@ using namespace ncclprobe;
 
 namespace {
 
-struct OneGpu {
+struct OneStream {
   std::unique_ptr<backend::Backend> backend = nvidia::make_backend({});
   std::unique_ptr<backend::Device> device = backend->open_device(0);
 };
@@ -27,7 +27,7 @@ std::vector<std::byte> content(backend::Buffer& buffer) {
 
 TEST_CASE("a spin lasts at least as long as asked") {
   NCCLPROBE_NEEDS_GPUS(1);
-  OneGpu gpu;
+  OneStream gpu;
   auto stream = gpu.device->open_stream(0);
   constexpr std::int64_t asked_ns = 20'000'000;
   constexpr std::int64_t timer_step_ns = 2'000; // of the GPU's global timer, on the coarsest GPUs
@@ -41,7 +41,7 @@ TEST_CASE("a spin lasts at least as long as asked") {
 
 TEST_CASE("streams of any priority that people may write can be opened") {
   NCCLPROBE_NEEDS_GPUS(1);
-  OneGpu gpu;
+  OneStream gpu;
 
   for (int priority : {0, -1, -100, 100}) {
     auto stream = gpu.device->open_stream(priority);
@@ -52,7 +52,7 @@ TEST_CASE("streams of any priority that people may write can be opened") {
 
 TEST_CASE("a mark can be made, of any length") {
   NCCLPROBE_NEEDS_GPUS(1);
-  OneGpu gpu;
+  OneStream gpu;
   auto stream = gpu.device->open_stream(0);
 
   stream->mark("");
@@ -63,7 +63,7 @@ TEST_CASE("a mark can be made, of any length") {
 
 TEST_CASE("a copy that leaves its buffers is refused") {
   NCCLPROBE_NEEDS_GPUS(1);
-  OneGpu gpu;
+  OneStream gpu;
   auto stream = gpu.device->open_stream(0);
   auto small = gpu.device->allocate(16);
   auto large = gpu.device->allocate(32);

@@ -5,9 +5,9 @@
 #include "store/child_jobs.h"
 #include "store/child_process.h"
 #include "support/catch.h"
+#include "support/cpu_seconds.h"
 
 #include <csignal>
-#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace ncclprobe;
@@ -19,15 +19,6 @@ using store::Progress;
 namespace {
 
 constexpr store::ChildLimits k_limits{300ms, 100ms, 20s, 0};
-
-double cpu_seconds_of_children() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 void compute_for(std::chrono::nanoseconds time) {
   const base::Deadline end = base::Deadline::after(time);
@@ -42,7 +33,7 @@ base::Result<std::string> run(std::function<base::Result<std::string>(const Prog
 } // namespace
 
 TEST_CASE("a job that gets no further is ended after the processor time of a stall") {
-  const double before = cpu_seconds_of_children();
+  const double before = support::cpu_seconds_of_children();
 
   auto result = run([](const Progress&) -> base::Result<std::string> {
     compute_for(1min);
@@ -53,11 +44,11 @@ TEST_CASE("a job that gets no further is ended after the processor time of a sta
   CHECK(result.error().code == Errc::timed_out);
   CHECK(result.error().message ==
         "some.h5 is damaged: a process that tried to read it did not finish in time");
-  CHECK(cpu_seconds_of_children() - before < 0.25);
+  CHECK(support::cpu_seconds_of_children() - before < 0.25);
 }
 
 TEST_CASE("a job that gets further all the time is ended after its processor time") {
-  const double before = cpu_seconds_of_children();
+  const double before = support::cpu_seconds_of_children();
 
   auto result = run([](const Progress& progress) -> base::Result<std::string> {
     for (;; progress())
@@ -66,7 +57,7 @@ TEST_CASE("a job that gets further all the time is ended after its processor tim
 
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Errc::timed_out);
-  const double taken = cpu_seconds_of_children() - before;
+  const double taken = support::cpu_seconds_of_children() - before;
   CHECK(taken > 0.2);
   CHECK(taken < 0.6);
 }

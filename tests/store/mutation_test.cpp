@@ -6,10 +6,9 @@
 #include "store/mutate.h"
 #include "store/run_file.h"
 #include "support/catch.h"
+#include "support/cpu_seconds.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
-
-#include <sys/resource.h>
 
 using namespace ncclprobe;
 
@@ -27,15 +26,6 @@ std::string good_run_file(const support::ScratchFolder& folder) {
   return *base::read_file(file);
 }
 
-double cpu_seconds_of_children() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 } // namespace
 
 TEST_CASE("no damaged file costs more than two seconds of processor time") {
@@ -45,12 +35,12 @@ TEST_CASE("no damaged file costs more than two seconds of processor time") {
   // 1.10 goes on from there, to there.
   bad.replace(bad.find("GCOL") + 16, 16, 16, '\0');
   REQUIRE(base::write_file_atomically(folder / "bad.h5", bad));
-  const double before = cpu_seconds_of_children();
+  const double before = support::cpu_seconds_of_children();
 
   auto results = store::read_guarded({{folder / "bad.h5", store::FileKind::run}});
 
   CHECK_FALSE(results[0]);
-  CHECK(cpu_seconds_of_children() - before < 2);
+  CHECK(support::cpu_seconds_of_children() - before < 2);
 }
 
 TEST_CASE("no damaged file brings the reading process down") {

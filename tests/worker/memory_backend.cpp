@@ -16,7 +16,7 @@ namespace ncclprobe::support {
 namespace {
 
 using backend::Place;
-using Bytes = std::shared_ptr<std::vector<std::byte>>;
+using SharedBytes = std::shared_ptr<std::vector<std::byte>>;
 
 // What processes share, by handle.
 struct Shared {
@@ -31,7 +31,8 @@ Shared& shared() {
 
 class MemoryBuffer : public backend::Buffer {
 public:
-  MemoryBuffer(Bytes bytes, const MemoryFault& fault) : bytes_(std::move(bytes)), fault_(fault) {}
+  MemoryBuffer(SharedBytes bytes, const MemoryFault& fault)
+      : bytes_(std::move(bytes)), fault_(fault) {}
   std::byte* at(std::uint64_t offset) { return bytes_->data() + offset; }
 
   std::uint64_t size_bytes() const override { return bytes_->size(); }
@@ -66,7 +67,7 @@ public:
   }
 
 private:
-  Bytes bytes_;
+  SharedBytes bytes_;
   const MemoryFault& fault_;
 };
 

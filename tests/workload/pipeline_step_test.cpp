@@ -28,7 +28,7 @@ StepRequest gpt2() {
   return request;
 }
 
-Schedule step(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
+Schedule pipeline(const StepRequest& request, int ranks, StepParts parts = StepParts::all) {
   auto made = make_pipeline_step(request, {ranks, first_ranks(ranks), parts});
   REQUIRE(made.has_value());
   return *made;
@@ -98,7 +98,7 @@ TEST_CASE("steps of a pipeline are sound, and nobody waits for ever") {
           request.micro_batches = micro_batches;
           CAPTURE(to_string(order), micro_batches, to_string(parts), ranks);
 
-          Schedule schedule = step(request, ranks, parts);
+          Schedule schedule = pipeline(request, ranks, parts);
 
           auto checked = check_schedule(schedule, ranks);
           CHECK((checked ? "" : checked.error().message) == "");
@@ -127,7 +127,7 @@ TEST_CASE("1f1b has the order of its name") {
   StepRequest request = gpt2();
   request.batch = 6;
   request.micro_batches = 3;
-  Schedule schedule = step(request, 2);
+  Schedule schedule = pipeline(request, 2);
 
   CHECK(tests::stretches(schedule, 0, 0) ==
         std::vector<std::string>{"forward 0", "forward 1", "backward 0", "forward 2", "backward 1",
@@ -136,7 +136,7 @@ TEST_CASE("1f1b has the order of its name") {
         std::vector<std::string>{"forward 0", "backward 0", "forward 1", "backward 1", "forward 2",
                                  "backward 2", "optimizer"});
   request.order = PipelineOrder::gpipe;
-  CHECK(tests::stretches(step(request, 2), 0, 1) ==
+  CHECK(tests::stretches(pipeline(request, 2), 0, 1) ==
         std::vector<std::string>{"forward 0", "forward 1", "forward 2", "backward 0", "backward 1",
                                  "backward 2", "optimizer"});
 }
@@ -147,7 +147,7 @@ TEST_CASE("a rank gives activations to the next stage, and their gradients to th
   for (int ranks : {2, 4, 8})
     for (int micro_batches : {1, 4, 16}) {
       request.micro_batches = micro_batches;
-      Schedule schedule = step(request, ranks);
+      Schedule schedule = pipeline(request, ranks);
       for (int rank = 0; rank < ranks; ++rank) {
         bool inner = rank > 0 && rank < ranks - 1;
         CHECK(given_bytes(schedule, rank, ranks) == output * (inner ? 2 : 1));

@@ -25,16 +25,17 @@ Pruner pruner(Variables environment = {}, Machine machine = k_node) {
   return Pruner({"nvidia", 8, machine, {nccl(22803)}, std::move(environment), {}});
 }
 
-PlanRequest request() {
-  PlanRequest request;
-  request.backend = "nvidia";
-  request.ranks = 8;
-  request.machine = k_node;
-  request.proof = Proof::off;
-  request.repeats = 1;
-  request.collectives = {Collective::all_reduce, Collective::broadcast, Collective::all_to_all};
-  request.sizes = {1024, 4096};
-  return request;
+PlanRequest pruned_request() {
+  PlanRequest pruned_request;
+  pruned_request.backend = "nvidia";
+  pruned_request.ranks = 8;
+  pruned_request.machine = k_node;
+  pruned_request.proof = Proof::off;
+  pruned_request.repeats = 1;
+  pruned_request.collectives = {Collective::all_reduce, Collective::broadcast,
+                                Collective::all_to_all};
+  pruned_request.sizes = {1024, 4096};
+  return pruned_request;
 }
 
 const TrialSpec& trial_named(const Plan& plan, const std::string& name) {
@@ -66,7 +67,7 @@ TEST_CASE("values that would silently mean something else are left out with the 
 TEST_CASE("a value that NCCL refuses and a misspelt name end the plan before anything is started") {
   for (const Setting& setting :
        std::vector<Setting>{{"NCCL_ALGO", "Rng"}, {"NCCL_PROTO", "LL129"}, {"NCCL_ALOG", "Ring"}}) {
-    PlanRequest bad = request();
+    PlanRequest bad = pruned_request();
     bad.nccl_places = {nccl(22803)};
     bad.axes = {{setting.name, {setting.value}}};
 
@@ -83,11 +84,11 @@ TEST_CASE("a value that NCCL refuses and a misspelt name end the plan before any
     bad.overrides = {setting.name};
     CHECK(make_plan(bad).has_value() == is_name);
 
-    PlanRequest of_one_rank = request();
+    PlanRequest of_one_rank = pruned_request();
     of_one_rank.per_rank = {{1, {setting}}};
     CHECK_FALSE(make_plan(of_one_rank).has_value());
 
-    PlanRequest on_cpu = request();
+    PlanRequest on_cpu = pruned_request();
     on_cpu.backend = "host";
     on_cpu.axes = {{setting.name, {setting.value}}};
     CHECK_FALSE(make_plan(on_cpu).has_value());
@@ -95,7 +96,7 @@ TEST_CASE("a value that NCCL refuses and a misspelt name end the plan before any
 }
 
 TEST_CASE("a misspelt name of ncclprobe's own is refused like one of NCCL's") {
-  PlanRequest bad = request();
+  PlanRequest bad = pruned_request();
   bad.backend = "host";
   bad.axes = {{"NCCLPROBE_GLOO_ALGORITM", {"ring"}}};
   auto plan = make_plan(bad);
@@ -109,7 +110,7 @@ TEST_CASE("a misspelt name of ncclprobe's own is refused like one of NCCL's") {
 }
 
 TEST_CASE("on a host that would refuse it a value is refused by the host's name") {
-  PlanRequest two = request();
+  PlanRequest two = pruned_request();
   two.nccl_places = {nccl(22803), nccl(22803)};
   two.nccl_places[0].has_rdma = true;
   two.nccl_places[1].has_rdma = false;
@@ -123,7 +124,7 @@ TEST_CASE("on a host that would refuse it a value is refused by the host's name"
 }
 
 TEST_CASE("without NCCL its variables are warned of, and nothing is left out") {
-  PlanRequest on_cpu = request();
+  PlanRequest on_cpu = pruned_request();
   on_cpu.backend = "host";
   on_cpu.axes = {{"NCCL_PROTO", {"LL"}}, {"NCCL_P2P_DISABLE", {"yes"}}};
   on_cpu.per_rank = {{1, {{"NCCL_HOSTID", "b"}}}};
@@ -188,7 +189,7 @@ TEST_CASE("network variables are not warned of where ranks may talk over a netwo
 }
 
 TEST_CASE("a setting loses the cells that NCCL cannot carry out, and no others") {
-  PlanRequest tree = request();
+  PlanRequest tree = pruned_request();
   tree.axes = {{"NCCL_ALGO", {"Tree", "Ring"}}};
 
   auto plan = make_plan(tree);
@@ -206,7 +207,7 @@ TEST_CASE("a setting loses the cells that NCCL cannot carry out, and no others")
 }
 
 TEST_CASE("a setting with no cell left is not in the plan") {
-  PlanRequest pat = request();
+  PlanRequest pat = pruned_request();
   pat.collectives = {Collective::all_reduce};
   pat.axes = {{"NCCL_ALGO", {"PAT", "Ring"}}};
 
@@ -218,7 +219,7 @@ TEST_CASE("a setting with no cell left is not in the plan") {
 }
 
 TEST_CASE("the environment may leave nothing to measure") {
-  PlanRequest pinned = request();
+  PlanRequest pinned = pruned_request();
   pinned.collectives = {Collective::broadcast};
   pinned.environment = {{"NCCL_ALGO", "Tree"}};
 

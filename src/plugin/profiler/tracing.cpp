@@ -84,10 +84,6 @@ std::uint32_t number_of(const void* handle) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(handle) >> 3);
 }
 
-bool records() {
-  return tracing.load(std::memory_order_relaxed);
-}
-
 std::uint16_t index_of(const Communicator& communicator) {
   return static_cast<std::uint16_t>(&communicator - state.communicators.data());
 }
@@ -166,7 +162,7 @@ void flush_tracing() {
 }
 
 bool is_tracing() {
-  return tracing;
+  return tracing.load(std::memory_order_relaxed);
 }
 
 void set_operation(std::uint32_t id) {
@@ -182,7 +178,7 @@ void set_members(std::span<const int> global_ranks) {
 
 Communicator* open_communicator(int interface, std::uint64_t hash, const char* name, int nodes,
                                 int size, int rank) {
-  if (!records())
+  if (!is_tracing())
     return nullptr;
   std::uint32_t index = state.communicators_made.fetch_add(1);
   if (index >= state.communicators.size())
@@ -237,7 +233,7 @@ OperationBegun operation_begun(Communicator& communicator, const What& what) {
 } // namespace
 
 void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
-  if (!records())
+  if (!is_tracing())
     return nullptr;
   OperationBegun begun = operation_begun(communicator, what);
   begun.sequence = what.seq_number;
@@ -250,7 +246,7 @@ void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
 }
 
 void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
-  if (!records())
+  if (!is_tracing())
     return nullptr;
   OperationBegun begun = operation_begun(communicator, what);
   begun.peer = what.peer;
@@ -267,7 +263,7 @@ void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
 
 void* begin_event(void* parent, const abi::Channel& what) {
   std::uint64_t at_ns = now_ns();
-  if (!records() || kind_of(parent) != HandleKind::operation)
+  if (!is_tracing() || kind_of(parent) != HandleKind::operation)
     return nullptr;
   std::uint32_t number = state.channels.take();
   if (number == state.channels.k_none)
@@ -282,7 +278,7 @@ void* begin_event(void* parent, const abi::Channel& what) {
 }
 
 void* begin_event(void* parent, const abi::ProxyOperation& what) {
-  if (!records())
+  if (!is_tracing())
     return nullptr;
   std::uint32_t number = state.proxy_operations.take();
   if (number == state.proxy_operations.k_none)
@@ -298,7 +294,7 @@ void* begin_event(void* parent, const abi::ProxyOperation& what) {
 
 void* begin_event(void* parent, const abi::ProxyStep& what) {
   std::uint64_t at_ns = now_ns();
-  if (!records() || kind_of(parent) != HandleKind::proxy_operation ||
+  if (!is_tracing() || kind_of(parent) != HandleKind::proxy_operation ||
       !state.proxy_operations.is_open(number_of(parent)))
     return nullptr;
   std::uint32_t number = state.steps.take();
@@ -319,7 +315,7 @@ void* begin_event(void* parent, const abi::ProxyStep& what) {
 void* begin_event(void* parent, const abi::Network& what) {
   std::uint64_t at_ns = now_ns();
   bool infiniband = what.id == abi::k_network_infiniband;
-  if (!records() || what.data == nullptr || (!infiniband && what.id != abi::k_network_socket))
+  if (!is_tracing() || what.data == nullptr || (!infiniband && what.id != abi::k_network_socket))
     return nullptr;
   std::uint32_t number = state.network.take();
   if (number == state.network.k_none)
@@ -382,12 +378,12 @@ void end_event(void* handle) {
     auto row = open.at(number);
     row.stop_ns = now_ns();
     open.give_back(number);
-    if (records())
+    if (is_tracing())
       state.events.push(row);
   };
   switch (kind_of(handle)) {
   case HandleKind::operation:
-    if (records())
+    if (is_tracing())
       state.events.push(OperationEnqueued{now_ns(), number});
     return;
   case HandleKind::channel:

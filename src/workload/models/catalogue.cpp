@@ -24,7 +24,7 @@ struct Chosen {
   int blocks = 0;
 };
 
-struct Entry {
+struct CatalogueEntry {
   KnownModel known;
   std::function<ModelSpec(const Chosen&)> make;
 };
@@ -32,8 +32,8 @@ struct Entry {
 constexpr const char* k_torchvision = "torchvision's table of models and weights";
 constexpr const char* k_hugging_face = "Hugging Face model card (safetensors)";
 
-Entry vision_transformer(std::string name, std::string about, std::uint64_t parameters,
-                         VitSize size) {
+CatalogueEntry vision_transformer(std::string name, std::string about, std::uint64_t parameters,
+                                  VitSize size) {
   KnownModel known{.name = std::move(name),
                    .about = std::move(about),
                    .parameters = parameters,
@@ -50,8 +50,8 @@ Entry vision_transformer(std::string name, std::string about, std::uint64_t para
 using MakeText = ModelSpec (*)(const std::string&, const TextSize&);
 
 // `size.sequence`: as many as it has positions.
-Entry text_model(std::string name, std::string about, std::uint64_t parameters, std::string source,
-                 MakeText make, TextSize size) {
+CatalogueEntry text_model(std::string name, std::string about, std::uint64_t parameters,
+                          std::string source, MakeText make, TextSize size) {
   KnownModel known{.name = std::move(name),
                    .about = std::move(about),
                    .parameters = parameters,
@@ -66,7 +66,8 @@ Entry text_model(std::string name, std::string about, std::uint64_t parameters, 
           }};
 }
 
-Entry llama(std::string name, std::string about, std::uint64_t parameters, LlamaSize size) {
+CatalogueEntry llama(std::string name, std::string about, std::uint64_t parameters,
+                     LlamaSize size) {
   KnownModel known{.name = std::move(name),
                    .about = std::move(about),
                    .parameters = parameters,
@@ -80,8 +81,8 @@ Entry llama(std::string name, std::string about, std::uint64_t parameters, Llama
           }};
 }
 
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all{
+const std::vector<CatalogueEntry>& entries() {
+  static const std::vector<CatalogueEntry> all{
       {{.name = "resnet50",
         .about = "torchvision resnet50 (v1.5), 224 x 224 pixels",
         .parameters = 25'557'032,
@@ -210,7 +211,7 @@ Result<Chosen> choose(const KnownModel& known, int blocks, std::uint64_t sequenc
 const std::vector<KnownModel>& known_models() {
   static const std::vector<KnownModel> all = [] {
     std::vector<KnownModel> models;
-    for (const Entry& entry : entries())
+    for (const CatalogueEntry& entry : entries())
       models.push_back(entry.known);
     return models;
   }();
@@ -224,10 +225,10 @@ Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options)
     return linear_stack(name, options);
   const auto& all = entries();
   auto entry = std::find_if(all.begin(), all.end(),
-                            [&](const Entry& one) { return one.known.name == family; });
+                            [&](const CatalogueEntry& one) { return one.known.name == family; });
   if (entry == all.end()) {
     std::string names;
-    for (const Entry& one : all)
+    for (const CatalogueEntry& one : all)
       names += one.known.name + ", ";
     return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not a known model", name),
                             "known are " + names + "linear:WIDTHxDEPTH"});

@@ -167,13 +167,13 @@ void add_sweep(model::Run& run, const Machine& machine, Dice& dice, int ranks) {
                                                  dice.factor(0.005))));
 }
 
-struct Coverage {
+struct IntervalCoverage {
   int held = 0, refused = 0, of_all = 0;
   std::vector<double> half_widths;
 };
 
-Coverage simulate(Scaling scaling, int configurations) {
-  Coverage out;
+IntervalCoverage simulate(Scaling scaling, int configurations) {
+  IntervalCoverage out;
   for (; out.of_all < configurations; ++out.of_all) {
     Dice dice(static_cast<unsigned>(1000 * (scaling == Scaling::strong) + out.of_all));
     const Configuration one = configuration(dice, scaling);
@@ -214,7 +214,7 @@ Coverage simulate(Scaling scaling, int configurations) {
 }
 
 void check_coverage(Scaling scaling) {
-  const Coverage coverage = simulate(scaling, 100);
+  const IntervalCoverage coverage = simulate(scaling, 100);
 
   CAPTURE(coverage.held, coverage.refused, median(coverage.half_widths));
   CHECK(coverage.held >= 92); // refused ones do not count

@@ -18,7 +18,7 @@ using workload::StepRequest;
 
 namespace {
 
-StepRequest request_for(StepPattern pattern, const char* model = "linear:256x8") {
+StepRequest program_request(StepPattern pattern, const char* model = "linear:256x8") {
   StepRequest request;
   request.pattern = pattern;
   request.model = *workload::make_model(model);
@@ -65,7 +65,7 @@ std::vector<double> same(const StepProgram& program, double time_ns) {
 } // namespace
 
 TEST_CASE("A replayed data parallel step is the recurrence of its buckets") {
-  StepRequest request = request_for(StepPattern::ddp);
+  StepRequest request = program_request(StepPattern::ddp);
   request.bucket_bytes = 600'000; // two layers each
   request.bucket_view = true;
   const StepProgram program = program_on(request, 4, 4);
@@ -94,7 +94,7 @@ TEST_CASE("A replayed data parallel step is the recurrence of its buckets") {
 
 TEST_CASE("A pipeline takes a forward and a backward pass more for each further stage") {
   for (auto order : {workload::PipelineOrder::one_f_one_b, workload::PipelineOrder::gpipe}) {
-    StepRequest request = request_for(StepPattern::pipeline, "linear:256x4");
+    StepRequest request = program_request(StepPattern::pipeline, "linear:256x4");
     request.micro_batches = 8;
     request.order = order;
     const StepProgram program = program_on(request, 4, 2);
@@ -112,7 +112,7 @@ TEST_CASE("A pipeline takes a forward and a backward pass more for each further 
 }
 
 TEST_CASE("Messages in a node and between nodes are different transfers") {
-  StepRequest request = request_for(StepPattern::pipeline, "linear:256x4");
+  StepRequest request = program_request(StepPattern::pipeline, "linear:256x4");
   const StepProgram program = program_on(request, 4, 2);
 
   REQUIRE(program.transfers().size() == 2);
@@ -124,7 +124,7 @@ TEST_CASE("Messages in a node and between nodes are different transfers") {
 }
 
 TEST_CASE("What is exchanged within layers waits and is waited for") {
-  const StepProgram program = program_on(request_for(StepPattern::tp, "gpt2-124m:2"), 4, 4);
+  const StepProgram program = program_on(program_request(StepPattern::tp, "gpt2-124m:2"), 4, 4);
   const auto works = stretch_costs(program, {{Activity::forward, 10}, {Activity::backward, 10}});
   const double computing_ns = std::accumulate(works.begin(), works.end(), 0.0);
 
@@ -136,7 +136,7 @@ TEST_CASE("What is exchanged within layers waits and is waited for") {
 }
 
 TEST_CASE("Groups of ranks that communicate at once share their node's wires") {
-  StepRequest request = request_for(StepPattern::ddp_tp, "gpt2-124m:2");
+  StepRequest request = program_request(StepPattern::ddp_tp, "gpt2-124m:2");
   request.tensor = 2;
   const StepProgram program = program_on(request, 8, 4);
 
@@ -151,7 +151,7 @@ TEST_CASE("Groups of ranks that communicate at once share their node's wires") {
 }
 
 TEST_CASE("Sharded parameters are gathered ahead while another block computes") {
-  const StepProgram program = program_on(request_for(StepPattern::fsdp, "gpt2-124m:4"), 8, 8);
+  const StepProgram program = program_on(program_request(StepPattern::fsdp, "gpt2-124m:4"), 8, 8);
   const auto works = stretch_costs(program, {{Activity::forward, 100}, {Activity::backward, 200}});
   const double computing_ns = std::accumulate(works.begin(), works.end(), 0.0);
 
@@ -167,7 +167,7 @@ TEST_CASE("Sharded parameters are gathered ahead while another block computes") 
 }
 
 TEST_CASE("Steps on very many ranks are replayed as one rank's") {
-  StepRequest request = request_for(StepPattern::fsdp_tp, "gpt2-124m:2");
+  StepRequest request = program_request(StepPattern::fsdp_tp, "gpt2-124m:2");
   request.tensor = 4;
   const StepProgram program = program_on(request, 512, 8);
 
@@ -178,7 +178,7 @@ TEST_CASE("Steps on very many ranks are replayed as one rank's") {
 
 TEST_CASE("Some of the ranks that train are alike, as all are") {
   for (auto pattern : {StepPattern::ddp, StepPattern::fsdp, StepPattern::tp}) {
-    const StepRequest request = request_for(pattern, "gpt2-124m:2");
+    const StepRequest request = program_request(pattern, "gpt2-124m:2");
     auto schedule = workload::make_step(request, {.world = 4, .ranks = {1, 3}});
     REQUIRE(schedule.has_value());
     auto some = StepProgram::of(*schedule, {0, 0, 0, 0});
@@ -195,7 +195,7 @@ TEST_CASE("Some of the ranks that train are alike, as all are") {
 }
 
 TEST_CASE("An input copy is no computing") {
-  StepRequest request = request_for(StepPattern::ddp);
+  StepRequest request = program_request(StepPattern::ddp);
   request.input_copy = {.bytes = 1 << 20};
   const StepProgram program = program_on(request, 2, 2);
 

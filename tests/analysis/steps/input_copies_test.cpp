@@ -24,35 +24,35 @@ StepCellArguments cell(StepParts parts, const std::string& copy, const StepLengt
   return made;
 }
 
-void add_parts(model::TrialRecord& trial, const std::string& copy, const StepLengths& lengths,
+void add_parts(model::TrialRecord& input_trial, const std::string& copy, const StepLengths& lengths,
                std::int64_t beside_communication, std::int64_t alone) {
   StepLengths of = lengths;
-  add_step_cell(trial, cell(StepParts::all, copy, of));
+  add_step_cell(input_trial, cell(StepParts::all, copy, of));
   of.copy = beside_communication;
-  add_step_cell(trial, cell(StepParts::compute, copy, of));
-  add_step_cell(trial, cell(StepParts::communication, copy, of));
+  add_step_cell(input_trial, cell(StepParts::compute, copy, of));
+  add_step_cell(input_trial, cell(StepParts::communication, copy, of));
   of.copy = alone;
   if (!copy.empty())
-    add_step_cell(trial, cell(StepParts::copy, copy, of));
+    add_step_cell(input_trial, cell(StepParts::copy, copy, of));
 }
 
 // Without a copy the step takes 410 ns. The copy slows buckets down by a quarter and computing by a
 // tenth; it takes longer than the step by 5 ns from pinned memory and by 64 ns from pageable.
-model::TrialRecord trial(int id) {
+model::TrialRecord input_trial(int id) {
   const std::int64_t scatter = id % 3; // so that nothing is exact
-  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
-  add_parts(trial, "", {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
+  model::TrialRecord input_trial = make_trial({.id = id, .replicate = id});
+  add_parts(input_trial, "", {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
   StepLengths slowed{110, 110, 110, 100, 75, 55, scatter, 465};
-  add_parts(trial, "pinned:1KiB", slowed, 400, 200);
+  add_parts(input_trial, "pinned:1KiB", slowed, 400, 200);
   slowed.copy = 524;
-  add_parts(trial, "pageable:1KiB", slowed, 450, 250);
-  return trial;
+  add_parts(input_trial, "pageable:1KiB", slowed, 450, 250);
+  return input_trial;
 }
 
 std::vector<model::TrialRecord> trials(int count) {
   std::vector<model::TrialRecord> all;
   for (int id = 0; id < count; ++id)
-    all.push_back(trial(id));
+    all.push_back(input_trial(id));
   return all;
 }
 

@@ -19,19 +19,19 @@ StepCellArguments cell(StepParts parts, const StepLengths& lengths) {
 }
 
 // In the whole step computation takes a tenth longer and the buckets a fifth.
-model::TrialRecord trial(int id, std::int64_t idle = 0) {
-  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
-  add_step_cell(trial, cell(StepParts::all, {110, 110, 110, 96, 72, 55, idle}));
-  add_step_cell(trial, cell(StepParts::compute, {.idle = 0}));
-  add_step_cell(trial, cell(StepParts::communication, {.idle = 0}));
-  return trial;
+model::TrialRecord overlap_trial(int id, std::int64_t idle = 0) {
+  model::TrialRecord overlap_trial = make_trial({.id = id, .replicate = id});
+  add_step_cell(overlap_trial, cell(StepParts::all, {110, 110, 110, 96, 72, 55, idle}));
+  add_step_cell(overlap_trial, cell(StepParts::compute, {.idle = 0}));
+  add_step_cell(overlap_trial, cell(StepParts::communication, {.idle = 0}));
+  return overlap_trial;
 }
 
 } // namespace
 
 TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0)};
+  run.trials = {overlap_trial(0)};
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
 
@@ -51,7 +51,7 @@ TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
 
 TEST_CASE("Every process gives one value of the overlap, and they an interval") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, 0), trial(1, 14)};
+  run.trials = {overlap_trial(0, 0), overlap_trial(1, 14)};
 
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);

@@ -18,19 +18,21 @@ namespace {
 
 // 1 rank: nothing to communicate, 350 ns. Two: 5 ns more in each of four pieces of computing, rank
 // 1 another 20 ns late, bucket 1 exposed for 60 ns and, on rank 0, for the 20 it waits.
-model::TrialRecord trial(int id, StepParts without = StepParts::communication) {
-  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+model::TrialRecord scaling_trial(int id, StepParts without = StepParts::communication) {
+  model::TrialRecord scaling_trial = make_trial({.id = id, .replicate = id});
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0, .idle = 0};
   workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}};
   workload::StepLabel two{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
-  add_step_cell(trial, {.label = one, .lengths = {alone}});
-  add_step_cell(trial, {.label = two,
-                        .lengths = {{105, 105, 105, 80, 80, 55, 10}, {105, 105, 125, 80, 60, 55}}});
+  add_step_cell(scaling_trial, {.label = one, .lengths = {alone}});
+  add_step_cell(
+      scaling_trial,
+      {.label = two, .lengths = {{105, 105, 105, 80, 80, 55, 10}, {105, 105, 125, 80, 60, 55}}});
   if (without != StepParts::compute)
-    return trial;
+    return scaling_trial;
   two.parts = StepParts::compute;
-  add_step_cell(trial, {.label = two, .lengths = {{.idle = 0}, {.backward_2 = 110, .idle = 0}}});
-  return trial;
+  add_step_cell(scaling_trial,
+                {.label = two, .lengths = {{.idle = 0}, {.backward_2 = 110, .idle = 0}}});
+  return scaling_trial;
 }
 
 double share(const ScalingPoint& point, Loss loss) {
@@ -41,7 +43,7 @@ double share(const ScalingPoint& point, Loss loss) {
 
 TEST_CASE("The loss account names each part of what is lost, and adds up") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, StepParts::compute)};
+  run.trials = {scaling_trial(0, StepParts::compute)};
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -89,7 +91,7 @@ TEST_CASE("What is said of a loss does not add up to more than the loss") {
 
 TEST_CASE("Without the step's computing by itself, its slowdown is not told apart") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0)};
+  run.trials = {scaling_trial(0)};
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -172,7 +174,7 @@ TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
 TEST_CASE("Several processes give the efficiency and the account an interval") {
   model::Run run = make_gpu_run(2);
   for (int id = 0; id < 3; ++id)
-    run.trials.push_back(trial(id, StepParts::compute));
+    run.trials.push_back(scaling_trial(id, StepParts::compute));
   // The second process's GPUs are 46 ns slower at two ranks.
   for (model::Mark& mark : run.trials[1].cells[1].marks)
     if (mark.operation == 23) // "step end"
@@ -194,7 +196,7 @@ TEST_CASE("Several processes give the efficiency and the account an interval") {
 TEST_CASE(
     "Clocks below the base's are a term of the account, out of what computing lost by itself") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, StepParts::compute)};
+  run.trials = {scaling_trial(0, StepParts::compute)};
   auto clock = [&](std::size_t cell, int rank, int mhz) {
     run.trials[0].cells[cell].conditions.push_back(
         {.rank = rank, .when = model::Condition::When::during, .sm_clock_mhz = mhz});
@@ -220,7 +222,7 @@ TEST_CASE(
 
 TEST_CASE("Two processes are too few for an interval, and it says so") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0), trial(1)};
+  run.trials = {scaling_trial(0), scaling_trial(1)};
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -230,7 +232,7 @@ TEST_CASE("Two processes are too few for an interval, and it says so") {
 
 TEST_CASE("Throttling stands in the account's remarks") {
   model::Run run = make_gpu_run(2);
-  run.trials = {trial(0)};
+  run.trials = {scaling_trial(0)};
   auto& conditions = run.trials[0].cells[1].conditions;
   conditions.push_back({.rank = 1, .when = model::Condition::When::during, .sm_clock_mhz = 1500});
   conditions.back().throttle_reasons = 0x4;

@@ -11,8 +11,8 @@ using trace::ClockRow;
 
 namespace {
 
-ClockRow reading(std::uint64_t at_ns, std::int64_t offset_ns, std::uint64_t error_ns,
-                 ClockKind kind = ClockKind::host) {
+ClockRow clock_reading(std::uint64_t at_ns, std::int64_t offset_ns, std::uint64_t error_ns,
+                       ClockKind kind = ClockKind::host) {
   return {at_ns, offset_ns, error_ns, 2 * error_ns, kind};
 }
 
@@ -20,11 +20,11 @@ ClockRow reading(std::uint64_t at_ns, std::int64_t offset_ns, std::uint64_t erro
 
 TEST_CASE("Ranks of one host share a clock, others need readings") {
   std::vector<RankHead> heads{
-      {0, "a", {reading(10, 30, 50)}, {}}, // compared with a rank of its own host
-      {1, "a", {reading(10, 90, 50)}, {}},
-      {2, "b", {reading(1000, 7000, 200)}, {}},
+      {0, "a", {clock_reading(10, 30, 50)}, {}}, // compared with a rank of its own host
+      {1, "a", {clock_reading(10, 90, 50)}, {}},
+      {2, "b", {clock_reading(1000, 7000, 200)}, {}},
       {3, "b", {}, {}},
-      {4, "c", {reading(5, 1, 1, ClockKind::globaltimer)}, {}}};
+      {4, "c", {clock_reading(5, 1, 1, ClockKind::globaltimer)}, {}}};
   Clocks clocks = fit_clocks(heads);
   CHECK(clocks.hosts == 3);
   CHECK(clocks.same_host_readings == 2);
@@ -44,7 +44,7 @@ TEST_CASE("Ranks of one host share a clock, others need readings") {
 }
 
 TEST_CASE("Errors are those of the moment") {
-  Clocks clocks = fit_clocks({{0, "a", {}, {}}, {1, "b", {reading(1000, 7000, 200)}, {}}});
+  Clocks clocks = fit_clocks({{0, "a", {}, {}}, {1, "b", {clock_reading(1000, 7000, 200)}, {}}});
   CHECK(clocks.pair_error_ns(0, 1, 8000) == Approx(200));
   CHECK(clocks.pair_error_ns(0, 1, 10'008'000) == Approx(200 + 1000));
   CHECK(clocks.own_error_ns(1, 10'008'000, Clocks::GpusKnown::to_hosts) == Approx(200 + 1000));
@@ -52,10 +52,11 @@ TEST_CASE("Errors are those of the moment") {
   CHECK(clocks.worst_host_error_ns() == Approx(200 + 500));
 }
 
-TEST_CASE("A reading that contradicts the others is told with its rank, time and distance") {
+TEST_CASE("A clock_reading that contradicts the others is told with its rank, time and distance") {
   std::vector<RankHead> heads{{0, "a", {}, {}}, {1, "b", {}, {}}, {2, "b", {}, {}}};
   for (std::uint64_t i = 0; i < 6; ++i)
-    heads[1 + i % 2].clocks.push_back(reading(1'000'000'000 * (i + 1), i == 3 ? 90'000 : 0, 100));
+    heads[1 + i % 2].clocks.push_back(
+        clock_reading(1'000'000'000 * (i + 1), i == 3 ? 90'000 : 0, 100));
   Clocks clocks = fit_clocks(heads);
   REQUIRE(clocks.contradicted.size() == 1);
   CHECK(clocks.contradicted[0].rank == 2);
@@ -73,7 +74,7 @@ TEST_CASE("GPUs that collectives compare are known better to each other than to 
   for (RankHead& head : heads) {
     for (std::uint64_t at : {first, last})
       head.clocks.push_back(
-          reading(at, -70'000, head.rank == 0 ? 5000 : 9000, ClockKind::globaltimer));
+          clock_reading(at, -70'000, head.rank == 0 ? 5000 : 9000, ClockKind::globaltimer));
     head.gpu_collectives.reference = 0;
   }
   for (std::uint64_t at : {first, last})
@@ -105,7 +106,7 @@ TEST_CASE("Two GPUs are known to each other no worse than to their host") {
   std::vector<RankHead> heads{{0, "a", {}, {}}, {1, "a", {}, {}}, {2, "a", {}, {}}};
   for (RankHead& head : heads) {
     for (std::uint64_t at : {first, last})
-      head.clocks.push_back(reading(at, 0, 5000, ClockKind::globaltimer));
+      head.clocks.push_back(clock_reading(at, 0, 5000, ClockKind::globaltimer));
     head.gpu_collectives.reference = 0;
     if (head.rank > 0) // collectives tell less than readings
       head.gpu_collectives.bounds = {{first, -90'000, 0, OffsetBound::Side::at_least, 0},
@@ -123,7 +124,7 @@ TEST_CASE("Two GPUs are known to each other no worse than to their host") {
 TEST_CASE("Collectives that no line of the readings allows are not used, and that is told") {
   std::vector<RankHead> heads{{0, "a", {}, {}}, {1, "a", {}, {}}};
   for (RankHead& head : heads) {
-    head.clocks.push_back(reading(0, 0, 50, ClockKind::globaltimer));
+    head.clocks.push_back(clock_reading(0, 0, 50, ClockKind::globaltimer));
     head.gpu_collectives.reference = 0;
   }
   heads[1].gpu_collectives.bounds = {{0, 90'000, 0, OffsetBound::Side::at_least, 0}};

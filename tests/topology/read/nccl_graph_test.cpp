@@ -11,7 +11,7 @@ using namespace ncclprobe::topology_test;
 
 namespace {
 
-std::string complaint_on(const std::string& text) {
+std::string graph_complaint(const std::string& text) {
   auto graphs = read_nccl_graphs(text, "graph.xml");
   return graphs ? "" : graphs.error().text();
 }
@@ -48,16 +48,16 @@ TEST_CASE("graphs across nodes name the networks at both ends, newer ones the ra
 }
 
 TEST_CASE("bad graphs are refused with file and line") {
-  CHECK_THAT(complaint_on("<graphs version=\"1\"/>"), ContainsSubstring("holds no <graph>"));
-  CHECK_THAT(complaint_on("<system/>"), ContainsSubstring("graph.xml:1: graphs of NCCL begin"));
-  CHECK_THAT(complaint_on("<graphs>\n<graph id=\"0\"/></graphs>"),
+  CHECK_THAT(graph_complaint("<graphs version=\"1\"/>"), ContainsSubstring("holds no <graph>"));
+  CHECK_THAT(graph_complaint("<system/>"), ContainsSubstring("graph.xml:1: graphs of NCCL begin"));
+  CHECK_THAT(graph_complaint("<graphs>\n<graph id=\"0\"/></graphs>"),
              ContainsSubstring("graph.xml:2: <graph> without pattern"));
-  CHECK_THAT(complaint_on("<graphs>\n<graph id=\"0\" pattern=\"4\" nchannels=\"2\"/></graphs>"),
+  CHECK_THAT(graph_complaint("<graphs>\n<graph id=\"0\" pattern=\"4\" nchannels=\"2\"/></graphs>"),
              ContainsSubstring("graph.xml:2: <graph>: nchannels=\"2\", but it holds 0"));
-  CHECK_THAT(complaint_on("<graphs><graph id=\"0\" pattern=\"4\" nchannels=\"0\"/>\n"
-                          "<graph id=\"0\" pattern=\"4\" nchannels=\"0\"/></graphs>"),
+  CHECK_THAT(graph_complaint("<graphs><graph id=\"0\" pattern=\"4\" nchannels=\"0\"/>\n"
+                             "<graph id=\"0\" pattern=\"4\" nchannels=\"0\"/></graphs>"),
              ContainsSubstring("graph.xml:2: a second <graph> with id=\"0\""));
-  CHECK_THAT(complaint_on("<graphs><graph id=\"0\" pattern=\"4\" nchannels=\"1\">\n<channel>"
-                          "<gpu dev=\"first\"/></channel></graph></graphs>"),
+  CHECK_THAT(graph_complaint("<graphs><graph id=\"0\" pattern=\"4\" nchannels=\"1\">\n<channel>"
+                             "<gpu dev=\"first\"/></channel></graph></graphs>"),
              ContainsSubstring("graph.xml:2: <gpu>: dev=\"first\" is not a number"));
 }

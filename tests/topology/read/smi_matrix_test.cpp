@@ -13,7 +13,7 @@ using namespace ncclprobe::topology_test;
 
 namespace {
 
-std::string complaint_on(const std::string& text) {
+std::string matrix_complaint(const std::string& text) {
   auto machine = read_smi_matrix(text, "topo.txt");
   return machine ? "" : machine.error().text();
 }
@@ -109,34 +109,34 @@ TEST_CASE("text around a matrix does not matter, a document that quotes one is n
   CHECK(machine_of(report + k_with_nics).hosts[0].gpus.size() == 2);
   for (int i = 0; i < 300; ++i)
     report += "and so on\n";
-  CHECK_THAT(complaint_on(report + k_with_nics),
+  CHECK_THAT(matrix_complaint(report + k_with_nics),
              ContainsSubstring("topo.txt:305: a matrix of nvidia-smi topo -m that a longer text"));
 }
 
 TEST_CASE("bad matrices are refused with file and line") {
   const std::string head = "\tGPU0\tGPU1\n";
 
-  CHECK_THAT(complaint_on(" \n"), ContainsSubstring("topo.txt:1: the file is empty"));
-  CHECK_THAT(complaint_on("hello\n"), ContainsSubstring("topo.txt:1: no heading"));
-  CHECK_THAT(complaint_on(head + "GPU0\t X \tSYS\n"),
+  CHECK_THAT(matrix_complaint(" \n"), ContainsSubstring("topo.txt:1: the file is empty"));
+  CHECK_THAT(matrix_complaint("hello\n"), ContainsSubstring("topo.txt:1: no heading"));
+  CHECK_THAT(matrix_complaint(head + "GPU0\t X \tSYS\n"),
              ContainsSubstring("ends before the row of GPU1"));
-  CHECK_THAT(complaint_on(head + "GPU0\t X \n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\t X \n"),
              ContainsSubstring("topo.txt:2: the row of GPU0 has 1 cells, the heading 2"));
-  CHECK_THAT(complaint_on(head + "GPU0\t X \tFAR\n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\t X \tFAR\n"),
              ContainsSubstring("topo.txt:2: GPU0 to GPU1: 'FAR' is not a label"));
-  CHECK_THAT(complaint_on("\tGPU0\tGPU0\nGPU0\tX\tX\n"),
+  CHECK_THAT(matrix_complaint("\tGPU0\tGPU0\nGPU0\tX\tX\n"),
              ContainsSubstring("topo.txt:1: two columns are called GPU0"));
-  CHECK_THAT(complaint_on(head + "GPU0\tX\tSYS\nGPU0\tX\tSYS\n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\tX\tSYS\nGPU0\tX\tSYS\n"),
              ContainsSubstring("topo.txt:3: a second row for GPU0; the first is line 2"));
-  CHECK_THAT(complaint_on(head + "GPU0\tX\tSYS\nGPU7\tSYS\tX\n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\tX\tSYS\nGPU7\tSYS\tX\n"),
              ContainsSubstring("topo.txt:3: a row for 'GPU7', which is no column"));
 }
 
 TEST_CASE("a matrix that says two things of one pair is refused") {
   const std::string head = "\tGPU0\tGPU1\n";
 
-  CHECK_THAT(complaint_on(head + "GPU0\tX\tNV2\nGPU1\tSYS\tX\n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\tX\tNV2\nGPU1\tSYS\tX\n"),
              ContainsSubstring("topo.txt:3: GPU1 to GPU0 is SYS here and NV2 on line 2"));
-  CHECK_THAT(complaint_on(head + "GPU0\tSYS\tX\nGPU1\tX\tSYS\n"),
+  CHECK_THAT(matrix_complaint(head + "GPU0\tSYS\tX\nGPU1\tX\tSYS\n"),
              ContainsSubstring("topo.txt:2: GPU0 to GPU0 is 'SYS': X stands for a device itself"));
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Filled = std::vector<std::vector<std::size_t>>;
 
-ModelSpec model(std::string_view name) {
+ModelSpec bucketed_model(std::string_view name) {
   return base::value_or_throw(make_model(name));
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("each data type fills buckets of its own, with limits of its own") {
 
 // Four Linear(256, 256): 65,536 weights and 256 biases each.
 TEST_CASE("after the first step buckets follow the order of the gradients") {
-  ModelSpec stack = model("linear:256x4");
+  ModelSpec stack = bucketed_model("linear:256x4");
   const std::vector<DdpBucket> buckets =
       ddp_buckets(stack, {.first_bucket_bytes = 4 * 256, .bucket_bytes = 4 * 66'000});
 
@@ -57,7 +57,7 @@ TEST_CASE("after the first step buckets follow the order of the gradients") {
 
 TEST_CASE(
     "with unused parameters to look for, buckets follow the registration, the last one first") {
-  ModelSpec stack = model("linear:256x4");
+  ModelSpec stack = bucketed_model("linear:256x4");
   const std::vector<DdpBucket> buckets = ddp_buckets(stack, {.first_bucket_bytes = 4 * 256,
                                                              .bucket_bytes = 4 * 66'000,
                                                              .order = BucketOrder::registered});
@@ -70,7 +70,7 @@ TEST_CASE(
 
 TEST_CASE("the first step reduces everything at once") {
   const std::vector<DdpBucket> buckets =
-      ddp_buckets(model("gpt2-124m"), {.order = BucketOrder::first_step});
+      ddp_buckets(bucketed_model("gpt2-124m"), {.order = BucketOrder::first_step});
 
   CHECK(elements(buckets) == std::vector<std::uint64_t>{124'439'808});
   CHECK(buckets[0].completed_by_layer == 0);
@@ -78,7 +78,7 @@ TEST_CASE("the first step reduces everything at once") {
 }
 
 TEST_CASE("narrower gradients fill larger buckets") {
-  ModelSpec stack = model("linear:256x4");
+  ModelSpec stack = bucketed_model("linear:256x4");
   DdpOptions options{.first_bucket_bytes = 2 * 66'000, .bucket_bytes = 2 * 66'000};
 
   options.type = model::DataType::bf16;
@@ -96,7 +96,7 @@ TEST_CASE("a bucket capacity that is asked for holds for the first bucket too") 
 
 TEST_CASE("ResNet-50 in float makes the five buckets that PyTorch makes") {
   // The head's weight and bias are 8.2 MB and so the first bucket; then 25 MiB of blocks each.
-  const std::vector<DdpBucket> buckets = ddp_buckets(model("resnet50"), {});
+  const std::vector<DdpBucket> buckets = ddp_buckets(bucketed_model("resnet50"), {});
 
   CHECK(buckets[0].elements == 2'049'000);
   CHECK(buckets.size() == 5);
@@ -111,7 +111,7 @@ TEST_CASE("in every model each gradient is in one bucket, whatever the order") {
     for (BucketOrder order :
          {BucketOrder::rebuilt, BucketOrder::first_step, BucketOrder::registered}) {
       CAPTURE(known.name, base::to_string(order));
-      ModelSpec spec = model(known.name);
+      ModelSpec spec = bucketed_model(known.name);
       std::uint64_t sum = 0;
       std::size_t count = 0;
       for (const DdpBucket& bucket : ddp_buckets(spec, {.order = order})) {

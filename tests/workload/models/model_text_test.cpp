@@ -10,7 +10,7 @@
 namespace ncclprobe::workload {
 namespace {
 
-ModelSpec model(std::string_view name) {
+ModelSpec listed_model(std::string_view name) {
   return base::value_or_throw(make_model(name));
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("the catalogue is listed") {
 }
 
 TEST_CASE("a model's layers are listed with what they synchronise and compute") {
-  const std::string text = render_model(model("gpt2-124m:1"));
+  const std::string text = render_model(listed_model("gpt2-124m:1"));
 
   CHECK(text ==
         R"(gpt2-124m:1: 46,473,216 parameters, 96.8 GFLOP in a sample's forward pass of 1024 tokens
@@ -50,22 +50,22 @@ Below layers: their products, rows x n x k.
 }
 
 TEST_CASE("DDP's buckets are listed by what is first and last in them") {
-  CHECK(render_ddp_buckets(model("linear:1024x4"), {}) ==
+  CHECK(render_ddp_buckets(listed_model("linear:1024x4"), {}) ==
         R"(linear:1024x4: 2 DDP buckets of f32 gradients, rebuilt, limits 1.00 and 25.00 MiB
 bucket    MiB  gradients  first   last
      0   4.00          2  3.bias  3.weight
      1  12.01          6  2.bias  0.weight
 )");
-  CHECK_THAT(render_ddp_buckets(model("llama3-8b:1"), {}),
+  CHECK_THAT(render_ddp_buckets(listed_model("llama3-8b:1"), {}),
              ContainsSubstring("first, and last below\n") &&
                  ContainsSubstring("  lm_head.weight\n     1") &&
                  ContainsSubstring("  model.norm.weight\n" + std::string(28, ' ') +
                                    "model.layers.0.mlp.down_proj.weight\n"));
-  CHECK_THAT(render_ddp_buckets(model("linear:1024x4"), {.order = BucketOrder::first_step}),
+  CHECK_THAT(render_ddp_buckets(listed_model("linear:1024x4"), {.order = BucketOrder::first_step}),
              ContainsSubstring("1 DDP bucket of f32 gradients, first-step\n"));
 
   auto json = nlohmann::json::parse(
-      write_ddp_buckets_json(model("linear:1024x4"), {.type = model::DataType::bf16}));
+      write_ddp_buckets_json(listed_model("linear:1024x4"), {.type = model::DataType::bf16}));
   CHECK(json.at("order") == "rebuilt");
   CHECK(json.at("buckets")[0].at("bytes") == 2 * (1024 + 1024 * 1024));
   CHECK(json.at("buckets")[0].at("completed_by") == "3");
