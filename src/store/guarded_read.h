@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "store/child_jobs.h"
-#include "store/tables.h"
+#include "store/image.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -40,5 +40,8 @@ struct FileToRead {
 // may be inside HDF5, or the child would wait for a lock nobody holds and run into its limit.
 std::vector<base::Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                                const ReadLimits& limits = {});
+// The same without the rows of the large tables, so that these are not read twice.
+std::vector<base::Result<Outline>> read_outlines_guarded(const std::vector<FileToRead>& files,
+                                                         const ReadLimits& limits = {});
 
 } // namespace ncclprobe::store

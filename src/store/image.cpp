@@ -6,12 +6,16 @@
 #include "store/hdf5_attribute.h"
 #include "store/memory_file.h"
 #include "store/model_rows.h"
+#include "store/row_reader.h"
 #include "store/run_file.h"
 #include "store/superblock.h"
+#include "store/trace_reading.h"
 
 #include <algorithm>
 #include <array>
 #include <new>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 
@@ -25,29 +29,6 @@ constexpr hsize_t k_chunk_rows = 65'536; // 64 to 512 KiB: one chunk fits the de
 constexpr hsize_t k_deflate_from_bytes = 512; // below, starting zlib costs more than it saves
 constexpr unsigned k_deflate_level = 1;
 constexpr hsize_t k_rows_at_once = 16 * k_chunk_rows; // when reading: some 50 ms
-
-// --- what a column's C++ type is in the file ---
-
-// Type of a value in memory while it passes through HDF5.
-template <typename T>
-struct StoredAs {
-  using Type = T;
-};
-template <>
-struct StoredAs<bool> {
-  using Type = std::uint8_t;
-};
-template <>
-struct StoredAs<Text> {
-  using Type = std::uint32_t;
-};
-template <typename T>
-requires std::is_enum_v<T>
-struct StoredAs<T> {
-  using Type = std::uint8_t;
-};
-template <typename T>
-using Stored = typename StoredAs<T>::Type;
 
 // --- writing ---
 
@@ -156,28 +137,32 @@ struct Reading {
   const std::function<void()>& progress;
 };
 
-void check_it_is_in_this_file(const Hdf5Dataset& dataset, const char* name) {
+template <typename T>
+void check_column(const Hdf5Dataset& dataset, const char* name) {
   Hdf5Properties made(H5Dget_create_plist(dataset.get()), "H5Dget_create_plist", name);
   if (H5Pget_external_count(made.get()) != 0 || H5Pget_layout(made.get()) == H5D_VIRTUAL)
     raise(Errc::failed, "column {} lies in another file", name);
+  Hdf5Type type(H5Dget_type(dataset.get()), "H5Dget_type", name);
+  if (H5Tequal(type.get(), file_type<T>()) <= 0)
+    raise(Errc::failed, "column {} has another type than the schema says", name);
+}
+
+// deflate packs at most 1032 to 1: more rows than that are a damaged number, not data.
+void check_row_count(std::uint64_t rows, std::uint64_t stored_bytes, const char* name) {
+  if (rows / 1100 > stored_bytes)
+    raise(Errc::failed, "column {} claims {} rows in {} bytes", name, rows, stored_bytes);
 }
 
 template <typename T>
 std::vector<T> read_column(const Hdf5Dataset& dataset, const char* name, const Reading& reading) {
-  check_it_is_in_this_file(dataset, name);
-  Hdf5Type type(H5Dget_type(dataset.get()), "H5Dget_type", name);
+  check_column<T>(dataset, name);
   Hdf5Space space(H5Dget_space(dataset.get()), "H5Dget_space", name);
-  if (H5Tequal(type.get(), file_type<T>()) <= 0)
-    raise(Errc::failed, "column {} has another type than the schema says", name);
   if (H5Sget_simple_extent_ndims(space.get()) != 1)
     raise(Errc::failed, "column {} is not 1-D", name);
   hsize_t rows = 0;
   check_hdf5(H5Sget_simple_extent_dims(space.get(), &rows, nullptr), "H5Sget_simple_extent_dims",
              name);
-  // deflate packs at most 1032 to 1: more rows than that are a damaged number, not data.
-  hsize_t stored_bytes = H5Dget_storage_size(dataset.get());
-  if (rows / 1100 > stored_bytes)
-    raise(Errc::failed, "column {} claims {} rows in {} bytes", name, rows, stored_bytes);
+  check_row_count(rows, H5Dget_storage_size(dataset.get()), name);
   std::vector<T> values(rows);
   for (hsize_t first = 0; first < rows; first += k_rows_at_once) {
     const hsize_t count = std::min(k_rows_at_once, rows - first);
@@ -256,6 +241,73 @@ void read_table(const char* name, const Reading& reading, std::vector<Row>& rows
       columns(Row{}));
 }
 
+// Where the column's chunks lie, if it is written as we write large columns.
+std::optional<ColumnLayout> find_layout(hid_t dataset, const char* name) {
+  try {
+    return read_layout(dataset, name);
+  } catch (const base::Exception&) {
+    return std::nullopt;
+  }
+}
+
+// The chunks are unpacked outside of the guarded child, so what they may cost is bounded here.
+void check_layout(const ColumnLayout& layout, const char* name, const Reading& reading) {
+  hsize_t file_bytes = 0;
+  check_hdf5(H5Fget_filesize(reading.file, &file_bytes), "H5Fget_filesize", name);
+  std::uint64_t stored_bytes = 0;
+  for (const StoredChunk& chunk : layout.chunks)
+    if ((stored_bytes += chunk.bytes) > file_bytes)
+      raise(Errc::failed, "column {} claims more bytes than the file has", name);
+  check_row_count(layout.rows, stored_bytes, name);
+}
+
+template <typename Row, typename T>
+ColumnSource describe_column(hid_t group, const base::Column<Row, T>& column,
+                             const Reading& reading, std::optional<std::uint64_t>& rows) {
+  ColumnSource source;
+  source.absent =
+      column.since_minor > reading.minor && H5Lexists(group, column.name, H5P_DEFAULT) <= 0;
+  if (source.absent)
+    return source;
+  Hdf5Dataset dataset(H5Dopen2(group, column.name, H5P_DEFAULT), "H5Dopen2", column.name);
+  check_column<Stored<T>>(dataset, column.name);
+  source.layout = find_layout(dataset.get(), column.name);
+  std::uint64_t own_rows = 0;
+  if (source.layout) {
+    own_rows = source.layout->rows;
+    check_layout(*source.layout, column.name, reading);
+  } else {
+    const auto values = read_column<Stored<T>>(dataset, column.name, reading);
+    const auto bytes = std::as_bytes(std::span(values));
+    source.values.assign(bytes.begin(), bytes.end());
+    own_rows = values.size();
+  }
+  if (rows.value_or(own_rows) != own_rows)
+    raise(Errc::failed, "column {} has {} rows, others {}", column.name, own_rows, *rows);
+  rows = own_rows;
+  if constexpr (std::is_enum_v<T>)
+    for (T value : values_of_labels<T>(dataset.get(), column.name))
+      source.numbers.push_back(static_cast<std::uint8_t>(value));
+  reading.progress();
+  return source;
+}
+
+template <typename Row>
+TableSource describe_table(const char* name, const Reading& reading) {
+  TableSource source;
+  if (table_since_minor(Row{}) > reading.minor)
+    return source;
+  Hdf5Group group(H5Gopen2(reading.file, name, H5P_DEFAULT), "H5Gopen2", name);
+  std::optional<std::uint64_t> rows;
+  std::apply(
+      [&](const auto&... column) {
+        (source.columns.push_back(describe_column(group.get(), column, reading, rows)), ...);
+      },
+      columns(Row{}));
+  source.rows = rows.value_or(0);
+  return source;
+}
+
 void read_strings(const Reading& reading, Strings& strings) {
   Hdf5Group group(H5Gopen2(reading.file, "strings", H5P_DEFAULT), "H5Gopen2", "strings");
   auto blob = read_column<char>(group.get(), "blob", reading);
@@ -293,29 +345,15 @@ std::string write_image(const Tables& tables, FileKind kind) {
   return file.close();
 }
 
-Tables read_image(std::string_view image, const std::string& name, FileKind kind,
-                  const std::function<void()>& progress) {
-  if (image.empty())
-    raise(Errc::protocol, "{} is empty", name);
-  if (!image.starts_with(k_hdf5_signature))
-    raise(Errc::protocol, "{} is no HDF5 file", name);
-  prepare_hdf5();
+namespace {
+
+// Whatever goes wrong in `read` is damage of the file of this name. Throws protocol, not_found.
+template <typename Read>
+auto or_damaged(const std::string& name, Read read) {
   try {
-    Hdf5File file = open_memory_file(image);
-    const Reading reading{file.get(), check_identity(file.get(), name, kind), progress};
-    Tables tables;
-    if (kind != FileKind::trial) {
-      Hdf5Group group(H5Gopen2(file.get(), "run", H5P_DEFAULT), "H5Gopen2", "run");
-      auto document = read_column<char>(group.get(), "header", reading);
-      tables.header_document.assign(document.begin(), document.end());
-    }
-    for_each_table(tables, kind,
-                   [&](const char* table, auto& rows) { read_table(table, reading, rows); });
-    read_strings(reading, tables.strings);
-    check_references(tables);
-    return tables;
+    return read();
   } catch (const base::Exception& error) {
-    if (error.error().code == Errc::protocol)
+    if (error.error().code == Errc::protocol || error.error().code == Errc::not_found)
       throw;
     raise(Errc::protocol, "{} is damaged: {}", name, error.error().message);
   } catch (const std::bad_alloc&) {
@@ -323,6 +361,64 @@ Tables read_image(std::string_view image, const std::string& name, FileKind kind
   } catch (const std::length_error&) {
     raise(Errc::protocol, "{} is damaged: it has an impossible length", name);
   }
+}
+
+// Calls read_rows(name of the table, rows) for each table.
+template <typename ReadRows>
+Tables read_tables(const Reading& reading, FileKind kind, ReadRows read_rows) {
+  Tables tables;
+  if (kind != FileKind::trial) {
+    Hdf5Group group(H5Gopen2(reading.file, "run", H5P_DEFAULT), "H5Gopen2", "run");
+    auto document = read_column<char>(group.get(), "header", reading);
+    tables.header_document.assign(document.begin(), document.end());
+  }
+  for_each_table(tables, kind, read_rows);
+  read_strings(reading, tables.strings);
+  check_references(tables);
+  return tables;
+}
+
+} // namespace
+
+Tables read_image(std::string_view image, const std::string& name, FileKind kind,
+                  const std::function<void()>& progress) {
+  if (image.empty())
+    raise(Errc::protocol, "{} is empty", name);
+  if (!image.starts_with(k_hdf5_signature))
+    raise(Errc::protocol, "{} is no HDF5 file", name);
+  prepare_hdf5();
+  return or_damaged(name, [&] {
+    const Hdf5File file = open_memory_file(image);
+    const Reading reading{file.get(), check_identity(file.get(), name, kind), progress};
+    Tables tables = read_tables(
+        reading, kind, [&](const char* table, auto& rows) { read_table(table, reading, rows); });
+    check_sample_counts(tables);
+    return tables;
+  });
+}
+
+Outline read_outline(const std::filesystem::path& path, FileKind kind,
+                     const std::function<void()>& progress) {
+  std::error_code ignored;
+  if (std::filesystem::file_size(path, ignored) == 0)
+    raise(Errc::protocol, "{} is empty", path.string());
+  return or_damaged(path.string(), [&] {
+    const Hdf5File file = open_hdf5_file(path);
+    const Reading reading{file.get(), check_identity(file.get(), path.string(), kind), progress};
+    Outline outline;
+    outline.tables = read_tables(reading, kind, [&](const char* table, auto& rows) {
+      using Row = typename std::decay_t<decltype(rows)>::value_type;
+      if constexpr (std::is_same_v<Row, SampleRow>)
+        outline.samples = describe_table<Row>(table, reading);
+      else if constexpr (std::is_same_v<Row, ConditionRow>)
+        outline.conditions = describe_table<Row>(table, reading);
+      else if constexpr (std::is_same_v<Row, MarkRow>)
+        outline.marks = describe_table<Row>(table, reading);
+      else
+        read_table(table, reading, rows);
+    });
+    return outline;
+  });
 }
 
 } // namespace ncclprobe::store

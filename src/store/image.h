@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "store/column_reader.h"
 #include "store/tables.h"
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,5 +24,16 @@ std::string write_image(const Tables& tables, FileKind kind);
 // It calls `progress` at least for every million values that were read.
 Tables read_image(std::string_view image, const std::string& name, FileKind kind,
                   const std::function<void()>& progress);
+
+// A file without the rows of its large tables, which stay where they are (column_reader.h). Unlike
+// read_image() it lets HDF5 read the file where it lies. Throws as that does; not_found.
+struct Outline {
+  Tables tables; // samples, conditions and marks are empty
+  TableSource samples;
+  TableSource conditions;
+  TableSource marks;
+};
+Outline read_outline(const std::filesystem::path& path, FileKind kind,
+                     const std::function<void()>& progress);
 
 } // namespace ncclprobe::store

@@ -251,6 +251,21 @@ model::RunHeader header_from(const Tables& tables) {
   return parse_document<model::RunHeader>(tables.header_document, "the run");
 }
 
+void add_sample(model::CellRecord& record, const SampleRow& row) {
+  record.samples.push_back({row.rank, row.batch, row.iterations, row.elapsed_ns, row.launch_ns});
+}
+
+void add_condition(model::CellRecord& record, const ConditionRow& row) {
+  record.conditions.push_back(condition_of(row));
+}
+
+void add_mark(model::CellRecord& record, const model::Cell& cell, const MarkRow& row) {
+  if (!is_marker(cell.schedule, row.operation))
+    raise(Errc::failed, "/marks names operation {} of cell {}, which is no marker", row.operation,
+          row.cell);
+  record.marks.push_back({row.rank, row.batch, row.iteration, row.operation, row.at_ns});
+}
+
 std::vector<model::TrialRecord> trials_from(const Tables& tables) {
   auto text = [&](Text id) -> const std::string& { return tables.strings.at(id); };
   std::vector<model::TrialRecord> trials;
@@ -309,24 +324,20 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
                     text(row.why_unchecked),
                     row.checked_launches,
                     text(row.check_method)};
-    record.samples.reserve(row.samples);
+    if (!tables.samples.empty())
+      record.samples.reserve(row.samples);
   }
   for (const SampleRow& row : tables.samples) {
     auto [trial, index] = places[row.cell];
-    trials[trial].cells[index].samples.push_back(
-        {row.rank, row.batch, row.iterations, row.elapsed_ns, row.launch_ns});
+    add_sample(trials[trial].cells[index], row);
   }
   for (const ConditionRow& row : tables.conditions) {
     auto [trial, index] = places[row.cell];
-    trials[trial].cells[index].conditions.push_back(condition_of(row));
+    add_condition(trials[trial].cells[index], row);
   }
   for (const MarkRow& row : tables.marks) {
     auto [trial, index] = places[row.cell];
-    if (!is_marker(trials[trial].spec.cells[index].schedule, row.operation))
-      raise(Errc::failed, "/marks names operation {} of cell {}, which is no marker", row.operation,
-            row.cell);
-    trials[trial].cells[index].marks.push_back(
-        {row.rank, row.batch, row.iteration, row.operation, row.at_ns});
+    add_mark(trials[trial].cells[index], trials[trial].spec.cells[index], row);
   }
   std::vector<std::pair<std::uint32_t, std::size_t>> evidence_places;
   for (const EvidenceRow& row : tables.evidence) {

@@ -17,4 +17,8 @@ model::RunHeader header_from(const Tables& tables);
 // In the order of the rows. The tables passed check_references().
 std::vector<model::TrialRecord> trials_from(const Tables& tables);
 
+void add_sample(model::CellRecord& record, const SampleRow& row);
+void add_condition(model::CellRecord& record, const ConditionRow& row);
+void add_mark(model::CellRecord& record, const model::Cell& cell, const MarkRow& row);
+
 } // namespace ncclprobe::store

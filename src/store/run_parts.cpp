@@ -101,26 +101,33 @@ Tables rebuilt(const Tables& tables, const model::RunHeader& header,
 
 } // namespace
 
-Result<Gathered> gather(const fs::path& run_file) {
+Result<RunFiles> run_files(const fs::path& run_file) {
   std::error_code error;
-  bool folded = fs::exists(run_file, error);
-  NCCLPROBE_TRY_ASSIGN(std::vector<fs::path> parts, list_trial_parts(run_file));
-  fs::path header = parts_folder(run_file) / k_header_name;
-  bool header_there = fs::exists(header, error);
-  if (!folded && !header_there)
+  RunFiles found{.folded = fs::exists(run_file, error)};
+  NCCLPROBE_TRY_ASSIGN(const std::vector<fs::path> parts, list_trial_parts(run_file));
+  const fs::path header = parts_folder(run_file) / k_header_name;
+  const bool header_there = fs::exists(header, error);
+  if (!found.folded && !header_there)
     return fail(base::Error{Errc::not_found,
                             fmt::format("there is no run at {}", run_file.string()),
                             fs::exists(parts_folder(run_file), error)
                                 ? fmt::format("one was ended before it began: {} has no {}",
                                               parts_folder(run_file).string(), k_header_name)
                                 : "neither the file nor the folder of its parts is there"});
-  std::vector<FileToRead> files{folded ? FileToRead{run_file, FileKind::run}
-                                       : FileToRead{header, FileKind::header}};
+  found.files.push_back(found.folded ? FileToRead{run_file, FileKind::run}
+                                     : FileToRead{header, FileKind::header});
+  found.parts = parts.size();
   for (const fs::path& part : parts)
-    files.push_back({part, FileKind::trial});
-  if (folded && header_there)
-    files.push_back({header, FileKind::header});
-  std::vector<Result<Tables>> read = read_guarded(files);
+    found.files.push_back({part, FileKind::trial});
+  found.header_beside = found.folded && header_there;
+  if (found.header_beside)
+    found.files.push_back({header, FileKind::header});
+  return found;
+}
+
+Result<Gathered> gather(const fs::path& run_file) {
+  NCCLPROBE_TRY_ASSIGN(const RunFiles files, run_files(run_file));
+  std::vector<Result<Tables>> read = read_guarded(files.files);
   if (!read[0])
     return fail(std::move(read[0].error()));
   Gathered run{.tables = std::move(*read[0])};
@@ -128,21 +135,22 @@ Result<Gathered> gather(const fs::path& run_file) {
     FoldedTrials folded_trials(run.tables);
     std::set<std::int32_t> replaced;
     std::vector<Tables*> news;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      Result<Tables>& part = read[i + 1];
+    for (std::size_t i = 1; i <= files.parts; ++i) {
+      Result<Tables>& part = read[i];
+      const fs::path& path = files.files[i].path;
       if (part) {
-        run.parts.push_back(parts[i]);
+        run.parts.push_back(path);
         if (brings_news(*part, folded_trials, replaced))
           news.push_back(&*part);
       } else if (part.error().code == Errc::unavailable) { // nobody looked at it
         return fail(std::move(part.error()));
       } else if (part.error().code != Errc::not_found) { // else its writer has just folded it
         run.damaged.push_back(
-            fmt::format("{}: {}", parts[i].filename().string(), part.error().message));
+            fmt::format("{}: {}", path.filename().string(), part.error().message));
       }
     }
     model::RunHeader newest = header_from(run.tables);
-    if (folded && header_there && read.back()) {
+    if (files.header_beside && read.back()) {
       model::RunHeader beside = header_from(*read.back());
       run.new_header = beside != newest;
       newest = std::move(beside);

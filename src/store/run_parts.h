@@ -27,6 +27,17 @@ list_trial_parts(const std::filesystem::path& run_file);
 base::Result<void> store_image(const std::filesystem::path& path, const Tables& tables,
                                FileKind kind, const std::filesystem::path& workshop = {});
 
+// The files of a run: the run file, or else the header; the parts; then the header beside a run
+// file.
+struct RunFiles {
+  std::vector<FileToRead> files;
+  bool folded = false;        // there is a run file
+  std::size_t parts = 0;      // from files[1] on
+  bool header_beside = false; // the last of them
+};
+// Errors: not_found, io.
+base::Result<RunFiles> run_files(const std::filesystem::path& run_file);
+
 // All that is known of a run: the run file if there is one, and header and parts beside it. What is
 // beside the file is as new or newer (a run that was resumed), and counts.
 struct Gathered {

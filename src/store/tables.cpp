@@ -148,11 +148,14 @@ void check_references(const Tables& tables) {
     check_row("evidence", "trial", row.trial, tables.trials);
   for (const ChoiceRow& row : tables.choices)
     check_row("choices", "evidence", row.evidence, tables.evidence);
-  std::vector<std::uint64_t> samples(tables.cells.size());
-  for (const SampleRow& row : tables.samples) {
+  for (const SampleRow& row : tables.samples)
     check_row("samples", "cell", row.cell, tables.cells);
+}
+
+void check_sample_counts(const Tables& tables) {
+  std::vector<std::uint64_t> samples(tables.cells.size());
+  for (const SampleRow& row : tables.samples)
     ++samples[row.cell];
-  }
   for (std::size_t i = 0; i < samples.size(); ++i)
     if (samples[i] != tables.cells[i].samples)
       raise(Errc::failed, "cell {} has {} samples instead of {}", i, samples[i],

@@ -94,8 +94,11 @@ void for_each_table(AnyTables& tables, FileKind kind, Visit visit) {
 // those whose id is in `left_out`.
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out = {});
 
-// Throws base::Exception (failed) if a row number points nowhere or a count is wrong, so that no
-// later code has to look.
+// Throws base::Exception (failed) if a row number points nowhere, so that no later code has to
+// look.
 void check_references(const Tables& tables);
+
+// Likewise if a cell has not as many samples as it says. check_references() came before.
+void check_sample_counts(const Tables& tables);
 
 } // namespace ncclprobe::store

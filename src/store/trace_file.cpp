@@ -6,6 +6,7 @@
 #include "base/document_limits.h"
 #include "base/fd.h"
 #include "store/chunk_codec.h"
+#include "store/column_reader.h"
 #include "store/guarded_read.h"
 #include "store/trace_reading.h"
 
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 
 struct StoredTable {
   std::uint64_t rows = 0;
-  std::map<std::string, TraceColumnLayout> columns;
+  std::map<std::string, ColumnLayout> columns;
 };
 
 struct RankTables {
@@ -53,13 +54,13 @@ StoredTable table_of(const json& document, std::uint64_t file_bytes) {
   StoredTable table;
   table.rows = document.at("rows").get<std::uint64_t>();
   for (const auto& [name, column] : document.at("columns").items()) {
-    TraceColumnLayout layout;
+    ColumnLayout layout;
     layout.rows = table.rows;
     layout.value_bytes = at_most(column.at("value_bytes"), 8, "the size of a value");
     layout.is_signed = column.at("signed");
     layout.chunk_rows = at_most(column.at("chunk_rows"), 1 << 20, "the size of a chunk");
     for (const json& chunk : column.at("chunks")) {
-      TraceChunk one{chunk.at(0), at_most(chunk.at(1), file_bytes, "the size of a chunk")};
+      StoredChunk one{chunk.at(0), at_most(chunk.at(1), file_bytes, "the size of a chunk")};
       if (one.at > file_bytes - one.bytes)
         raise(Errc::protocol, "a chunk lies behind the end of the file");
       layout.chunks.push_back(one);
@@ -95,7 +96,7 @@ struct TraceFile::Impl {
     auto found = table.columns.find(name);
     if (found == table.columns.end())
       raise(Errc::protocol, "column {} is missing", name);
-    const TraceColumnLayout& layout = found->second;
+    const ColumnLayout& layout = found->second;
     if (layout.value_bytes != value_bytes || first + count > table.rows)
       raise(Errc::protocol, "column {} has another type than the schema says", name);
     auto* out = static_cast<std::byte*>(values);
@@ -104,9 +105,9 @@ struct TraceFile::Impl {
     std::vector<std::byte> edge;
     for (std::uint64_t chunk = first / layout.chunk_rows; chunk * layout.chunk_rows < first + count;
          ++chunk) {
-      const TraceChunk& place = layout.chunks.at(chunk);
+      const StoredChunk& place = layout.chunks.at(chunk);
       stored.resize(place.bytes);
-      fetch(place.at, stored);
+      read_at(fd.get(), place.at, stored);
       std::uint64_t begin = chunk * layout.chunk_rows;
       std::uint64_t end = begin + layout.chunk_rows;
       if (begin >= first && end <= first + count) {
@@ -180,19 +181,6 @@ struct TraceFile::Impl {
       read_long_durations(rank);
       ranks.push_back(one.at("rank"));
       tables.emplace(ranks.back(), std::move(rank));
-    }
-  }
-
-private:
-  void fetch(std::uint64_t at, std::span<std::byte> bytes) const {
-    while (!bytes.empty()) {
-      ssize_t got = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got <= 0)
-        raise(Errc::io, "cannot be read: {}", got < 0 ? std::strerror(errno) : "it is too short");
-      at += static_cast<std::uint64_t>(got);
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
     }
   }
 };

@@ -59,7 +59,7 @@ private:
 
   void renumber(hid_t table, const char* name) {
     Hdf5Dataset dataset(H5Dopen2(table, name, H5P_DEFAULT), "H5Dopen2", name);
-    TraceColumnLayout layout = read_layout(dataset.get(), name);
+    ColumnLayout layout = read_layout(dataset.get(), name);
     std::vector<std::uint32_t> ids(layout.chunk_rows);
     std::vector<std::byte> stored;
     for (std::size_t i = 0; i < layout.chunks.size(); ++i) {

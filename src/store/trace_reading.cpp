@@ -24,24 +24,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t k_most_chunk_rows = 1 << 20;
 
-Hdf5File open_file(const std::filesystem::path& path) {
-  std::error_code trouble;
-  const auto status = std::filesystem::status(path, trouble);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    raise(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, k_hdf5_signature.size()> signature{};
-  if (!file)
-    raise(Errc::not_found, "cannot read {}", path.string());
-  file.read(signature.data(), signature.size());
-  if (std::string_view(signature.data(), signature.size()) != k_hdf5_signature)
-    raise(Errc::protocol, "{} is no HDF5 file", path.string());
-  prepare_hdf5();
-  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
-  check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
-  return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string());
-}
-
 std::vector<int> ranks_of(hid_t file) {
   std::vector<int> ranks;
   for (const std::string& name : link_names(file))
@@ -60,7 +42,7 @@ std::vector<int> ranks_of(hid_t file) {
 template <typename T>
 std::vector<T> read_whole(hid_t group, const char* name) {
   Hdf5Dataset dataset(H5Dopen2(group, name, H5P_DEFAULT), "H5Dopen2", name);
-  TraceColumnLayout layout = read_layout(dataset.get(), name);
+  ColumnLayout layout = read_layout(dataset.get(), name);
   if (layout.value_bytes != sizeof(T))
     raise(Errc::failed, "column {} has another type than the schema says", name);
   std::vector<T> values(layout.chunks.size() * layout.chunk_rows);
@@ -91,9 +73,9 @@ std::vector<std::string> read_trace_texts(hid_t file) {
   return texts;
 }
 
-json document_of(const TraceColumnLayout& layout) {
+json document_of(const ColumnLayout& layout) {
   json chunks = json::array();
-  for (const TraceChunk& chunk : layout.chunks)
+  for (const StoredChunk& chunk : layout.chunks)
     chunks.push_back({chunk.at, chunk.bytes});
   return {{"value_bytes", layout.value_bytes},
           {"signed", layout.is_signed},
@@ -107,7 +89,7 @@ json document_of_table(hid_t parent, const char* name) {
   json columns = json::object();
   for (const std::string& column : link_names(group.get())) {
     Hdf5Dataset dataset(H5Dopen2(group.get(), column.c_str(), H5P_DEFAULT), "H5Dopen2", column);
-    TraceColumnLayout layout = read_layout(dataset.get(), column.c_str());
+    ColumnLayout layout = read_layout(dataset.get(), column.c_str());
     if (layout.rows < rows)
       raise(Errc::failed, "column {}/{} has {} rows of {}", name, column, layout.rows, rows);
     columns[column] = document_of(layout);
@@ -159,6 +141,24 @@ json document_of(const OpenTrace& trace, const Progress& progress) {
 
 } // namespace
 
+Hdf5File open_hdf5_file(const std::filesystem::path& path) {
+  std::error_code trouble;
+  const auto status = std::filesystem::status(path, trouble);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    raise(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, k_hdf5_signature.size()> signature{};
+  if (!file)
+    raise(Errc::not_found, "cannot read {}", path.string());
+  file.read(signature.data(), signature.size());
+  if (std::string_view(signature.data(), signature.size()) != k_hdf5_signature)
+    raise(Errc::protocol, "{} is no HDF5 file", path.string());
+  prepare_hdf5();
+  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
+  check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
+  return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string());
+}
+
 bool has_link(hid_t group, const char* name) {
   return H5Lexists(group, name, H5P_DEFAULT) > 0;
 }
@@ -187,14 +187,14 @@ TraceOrigin read_origin(hid_t group) {
           read_number<std::uint64_t>(group, "bytes_left_out")};
 }
 
-TraceColumnLayout read_layout(hid_t dataset, const char* name) {
+ColumnLayout read_layout(hid_t dataset, const char* name) {
   Hdf5Type type(H5Dget_type(dataset), "H5Dget_type", name);
   Hdf5Space space(H5Dget_space(dataset), "H5Dget_space", name);
   Hdf5Properties made(H5Dget_create_plist(dataset), "H5Dget_create_plist", name);
   if (H5Tget_class(type.get()) != H5T_INTEGER || H5Sget_simple_extent_ndims(space.get()) != 1 ||
       (H5Tget_size(type.get()) > 1 && H5Tget_order(type.get()) != H5T_ORDER_LE))
     raise(Errc::failed, "column {} is no list of little-endian integers", name);
-  TraceColumnLayout layout;
+  ColumnLayout layout;
   layout.value_bytes = H5Tget_size(type.get());
   layout.is_signed = H5Tget_sign(type.get()) == H5T_SGN_2;
   hsize_t rows = 0;
@@ -232,7 +232,7 @@ TraceColumnLayout read_layout(hid_t dataset, const char* name) {
 
 OpenTrace open_trace(const std::filesystem::path& path) {
   try {
-    OpenTrace trace{path.string(), open_file(path), {}, {}, {}};
+    OpenTrace trace{path.string(), open_hdf5_file(path), {}, {}, {}};
     hid_t file = trace.file.get();
     check_schema(file, path.string(), {k_trace_schema_name, "trace", k_trace_schema_major});
     if (!has_attribute(file, "complete") || read_number<std::uint8_t>(file, "complete") != 1)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "store/child_jobs.h"
+#include "store/column_layout.h"
 #include "store/hdf5_attribute.h"
 #include "store/trace_format.h"
 
@@ -16,19 +17,6 @@
 // base::Exception (protocol). Included by store/*.cpp alone.
 namespace ncclprobe::store {
 
-// Where the chunks of a column lie in the file.
-struct TraceChunk {
-  std::uint64_t at = 0;
-  std::uint64_t bytes = 0;
-};
-struct TraceColumnLayout {
-  std::size_t value_bytes = 0;
-  bool is_signed = false;
-  std::uint64_t rows = 0;
-  std::uint64_t chunk_rows = 0;
-  std::vector<TraceChunk> chunks;
-};
-
 struct OpenTrace {
   std::string path;
   Hdf5File file;
@@ -38,10 +26,13 @@ struct OpenTrace {
 };
 OpenTrace open_trace(const std::filesystem::path& path);
 
+// Any HDF5 file, to read it where it lies.
+Hdf5File open_hdf5_file(const std::filesystem::path& path);
+
 bool has_link(hid_t group, const char* name);
 std::vector<std::string> link_names(hid_t group);
 TraceOrigin read_origin(hid_t rank_group);
-TraceColumnLayout read_layout(hid_t dataset, const char* name);
+ColumnLayout read_layout(hid_t dataset, const char* name);
 
 // The layout of the whole file, as a document for TraceFile. Throws protocol, with the file's name.
 std::string describe_trace(const std::filesystem::path& path, const Progress& progress);

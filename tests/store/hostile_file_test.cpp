@@ -3,6 +3,7 @@
 
 // Run files that want HDF5 to load a library or to open other files.
 #include "store/run_file.h"
+#include "store/trial_stream.h"
 #include "support/catch.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
@@ -42,14 +43,21 @@ struct Files {
 
 TEST_CASE("a run file whose data lie in other files is refused") {
   Files files;
+  const store::TrialSink nobody{[](model::RunHeader, std::size_t) {},
+                                [](std::size_t, model::TrialRecord) {}};
+  // In the same words, whether it is read at once or trial by trial.
   auto reason = [&](const char* name) {
     auto run = store::read_run(files.folder / name);
-    return run ? "it was read" : run.error().message;
+    auto trials = store::read_trials(files.folder / name, nobody);
+    REQUIRE_FALSE(trials);
+    CHECK(trials.error().message == (run ? "it was read" : run.error().message));
+    return trials.error().message;
   };
 
   CHECK_THAT(reason("raw.h5"), ContainsSubstring("column elapsed_ns lies in another file"));
   CHECK_THAT(reason("virtual.h5"), ContainsSubstring("column elapsed_ns lies in another file"));
   CHECK_THAT(reason("link.h5"), ContainsSubstring("is damaged: H5Gopen2(samples)"));
+  CHECK_THAT(reason("filter.h5"), ContainsSubstring("is damaged: H5Dread(elapsed_ns)"));
 }
 
 TEST_CASE("no run file makes HDF5 load a library") {

@@ -35,12 +35,17 @@ TEST_CASE("no damaged file costs more than two seconds of processor time") {
   // 1.10 goes on from there, to there.
   bad.replace(bad.find("GCOL") + 16, 16, 16, '\0');
   REQUIRE(base::write_file_atomically(folder / "bad.h5", bad));
+  const std::vector<store::FileToRead> files{{folder / "bad.h5", store::FileKind::run}};
   const double before = support::cpu_seconds_of_children();
 
-  auto results = store::read_guarded({{folder / "bad.h5", store::FileKind::run}});
+  auto results = store::read_guarded(files);
+  const double between = support::cpu_seconds_of_children();
+  auto outlines = store::read_outlines_guarded(files);
 
   CHECK_FALSE(results[0]);
-  CHECK(support::cpu_seconds_of_children() - before < 2);
+  CHECK(between - before < 2);
+  CHECK_FALSE(outlines[0]);
+  CHECK(support::cpu_seconds_of_children() - between < 2);
 }
 
 TEST_CASE("no damaged file brings the reading process down") {

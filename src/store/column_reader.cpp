@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/column_reader.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace ncclprobe::store {
+
+using base::Errc;
+using base::raise;
+
+void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      raise(Errc::io, "cannot be read: {}", got < 0 ? std::strerror(errno) : "it is too short");
+    at += static_cast<std::uint64_t>(got);
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+void ColumnReader::read(std::uint64_t first, std::span<std::byte> out, std::size_t value_bytes) {
+  if (!source_->layout) {
+    if ((first * value_bytes) + out.size() > source_->values.size())
+      raise(Errc::protocol, "a column is too short");
+    std::memcpy(out.data(), source_->values.data() + first * value_bytes, out.size());
+    return;
+  }
+  const ColumnLayout& layout = *source_->layout;
+  while (!out.empty()) {
+    const std::uint64_t chunk = first / layout.chunk_rows;
+    if (chunk_ != chunk)
+      unpack(chunk, value_bytes);
+    const std::uint64_t behind = first - chunk * layout.chunk_rows;
+    const std::size_t some =
+        std::min<std::size_t>(out.size(), (layout.chunk_rows - behind) * value_bytes);
+    std::memcpy(out.data(), chunk_values_.data() + behind * value_bytes, some);
+    first += some / value_bytes;
+    out = out.subspan(some);
+  }
+}
+
+void ColumnReader::unpack(std::uint64_t chunk, std::size_t value_bytes) {
+  const ColumnLayout& layout = *source_->layout;
+  if (layout.value_bytes != value_bytes || chunk >= layout.chunks.size())
+    raise(Errc::protocol, "a column is too short");
+  chunk_.reset();
+  const StoredChunk& place = layout.chunks[chunk];
+  // No chunk that is larger than its values and what deflate adds at most is ours.
+  const std::uint64_t bytes = layout.chunk_rows * value_bytes;
+  if (place.bytes > bytes + bytes / 100 + 1000)
+    raise(Errc::protocol, "a chunk claims {} bytes", place.bytes);
+  stored_.resize(place.bytes);
+  read_at(fd_, place.at, stored_);
+  chunk_values_.resize(bytes);
+  decoder_.decode(stored_, chunk_values_.data(), value_bytes, layout.chunk_rows);
+  chunk_ = chunk;
+}
+
+} // namespace ncclprobe::store
