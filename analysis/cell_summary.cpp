@@ -4,27 +4,40 @@
 #include "analysis/cell_summary.h"
 
 #include "analysis/bandwidth.h"
-#include "analysis/conditions.h"
 #include "analysis/loaded_libraries.h"
 #include "analysis/worker_cpus.h"
 #include "base/add_once.h"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace ncclprobe::analysis {
 namespace {
 
 using model::CellLabel;
 
+// What all cells of a trial have in common, made once: with many ranks it is long.
+struct TrialFacts {
+  explicit TrialFacts(const model::TrialRecord& trial)
+      : common(model::label_of(trial.spec.process.common)),
+        libraries(model::label_of(trial.spec.libraries)), not_as_asked(library_problem(trial)) {
+    for (const auto& [rank, settings] : trial.spec.process.per_rank)
+      common += fmt::format("\n{} {}", rank, model::label_of(settings));
+    if (not_as_asked.empty())
+      not_as_asked = cpu_problem(trial);
+  }
+  std::string common; // settings of the process
+  std::string libraries;
+  std::string not_as_asked;
+};
+
 // Everything that makes two cells the same measurement, the display name included.
-std::string settings_identity(const model::TrialSpec& trial, const model::Cell& cell) {
-  std::string identity = setting_name(trial, cell) + '\n' + model::label_of(trial.process.common);
-  for (const auto& [rank, settings] : trial.process.per_rank)
-    identity += fmt::format("\n{} {}", rank, model::label_of(settings));
-  return identity + '\n' + model::label_of(cell.settings) + '\n' + model::label_of(trial.libraries);
+std::string settings_identity(const std::string& name, const TrialFacts& trial,
+                              const model::Cell& cell) {
+  return fmt::format("{}\n{}\n{}\n{}", name, trial.common, model::label_of(cell.settings),
+                     trial.libraries);
 }
 
 // Collectives first, in the model's order; then the rest as they appear in the run.
@@ -47,24 +60,26 @@ private:
 
 struct Group {
   SettingResult result;
-  std::map<int, std::vector<model::Sample>> samples; // by trial
-  std::map<int, int> replicates;                     // by trial
-  std::map<int, std::uint64_t> throttle_reasons;     // by trial
+  std::optional<std::size_t> last_trial; // in the run, that measured it
 };
 
-void add_cell(Group& group, const model::TrialRecord& trial, const model::CellRecord& record) {
-  // The same cell twice in one trial is one process with more batches.
-  auto& samples = group.samples[trial.spec.id];
-  std::int32_t first_batch = 0;
-  for (const auto& sample : samples)
-    first_batch = std::max(first_batch, sample.batch + 1);
-  for (model::Sample sample : record.samples) {
-    sample.batch += first_batch;
-    samples.push_back(sample);
+void add_time(Group& group, const RunSummary& run, CellPlace place) {
+  const model::TrialSpec& spec = run.trials[place.trial].spec;
+  const TrialSummary& summary = run.summaries[place.trial];
+  const CellSummary& cell = summary.cells[place.cell];
+  std::vector<ProcessTime>& processes = group.result.processes;
+  if (std::exchange(group.last_trial, place.trial) != place.trial) {
+    auto repeated = summary.repeated.find(place.cell);
+    const std::optional<CellTime>& time =
+        repeated == summary.repeated.end() ? cell.time : repeated->second;
+    if (time)
+      processes.push_back({spec.id, spec.replicate, *time, 0, place});
   }
-  group.replicates[trial.spec.id] = trial.spec.replicate;
-  group.throttle_reasons[trial.spec.id] |= throttle_reasons(record);
+  if (!processes.empty() && processes.back().place.trial == place.trial)
+    processes.back().throttle_reasons |= cell.readings.throttle_reasons;
+}
 
+void add_data(Group& group, const model::CellRecord& record) {
   SettingResult& result = group.result;
   DataState state = data_state(record);
   result.data = std::max(result.data, state);
@@ -99,13 +114,31 @@ Latency over_processes(const std::vector<ProcessTime>& processes) {
   return all;
 }
 
+// Of each rank, over the processes that have it.
+RankValues median_rank_ns(const std::vector<ProcessTime>& processes) {
+  RankValues medians_ns;
+  std::vector<std::size_t> next(processes.size()); // by process, of its ranks
+  std::vector<double> of_rank_ns;
+  for (;;) {
+    std::optional<int> rank; // the lowest that is left
+    for (std::size_t p = 0; p < processes.size(); ++p)
+      if (const RankValues& times = *processes[p].time.rank_ns; next[p] < times.size())
+        rank = std::min(rank.value_or(times.rank(next[p])), times.rank(next[p]));
+    if (!rank)
+      return medians_ns;
+    of_rank_ns.clear();
+    for (std::size_t p = 0; p < processes.size(); ++p)
+      if (const RankValues& times = *processes[p].time.rank_ns;
+          next[p] < times.size() && times.rank(next[p]) == *rank)
+        of_rank_ns.push_back(times.value(next[p]++));
+    medians_ns.add(*rank, median_in_place(of_rank_ns));
+  }
+}
+
 void finish(SettingResult& result) {
   std::vector<double> medians_ns, launch_ns;
-  std::map<int, std::vector<double>> by_rank_ns;
   for (const ProcessTime& process : result.processes) {
     medians_ns.push_back(process.time.over_batches_ns.median);
-    for (const auto& [rank, time_ns] : process.time.rank_ns)
-      by_rank_ns[rank].push_back(time_ns);
     if (process.time.launch_ns)
       launch_ns.push_back(*process.time.launch_ns);
     result.throttled_processes += process.throttle_reasons != 0;
@@ -135,71 +168,10 @@ void finish(SettingResult& result) {
   if (factor && result.algbw_gb_per_s)
     result.busbw_gb_per_s = *factor * *result.algbw_gb_per_s;
 
-  std::map<int, double> rank_ns;
-  for (auto& [rank, times_ns] : by_rank_ns)
-    rank_ns[rank] = median(std::move(times_ns));
-  result.slowest = slowest_rank(rank_ns);
+  result.slowest = slowest_rank(median_rank_ns(result.processes));
 }
 
 } // namespace
-
-std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples) {
-  std::set<int> ranks;
-  std::map<int, std::map<int, double>> batches; // time per operation by batch, rank
-  std::map<int, std::vector<double>> launches;  // the host's of these, by batch
-  for (const model::Sample& sample : samples) {
-    if (sample.iterations <= 0)
-      continue;
-    ranks.insert(sample.rank);
-    batches[sample.batch][sample.rank] =
-        static_cast<double>(sample.elapsed_ns) / static_cast<double>(sample.iterations);
-    if (sample.launch_ns >= 0)
-      launches[sample.batch].push_back(static_cast<double>(sample.launch_ns) / sample.iterations);
-  }
-  CellTime time;
-  std::map<int, std::vector<double>> by_rank_ns;
-  std::vector<double> launch_ns;
-  for (const auto& [batch, rank_ns] : batches) {
-    if (rank_ns.size() != ranks.size())
-      continue;
-    if (const std::vector<double>& of_ranks = launches[batch]; of_ranks.size() == ranks.size())
-      launch_ns.push_back(std::accumulate(of_ranks.begin(), of_ranks.end(), 0.0) /
-                          static_cast<double>(of_ranks.size()));
-    double sum_ns = 0;
-    for (const auto& [rank, time_ns] : rank_ns) {
-      sum_ns += time_ns;
-      by_rank_ns[rank].push_back(time_ns);
-    }
-    time.batch_ns.push_back(sum_ns / static_cast<double>(rank_ns.size()));
-  }
-  if (time.batch_ns.empty())
-    return std::nullopt;
-  time.over_batches_ns = summarise(time.batch_ns);
-  if (!launch_ns.empty())
-    time.launch_ns = median(std::move(launch_ns));
-  for (auto& [rank, times_ns] : by_rank_ns)
-    time.rank_ns[rank] = median(std::move(times_ns));
-  return time;
-}
-
-Latency latency_of(const CellTime& time) {
-  return {.p50_ns = time.over_batches_ns.median,
-          .p90_ns = quantile(time.batch_ns, 0.9),
-          .p99_ns = quantile(time.batch_ns, 0.99),
-          .max_ns = time.over_batches_ns.max,
-          .launches = time.batch_ns.size()};
-}
-
-std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns) {
-  auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
-  if (rank_ns.size() < 2)
-    return std::nullopt;
-  auto slowest = std::max_element(rank_ns.begin(), rank_ns.end(), by_time);
-  auto fastest = std::min_element(rank_ns.begin(), rank_ns.end(), by_time);
-  if (slowest->second == fastest->second)
-    return std::nullopt;
-  return SlowestRank{slowest->first, slowest->second};
-}
 
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
   const model::Schedule& schedule = cell.schedule;
@@ -259,15 +231,17 @@ bool has_times(const SettingResult& result) {
   return std::ranges::all_of(process_times_ns(result), [](double time_ns) { return time_ns > 0; });
 }
 
-std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose purpose) {
+std::vector<SettingResult> setting_results(const RunSummary& run, model::Purpose purpose) {
   WorkloadOrder order;
   using Key = std::tuple<std::size_t, model::DataType, model::ReduceOp, int, int, std::string,
                          model::TimingMode, std::uint64_t, model::Placement, bool, std::string,
                          std::string>;
   std::map<Key, Group> groups;
-  for (const model::TrialRecord& trial : run.trials) {
+  for (std::size_t t = 0; t < run.trials.size(); ++t) {
+    const model::TrialRecord& trial = run.trials[t];
     if (trial.spec.purpose != purpose)
       continue;
+    const TrialFacts facts(trial);
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
       const model::Cell& cell = trial.spec.cells[c];
       if (!is_measured(trial.cells[c]))
@@ -287,31 +261,30 @@ std::vector<SettingResult> setting_results(const model::Run& run, model::Purpose
               label.placement,
               !by_default,
               name,
-              settings_identity(trial.spec, cell)};
-      Group& group = groups[key];
-      group.result.setting = name;
-      group.result.settings = trial.spec.under_test();
-      group.result.settings.insert(group.result.settings.end(), cell.settings.begin(),
-                                   cell.settings.end());
-      group.result.is_default = by_default;
-      group.result.label = label;
-      group.result.timing_mode = cell.timing.mode;
-      group.result.ranks = ranks;
+              settings_identity(name, facts, cell)};
+      auto [place, is_new] = groups.try_emplace(std::move(key));
+      Group& group = place->second;
+      if (is_new) {
+        group.result.setting = name;
+        group.result.settings = trial.spec.under_test();
+        group.result.settings.insert(group.result.settings.end(), cell.settings.begin(),
+                                     cell.settings.end());
+        group.result.is_default = by_default;
+        group.result.label = label;
+        group.result.timing_mode = cell.timing.mode;
+        group.result.ranks = ranks;
+      }
       if (group.result.not_as_asked.empty())
-        group.result.not_as_asked = library_problem(trial);
-      if (group.result.not_as_asked.empty())
-        group.result.not_as_asked = cpu_problem(trial);
-      add_cell(group, trial, trial.cells[c]);
+        group.result.not_as_asked = facts.not_as_asked;
+      add_time(group, run, {t, c});
+      add_data(group, trial.cells[c]);
     }
   }
   std::vector<SettingResult> results;
   for (auto& [key, group] : groups) {
-    for (const auto& [trial, samples] : group.samples)
-      if (auto time = cell_time(samples))
-        group.result.processes.push_back(
-            {trial, group.replicates[trial], std::move(*time), group.throttle_reasons[trial]});
     if (group.result.processes.empty())
       continue; // ended ok, but left no sample
+    std::ranges::stable_sort(group.result.processes, {}, &ProcessTime::trial);
     finish(group.result);
     results.push_back(std::move(group.result));
   }

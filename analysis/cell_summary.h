@@ -3,10 +3,8 @@
 #pragma once
 
 #include "analysis/inference.h"
-#include "analysis/statistics.h"
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,37 +21,6 @@
 namespace ncclprobe::analysis {
 
 inline constexpr double k_confidence = 0.95; // of intervals, each taken by itself
-
-// Time per operation of one cell in one process.
-struct CellTime {
-  std::vector<double> batch_ns;  // mean over ranks, by batch (latency mode: by launch)
-  Summary over_batches_ns;       // of batch_ns
-  std::map<int, double> rank_ns; // by global rank: median over batches
-  // Of an operation's time, the host was busy asking for it (model::Sample): mean over ranks,
-  // median over batches. Absent where that was not measured.
-  std::optional<double> launch_ns;
-};
-
-// Of single launches, each the mean over ranks.
-struct Latency {
-  double p50_ns = 0;
-  double p90_ns = 0;
-  double p99_ns = 0;
-  double max_ns = 0;
-  std::size_t launches = 0;
-};
-Latency latency_of(const CellTime& time);
-
-// Batches that lack a rank seen in another batch are left out. Nothing if no batch is complete.
-std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples);
-
-// The rank whose own time is the longest, the lowest of several. Nothing if there is one rank only
-// or if all ranks took the same time.
-struct SlowestRank {
-  int rank = 0; // global
-  double time_ns = 0;
-};
-std::optional<SlowestRank> slowest_rank(const std::map<int, double>& rank_ns);
 
 // Size of the communicator that the cell's timed operation uses: n of busbw.
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell);
@@ -73,11 +40,18 @@ bool is_measured(const model::CellRecord& record);
 std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell);
 bool is_default(const model::TrialSpec& trial, const model::Cell& cell);
 
+// A cell of a run summary.
+struct CellPlace {
+  std::size_t trial = 0; // in RunSummary::trials
+  std::size_t cell = 0;  // of the trial
+};
+
 struct ProcessTime {
   int trial = 0;
   int replicate = 0;
   CellTime time;
   std::uint64_t throttle_reasons = 0; // conditions.h
+  CellPlace place;                    // of a cell that was measured several times, the first
 };
 
 // One setting, one kind of cell, all processes that measured it.
@@ -125,7 +99,7 @@ bool has_times(const SettingResult& result);
 // All results of a run's trials with that purpose; companions are no measurements. Ordered by
 // collective (then other workloads in order of appearance), type, operation, root, ranks, variant,
 // timing mode, size and placement; then the default, then the other settings by name.
-std::vector<SettingResult> setting_results(const model::Run& run,
+std::vector<SettingResult> setting_results(const RunSummary& run,
                                            model::Purpose purpose = model::Purpose::measure);
 
 } // namespace ncclprobe::analysis

@@ -13,26 +13,6 @@
 #include <set>
 
 namespace ncclprobe::analysis {
-namespace {
-
-void include(Range& range, const std::optional<std::int32_t>& value) {
-  if (!value)
-    return;
-  if (!range)
-    range = {*value, *value};
-  range->first = std::min(range->first, *value);
-  range->second = std::max(range->second, *value);
-}
-
-} // namespace
-
-std::uint64_t throttle_reasons(const model::CellRecord& record) {
-  std::uint64_t reasons = 0;
-  for (const model::Condition& condition : record.conditions)
-    if (condition.when != model::Condition::When::before)
-      reasons |= condition.throttle_reasons.value_or(0);
-  return reasons & model::k_throttled_bits;
-}
 
 std::string throttle_text(std::uint64_t reasons) {
   // nvml.h, nvmlClocksEventReason*
@@ -51,38 +31,6 @@ std::string throttle_text(std::uint64_t reasons) {
 
 namespace {
 
-// What a GPU counted since the driver's start: when it was first and last read.
-struct Count {
-  std::optional<std::uint64_t> first;
-  std::optional<std::uint64_t> last;
-
-  void add(const std::optional<std::uint64_t>& value) {
-    if (!first)
-      first = value;
-    if (value)
-      last = value;
-  }
-  // A driver that was started anew counts from 0.
-  std::uint64_t growth() const { return first && *last > *first ? *last - *first : 0; }
-};
-
-void add_memory_errors(const model::TrialRecord& trial, ConditionSummary& summary) {
-  std::map<int, std::pair<Count, Count>> counts; // corrected, uncorrected
-  for (const model::CellRecord& cell : trial.cells)
-    for (const model::Condition& condition : cell.conditions) {
-      auto& [corrected, uncorrected] = counts[condition.rank];
-      corrected.add(condition.corrected_errors);
-      uncorrected.add(condition.uncorrected_errors);
-    }
-  for (const auto& [rank, of_rank] : counts) {
-    const auto& [corrected, uncorrected] = of_rank;
-    if (corrected.growth() + uncorrected.growth() == 0)
-      continue;
-    summary.memory_errors[rank].corrected += corrected.growth();
-    summary.memory_errors[rank].uncorrected += uncorrected.growth();
-  }
-}
-
 // How many of the run's ranks are on the GPU of each rank: MIG and MPS let several be there.
 std::map<int, int> ranks_beside(const model::RunHeader& header) {
   std::map<std::pair<int, std::string>, int> ranks_on;
@@ -98,36 +46,35 @@ std::map<int, int> ranks_beside(const model::RunHeader& header) {
 
 } // namespace
 
-ConditionSummary summarise_conditions(const model::Run& run) {
+ConditionSummary summarise_conditions(const RunSummary& run) {
   ConditionSummary summary;
   const std::map<int, int> beside = ranks_beside(run.header);
-  auto shared = [&](const model::Condition& condition) {
-    auto own = beside.find(condition.rank);
-    return condition.processes.value_or(0) > (own == beside.end() ? 1 : own->second);
+  auto shared = [&](const std::pair<int, std::int32_t>& processes) {
+    auto own = beside.find(processes.first);
+    return processes.second > (own == beside.end() ? 1 : own->second);
   };
   std::set<int> ranks;
-  for (const model::TrialRecord& trial : run.trials) {
-    if (trial.spec.purpose != model::Purpose::measure)
+  for (std::size_t t = 0; t < run.trials.size(); ++t) {
+    if (run.trials[t].spec.purpose != model::Purpose::measure)
       continue;
-    add_memory_errors(trial, summary);
-    for (const model::CellRecord& cell : trial.cells) {
-      for (const model::Condition& condition : cell.conditions) {
-        include(summary.sm_clock_mhz, condition.sm_clock_mhz);
-        include(summary.temperature_c, condition.temperature_c);
-        include(summary.power_mw, condition.power_mw);
-        if (condition.throttle_reasons && !summary.throttle_reasons)
-          summary.throttle_reasons = 0;
-        if (shared(condition))
-          ranks.insert(condition.rank);
-      }
-      summary.shared_cells += std::ranges::any_of(cell.conditions, shared);
-      summary.counted_cells += std::ranges::any_of(
-          cell.conditions, [](const auto& one) { return one.processes.has_value(); });
-      std::uint64_t reasons = throttle_reasons(cell);
-      if (reasons != 0)
-        summary.throttle_reasons = *summary.throttle_reasons | reasons;
-      summary.cells += !cell.conditions.empty();
-      summary.throttled_cells += reasons != 0;
+    for (const auto& [rank, errors] : run.summaries[t].memory_errors) {
+      summary.memory_errors[rank].corrected += errors.corrected;
+      summary.memory_errors[rank].uncorrected += errors.uncorrected;
+    }
+    for (const CellSummary& cell : run.summaries[t].cells) {
+      const CellReadings& readings = cell.readings;
+      include(summary.sm_clock_mhz, readings.sm_clock_mhz);
+      include(summary.temperature_c, readings.temperature_c);
+      include(summary.power_mw, readings.power_mw);
+      if (readings.throttling_known)
+        summary.throttle_reasons = summary.throttle_reasons.value_or(0) | readings.throttle_reasons;
+      for (const auto& processes : readings.processes)
+        if (shared(processes))
+          ranks.insert(processes.first);
+      summary.shared_cells += std::ranges::any_of(readings.processes, shared);
+      summary.counted_cells += readings.processes_counted;
+      summary.cells += readings.any;
+      summary.throttled_cells += readings.throttle_reasons != 0;
     }
   }
   summary.shared_ranks.assign(ranks.begin(), ranks.end());

@@ -2,26 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 // State of the GPUs while they were measured.
 namespace ncclprobe::analysis {
 
-// Reasons for which a GPU ran slower than asked for while the cell was timed or right after it
-// (model::k_throttled_bits); 0 if none, or none is known.
-std::uint64_t throttle_reasons(const model::CellRecord& record);
-
 // "software power cap, hardware thermal slowdown"; bits that do not mean slower are left out.
 std::string throttle_text(std::uint64_t reasons);
-
-using Range = std::optional<std::pair<std::int32_t, std::int32_t>>; // lowest, highest
 
 // Over all ranks and readings of the measuring trials.
 struct ConditionSummary {
@@ -36,16 +29,9 @@ struct ConditionSummary {
   std::vector<int> shared_ranks;
   int shared_cells = 0;
   int counted_cells = 0;
-  // Memory errors that ranks' GPUs counted, in each trial from the first reading to the last: what
-  // comes between trials is not the run's, nor need the GPU be the same. None: no entry.
-  struct MemoryErrors {
-    std::uint64_t corrected = 0;
-    std::uint64_t uncorrected = 0;
-    bool operator==(const MemoryErrors&) const = default;
-  };
-  std::map<int, MemoryErrors> memory_errors; // by rank
+  std::map<int, MemoryErrors> memory_errors; // by rank; none: no entry
 };
-ConditionSummary summarise_conditions(const model::Run& run);
+ConditionSummary summarise_conditions(const RunSummary& run);
 
 // "other processes were on the GPUs of ranks 0-1 around 3 of 40 cells, which disturbs what is
 // measured; ..." of what disturbs a measurement and of errors; empty if there was neither.

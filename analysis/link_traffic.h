@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
 #include <optional>
 #include <string>
@@ -27,6 +27,6 @@ struct LinkTraffic {
 
 // Of cells with the default settings that were looked at while they ran: for NVLink twice or more,
 // for PCIe once. Of all processes that measured a cell the most.
-std::vector<LinkTraffic> link_traffic(const model::Run& run);
+std::vector<LinkTraffic> link_traffic(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

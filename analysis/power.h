@@ -10,11 +10,7 @@
 
 namespace ncclprobe::analysis {
 
-// A GPU's reading of its power may be a mean over up to a second before (NVML). Readings count only
-// if the cell had been running for that long by then; shorter cells have no figure.
-inline constexpr std::int64_t k_power_window_ns = 1'000'000'000;
-
-// What the GPUs drew while a cell ran.
+// What the GPUs drew while a cell ran, of cells that ran for long enough (k_power_window_ns).
 struct PowerFigure {
   const SettingResult* result = nullptr;
   // GPU of a global rank that takes part: mean of readings, mean over processes.
@@ -27,7 +23,7 @@ struct PowerFigure {
 };
 // Of those of `results` (setting_results of the same run) whose power is known, in their order.
 // Points into `results`.
-std::vector<PowerFigure> power_figures(const model::Run& run,
+std::vector<PowerFigure> power_figures(const RunSummary& run,
                                        const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -11,12 +11,16 @@
 namespace ncclprobe::analysis {
 namespace {
 
-std::vector<double> sorted(std::vector<double> values) {
+void sort(std::vector<double>& values) {
   if (values.empty())
     base::raise(base::Errc::invalid_argument, "statistics of no values");
   if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
     base::raise(base::Errc::invalid_argument, "statistics of values that hold a NaN");
   std::sort(values.begin(), values.end());
+}
+
+std::vector<double> sorted(std::vector<double> values) {
+  sort(values);
   return values;
 }
 
@@ -37,8 +41,13 @@ double quantile(std::vector<double> values, double p) {
   return quantile_of_sorted(sorted(std::move(values)), p);
 }
 
+double median_in_place(std::vector<double>& values) {
+  sort(values);
+  return quantile_of_sorted(values, 0.5);
+}
+
 double median(std::vector<double> values) {
-  return quantile(std::move(values), 0.5);
+  return median_in_place(values);
 }
 
 std::optional<double> Summary::range_percent() const {

@@ -17,6 +17,8 @@ double quantile(std::vector<double> values, double p);
 
 // quantile(values, 0.5): the middle value, or the mean of the two middle ones.
 double median(std::vector<double> values);
+// The same; leaves the values sorted.
+double median_in_place(std::vector<double>& values);
 
 // Of values above zero; at least one.
 double geometric_mean(const std::vector<double>& values);

@@ -16,10 +16,13 @@ bool usable(const SettingResult& result) {
 
 } // namespace
 
-std::vector<TracingCost> tracing_costs(const model::Run& run) {
-  std::vector<SettingResult> untraced = setting_results(run);
+std::vector<TracingCost> tracing_costs(const RunSummary& run) {
   std::vector<TracingCost> costs;
-  for (SettingResult& traced : setting_results(run, model::Purpose::traced)) {
+  std::vector<SettingResult> all_traced = setting_results(run, model::Purpose::traced);
+  if (all_traced.empty())
+    return costs;
+  std::vector<SettingResult> untraced = setting_results(run);
+  for (SettingResult& traced : all_traced) {
     auto twin = std::find_if(untraced.begin(), untraced.end(), [&](const SettingResult& other) {
       return same_family(other, traced) && other.label.bytes == traced.label.bytes &&
              other.is_default == traced.is_default && other.settings == traced.settings &&

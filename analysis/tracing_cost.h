@@ -26,6 +26,6 @@ struct TracingCost {
 inline constexpr double k_widest_cost = 4;
 
 // One for each setting and cell that was measured both ways, in the order of setting_results().
-std::vector<TracingCost> tracing_costs(const model::Run& run);
+std::vector<TracingCost> tracing_costs(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

@@ -54,7 +54,7 @@ void add_collectives(const std::vector<SettingResult>& results,
   }
 }
 
-void add_steps(const model::Run& run, const std::vector<SettingResult>& results,
+void add_steps(const RunSummary& run, const std::vector<SettingResult>& results,
                const std::vector<SettingProof>& proofs, std::vector<Point>& points) {
   for (const steps::StepResult& step : steps::step_results(run, results)) {
     if (!step.is_default || step.step.parts != workload::StepParts::communication ||
@@ -119,7 +119,7 @@ std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int 
   return out;
 }
 
-std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results) {
+std::vector<Point> cost_points(const RunSummary& run, const std::vector<SettingResult>& results) {
   std::vector<Point> points;
   const std::vector<SettingProof> proofs = setting_proofs(run);
   add_collectives(results, proofs, model::TimingMode::batch, points);

@@ -26,7 +26,7 @@ struct Point {
 // With default settings: collectives launched back to back, out of place where both were measured,
 // and, of steps without computing, each stretch that holds one collective (the fastest rank's
 // time). By collective, ranks, bytes. Wrong data counts for nothing, and so does a single rank.
-std::vector<Point> cost_points(const model::Run& run, const std::vector<SettingResult>& results);
+std::vector<Point> cost_points(const RunSummary& run, const std::vector<SettingResult>& results);
 
 // Collectives launched one at a time (latency mode), otherwise as above; no steps.
 std::vector<Point> latency_points(const model::Run& run, const std::vector<SettingResult>& results);

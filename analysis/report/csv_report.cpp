@@ -67,8 +67,7 @@ std::vector<std::string> verdict_fields(const Comparison* one) {
 }
 
 // What a step's time went to, by its marks.
-std::vector<std::string> step_fields(const model::TrialSpec& trial, const model::Cell& cell,
-                                     const model::CellRecord& record) {
+std::vector<std::string> step_fields(const TrialSummary& trial, std::size_t c) {
   using steps::StepTimes;
   constexpr std::array k_parts{&StepTimes::forward_ns,       &StepTimes::backward_ns,
                                &StepTimes::optimizer_ns,     &StepTimes::prepare_ns,
@@ -76,17 +75,17 @@ std::vector<std::string> step_fields(const model::TrialSpec& trial, const model:
                                &StepTimes::exposed_wait_ns,  &StepTimes::exposed_transfer_ns,
                                &StepTimes::idle_ns,          &StepTimes::exposed_copy_ns};
   std::vector<std::string> fields(k_parts.size());
-  if (record.marks.empty())
-    return fields;
-  if (auto figures = steps::step_figures(cell.schedule, trial.ranks, record.marks))
+  if (auto figures = trial.steps.find(c); figures != trial.steps.end() && figures->second)
     for (std::size_t i = 0; i < k_parts.size(); ++i)
-      fields[i] = number(figures->times.*k_parts[i] / 1e3);
+      fields[i] = number(figures->second->times.*k_parts[i] / 1e3);
   return fields;
 }
 
-std::vector<std::string> row(const model::Run& run, const PooledResults& results,
-                             const Verdicts& verdicts, const model::TrialRecord& trial,
-                             std::size_t c) {
+std::vector<std::string> row(const RunSummary& run, const PooledResults& results,
+                             const Verdicts& verdicts, CellPlace place) {
+  const model::TrialRecord& trial = run.trials[place.trial];
+  const TrialSummary& summary = run.summaries[place.trial];
+  const std::size_t c = place.cell;
   const model::Cell& cell = trial.spec.cells[c];
   const model::CellRecord& record = trial.cells[c];
   const model::CellLabel& label = cell.label;
@@ -108,10 +107,10 @@ std::vector<std::string> row(const model::Run& run, const PooledResults& results
                                   std::string(model::to_string(record.outcome.kind)),
                                   record.outcome.reason,
                                   model::format_ranks(record.outcome.ranks)};
-  auto time = is_measured(record) ? cell_time(record.samples) : std::nullopt;
+  const std::optional<CellTime>& time = summary.cells[c].time;
   if (time) {
     const Summary& batches = time->over_batches_ns;
-    auto slowest = slowest_rank(time->rank_ns);
+    auto slowest = slowest_rank(*time->rank_ns);
     auto algbw = cell.timing.mode == model::TimingMode::steps
                      ? std::nullopt
                      : algbw_gb_per_s(label.bytes, batches.median);
@@ -138,12 +137,12 @@ std::vector<std::string> row(const model::Run& run, const PooledResults& results
   } else {
     fields.insert(fields.end(), {"", "", "", ""});
   }
-  fields.insert(fields.end(), {throttle_text(throttle_reasons(record)),
+  fields.insert(fields.end(), {throttle_text(summary.cells[c].readings.throttle_reasons),
                                std::to_string(record.check.launches), record.check.method});
   const SettingResult* pooled = time ? results.of(trial.spec, cell) : nullptr;
   auto verdict = verdict_fields(pooled ? verdicts.of(*pooled) : nullptr);
   fields.insert(fields.end(), verdict.begin(), verdict.end());
-  auto steps = step_fields(trial.spec, cell, record);
+  auto steps = step_fields(summary, c);
   fields.insert(fields.end(), steps.begin(), steps.end());
   fields.push_back(time && time->launch_ns ? number(*time->launch_ns / 1e3) : "");
   return fields;
@@ -167,17 +166,18 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return line + "\r\n";
 }
 
-std::string render_csv_report(const model::Run& run) {
+std::string render_csv_report(const RunSummary& run) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
   const PooledResults pooled(results);
   std::string out(k_header);
   out += "\r\n";
-  for (const model::TrialRecord& trial : run.trials) {
+  for (std::size_t t = 0; t < run.trials.size(); ++t) {
+    const model::TrialRecord& trial = run.trials[t];
     if (trial.spec.purpose != model::Purpose::measure)
       continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c)
-      out += csv_line(row(run, pooled, verdicts, trial, c));
+      out += csv_line(row(run, pooled, verdicts, {t, c}));
   }
   return out;
 }

@@ -127,7 +127,7 @@ std::string describe_range(const Range& range, double scale, std::string_view un
   return fmt::format("{}{} {}", low, low == high ? "" : "-" + high, unit);
 }
 
-std::string describe_conditions(const model::Run& run) {
+std::string describe_conditions(const RunSummary& run) {
   ConditionSummary summary = summarise_conditions(run);
   if (summary.cells == 0)
     return "";
@@ -215,7 +215,7 @@ std::string synthetic_mark(const model::Run& run) {
   return is_synthetic(run) ? " [SYNTHETIC]" : "";
 }
 
-std::string render_heading(const model::Run& run) {
+std::string render_heading(const RunSummary& run) {
   const RunHeader& header = run.header;
   std::string out = fmt::format("ncclprobe report{}, run {}, started {}\n", synthetic_mark(run),
                                 printable(header.run_id), printable(header.started_utc));

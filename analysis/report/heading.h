@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
 #include <string>
 
@@ -15,6 +15,6 @@ bool is_synthetic(const model::Run& run);
 std::string synthetic_mark(const model::Run& run);
 
 // What the run was made on and with, and how far it came: the first block of the terminal report.
-std::string render_heading(const model::Run& run);
+std::string render_heading(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

@@ -79,7 +79,7 @@ Json range_json(const Range& range) {
 }
 
 // Null without readings.
-Json conditions_json(const model::Run& run) {
+Json conditions_json(const RunSummary& run) {
   ConditionSummary summary = summarise_conditions(run);
   if (summary.cells == 0)
     return nullptr;
@@ -127,7 +127,7 @@ Json environment_of_ranks_json(const model::RunHeader& header) {
   return out;
 }
 
-Json run_json(const model::Run& run) {
+Json run_json(const RunSummary& run) {
   const model::RunHeader& header = run.header;
   Json hosts = Json::array();
   for (const model::Host& host : header.hosts)
@@ -178,7 +178,7 @@ Json comparison_json(const SettingResult& result, const Verdicts& verdicts) {
 }
 
 // What holds for all comparisons of the run.
-Json verdicts_json(const model::Run& run, const std::vector<SettingResult>& results,
+Json verdicts_json(const RunSummary& run, const std::vector<SettingResult>& results,
                    const Verdicts& verdicts) {
   static constexpr std::array<std::string_view, k_size_classes> k_classes{"to_64K", "to_4M",
                                                                           "above_4M"};
@@ -323,7 +323,7 @@ Json problem_json(const model::TrialRecord& trial, const model::Run& run) {
 
 } // namespace
 
-std::string render_json_report(const model::Run& run, std::optional<double> price_per_gpu,
+std::string render_json_report(const RunSummary& run, std::optional<double> price_per_gpu,
                                const steps::TracedCells& traced) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/run_summary.h"
 #include "analysis/steps/by_kernels.h"
-#include "model/run.h"
 
 #include <optional>
 #include <string>
@@ -38,7 +38,7 @@ inline constexpr int k_json_report_version = 1;
 //             the run measured steps
 // The unit of a number is in its key; what is absent is null. Text that is not UTF-8 has its bad
 // bytes replaced. Ends with a newline.
-std::string render_json_report(const model::Run& run,
+std::string render_json_report(const RunSummary& run,
                                std::optional<double> price_per_gpu = std::nullopt,
                                const steps::TracedCells& traced = {});
 

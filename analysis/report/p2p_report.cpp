@@ -234,7 +234,7 @@ std::string render_data(const std::vector<P2pMatrix>& matrices) {
 
 } // namespace
 
-std::string render_p2p_table(const model::Run& run) {
+std::string render_p2p_table(const RunSummary& run) {
   const std::vector<P2pMatrix> matrices = p2p_matrices(run);
   std::string wrong = render_wrong_data(run);
   std::string out = render_heading(run);

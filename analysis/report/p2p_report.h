@@ -10,7 +10,7 @@ namespace ncclprobe::analysis {
 
 // The report of a run of P2P matrices: each as a table (row: from, column: to) with the share of
 // what the link carries beside each figure, then what stands out.
-std::string render_p2p_table(const model::Run& run);
+std::string render_p2p_table(const RunSummary& run);
 
 // One object: schema "ncclprobe.p2p", version, synthetic, run (identity, machine, command),
 // matrices (one for each method, direction and size, with its cells), findings. Units are in the

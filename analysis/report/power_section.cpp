@@ -38,7 +38,7 @@ std::string watts_text(const PowerFigure& figure) {
 
 } // namespace
 
-std::string render_power(const model::Run& run, const std::vector<SettingResult>& results) {
+std::string render_power(const RunSummary& run, const std::vector<SettingResult>& results) {
   const std::vector<PowerFigure> all = power_figures(run, results);
   if (all.empty())
     return "";
@@ -74,7 +74,7 @@ std::string render_power(const model::Run& run, const std::vector<SettingResult>
   return out + table.render(2) + rows_left_out(all.size());
 }
 
-Json power_json(const model::Run& run, const std::vector<SettingResult>& results) {
+Json power_json(const RunSummary& run, const std::vector<SettingResult>& results) {
   Json out = Json::array();
   for (const PowerFigure& one : power_figures(run, results)) {
     Json watts = Json::array();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,9 +13,9 @@
 namespace ncclprobe::analysis {
 
 // What each GPU drew while cells ran, and busbw per watt (power.h). Empty where no power is known.
-std::string render_power(const model::Run& run, const std::vector<SettingResult>& results);
+std::string render_power(const RunSummary& run, const std::vector<SettingResult>& results);
 
 // The same as an array of one object a cell and setting.
-nlohmann::ordered_json power_json(const model::Run& run, const std::vector<SettingResult>& results);
+nlohmann::ordered_json power_json(const RunSummary& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -264,11 +264,13 @@ base::Error nothing_measured(const workload::StepRequest& request, const std::ve
 
 base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
                                  const std::vector<model::Run>& also) {
-  const std::vector<SettingResult> pooled = setting_results(run);
-  const std::vector<steps::StepResult> results = steps::step_results(run, pooled);
-  std::vector<cost_model::Point> points = cost_model::cost_points(run, pooled);
+  const RunSummary summary(run);
+  const std::vector<SettingResult> pooled = setting_results(summary);
+  const std::vector<steps::StepResult> results = steps::step_results(summary, pooled);
+  std::vector<cost_model::Point> points = cost_model::cost_points(summary, pooled);
   std::vector<cost_model::Point> single = cost_model::latency_points(run, pooled);
-  for (const model::Run& other : also) {
+  for (const model::Run& one : also) {
+    const RunSummary other(one);
     const std::vector<SettingResult> theirs = setting_results(other);
     cost_model::add_points(points, cost_model::cost_points(other, theirs));
     cost_model::add_points(single, cost_model::latency_points(other, theirs));

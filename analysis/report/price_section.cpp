@@ -31,14 +31,14 @@ struct Costs {
   std::vector<BandwidthCost> bandwidths;
   std::vector<GpuCost> gpus;
 
-  Costs(const model::Run& run, const std::vector<SettingResult>& results, double per_gpu)
+  Costs(const RunSummary& run, const std::vector<SettingResult>& results, double per_gpu)
       : steps(steps::step_results(run, results)), scalings(steps::scalings(steps)),
         bandwidths(bandwidth_costs(results, per_gpu)), gpus(gpu_costs(scalings, per_gpu)) {}
 };
 
 } // namespace
 
-std::string render_prices(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_prices(const RunSummary& run, const std::vector<SettingResult>& results,
                           double per_gpu) {
   const Costs costs(run, results, per_gpu);
   std::string out = paragraph(
@@ -80,7 +80,7 @@ std::string render_prices(const model::Run& run, const std::vector<SettingResult
   return out;
 }
 
-Json prices_json(const model::Run& run, const std::vector<SettingResult>& results, double per_gpu) {
+Json prices_json(const RunSummary& run, const std::vector<SettingResult>& results, double per_gpu) {
   const Costs costs(run, results, per_gpu);
   Json out{{"per_gpu", per_gpu}, {"bandwidth", Json::array()}, {"scaling", Json::array()}};
   for (const BandwidthCost& one : costs.bandwidths)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
-#include "model/run.h"
+#include "analysis/run_summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,9 +13,9 @@
 namespace ncclprobe::analysis {
 
 // What a GB/s of busbw and an effective GPU cost at the user's price of a GPU (prices.h).
-std::string render_prices(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_prices(const RunSummary& run, const std::vector<SettingResult>& results,
                           double per_gpu);
-nlohmann::ordered_json prices_json(const model::Run& run, const std::vector<SettingResult>& results,
+nlohmann::ordered_json prices_json(const RunSummary& run, const std::vector<SettingResult>& results,
                                    double per_gpu);
 
 } // namespace ncclprobe::analysis

@@ -38,7 +38,7 @@ std::string render_outlook(const model::Run& run, const std::vector<SettingResul
   return "";
 }
 
-std::string render_table_report(const model::Run& run, std::optional<double> price_per_gpu,
+std::string render_table_report(const RunSummary& run, std::optional<double> price_per_gpu,
                                 const steps::TracedCells& traced) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
@@ -86,7 +86,7 @@ std::string render_table_report(const model::Run& run, std::optional<double> pri
 
 } // namespace
 
-std::string render_report(const model::Run& run, Format format, std::optional<double> price_per_gpu,
+std::string render_report(const RunSummary& run, Format format, std::optional<double> price_per_gpu,
                           const steps::TracedCells& traced) {
   if (is_p2p(run))
     return format == Format::json  ? render_p2p_json(run)

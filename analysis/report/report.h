@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/run_summary.h"
 #include "analysis/steps/by_kernels.h"
-#include "model/run.h"
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ constexpr auto enum_names(Format) {
 // The whole report of a run, ready to print. Pure: same run, same text. `price_per_gpu` is the
 // user's (prices.h); P2P matrices and CSV do without. `traced`: what the run's traces tell of its
 // steps; CSV, whose rows are of one trial each, does without.
-std::string render_report(const model::Run& run, Format format,
+std::string render_report(const RunSummary& run, Format format,
                           std::optional<double> price_per_gpu = std::nullopt,
                           const steps::TracedCells& traced = {});
 

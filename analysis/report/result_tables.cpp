@@ -322,7 +322,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
   return out;
 }
 
-std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_summary(const RunSummary& run, const std::vector<SettingResult>& results,
                            const steps::TracedCells& traced) {
   Results all;
   for (const SettingResult& result : results)

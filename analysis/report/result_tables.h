@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/run_summary.h"
 #include "analysis/steps/by_kernels.h"
 #include "analysis/verdict.h"
-#include "model/run.h"
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
                                  const Verdicts& verdicts);
 
 // The last lines of the report: what the default reached, collective by collective.
-std::string render_summary(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_summary(const RunSummary& run, const std::vector<SettingResult>& results,
                            const steps::TracedCells& traced);
 
 } // namespace ncclprobe::analysis

@@ -169,7 +169,7 @@ Json point_json(const steps::ScalingPoint& point) {
 
 } // namespace
 
-Json steps_json(const model::Run& run, const std::vector<SettingResult>& results,
+Json steps_json(const RunSummary& run, const std::vector<SettingResult>& results,
                 const steps::TracedCells& traced) {
   const std::vector<StepResult> all = steps::step_results(run, results, traced);
   if (all.empty())

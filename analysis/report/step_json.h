@@ -3,8 +3,8 @@
 #pragma once
 
 #include "analysis/cell_summary.h"
+#include "analysis/run_summary.h"
 #include "analysis/steps/by_kernels.h"
-#include "model/run.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,7 +14,7 @@ namespace ncclprobe::analysis {
 
 // "steps", "overlap", "scaling", "break_even" and "input_copies" of a run: times in ms, shares of a
 // step as fractions. Null for a run without steps.
-nlohmann::ordered_json steps_json(const model::Run& run, const std::vector<SettingResult>& results,
+nlohmann::ordered_json steps_json(const RunSummary& run, const std::vector<SettingResult>& results,
                                   const steps::TracedCells& traced);
 
 } // namespace ncclprobe::analysis

@@ -388,7 +388,7 @@ std::vector<ChannelsOfStep> channels_of_steps(const model::Run& run,
   return out;
 }
 
-std::string render_step_summary(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_step_summary(const RunSummary& run, const std::vector<SettingResult>& results,
                                 const steps::TracedCells& traced) {
   const std::vector<StepResult> all = steps::step_results(run, results, traced);
   Steps left;
@@ -426,7 +426,7 @@ std::string render_step_summary(const model::Run& run, const std::vector<Setting
   return out;
 }
 
-std::string render_steps(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_steps(const RunSummary& run, const std::vector<SettingResult>& results,
                          const Verdicts& verdicts, const steps::TracedCells& traced) {
   const std::vector<StepResult> all = steps::step_results(run, results, traced);
   Steps left;

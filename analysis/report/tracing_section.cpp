@@ -28,7 +28,7 @@ std::string cost_text(const TracingCost& cost) {
   return text;
 }
 
-std::string render_tracing_cost(const model::Run& run) {
+std::string render_tracing_cost(const RunSummary& run) {
   std::vector<TracingCost> costs = tracing_costs(run);
   if (costs.empty())
     return "";

@@ -12,6 +12,6 @@ namespace ncclprobe::analysis {
 std::string cost_text(const TracingCost& cost);
 
 // What tracing cost, cell by cell; empty for a run without traced trials.
-std::string render_tracing_cost(const model::Run& run);
+std::string render_tracing_cost(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

@@ -60,7 +60,7 @@ Rate busbw_of(const std::vector<SettingResult>& results, const LinkTraffic& traf
 
 } // namespace
 
-std::string render_traffic(const model::Run& run, const std::vector<SettingResult>& results) {
+std::string render_traffic(const RunSummary& run, const std::vector<SettingResult>& results) {
   const std::vector<LinkTraffic> all = link_traffic(run);
   if (all.empty())
     return "";
@@ -95,7 +95,7 @@ std::string render_traffic(const model::Run& run, const std::vector<SettingResul
          table.render(2);
 }
 
-Json traffic_json(const model::Run& run) {
+Json traffic_json(const RunSummary& run) {
   auto nullable = [](const Rate& value) { return value ? Json(*value) : Json(nullptr); };
   const NodeLinks links = ceilings(run);
   Json out = Json::array();

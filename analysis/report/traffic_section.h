@@ -13,7 +13,7 @@ namespace ncclprobe::analysis {
 
 // What the GPUs counted on NVLink and PCIe while long cells ran, beside busbw, with the share of
 // what the links can carry. Empty without readings.
-std::string render_traffic(const model::Run& run, const std::vector<SettingResult>& results);
-nlohmann::ordered_json traffic_json(const model::Run& run);
+std::string render_traffic(const RunSummary& run, const std::vector<SettingResult>& results);
+nlohmann::ordered_json traffic_json(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

@@ -99,7 +99,7 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
   return join(answer, " ");
 }
 
-std::string noise_advice(const model::Run& run, const std::vector<SettingResult>& results,
+std::string noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
                          const Verdicts& verdicts) {
   std::size_t processes = 0;
   for (const Comparison& one : verdicts.comparisons)
@@ -121,7 +121,7 @@ std::string noise_advice(const model::Run& run, const std::vector<SettingResult>
   return advice;
 }
 
-std::string render_answer(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_answer(const RunSummary& run, const std::vector<SettingResult>& results,
                           const Verdicts& verdicts) {
   auto settings = setting_verdicts(results, verdicts);
   if (settings.empty())

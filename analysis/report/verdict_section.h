@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/run_summary.h"
 #include "analysis/verdict.h"
-#include "model/run.h"
 
 #include <string>
 #include <vector>
@@ -17,11 +17,11 @@ std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdi
 
 // What to do about comparisons that are too noisy to tell, and what disturbed them if that is
 // known. Empty if there are none.
-std::string noise_advice(const model::Run& run, const std::vector<SettingResult>& results,
+std::string noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
                          const Verdicts& verdicts);
 
 // The answer, setting by setting: the first thing after the heading. Empty likewise.
-std::string render_answer(const model::Run& run, const std::vector<SettingResult>& results,
+std::string render_answer(const RunSummary& run, const std::vector<SettingResult>& results,
                           const Verdicts& verdicts);
 
 // By what method, with the numbers of this run. Empty if no setting was compared.

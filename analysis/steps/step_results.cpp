@@ -11,22 +11,11 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using model::Condition;
-
-// Returns the clocks of the GPUs that train while the cell was timed.
-std::vector<double> add_conditions(StepResult& result, const model::CellRecord& record) {
-  const std::vector<int>& ranks = result.step.ranks;
+// What was read on the GPUs that train while the cell was timed.
+std::vector<double> clocks_of(const CellReadings& readings) {
   std::vector<double> clocks_mhz;
-  for (const Condition& one : record.conditions) {
-    if (one.when == Condition::When::before)
-      continue;
-    if (one.sm_clock_mhz && one.when == Condition::When::during &&
-        std::find(ranks.begin(), ranks.end(), one.rank) != ranks.end())
-      clocks_mhz.push_back(*one.sm_clock_mhz);
-    if (one.memory_used_bytes)
-      result.most_memory_bytes =
-          std::max(result.most_memory_bytes.value_or(0), *one.memory_used_bytes);
-  }
+  for (const auto& [clock_mhz, count] : readings.step_clocks_mhz)
+    clocks_mhz.insert(clocks_mhz.end(), count, clock_mhz);
   return clocks_mhz;
 }
 
@@ -35,31 +24,23 @@ bool is_strong(const workload::StepLabel& step) {
   return std::find(step.options.begin(), step.options.end(), "strong") != step.options.end();
 }
 
-// The cell in that process; of the same cell twice, the first.
-void add_process(StepResult& result, std::vector<double>& sm_clock_mhz,
-                 const model::TrialRecord& trial) {
-  auto refuse = [&](const std::string& why) {
-    std::string text = fmt::format("trial {}: {}", trial.spec.id, why);
-    if (std::find(result.refusals.begin(), result.refusals.end(), text) == result.refusals.end())
-      result.refusals.push_back(std::move(text));
-  };
-  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
-    const model::Cell& cell = trial.spec.cells[c];
-    const model::CellRecord& record = trial.cells[c];
-    if (cell.label != result.label || !is_measured(record) ||
-        setting_name(trial.spec, cell) != result.setting)
-      continue;
-    const std::vector<double> clocks_mhz = add_conditions(result, record);
-    sm_clock_mhz.insert(sm_clock_mhz.end(), clocks_mhz.begin(), clocks_mhz.end());
-    auto figures = step_figures(cell.schedule, trial.spec.ranks, record.marks);
-    if (figures)
-      result.processes.push_back(
-          {trial.spec.id, std::move(*figures),
-           clocks_mhz.empty() ? std::nullopt : std::optional(median(clocks_mhz))});
-    else
-      refuse(figures.error().text());
+void add_process(StepResult& result, std::vector<double>& sm_clock_mhz, const RunSummary& run,
+                 const ProcessTime& process) {
+  const TrialSummary& summary = run.summaries[process.place.trial];
+  const CellReadings& readings = summary.cells[process.place.cell].readings;
+  result.most_memory_bytes = std::max(result.most_memory_bytes, readings.step_memory_bytes);
+  const std::vector<double> clocks_mhz = clocks_of(readings);
+  sm_clock_mhz.insert(sm_clock_mhz.end(), clocks_mhz.begin(), clocks_mhz.end());
+  const auto& figures = summary.steps.at(process.place.cell);
+  if (figures) {
+    result.processes.push_back(
+        {process.trial, *figures,
+         clocks_mhz.empty() ? std::nullopt : std::optional(median(clocks_mhz))});
     return;
   }
+  std::string refusal = fmt::format("trial {}: {}", process.trial, figures.error().text());
+  if (std::find(result.refusals.begin(), result.refusals.end(), refusal) == result.refusals.end())
+    result.refusals.push_back(std::move(refusal));
 }
 
 std::optional<ByKernels> kernels_of(const StepResult& result, const model::Run& run,
@@ -126,7 +107,7 @@ const StepProcess* StepResult::process_of(int trial) const {
   return found == processes.end() ? nullptr : &*found;
 }
 
-std::vector<StepResult> step_results(const model::Run& run,
+std::vector<StepResult> step_results(const RunSummary& run,
                                      const std::vector<SettingResult>& results,
                                      const TracedCells& traced) {
   std::vector<StepResult> out;
@@ -144,9 +125,7 @@ std::vector<StepResult> step_results(const model::Run& run,
                       .throttled_processes = one.throttled_processes};
     std::vector<double> sm_clock_mhz;
     for (const ProcessTime& process : one.processes)
-      for (const model::TrialRecord& trial : run.trials)
-        if (trial.spec.id == process.trial)
-          add_process(result, sm_clock_mhz, trial);
+      add_process(result, sm_clock_mhz, run, process);
     if (!sm_clock_mhz.empty())
       result.sm_clock_mhz = median(std::move(sm_clock_mhz));
     result.by_kernels = kernels_of(result, run, traced);

@@ -54,7 +54,7 @@ struct StepResult {
 
 // Of those of `results` (setting_results of the same run) that are steps, in their order. Points
 // into `results`, which must stay.
-std::vector<StepResult> step_results(const model::Run& run,
+std::vector<StepResult> step_results(const RunSummary& run,
                                      const std::vector<SettingResult>& results,
                                      const TracedCells& traced = {});
 

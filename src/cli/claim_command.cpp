@@ -141,7 +141,7 @@ int check_setting(const std::vector<StepResult>& results,
 
 int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
   if (!options.run_file.empty()) {
-    auto run = read_run_or_parts(options.run_file);
+    auto run = read_summary_or_parts(options.run_file);
     if (!run)
       return complain_of_input(err, k_command, run.error());
     const auto pooled = analysis::setting_results(*run);

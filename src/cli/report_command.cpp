@@ -157,14 +157,14 @@ base::Result<std::string> text_of(const ReportOptions& options, std::ostream& er
                           options.steps, options.window, options.ranks},
                          err);
 
-  auto read = read_run_or_parts(options.run_file);
+  auto read = read_summary_or_parts(options.run_file);
   // A trace by itself has nothing but its timeline.
   if (!read && read.error().code == base::Errc::protocol &&
       options.format != analysis::Format::csv && options.prices.empty() &&
       store::TraceFile::open(options.run_file))
     return timeline_text(
         {.path = options.run_file, .json = options.format == analysis::Format::json}, err);
-  NCCLPROBE_TRY_ASSIGN(const model::Run run, std::move(read));
+  NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, std::move(read));
   std::optional<double> price_per_gpu;
   if (!options.prices.empty() && analysis::is_p2p(run))
     return base::fail(base::Errc::invalid_argument,

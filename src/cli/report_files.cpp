@@ -6,18 +6,30 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/printable.h"
+#include "cli/read_summary.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
 
 #include <ostream>
 
 namespace ncclprobe::cli {
+namespace {
 
-base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
-  auto run = store::read_run(run_file);
+template <typename T>
+base::Result<T> with_hint(base::Result<T> run) {
   if (!run && run.error().hint.empty())
     run.error().hint = "give the file that ncclprobe named as its run file";
   return run;
+}
+
+} // namespace
+
+base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
+  return with_hint(store::read_run(run_file));
+}
+
+base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
+  return with_hint(read_summary(run_file));
 }
 
 int complain(std::ostream& err, const std::string& command, const base::Error& error,

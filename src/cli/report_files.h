@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/run_summary.h"
 #include "base/output_file.h"
-#include "model/run.h"
 
 #include <filesystem>
 #include <iosfwd>
@@ -16,6 +16,9 @@ namespace ncclprobe::cli {
 
 // Also of a run that was stopped and lies in parts.
 base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file);
+
+// The same, of which no sample is needed by itself (read_summary.h).
+base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file);
 
 // One line on `err`; returns the exit code.
 int complain(std::ostream& err, const std::string& command, const base::Error& error,

@@ -19,6 +19,7 @@
 #include "cli/preflight.h"
 #include "cli/preparation.h"
 #include "cli/progress.h"
+#include "cli/read_summary.h"
 #include "cli/resume.h"
 #include "cli/stop_on_signal.h"
 #include "cli/trace_keeper.h"
@@ -158,7 +159,7 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
 
 // What the run file holds when all that was stored is folded into it, and what it lacks of that.
 struct Folded {
-  model::Run run;
+  analysis::RunSummary run;
   bool whole = true;
 };
 
@@ -168,7 +169,7 @@ base::Result<Folded> fold(const std::filesystem::path& output, const std::set<in
     spdlog::error("left out of the run file: {}", damaged);
   for (const std::string& remark : folded.trace_remarks)
     spdlog::warn("{}", remark);
-  NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(output));
+  NCCLPROBE_TRY_ASSIGN(analysis::RunSummary run, read_summary(output));
   std::vector<int> lost(stored.begin(), stored.end());
   for (const model::TrialRecord& trial : run.trials)
     std::erase(lost, trial.spec.id);
@@ -179,7 +180,7 @@ base::Result<Folded> fold(const std::filesystem::path& output, const std::set<in
   return Folded{std::move(run), lost.empty()};
 }
 
-std::string report_of(const model::Run& run, const std::filesystem::path& output,
+std::string report_of(const analysis::RunSummary& run, const std::filesystem::path& output,
                       std::optional<analysis::Format> format) {
   const TracedSteps traced = traced_steps(output, run);
   for (const std::string& remark : traced.remarks)

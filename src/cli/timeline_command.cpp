@@ -124,7 +124,7 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
 
 // What tracing cost in the cells of the trial, the dearest with its interval.
 std::string cost_of(const model::Run& run, int trial) {
-  std::vector<analysis::TracingCost> costs = analysis::tracing_costs(run);
+  std::vector<analysis::TracingCost> costs = analysis::tracing_costs(analysis::RunSummary(run));
   std::erase_if(costs, [&](const analysis::TracingCost& cost) {
     return std::none_of(cost.traced.processes.begin(), cost.traced.processes.end(),
                         [&](const auto& process) { return process.trial == trial; });

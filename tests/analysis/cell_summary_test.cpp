@@ -31,7 +31,7 @@ TEST_CASE("a batch's time is the mean over ranks of elapsed time over iterations
   REQUIRE(time.has_value());
   CHECK(time->batch_ns == std::vector<double>{200, 250});
   CHECK(time->over_batches_ns.median == 225.0);
-  CHECK(time->rank_ns == std::map<int, double>{{0, 100}, {1, 350}});
+  CHECK(*time->rank_ns == RankValues{{0, 100}, {1, 350}});
 }
 
 TEST_CASE("a batch that lacks a rank is left out") {

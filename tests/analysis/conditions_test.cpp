@@ -99,7 +99,7 @@ TEST_CASE("other processes on a GPU and memory errors that come in a run are tol
   CHECK(summary.shared_cells == 1);
   CHECK(summary.counted_cells == 2);
   REQUIRE(summary.memory_errors.size() == 1);
-  CHECK(summary.memory_errors.at(1) == ConditionSummary::MemoryErrors{5, 1});
+  CHECK(summary.memory_errors.at(1) == MemoryErrors{5, 1});
   CHECK(disturbances(summary) ==
         "other processes were on the GPU of rank 1 around 1 of 2 cells, which disturbs what is "
         "measured; the GPU of rank 1 counted 5 corrected and 1 uncorrected memory errors during "
@@ -129,7 +129,7 @@ TEST_CASE("memory errors that came between trials are not the run's") {
     run.trials.push_back(trial);
   }
 
-  CHECK(summarise_conditions(run).memory_errors.at(0) == ConditionSummary::MemoryErrors{6, 0});
+  CHECK(summarise_conditions(run).memory_errors.at(0) == MemoryErrors{6, 0});
 }
 
 TEST_CASE("ranks that share one GPU are no strangers to each other") {

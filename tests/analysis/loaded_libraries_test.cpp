@@ -52,7 +52,7 @@ model::Run library_run(const std::vector<model::Library>& of_b) {
 }
 
 Comparison compared(const model::Run& run) {
-  auto results = setting_results(run);
+  auto results = setting_results(RunSummary(run));
   auto verdicts = judge(results);
   REQUIRE(verdicts.comparisons.size() == 1);
   Comparison one = verdicts.comparisons[0];

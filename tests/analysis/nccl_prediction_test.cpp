@@ -66,7 +66,7 @@ model::Run swept_run() {
 } // namespace
 
 TEST_CASE("NCCL's predictions stand beside what was measured, and where its choice loses") {
-  const model::Run run = swept_run();
+  model::Run run = swept_run();
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
 
@@ -85,7 +85,7 @@ TEST_CASE("NCCL's predictions stand beside what was measured, and where its choi
 }
 
 TEST_CASE("The report shows predictions with their ratios") {
-  const model::Run run = swept_run();
+  model::Run run = swept_run();
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
 

@@ -78,7 +78,7 @@ TEST_CASE("In strong scaling the fixed part of operations stays as it is") {
   StepRequest request = request_for(StepPattern::ddp);
   request.scaling = workload::Scaling::strong;
   auto predicted_from = [&](const std::vector<int>& ranks) {
-    const model::Run run = strong_run(request, ranks);
+    model::Run run = strong_run(request, ranks);
     const auto pooled = setting_results(run);
     const auto results = steps::step_results(run, pooled);
     auto base = measured_base(run, results, request, 8);

@@ -129,7 +129,7 @@ TEST_CASE("the reports of runs that did not come to their end read as agreed") {
 TEST_CASE("the terminal report fits 100 columns and is plain text") {
   for (const model::Run& run : {sweep_run(), failures_run(), synthetic_run(), latency_run(),
                                 steps_run(), stopped_run(), empty_run()})
-    for (const std::string& line : lines_of(render_report(run, Format::table))) {
+    for (const std::string& line : lines_of(render_report(RunSummary(run), Format::table))) {
       INFO(line);
       CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
       CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));

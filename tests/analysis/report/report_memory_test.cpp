@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/run_builder.h"
+#include "store/run_file.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+constexpr int k_trials = 60;
+constexpr int k_ranks = 64;
+constexpr std::int64_t k_bytes_of_sample = sizeof(model::Sample);
+
+std::filesystem::path stored_run(const support::ScratchFolder& folder, int batches) {
+  auto file = folder / fmt::format("{}.h5", batches);
+  REQUIRE(store::begin_run(file, make_cpu_run(k_ranks).header));
+  for (int id = 0; id < k_trials; ++id) {
+    auto trial = make_trial({.id = id, .replicate = id, .ranks = k_ranks, .backend = "host"});
+    add_cell(trial, make_cell("all_reduce", 1 << 20), make_record(k_ranks, 5'000 + id, 3, batches));
+    REQUIRE(store::write_part(file, trial));
+  }
+  REQUIRE(store::fold(file));
+  return file;
+}
+
+// Of `ncclprobe-report FILE --format FORMAT`, whose exit code must be 0.
+std::int64_t most_memory_bytes(const std::filesystem::path& file, const char* format) {
+  const std::string program = std::string(NCCLPROBE_BIN_DIR) + "/ncclprobe-report";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    ::execl(program.c_str(), "ncclprobe-report", file.c_str(), "--format", format, nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage used{};
+  REQUIRE(::wait4(child, &status, 0, &used) == child);
+  REQUIRE(status == 0);
+  return std::int64_t{used.ru_maxrss} << 10;
+}
+
+} // namespace
+
+TEST_CASE("ten times the samples of the same results take hardly more memory") {
+#if defined(__SANITIZE_ADDRESS__)
+  NCCLPROBE_SKIP("AddressSanitizer keeps what was freed");
+#else
+  support::ScratchFolder folder;
+  const auto few = stored_run(folder, 100);
+  const auto many = stored_run(folder, 1000);
+  const std::int64_t more_samples_bytes = k_bytes_of_sample * 900 * k_ranks * k_trials;
+
+  for (const char* format : {"table", "csv", "json"}) {
+    const std::int64_t growth_bytes =
+        most_memory_bytes(many, format) - most_memory_bytes(few, format);
+    INFO(format << ": " << (growth_bytes >> 20) << " MiB more for " << (more_samples_bytes >> 20)
+                << " MiB of samples");
+    CHECK(growth_bytes < more_samples_bytes / 3);
+  }
+#endif
+}
