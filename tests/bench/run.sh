@@ -30,3 +30,5 @@ for name in store_bench trace_bench; do
 done
 echo "== analysis of a timeline beside pandas (timeline_bench)"
 python3 "$source_dir/tests/bench/timeline_bench.py" "$bench/timeline_bench"
+echo "== memory and time of the report of large runs, synthetic (report_bench)"
+python3 "$source_dir/tests/bench/report_bench.py" "$1"
