@@ -38,7 +38,7 @@ class Case:
 
 
 def case(name, command, **how):
-    """`command` may name {tree}, {bin} and {workers}; its working folder is the scene's."""
+    """`command` may name {tree}, {inputs}, {bin} and {workers}; its working folder is the scene's."""
     return Case(name, shlex.split(command), **how)
 
 
@@ -76,6 +76,14 @@ experts_per_token = 2
 parameters = [{ name = "0", shape = [16, 16] }, { name = "1", shape = [16, 16] }, { name = "2", shape = [16, 16] },
               { name = "3", shape = [16, 16] }]
 products = [{ rows = 16, n = 16, k = 16 }]
+"""
+PAGE = """# How to read a matrix
+
+```
+        GPU0    GPU1
+GPU0     X      NV18
+GPU1    NV18     X
+```
 """
 UNKNOWN_VARIABLES = ("NCCL_NOPE", "NCCL_P2P_DISABEL", "NCCL_ALGORITHM", "NCCL_SHM_DISABEL")
 SECRET = {"NCCL_MY_TOKEN": "hidden", "NCCL_BUFFSIZE": "8388608"}
@@ -233,13 +241,13 @@ def scenes(tree: pathlib.Path):
             case("topo-graphs", f"topo --from {machines}/eight-h200-vm.graph.xml --format json", **JSON),
             case("topo-live", "topo --format json", **JSON),
             case("topo-absent", "topo --from absent.xml"),
-            case("topo-no-machine", "topo --from {tree}/README.md"),
+            case("topo-no-machine", "topo --from page.md", files={"page.md": PAGE}),
         ],
         "doctor": [
             case("doctor", "doctor --backend host --format json -o here.json"),
             case("doctor-offline", "doctor --offline here.json --format json", **JSON),
-            case("doctor-ill", "doctor --offline {tree}/tests/golden/doctor-ill.json --format json", **JSON),
-            case("doctor-ill-text", "doctor --offline {tree}/tests/golden/doctor-ill.json"),
+            case("doctor-ill", "doctor --offline {inputs}/examination.json --format json", **JSON),
+            case("doctor-ill-text", "doctor --offline {inputs}/examination.json"),
             case("doctor-log", "doctor --log {tree}/examples/train.log --format json", **JSON),
             case("doctor-policy", "doctor --gpu H200 --gpu T4 --policy {tree}/examples/suitability_policy.toml --format json",
                  **JSON),

@@ -6,8 +6,8 @@ variables, and the layout of run files and traces.
 
 Usage: freeze.py OLD_BIN NEW_BIN [--only PATTERN] [--old-tree DIR] [--text]
 
-OLD_BIN and NEW_BIN are the folders of the programs. Misbehaving workers are taken from test_workers/ beside each.
-Needs python3-h5py. Each difference that is meant has its reason in MEANT; the exit code is 1 if another one is found.
+OLD_BIN and NEW_BIN are the folders of the programs, with lib/ and test_workers/ beside them as in a build folder; copy
+all three, and tests/machines, examples and docs as --old-tree, before the old ones are gone. Needs python3-h5py. Each difference that is meant has its reason in MEANT; the exit code is 1 if another one is found.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import concurrent.futures
 import fnmatch
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,8 @@ from cases import scenes
 from compare import differences
 from observe import Normal, observe
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
+INPUTS = pathlib.Path(__file__).resolve().parent
+TREE = INPUTS.parents[1]
 
 # Differences that are meant: name of the case, what differs (both with * and ?), and why. Indices are written [*].
 MEANT = [
@@ -50,8 +52,8 @@ class Side:
     def arguments(self, case):
         words = case.arguments
         if self.name == "new":
-            words = next((new.split() for name, new, _ in NEW_ARGUMENTS if name == case.name), words)
-        return [word.format(tree=self.tree, bin=self.programs, workers=self.workers) for word in words]
+            words = next((shlex.split(new) for name, new, _ in NEW_ARGUMENTS if name == case.name), words)
+        return [word.format(tree=self.tree, inputs=INPUTS, bin=self.programs, workers=self.workers) for word in words]
 
     def run(self, case, folder):
         environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "dumb",
@@ -71,7 +73,7 @@ class Side:
 
     def normal(self, folder):
         return Normal([(str(folder), "<scratch>"), (str(self.programs), "<bin>"), (str(self.workers), "<workers>"),
-                       (str(self.tree), "<tree>")])
+                       (str(self.tree), "<tree>"), (str(INPUTS), "<inputs>")])
 
 
 def interrupt_after_first_trial(program, folder):
