@@ -29,7 +29,7 @@ LABEL_KEYS = {
     "algorithm", "backend", "check_method", "checked_elements", "data", "direction", "effect", "from", "id", "is_default",
     "iterations", "kind", "method", "mode", "name", "op", "outcome", "placement", "purpose", "ranks", "replicate", "root",
     "schema", "setting", "severity", "size_bytes", "synthetic", "timing_mode", "to", "trial", "type", "unit", "variant",
-    "version", "workload", "wrong_elements", "planned_trials", "finished_trials", "complete", "seed",
+    "version", "workload", "wrong_elements", "planned_trials", "finished_trials", "seed",
 }
 FINDING = re.compile(r"\bD\d\d\b")
 # What a sentence says beside its words: numbers, names of variables, files, versions.
@@ -87,8 +87,7 @@ def put_tree(seen, what, tree, depth, normal, key=""):
             put_tree(seen, f"{what}.{name}", value, depth, normal, name)
     elif isinstance(tree, list):
         items = sorted(tree, key=json.dumps) if key in UNORDERED_KEYS else tree
-        if depth is Depth.VALUES:
-            seen[f"{what}.length"] = len(items)
+        seen[f"{what}.length"] = len(items) if depth is Depth.VALUES else "list"
         for index, value in enumerate(items):
             put_tree(seen, f"{what}[{index if depth is Depth.VALUES else '*'}]", value, depth, normal, key)
     elif depth is Depth.SHAPE:
