@@ -36,9 +36,9 @@ public:
   // The next mail that has arrived, if any; also moves pending sends on.
   virtual std::optional<Mail> poll() = 0;
   // Between trials: everybody's bytes, by rank. Waits for all with small sleeps; what each has to
-  // do before it has its bytes must take less than `patience`. Errors: unavailable, with the
-  // ranks and hosts that did not answer, for all that can be told so; this one is alone then, and
-  // whoever cannot be told finds out when its own patience ends.
+  // do before it has its bytes must take less than `patience`. Errors: unavailable, with the ranks
+  // and hosts that did not answer, on every supervisor that can be reached; this one is then on its
+  // own. Unreachable supervisors time out on their own.
   virtual base::Result<std::vector<std::string>>
   all_gather(std::string bytes, std::chrono::nanoseconds patience = k_gather_patience) = 0;
   // This supervisor's clock against the leader's; all call it at about the same time. A tree, so

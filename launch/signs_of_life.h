@@ -10,7 +10,7 @@
 
 namespace ncclprobe::launch {
 
-// How often a supervisor that is still at work on something that others wait for says so.
+// How often a supervisor sends a heartbeat while others wait for it.
 inline constexpr std::chrono::milliseconds k_sign_interval{500};
 // For how long others have said nothing while they were expected to. The time in which we did not
 // listen ourselves does not count.

@@ -353,7 +353,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
     return out;
   // Each source by itself goes to either end of what is known of it.
   double below = 0, above = 0, less_efficient = 0, more_efficient = 0;
-  // A rank by itself that is computed by the same rates is off with them, the other way round.
+  // A single-rank baseline from the same rates has the same error with the opposite sign.
   auto add_efficiency = [&](double step_ns, double work_half_width) {
     const double more =
         ideal_ns * std::exp(base.ranks > 0 ? 0 : work_half_width) / step_ns - out.efficiency;

@@ -39,7 +39,7 @@ const Question k_questions[] = {
     {"Do all ranks start, with one software?", {"D01", "D32"}},
     {"Does the driver answer?", {"D02"}},
     {"Does the CUDA runtime suit the driver?", {"D04"}},
-    {"Have the libraries code for these GPUs?", {"D05"}},
+    {"Do the libraries contain code for these GPUs?", {"D05"}},
     {"Is each library mapped once, and the right one?", {"D06"}},
     {"Has every rank a GPU and the memory it needs?", {"D07", "D08", "D20"}},
     {"Are GPUs, links and fabric well?", {"D09", "D11", "D12", "D36"}},

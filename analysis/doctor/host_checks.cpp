@@ -277,7 +277,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     into.add(survey,
              {"D17",
               Severity::ok,
-              limits.container.empty() ? "not in a container" : "the container leaves enough",
+              limits.container.empty() ? "not in a container" : "no container limit is too low",
               limits.container.empty() ? std::vector<std::string>{}
                                        : std::vector<std::string>{limits.container},
               "",

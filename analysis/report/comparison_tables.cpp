@@ -226,13 +226,16 @@ std::string render_detectable(const std::vector<SettingRow>& rows) {
           rows, [](const Comparison& one) { return one.verdict == Verdict::no_difference; });
       !range.empty())
     out += paragraph("",
-                     "No difference: with the scatter of these processes a verdict needs " + range +
-                         ", by cell.",
+                     "No difference: the smallest detectable difference is " + range +
+                         ", depending on the cell.",
                      2);
   if (std::string range =
           detectable_range(rows, [](const Comparison& one) { return one.too_noisy; });
       !range.empty())
-    out += paragraph("", "Open, too noisy to tell: a verdict needs " + range + ", by cell.", 2);
+    out += paragraph("",
+                     "Open, too noisy for a verdict: the smallest detectable difference is " +
+                         range + ", depending on the cell.",
+                     2);
   return out;
 }
 

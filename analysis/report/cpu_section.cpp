@@ -43,8 +43,8 @@ std::string render_cpus(const model::Run& run) {
       below += paragraph("  Refused:", printable(one.refused), 11);
     if (one.changes_nothing())
       below += paragraph("  Note:",
-                         printable(one.setting) + " gives the CPUs that workers have by default: "
-                                                  "it is compared with itself.",
+                         printable(one.setting) + " equals the default, so this compares the "
+                                                  "default with itself.",
                          8);
     std::string name = wrap(printable(one.setting), 40).front();
     for (std::size_t i = 0; i < one.workers.size(); ++i) {

@@ -122,7 +122,7 @@ std::string render_detectable(const std::vector<const CopyComparison*>& comparis
   if (std::string last = percent_above(high); last != range)
     range += " to " + last;
   return paragraph(
-      "", "same: with the scatter of these processes a verdict needs " + range + ", by row.", 2);
+      "", "same: the smallest detectable difference is " + range + ", depending on the row.", 2);
 }
 
 std::string why_open(const std::vector<const CopyComparison*>& comparisons) {

@@ -24,8 +24,10 @@ std::string render_setting(const SettingLibraries& one, std::size_t ranks) {
     out += paragraph("  ", printable(text), 4);
   }
   for (const std::string& name : one.as_default)
-    out += paragraph(
-        "  Note:", name + " is the default's file all the same: it is compared with itself.", 8);
+    out += paragraph("  Note:",
+                     name + " still resolves to the default's file, so this compares the default "
+                            "with itself.",
+                     8);
   for (const std::string& problem : one.problems)
     out += paragraph("  Not as asked:", printable(problem), 16);
   return out;

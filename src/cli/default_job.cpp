@@ -73,7 +73,7 @@ void fill_timing(RunOptions& options, const Timing& timing) {
   fill(options.cell_deadline_ns, k_step_deadline_ns);
 }
 
-// Longest a product of the step, at rates that any such device reaches.
+// Upper bound on the step's GEMM time, at conservative rates.
 double compute_ns(const Cell& cell, bool on_gpu) {
   double ns = 0;
   for (const Operation& operation : cell.schedule.operations) {

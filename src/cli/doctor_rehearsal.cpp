@@ -184,8 +184,8 @@ void rehearse_copies(const World& world, const DoctorOptions& options, Ward& war
     into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_copies));
 }
 
-// Everybody must know whether it goes on. It does not if somebody is not heard of any more; what
-// was found until then is shown.
+// All supervisors must agree to continue. If one stops responding, the examination ends and shows
+// what it has found.
 bool all_go_on(launch::Fleet& fleet, bool willing) {
   const auto answers = fleet.all_gather(stop_signal() == 0 && willing ? "go on" : "stop");
   return answers && std::all_of(answers->begin(), answers->end(),

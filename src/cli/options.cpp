@@ -68,9 +68,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
   const auto commands = app->get_subcommands();
   const CLI::App& command = commands.empty() ? *app : *commands.front();
   const std::string nearest = nearest_option(command, word.substr(0, word.find('=')));
-  return fmt::format("'{}' is nothing that `ncclprobe {}` takes{}\nRun with --help for more "
-                     "information.\n",
-                     word, command.get_name(),
+  return fmt::format("unknown argument '{}'{}\nRun with --help for more information.\n", word,
                      nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
 }
 

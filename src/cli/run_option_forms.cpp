@@ -168,10 +168,9 @@ std::vector<OptionForm<R>> timing_forms() {
            "batch (default): launches back to back; latency: one at a time, each timed on the "
            "device; steps: what --workload is measured in"),
       form("interval", "SHARE", &R::target_interval, share_words(),
-           "Go on after --batches until the 95% interval of the median is within +-SHARE (1%) of "
-           "it"),
+           "Continue after --batches until the 95% interval of the median is within +-SHARE (1%)"),
       form("max-batches", "N", &R::max_batches, number_words(1, k_most),
-           "The end of --interval (default 100)"),
+           "Stop after N batches even if --interval is not met (default 100)"),
       form("budget", "TIME", &R::budget_ns, duration_words(),
            "Time box per cell: cuts iterations, then batches"),
       form("cell-timeout", "TIME", &R::cell_deadline_ns, duration_words(),

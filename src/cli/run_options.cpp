@@ -97,7 +97,7 @@ void declare(CLI::App& app, RunOptions& options) {
 // Options of `run` alone.
 void declare_resume(CLI::App& run, RunOptions& options) {
   CLI::Option* resume = run.add_option("--resume", options.resume_file,
-                                       "Go on with this run; the file says everything else")
+                                       "Resume this run; all other options come from its file")
                             ->type_name("RUN.h5");
   run.add_flag("--retry-failed", options.retry_failed,
                "With --resume: run trials again that failed, timed out or crashed")

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether the marks of steps say what their trace says.
+// Checks that step marks agree with the trace.
 void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,
                    analysis::TimelineHeading& heading) {
   for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {

@@ -87,7 +87,7 @@ std::vector<WorkloadOption> make_options() {
       form("optimizer", "on|off", &W::optimizer, on_off_words(),
            "A step of AdamW at the end (default on)"),
       form("accumulate", "N,...", &W::accumulate, numbers<int>(1),
-           "Micro-steps of which the last communicates, as no_sync() does"),
+           "Gradient-accumulation steps; only the last one communicates"),
       form("comm-priority", "N,...", &W::priorities, list_of(number_words(0, 5)),
            "Priority of communication streams, those of collectives too; 5 is the most urgent "
            "there is (default 0)"),

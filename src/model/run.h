@@ -20,7 +20,7 @@ struct RankPlace {
   bool operator==(const RankPlace&) const = default;
 };
 
-// A variable that some ranks were not started with as rank 0 was.
+// A variable whose value differs from rank 0's.
 struct RankVariable {
   std::vector<int> ranks;
   std::string name;

@@ -80,10 +80,9 @@ TEST_CASE("asking for the CPUs that workers have by default is said to change no
   run.trials.push_back(companion);
 
   CHECK(setting_cpus(run)[1].changes_nothing());
-  CHECK_THAT(
-      render_report(run, Format::table),
-      ContainsSubstring("as by default") &&
-          ContainsSubstring("cpu_affinity=core gives the CPUs that workers have by default"));
+  CHECK_THAT(render_report(run, Format::table),
+             ContainsSubstring("as by default") &&
+                 ContainsSubstring("cpu_affinity=core equals the default"));
   CHECK_THAT(setting_proofs(run)[0].variables[0].reason, ContainsSubstring(", as by default"));
 }
 

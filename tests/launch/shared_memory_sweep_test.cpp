@@ -63,7 +63,7 @@ private:
   pid_t pid_ = -1;
 };
 
-// Nothing goes while a process of ours, whosoever, is stuck in the kernel: the next look decides.
+// Nothing is removed while a process of ours is blocked in the kernel: the next look decides.
 template <typename Look>
 void look_until_gone(const fs::path& file, Look look) {
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));

@@ -25,7 +25,7 @@ public:
   double largest(double value);
   // When the last rank begins the collective that this one begins then.
   std::int64_t last_begin_ns(std::int64_t own_ns);
-  // A message's number among those from the one to the other. A send is never waited with.
+  // The number of a message among those from one rank to the other. Sends never block.
   void tell_begin(int from, int to, std::uint64_t number, std::int64_t ns);
   // When it was sent, once it was; 0 if so much later ones are on their way that it was forgotten.
   std::int64_t sent_ns(int from, int to, std::uint64_t number) const;
