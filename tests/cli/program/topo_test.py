@@ -117,7 +117,9 @@ class Topo(ProgramTest):
             self.assertIn(name + ":", self.refused("--from", str(file)))
 
     def test_a_document_that_quotes_a_matrix_is_no_machine(self):
-        self.assertIn("README.md:", self.refused("--from", str(MACHINES.parents[1] / "README.md")))
+        notes = self.folder / "notes.md"
+        notes.write_text((MACHINES / "eight-h200-vm.topo-m.txt").read_text() + 201 * "What we found out about it.\n")
+        self.assertIn("notes.md:", self.refused("--from", str(notes)))
 
     def test_a_machine_is_read_from_standard_input(self):
         file = MACHINES / "eight-h200-vm.topo-m.txt"
