@@ -36,17 +36,17 @@ struct Question {
   const char* without_gpu = nullptr; // the text where nothing ran on a GPU; null: the same
 };
 const Question k_questions[] = {
-    {"Do all ranks start, with one software?", {"D01", "D32"}},
+    {"Do all ranks start, with the same software?", {"D01", "D32"}},
     {"Does the driver answer?", {"D02"}},
-    {"Does the CUDA runtime suit the driver?", {"D04"}},
+    {"Is the CUDA runtime compatible with the driver?", {"D04"}},
     {"Do the libraries contain code for these GPUs?", {"D05"}},
-    {"Is each library mapped once, and the right one?", {"D06"}},
-    {"Has every rank a GPU and the memory it needs?", {"D07", "D08", "D20"}},
-    {"Are GPUs, links and fabric well?", {"D09", "D11", "D12", "D36"}},
-    {"May the processes do what NCCL does?", {"D14", "D15", "D16", "D17", "D18"}},
-    {"Do a kernel and an all-reduce run, with right data?",
+    {"Is each library loaded once, and is it the right one?", {"D06"}},
+    {"Does every rank have a GPU and enough memory?", {"D07", "D08", "D20"}},
+    {"Are the GPUs, links and fabric healthy?", {"D09", "D11", "D12", "D36"}},
+    {"Are the processes allowed to do what NCCL needs?", {"D14", "D15", "D16", "D17", "D18"}},
+    {"Do a kernel and an all-reduce run, with correct data?",
      {"D27"},
-     "Does an all-reduce run, with right data?"},
+     "Does an all-reduce run, with correct data?"},
 };
 
 // What a failure means for the whole, of its own evidence alone.
@@ -71,9 +71,9 @@ std::string meaning_of(const Case& one, const Finding& root) {
     if (meaning.id == root.id)
       return meaning.text;
   if (root.id == "D11") // what is wrong with it says what to do
-    return "a GPU is not well: " + root.fix;
+    return "a GPU is not healthy: " + root.fix;
   if (root.id == "D12")
-    return "a link between devices is not well: " + root.fix;
+    return "a link between devices is not healthy: " + root.fix;
   bool wrong = root.symptom == Symptom::wrong_data;
   if (root.id == "D36")
     return wrong ? "data that GPUs send each other directly arrives wrong: " + root.fix
@@ -164,7 +164,7 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
                              ? "nothing speaks against it, but no collective was run"
                          : has_gpus(one)
                              ? "collectives work here; what is below is about speed and risk"
-                             : "no GPU here: what was proved is the CPU backend";
+                             : "no GPU here: only the CPU backend was tested";
   return diagnosis;
 }
 

@@ -124,7 +124,7 @@ void check_libraries(const Case& one, Findings& into) {
     into.add(survey,
              {"D06",
               Severity::ok,
-              seen.empty() ? "no library of CUDA or NCCL is mapped" : "each library is mapped once",
+              seen.empty() ? "no library of CUDA or NCCL is loaded" : "each library is loaded once",
               seen,
               "",
               "",

@@ -73,13 +73,14 @@ std::string render_break_even(const std::vector<steps::StepResult>& results) {
                                     verdict_in_words(one)),
                         4);
   }
-  return paragraph("",
-                   fmt::format("Break-even: computing a step that can hide all transfers (at best: "
-                               "as long as they take), or would with as much of them covered a ms "
-                               "as now (as it is); +-: half of the {:.0f}% interval, from three "
-                               "processes on",
-                               100 * k_confidence),
-                   2) +
+  return paragraph(
+             "",
+             fmt::format("Break-even: how long a step must compute to hide all transfers. At best: "
+                         "as long as they take. As it is: with as much of them covered per "
+                         "ms as now. +-: half of the {:.0f}% interval, with three processes "
+                         "or more",
+                         100 * k_confidence),
+             2) +
          table.render(4) + open;
 }
 

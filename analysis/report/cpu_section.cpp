@@ -58,7 +58,7 @@ std::string render_cpus(const model::Run& run) {
                      worker.cpus.empty() ? "-" : worker.cpus, effect_of(one, worker)});
     }
   }
-  return "CPUs that the workers ran on, as they told once connected" + synthetic_mark(run) + "\n" +
+  return "CPUs that the workers ran on, as they reported" + synthetic_mark(run) + "\n" +
          table.render(2) + below;
 }
 

@@ -92,7 +92,7 @@ std::string render_accounts(const std::vector<const CopyComparison*>& comparison
     table.add_row(std::move(cells));
   }
   return paragraph("",
-                   "What the step loses to it, points of 100 of the step time; GB/s of one rank's "
+                   "What the step loses to it, in percent of the step time; GB/s of one rank's "
                    "copy alone and in the step",
                    2) +
          table.render(2);

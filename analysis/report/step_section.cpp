@@ -182,7 +182,7 @@ std::string render_overlap(const std::vector<steps::Overlap>& overlaps) {
                    ms_text(one.communication->times.step_ns), estimate_text(one.efficiency, 100, 1),
                    estimate_text(one.compute_slowdown, 1, 3),
                    estimate_text(one.communication_slowdown, 1, 3)});
-  std::string out = "  Side by side, and each by itself\n" + table.render(2);
+  std::string out = "  Together, and each alone\n" + table.render(2);
   if (std::any_of(overlaps.begin(), overlaps.end(), [](const steps::Overlap& one) {
         return one.efficiency && one.efficiency->interval && !telling(*one.efficiency);
       }))
@@ -226,7 +226,7 @@ std::string render_scaling(const steps::Scaling& scaling) {
   const int most = scaling.points.back().ranks;
   return paragraph("",
                    fmt::format("Why {} ranks are not {:.3g} times as fast: {} scaling from {}, "
-                               "points of 100 of the step time",
+                               "in percent of the step time",
                                most, static_cast<double>(most) / base,
                                model::to_string(scaling.kind),
                                count_of(static_cast<std::size_t>(base), "rank", "ranks")),

@@ -279,7 +279,7 @@ std::string slowdown_text(const SlowdownSum& sum, bool communication, const std:
 std::string render_slowdowns(const Timeline& timeline) {
   if (timeline.slowdowns.empty())
     return "";
-  std::string out = "\nSlowdown by company\n";
+  std::string out = "\nSlowdown by overlap\n";
   const std::vector<KernelSlowdown> all = by_kernel(timeline.slowdowns);
   for (bool communication : {false, true}) {
     std::vector<KernelSlowdown> kernels;
@@ -482,7 +482,7 @@ std::string render_gaps(const ByCell<Gaps>& found) {
         table.add_row(std::move(row));
       }
   }
-  return "\nWhy streams stood still\n" + table.render(2) + more_cells(cells.size(), all);
+  return "\nWhy streams were idle\n" + table.render(2) + more_cells(cells.size(), all);
 }
 
 } // namespace ncclprobe::analysis

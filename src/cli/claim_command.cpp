@@ -74,7 +74,7 @@ std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const St
                       base::format_duration(to.times.exposed_ns()), 100 * uncovered_ns / step_ns,
                       fits ? "the two fit"
                            : "the two do not fit, so something else changed too, such as "
-                             "computing beside communication (the report's \"Side by side\")")};
+                             "computing beside communication (the report's \"Together\")")};
 }
 
 // `compared`: may be null.

@@ -33,7 +33,7 @@ std::string source_text(const std::string& key);
 
 // The newest source behind the tables ("2026-08-22"): what came later is unknown to them.
 const std::string& tables_date();
-// The same for people: "2026-08-22; what is newer is unknown to them".
+// The same for people: "2026-08-22; they know nothing newer".
 std::string tables_are_of();
 
 } // namespace ncclprobe::knowledge

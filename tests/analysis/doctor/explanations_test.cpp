@@ -89,7 +89,7 @@ TEST_CASE("a variable that NCCL refuses explains what fails, and the hardware is
   CHECK(of(all, "D36").severity == Severity::unknown);
   CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D14: "));
   CHECK(step_of(diagnosis, "links and fabric").answer == Step::Answer::yes);
-  CHECK(step_of(diagnosis, "May the processes").answer == Step::Answer::no);
+  CHECK(step_of(diagnosis, "Are the processes allowed").answer == Step::Answer::no);
   CHECK(diagnosis.conclusion == "settings or limits of the environment: export NCCL_ALGO=Ring, or "
                                 "unset NCCL_ALGO (D14)");
   for (const Finding& finding : all)
@@ -163,7 +163,7 @@ TEST_CASE("links that are really down are named, and may explain a hang") {
   REQUIRE(of(all, "D27").may_be_of.size() == 1);
   CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D12: NVLinks are down"));
   CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("a link between devices is not well: nvidia-smi nvlink -s"));
+             ContainsSubstring("a link between devices is not healthy: nvidia-smi nvlink -s"));
 }
 
 TEST_CASE("failures that nothing ties together are both named") {
@@ -176,7 +176,7 @@ TEST_CASE("failures that nothing ties together are both named") {
 
   CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: "));
   CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("a GPU is not well") &&
+             ContainsSubstring("a GPU is not healthy") &&
                  ContainsSubstring("Besides, with no tie to it that could be seen: D14"));
 }
 

@@ -130,13 +130,13 @@ TEST_CASE("without a GPU nothing says that a kernel ran") {
   Case one = healthy_cpu_case();
   Diagnosis diagnosis = diagnose(one, examine(one));
 
-  CHECK(diagnosis.steps.back().question == "Does an all-reduce run, with right data?");
+  CHECK(diagnosis.steps.back().question == "Does an all-reduce run, with correct data?");
   CHECK(diagnosis.steps.back().because == "an all-reduce ran without a GPU on all ranks (2 ranks)");
   for (const Finding& finding : examine(one))
     CHECK_THAT(finding.what, !ContainsSubstring("kernel"));
   one.rehearsals.clear();
   CHECK(diagnose(one, examine(one)).steps.back().question ==
-        "Does an all-reduce run, with right data?");
+        "Does an all-reduce run, with correct data?");
 }
 
 TEST_CASE("a host without GPUs is not asked about its driver") {
