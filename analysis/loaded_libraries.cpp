@@ -42,7 +42,7 @@ void add_problems(Problems& problems, const model::TrialRecord& trial) {
     for (const model::Setting& tested : trial.spec.tested_libraries)
       if (trial.outcome.ok() && std::ranges::find(worker.libraries, tested.name,
                                                   &model::Library::name) == worker.libraries.end())
-        merge(problems[fmt::format("{}: not told which was loaded, if any", tested.name)],
+        merge(problems[fmt::format("{}: it is not known which was loaded, if any", tested.name)],
               worker.ranks);
   }
 }

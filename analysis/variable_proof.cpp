@@ -199,7 +199,7 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
         continue;
       std::string plugin = plugin_line(log, "TUNER/Plugin");
       proof.effect = Effect::overridden;
-      proof.reason = fmt::format("{} used {} all the same{}", *function, taken,
+      proof.reason = fmt::format("{} used {} anyway{}", *function, taken,
                                  plugin.empty() ? "" : "; a tuner plugin is in the way: " + plugin);
       return;
     }

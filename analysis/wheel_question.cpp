@@ -233,7 +233,7 @@ std::string_view title_of(Known runs) {
   return runs == Known::yes ? "Runs" : runs == Known::no ? "Fails" : "Unknown";
 }
 
-// "torch==2.8, of which PyPI has cu128 for x86-64"
+// "torch==2.8; PyPI has cu128 for x86-64"
 std::string wheel_text(const WheelSpec& asked, const std::vector<WheelVerdict>& verdicts) {
   std::vector<std::string> has;
   for (CpuKind cpu : {CpuKind::x86_64, CpuKind::aarch64}) {
@@ -246,7 +246,7 @@ std::string wheel_text(const WheelSpec& asked, const std::vector<WheelVerdict>& 
   }
   const bool told = asked.build == WheelBuild::pypi && !asked.pre_release && !has.empty();
   return printable(asked.text) +
-         (told ? fmt::format(", of which PyPI has {}", fmt::join(has, " and ")) : "");
+         (told ? fmt::format("; PyPI has {}", fmt::join(has, " and ")) : "");
 }
 
 } // namespace

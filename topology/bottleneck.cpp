@@ -161,8 +161,8 @@ private:
         std::replace(island.begin(), island.end(), from, island[i]);
         if (link == Link::unknown)
           untold_ = gpus[i]->nvlinks || gpus[j]->nvlinks
-                        ? "unknown: nobody told where the NVLinks lead"
-                        : "unknown: nobody told whether there are NVLinks";
+                        ? "unknown: no source says where the NVLinks lead"
+                        : "unknown: no source says whether there are NVLinks";
         if (link == Link::unknown)
           add_both(gpu_point(number, gpus[i]->index), gpu_point(number, gpus[j]->index), {},
                    untold_nvlinks(number, gpus));
@@ -195,8 +195,7 @@ private:
     std::vector<int> indices;
     for (const Gpu* gpu : gpus)
       indices.push_back(gpu->index);
-    return fmt::format("NVLinks of GPUs {}{}, of which nobody told where they lead, if there are "
-                       "any",
+    return fmt::format("NVLinks of GPUs {}{}, if there are any: no source says where they lead",
                        base::format_number_list(indices), on(number));
   }
 

@@ -59,7 +59,7 @@ private:
 
   void what_is_hidden() {
     bool vm = host_.virtual_machine.value_or(false);
-    const char* where = vm ? "the virtual machine does not show " : "no source told ";
+    const char* where = vm ? "the virtual machine does not show " : "no source shows ";
     bool any_bridge = std::ranges::any_of(
         host_.pci, [](const PciDevice& device) { return device.kind == PciKind::bridge; });
     if (!host_.gpus.empty() && !any_bridge)
@@ -84,8 +84,9 @@ private:
                          *gpu.numa_node, to_string(gpu.numa_node.source));
     });
     of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
-      return gpu.nvlinks || stated_in_matrix(host_, gpu) ? ""
-                                                         : "nobody told whether there are NVLinks";
+      return gpu.nvlinks || stated_in_matrix(host_, gpu)
+                 ? ""
+                 : "no source says whether there are NVLinks";
     });
   }
 

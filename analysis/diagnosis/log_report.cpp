@@ -269,7 +269,7 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
   if (!unknown.empty())
     out += "\n" + unknown;
   return out +
-         paragraph("", fmt::format("(what is known is of {})", knowledge::tables_date()), k_hang);
+         paragraph("", fmt::format("(known causes as of {})", knowledge::tables_date()), k_hang);
 }
 
 std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,

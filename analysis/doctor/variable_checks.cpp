@@ -130,7 +130,7 @@ std::string fix_of(const std::string& name, const Seen& seen, const std::string&
   if (seen.origin != "the environment")
     return fmt::format("{}, or write {} there", away, better);
   if (better.find('=') == std::string::npos) // the value is not told
-    return fmt::format("set {} in its place, and {}", better, away);
+    return fmt::format("set {} instead, and {}", better, away);
   bool same_name = better.starts_with(name + "=");
   return same_name ? fmt::format("export {}, or {}", better, away)
                    : fmt::format("export {}, and {}", better, away);

@@ -234,9 +234,8 @@ std::string render_heading(const RunSummary& run) {
   line("Environment", describe_settings(header.environment));
   line("Elsewhere", describe_other_environments(header));
   if (!header.pinned.empty())
-    line("Pinned",
-         describe_settings(header.pinned) +
-             " (set before the run, so not swept; --override NAME sweeps it all the same)");
+    line("Pinned", describe_settings(header.pinned) +
+                       " (set before the run, so not swept; --override NAME sweeps it anyway)");
   std::vector<std::string> command;
   for (const std::string& word : header.argv)
     command.push_back(printable(word));

@@ -56,16 +56,16 @@ std::string render_messages(const timeline::MessageWaits& found) {
   if (halves > 0)
     text = fmt::format("{} of sends and receives met their other half.", share(met, halves));
   if (all.sent_ahead > 0)
-    text += fmt::format(" {} had ended before their receive began, and waited for nobody.",
+    text += fmt::format(" {} had ended before their receive began, and did not wait.",
                         count_of(all.sent_ahead, "send", "sends"));
   if (all.clock_unknown > 0)
     text += fmt::format(" {} are of ranks whose clock is not known.", grouped(all.clock_unknown));
   if (all.kernels_untold > 0)
-    text += fmt::format(" Of {} nobody told what is sent or received in which (a run file "
-                        "does, its trace alone does not).",
+    text += fmt::format(" It is unknown what {} send or receive (a run file says it, its "
+                        "trace alone does not).",
                         count_of(all.kernels_untold, "kernel", "kernels"));
   if (all.without_kernel > 0)
-    text += fmt::format(" {} that NCCL told of have no kernel.",
+    text += fmt::format(" {} that NCCL reported have no kernel.",
                         count_of(all.without_kernel, "send or receive", "sends and receives"));
   out += paragraph("  ", text, 2);
   std::uint64_t named = 0;

@@ -309,8 +309,8 @@ std::string render_prediction(const Prediction& prediction) {
   out += "\n" + render_models(prediction.models);
   out += "\n" + render_loggp(prediction.loggp);
   out += "\n" + paragraph("",
-                          fmt::format("Steps: computing {}; a rank by itself {} ms ({})",
-                                      base.source, ms(base.alone_ns), base.alone_source),
+                          fmt::format("Steps: computing {}; a single rank {} ms ({})", base.source,
+                                      ms(base.alone_ns), base.alone_source),
                           0);
   out += render_predicted(prediction);
   out +=

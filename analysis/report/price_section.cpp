@@ -75,7 +75,7 @@ std::string render_prices(const RunSummary& run, const std::vector<SettingResult
         "", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2);
   }
   if (costs.bandwidths.empty() && costs.gpus.empty())
-    out += "  Nothing was measured that a price can be laid on: a collective at three sizes, or "
+    out += "  Nothing was measured to which a price applies: a collective at three sizes, or "
            "scaling.\n";
   return out;
 }

@@ -63,7 +63,7 @@ private:
                      without > 0 ? fmt::format("; {} without times, left out", grouped(without))
                                  : ""));
     if (from_nccl)
-      line("", "no kernels were traced: communication is what NCCL told of its channels, and "
+      line("", "no kernels were traced: communication is what NCCL reported of its channels, and "
                "computation is unknown" +
                    std::string(heard ? "; some times are when the host heard of it, late by an "
                                        "unknown time"
@@ -244,7 +244,7 @@ private:
                           grouped(*ledger.launches_seen),
                           grouped(ledger.kernels_delivered.value_or(0)),
                           grouped(ledger.named_losses()), named, grouped(*ledger.unexplained()))
-            : fmt::format("{} lost{}; nobody counted launches", grouped(ledger.named_losses()),
+            : fmt::format("{} lost{}; launches were not counted", grouped(ledger.named_losses()),
                           named);
     if (ledger.surplus().value_or(0) > 0)
       text += fmt::format("; {} kernels more than launches", grouped(*ledger.surplus()));

@@ -471,7 +471,7 @@ std::string render_gaps(const ByCell<Gaps>& found) {
           {GapCause::event, "waited for an event"},
           {GapCause::other,
            gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
-          {GapCause::unknown, "nobody wrote down the launch"}})
+          {GapCause::unknown, "the launch was not recorded"}})
       if (const Gaps::Sum& of_cause = gaps.of(cause); of_cause.count > 0) {
         std::vector<std::string> row{
             words, grouped(of_cause.count),

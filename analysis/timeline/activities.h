@@ -87,7 +87,7 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
 struct Activities {
   std::vector<Activity> all;       // by start
   std::uint64_t without_times = 0; // left out
-  // No kernels were traced: communication is what NCCL told of its channels.
+  // No kernels were traced: communication is what NCCL reported of its channels.
   bool from_nccl = false;
   std::uint64_t heard = 0; // of these, with times at which the host heard of it, not the GPU's own
 };

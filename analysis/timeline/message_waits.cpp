@@ -251,7 +251,7 @@ std::string describe(const UnmatchedHalf& half) {
   case Meeting::contradicted:
     return text + ": the other side's is of another size";
   case Meeting::repeated:
-    return text + ": told more than once";
+    return text + ": reported more than once";
   case Meeting::met:
   case Meeting::alone:
     break;

@@ -122,7 +122,7 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
     return fail(
         Error{Errc::mismatch,
               fmt::format("{} was begun under other conditions:{}\n", run_file.string(), list),
-              "--force goes on all the same, and marks the file"});
+              "--force resumes anyway, and marks the file"});
   spdlog::warn("goes on with {} under other conditions, and marks it:{}", run_file.string(), list);
   return {};
 }

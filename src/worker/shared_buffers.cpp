@@ -60,7 +60,7 @@ void SharedBuffers::exchange(int index, const SeatBuffers& own) {
     auto [end, problem] =
         std::from_chars(text.data(), text.data() + std::min(blank, text.size()), offer.bytes);
     if (blank == std::string::npos || problem != std::errc{} || end != text.data() + blank)
-      base::raise(Errc::protocol, "a rank tells of a shared buffer in words nobody understands");
+      base::raise(Errc::protocol, "a rank describes a shared buffer in an unknown form");
     offer.handle = text.substr(blank + 1);
     offers.push_back(std::move(offer));
   }

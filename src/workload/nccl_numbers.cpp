@@ -49,7 +49,7 @@ std::string what_is_taken(Outside outside, std::int64_t limit) {
   case Outside::nearest:
     return fmt::format("NCCL takes {}", limit);
   case Outside::standard:
-    return "NCCL goes on with its default";
+    return "NCCL continues with its default";
   case Outside::on:
     return "NCCL takes it for 1";
   case Outside::off:
@@ -71,23 +71,23 @@ Judgement outside(const Setting& setting, const Limits& limits, std::int64_t val
 Judgement judge_integer(const Setting& setting, const Variable& variable, int version) {
   IntegerReading reading = read_integer(setting.value);
   if (!reading.fits)
-    return {Reading::misread, "it does not fit into 64 bits", "NCCL goes on with its default",
+    return {Reading::misread, "it does not fit into 64 bits", "NCCL continues with its default",
             written_as_number(setting), "Invalid value"};
   if (!reading.whole)
     return {Reading::misread, fmt::format("'{}' is not a number", setting.value),
-            fmt::format("NCCL reads it as {} and says nothing", reading.value),
+            fmt::format("NCCL reads it as {} without a warning", reading.value),
             written_as_number(setting), ""};
   // Of a block. NCCL looks at the limits of what is above 0 only.
   bool threads = setting.name == "NCCL_NTHREADS" || setting.name == "NCCL_LL128_NTHREADS";
   if (threads && reading.value <= 0)
-    return {Reading::limited, "it is not above 0", "NCCL goes on with its default", "", ""};
+    return {Reading::limited, "it is not above 0", "NCCL continues with its default", "", ""};
   if (is_outside(variable, reading.value, version))
     return outside(setting, legal_numbers(variable, version), reading.value);
   if (threads && reading.value % 32 != 0)
     return {Reading::limited, "it is no multiple of 32", "NCCL takes the most that it allows",
             with_value(setting, reading.value / 32 * 32), ""};
   if (setting.name == "NCCL_WORK_FIFO_BYTES" && (reading.value & (reading.value - 1)) != 0)
-    return {Reading::limited, "it is no power of 2", "NCCL goes on with its default", "",
+    return {Reading::limited, "it is no power of 2", "NCCL continues with its default", "",
             "is being ignored because it is not a power of 2"};
   if (setting.value.size() > 1 && setting.value.starts_with('0') && is_number(setting.value) &&
       reading.value != 0)
@@ -101,7 +101,7 @@ Judgement judge_flag(const Setting& setting) {
     if (same_word(setting.value, word))
       return {};
   return {Reading::misread, fmt::format("'{}' is none of 1, T, TRUE, 0, F, FALSE", setting.value),
-          "NCCL goes on with its default and says nothing", written_as_number(setting), ""};
+          "NCCL continues with its default, without a warning", written_as_number(setting), ""};
 }
 
 } // namespace ncclprobe::workload

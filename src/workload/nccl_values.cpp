@@ -24,7 +24,7 @@ using base::split;
 using model::Setting;
 
 constexpr const char* k_invalid_usage = "every communicator ends with 'invalid usage'";
-constexpr const char* k_silent = "and says nothing";
+constexpr const char* k_silent = "without a warning";
 
 // Releases that read words in these values. Before, they were integers.
 constexpr int k_policy_words_since = 22902;
@@ -91,7 +91,7 @@ Judgement unknown_word(const Setting& setting, const Variable& variable, std::st
   judgement.why = fmt::format("'{}' is none of {}", word, fmt::join(words, ", "));
   if (auto since = word_since(variable, word); since && *since > version)
     judgement.why = fmt::format("'{}' came with NCCL {}", word, nccl_version_text(*since));
-  judgement.outcome = fmt::format("NCCL goes on with {} {}",
+  judgement.outcome = fmt::format("NCCL continues with {} {}",
                                   variable.otherwise.empty() ? std::string("its default")
                                                              : std::string(variable.otherwise),
                                   k_silent);
@@ -141,7 +141,7 @@ Judgement judge_words(const Setting& setting, const Variable& variable, int vers
     return read_integer(setting.value).value <= 2
                ? Judgement{}
                : Judgement{Reading::misread, "its numbers are 0, 1 and 2",
-                           "NCCL goes on with DEFAULT", "", ""};
+                           "NCCL continues with DEFAULT", "", ""};
   if (policy && version < k_policy_words_since)
     return judge_integer(setting, variable, version);
   std::string_view list = setting.value;
@@ -216,7 +216,8 @@ Judgement judge_plugin(const Setting& setting, const Variable& variable, const N
   if (missing.empty())
     return {};
   return {Reading::misread, fmt::format("no library is found ({})", fmt::join(missing, ", ")),
-          "NCCL goes on without it, and says so in lines of level INFO only", "", "Could not find"};
+          "NCCL continues without it, and says so in lines of level INFO only", "",
+          "Could not find"};
 }
 
 Judgement judge_file(const Setting& setting, const NcclPlace& place) {
@@ -226,7 +227,7 @@ Judgement judge_file(const Setting& setting, const NcclPlace& place) {
     return {Reading::refused, "there is no such file",
             "every communicator ends with 'unhandled system error'", "",
             "Could not open XML graph file"};
-  return {Reading::misread, "there is no such file", "NCCL goes on without it", "",
+  return {Reading::misread, "there is no such file", "NCCL continues without it", "",
           "Could not open XML topology file"};
 }
 
@@ -255,7 +256,7 @@ Judgement judge_address(const Setting& setting) {
             "Invalid NCCL_COMM_ID"};
   std::size_t end = ipv6 ? setting.value.find(']') : 0;
   if (setting.value.find(':', end) == std::string::npos)
-    return {Reading::uncertain, "it names no port", "NCCL takes one that nobody chose", "", ""};
+    return {Reading::uncertain, "it names no port", "NCCL picks one", "", ""};
   return {};
 }
 
@@ -282,10 +283,10 @@ Judgement judge_empty(const Setting& setting, const Variable& variable, int vers
   if (name == "NCCL_DEBUG_SUBSYS")
     return misread("no subsystem logs");
   if (name == "NCCL_NET_MERGE_LEVEL")
-    return misread("NCCL goes on with LOC");
+    return misread("NCCL continues with LOC");
   if (variable.kind == ValueKind::plugin && version >= k_plugin_lists_since &&
       (name == "NCCL_NET_PLUGIN" || name == "NCCL_GIN_PLUGIN" || name == "NCCL_RMA_PLUGIN"))
-    return misread("NCCL goes on without plugins");
+    return misread("NCCL continues without plugins");
   return {Reading::unset, "NCCL takes an empty value as not set", "", "", ""};
 }
 
@@ -373,7 +374,7 @@ std::string headline(const Setting& setting, const Judgement& judgement, const N
     return fmt::format("{} refuses {}: {}", nccl, whole, judgement.why);
   case Reading::misread:
   case Reading::limited:
-    return fmt::format("{} does not take {} as it stands: {}", nccl, whole, judgement.why);
+    return fmt::format("{} does not accept {} as written: {}", nccl, whole, judgement.why);
   case Reading::unread:
     return fmt::format("{} does not read {}: {}", nccl, setting.name, judgement.why);
   case Reading::misspelt:

@@ -72,7 +72,7 @@ struct Variable {
   int since = 0; // the first release that reads it; 0: 2.10.3 or an older one
   Limits limits{};
   std::string_view words{};     // "LOC|NVL|C2C@22602|SYS": C2C came with 2.26.2
-  std::string_view otherwise{}; // what NCCL goes on with for any other word; empty: its default
+  std::string_view otherwise{}; // what NCCL continues with for any other word; empty: its default
   int until = 0;                // the first release that does not read it any more; 0: all do
 };
 

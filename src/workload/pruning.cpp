@@ -108,9 +108,8 @@ base::Result<void> Pruner::check(const std::vector<Setting>& combination) {
     if (!can_be_overridden(setting.name))
       return base::fail(base::Error{base::Errc::invalid_argument, remark.text, ""});
     if (!is_overridden(setting.name))
-      return base::fail(
-          base::Error{base::Errc::invalid_argument, remark.text,
-                      fmt::format("--override {} measures it all the same", setting.name)});
+      return base::fail(base::Error{base::Errc::invalid_argument, remark.text,
+                                    fmt::format("--override {} measures it anyway", setting.name)});
   }
   return {};
 }

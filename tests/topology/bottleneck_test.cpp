@@ -203,7 +203,7 @@ TEST_CASE("NVLinks that lead nobody knows where give no ceiling, and are not den
   Bottleneck found = bottleneck(machine, rank_per_gpu(machine), Traffic::ring);
 
   CHECK_FALSE(found.busbw_gb_per_s);
-  CHECK(found.derivation == "unknown: nobody told where the NVLinks lead");
+  CHECK(found.derivation == "unknown: no source says where the NVLinks lead");
 }
 
 TEST_CASE("GPUs that may have NVLinks have no ceiling by their PCIe links") {
@@ -217,7 +217,7 @@ TEST_CASE("GPUs that may have NVLinks have no ceiling by their PCIe links") {
     Bottleneck found = bottleneck(machine, rank_per_gpu(machine), traffic);
     CHECK_FALSE(found.busbw_gb_per_s);
     CHECK_THAT(found.derivation,
-               ContainsSubstring("unknown: nobody told whether there are NVLinks"));
+               ContainsSubstring("unknown: no source says whether there are NVLinks"));
     REQUIRE(found.unknown.size() == 1);
     CHECK_THAT(found.unknown[0], ContainsSubstring("NVLinks of GPUs 0-3"));
   }

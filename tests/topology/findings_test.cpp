@@ -145,7 +145,7 @@ TEST_CASE("what a virtual machine hides is said once for all GPUs") {
 
   CHECK(says(found, FindingKind::unknown, "the virtual machine does not show which PCIe switches"));
   CHECK(says(found, FindingKind::unknown, "the virtual machine does not show NUMA nodes"));
-  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: nobody told whether there are NVLinks"));
+  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: no source says whether there are NVLinks"));
   CHECK(says(found, FindingKind::unknown, "mlx5_0: GPUDirect is unknown"));
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("a matrix tells of NVLinks and NUMA nodes without listing them") {
   host.gpus[3].numa_node = {};
   host.stated_paths.clear();
   std::vector<Finding> less = findings(host, Load::idle);
-  CHECK(says(less, FindingKind::unknown, "GPU 3: no source told the NUMA node"));
-  CHECK(says(less, FindingKind::unknown, "GPUs 0-7: nobody told whether there are NVLinks"));
+  CHECK(says(less, FindingKind::unknown, "GPU 3: no source shows the NUMA node"));
+  CHECK(says(less, FindingKind::unknown, "GPUs 0-7: no source says whether there are NVLinks"));
 }
 
 TEST_CASE("modes that will change and mixed GPUs are remarked") {

@@ -55,8 +55,8 @@ TEST_CASE("values that would silently mean something else are left out with the 
     return one.left_out().front();
   };
   CHECK(reason({"NCCL_P2P_DISABLE", "yes"}) ==
-        "NCCL_P2P_DISABLE=yes: NCCL 2.28.3 does not take NCCL_P2P_DISABLE=yes as it stands: 'yes' "
-        "is not a number; NCCL reads it as 0 and says nothing; did you mean NCCL_P2P_DISABLE=1?");
+        "NCCL_P2P_DISABLE=yes: NCCL 2.28.3 does not accept NCCL_P2P_DISABLE=yes as written: 'yes' "
+        "is not a number; NCCL reads it as 0 without a warning; did you mean NCCL_P2P_DISABLE=1?");
   CHECK_THAT(reason({"NCCL_BUFFSIZE", "8M"}), ContainsSubstring("NCCL reads it as 8"));
   CHECK_THAT(reason({"NCCL_P2P_LEVEL", "nvl"}),
              ContainsSubstring("did you mean NCCL_P2P_LEVEL=NVL"));
@@ -80,7 +80,7 @@ TEST_CASE("a value that NCCL refuses and a misspelt name end the plan before any
 
     // A plugin may read the name, but no plugin has an algorithm.
     bool is_name = setting.name == "NCCL_ALOG";
-    CHECK(plan.error().hint == (is_name ? "--override NCCL_ALOG measures it all the same" : ""));
+    CHECK(plan.error().hint == (is_name ? "--override NCCL_ALOG measures it anyway" : ""));
     bad.overrides = {setting.name};
     CHECK(make_plan(bad).has_value() == is_name);
 

@@ -28,7 +28,7 @@ abi::Result open(int version, void** context, int* mask, std::uint64_t hash, con
     start_by_itself(rank);
   *context = open_communicator(version, hash, name, nodes, ranks, rank);
   if (*context == nullptr)
-    return abi::k_internal_error; // NCCL goes on without a profiler
+    return abi::k_internal_error; // NCCL continues without a profiler
   *mask = static_cast<int>(wanted_events());
   return abi::k_success;
 }

@@ -108,7 +108,7 @@ TEST_CASE("A captured job says what it lacks") {
   std::string text = render_timeline(timeline_of(source), {"job/", "", {}, {}});
   CHECK(text.find("no kernels were traced") != std::string::npos);
   CHECK(text.find("no steps (all is one)") != std::string::npos);
-  CHECK(text.find("nobody counted launches") != std::string::npos);
+  CHECK(text.find("launches were not counted") != std::string::npos);
   CHECK(text.find("AllReduce") != std::string::npos);
   CHECK(text.find("operations with kernels") == std::string::npos); // there are none
   CHECK(text.find("left no trace") == std::string::npos);

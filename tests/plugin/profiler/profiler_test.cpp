@@ -44,7 +44,7 @@ Record last() {
 
 } // namespace
 
-TEST_CASE("nobody records before the worker says so, and NCCL goes on without") {
+TEST_CASE("nobody records before the worker says so, and NCCL continues without") {
   // Must be the first test of this program: there is no way back.
   if (interface_version() != 0)
     return;
