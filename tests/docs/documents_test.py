@@ -54,6 +54,9 @@ class Block:
                 steps[-1][1].append(line)
         return [("\n".join(command), shown) for command, shown in steps]
 
+    def needs_h5py(self):
+        return any("h5py" in line or "examples/read_" in line for line in self.lines)
+
     def script(self):
         if self.language != "console":
             return "\n".join(self.lines)
@@ -188,7 +191,7 @@ class Commands(unittest.TestCase):
     def check(self, page):
         changes = {}
         for block in blocks_of(page):
-            if block.reason or block.language not in RUN or (block.language == "python" and not H5PY):
+            if block.reason or block.language not in RUN or (block.needs_h5py() and not H5PY):
                 continue
             done = self.run_block(block)
             if block.language == "console":
