@@ -64,20 +64,21 @@ std::pair<std::string, std::string> values_of(const Variable& variable) {
   case ValueKind::words:
     if (variable.name == "NCCL_CTA_POLICY")
       return {"0 to 2; since 2.29.2 also a list, with `\\|`, of " + listed_words(variable),
-              "the word is passed over; another number is DEFAULT"};
+              "the word is ignored; another number is DEFAULT"};
     return {"a list of " + listed_words(variable),
-            "the word is passed over; since 2.30.3 the whole list"};
+            "the word is ignored; since 2.30.3 the whole list"};
   case ValueKind::algorithms:
   case ValueKind::protocols:
     return {"[function:][^]list[;function:list...] of " + listed_words(variable),
-            "**refused** since 2.24.3; before, the word is passed over"};
+            "**refused** since 2.24.3; before, the word is ignored"};
   case ValueKind::network_name:
     return {"IB, Socket, or a plugin's name, in any case", "**refused**"};
   case ValueKind::plugin:
     return {fmt::format("a path, {}-NAME.so by its NAME, none, STATIC_PLUGIN", variable.words),
-            "goes without"};
+            "NCCL continues without it"};
   case ValueKind::file:
-    return {"a file", variable.name == "NCCL_GRAPH_FILE" ? "**refused**" : "goes without"};
+    return {"a file",
+            variable.name == "NCCL_GRAPH_FILE" ? "**refused**" : "NCCL continues without it"};
   case ValueKind::interfaces:
     return {"names, beginnings of names; ^ for all others, = for whole names",
             "**refused** if none matches"};
@@ -98,23 +99,21 @@ std::string versions(const Variable& variable) {
 std::string document() {
   std::string text = fmt::format(
       "# NCCL's environment variables, as ncclprobe knows them\n\n"
-      "Written by a test from the table that `--set`, `plan --dry-run`, `doctor` and the check "
-      "before "
-      "every run judge by. It was compared with the sources of NCCL 2.10.3 to 2.30.7; what came "
-      "later, up to {}, is from another project's copy. \"2.10\" also stands for what older "
-      "releases "
-      "read.\n\n"
-      "- **Refused** values end every communicator. ncclprobe starts nothing with one.\n"
-      "- Text that is no integer becomes the number that it begins with, or 0, without a word "
-      "(`8M` "
-      "is 8, `yes` is 0); what does not fit 64 bits becomes the default.\n"
-      "- An empty value counts as not set, but for NCCL_NET, NCCL_COMM_ID and NCCL_GRAPH_FILE, "
-      "which "
-      "refuse it, and NCCL_HOSTID, NCCL_TOPO_FILE, NCCL_DEBUG_SUBSYS, NCCL_NET_MERGE_LEVEL and the "
-      "lists of plugins, which take it for a value.\n"
-      "- A number in parentheses is the release that brought a word. Before 2.25.1 there were 32 "
+      "A test writes this page from the table by which `--set`, `plan --dry-run`, `doctor` and the "
+      "check before every run judge variables; do not edit it. The table was compared with the "
+      "sources of NCCL 2.10.3 to 2.30.7; later entries, up to {}, are from another project's copy. "
+      "\"2.10\" also stands for older releases.\n\n"
+      "- A **refused** value ends every communicator. ncclprobe starts nothing with one.\n"
+      "- Text that is not an integer silently becomes the number at its beginning, or 0 (`8M` is "
+      "8, "
+      "`yes` is 0). A number that does not fit 64 bits becomes the default.\n"
+      "- An empty value counts as not set. Exceptions: NCCL_NET, NCCL_COMM_ID and NCCL_GRAPH_FILE "
+      "refuse it; NCCL_HOSTID, NCCL_TOPO_FILE, NCCL_DEBUG_SUBSYS, NCCL_NET_MERGE_LEVEL and the "
+      "lists "
+      "of plugins take it as a value.\n"
+      "- A number in parentheses is the release that added a word. Before 2.25.1 there were 32 "
       "channels, not 64.\n\n"
-      "| variable | since | values | any other |\n|---|---|---|---|\n",
+      "| variable | since | values | any other value |\n|---|---|---|---|\n",
       nccl_version_text(k_newest_known_nccl));
   for (const Variable& variable : nccl_variables()) {
     auto [values, others] = values_of(variable);
