@@ -92,4 +92,8 @@ if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
   fi
 fi
 say "${launch[*]} $build_dir/bin/ncclprobe $*"
-exec "${launch[@]}" "$build_dir/bin/ncclprobe" "$@"
+code=0
+"${launch[@]}" "$build_dir/bin/ncclprobe" "$@" || code=$?
+say "the programs are in $build_dir/bin; for this shell: export PATH=$build_dir/bin:\$PATH"
+say "to install them: cmake --install $build_dir --prefix /opt/ncclprobe"
+exit "$code"
