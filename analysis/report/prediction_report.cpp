@@ -101,7 +101,7 @@ std::string render_quality(const Prediction& prediction) {
   else
     out += paragraph("  ranks",
                      "no error is known: that takes steps of this kind measured at three numbers "
-                     "of ranks or more, of which two train together",
+                     "of ranks or more, two of them above 1",
                      11);
   if (prediction.replayed_ns) {
     const cost_model::StepBase& base = prediction.base;
@@ -315,15 +315,15 @@ std::string render_prediction(const Prediction& prediction) {
   out += render_predicted(prediction);
   out +=
       "\n" +
-      paragraph("",
-                fmt::format(
-                    "The schedule that would be run is replayed with the times of the "
-                    "models: a ring over nodes of {} ranks (a tree where NCCL was seen to use "
-                    "one). Uncovered is what is not computed in. The intervals are of one further "
-                    "process; they hold what is named there, not that other machines, "
-                    "networks or neighbours behave otherwise.",
-                    prediction.ranks_per_node),
-                0);
+      paragraph(
+          "",
+          fmt::format("The schedule that would be run is replayed with the times of the "
+                      "models: a ring over nodes of {} ranks (a tree where NCCL was seen to use "
+                      "one). Uncovered is the time in which a rank does not compute. The intervals "
+                      "are for one further process. They include the errors that are named there, "
+                      "but not that other machines, networks or neighbours behave differently.",
+                      prediction.ranks_per_node),
+          0);
   return out;
 }
 
