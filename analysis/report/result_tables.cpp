@@ -303,11 +303,12 @@ std::string render_reading_notes(const std::vector<SettingResult>& results,
         "or host us: how long the host was busy asking for an operation (of a graph, for its "
         "launch); in a worker that drives several ranks, for all of them.",
         k_hang);
-  out += paragraph("  +-%",
-                   fmt::format("{:.0f}% interval of the median over processes, its wider side, "
-                               "without assuming a distribution; six processes or more have one.",
-                               100 * k_confidence),
-                   k_hang);
+  out +=
+      paragraph("  +-%",
+                fmt::format("half of the {:.0f}% interval of the median over processes (the wider "
+                            "side). It assumes no distribution and needs six processes.",
+                            100 * k_confidence),
+                k_hang);
   out += paragraph("  range%", "(largest - smallest) / median of what \"over\" counts.", k_hang);
   out +=
       paragraph("  slowest", "the slowest rank's own time against the mean of all ranks.", k_hang);

@@ -447,28 +447,30 @@ std::string render_steps(const RunSummary& run, const std::vector<SettingResult>
   out += render_input_copies(run, all);
   constexpr int k_hang = 18;
   out += "\nHow to read steps (ms, mean over ranks; events on the devices' streams)\n";
-  out += paragraph("  comm, cov.",
-                   "time in which anything communicates; of that covered, while a stretch of "
-                   "computing runs, from its first event to its last, with its pauses.",
-                   k_hang);
-  out += paragraph("  wait, transfer",
-                   "uncovered communication, beside which no such stretch runs: what a rank takes "
-                   "longer than the fastest, and the rest. Only transfer depends on NCCL.",
-                   k_hang);
+  out +=
+      paragraph("  comm, cov.",
+                "time in which anything communicates; covered: the part of it in which a stretch "
+                "of computing runs. A stretch includes the pauses between its kernels.",
+                k_hang);
+  out +=
+      paragraph("  wait, transfer",
+                "uncovered communication, with no such stretch beside it. wait: what a rank takes "
+                "longer than the fastest; transfer: the rest. Only transfer depends on NCCL.",
+                k_hang);
   out += paragraph("  hidden, exposed",
-                   "communication while a kernel computes, and while none does, as --timeline has "
-                   "them. Known of traced steps (--trace kernels) only.",
+                   "communication while a kernel computes, and while none does (as in --timeline). "
+                   "Known only of traced steps (--trace kernels).",
                    k_hang);
   out += paragraph("  comp., comm.", "the same step without communication, and without computing.",
                    k_hang);
   out += paragraph("  gain %",
-                   "what running both at once gains, of all that it could: 100 is as long as the "
-                   "longer of the two, 0 as long as one after the other.",
+                   "what running both at once gains, in percent of what it could. At 100 the step "
+                   "takes as long as the longer of the two, at 0 as long as one after the other.",
                    k_hang);
   out +=
       paragraph("  lost",
-                "100 - efficiency, in points of the step time; the terms behind it add up to it. "
-                "Below 0: the step has less of that than the one it is compared with.",
+                "100 - efficiency, in percent of the step time. The terms after it add up to it. "
+                "Below 0: the step has less of that than its base.",
                 k_hang);
   return out;
 }

@@ -169,12 +169,12 @@ std::string render_method(const Verdicts& verdicts) {
       fmt::format("One observation is one process: the median of its times in a cell. Setting "
                   "(n = {}) and default, both arms (n = {}), are compared by Welch's "
                   "t-test on the logarithms of these times. The ratio is that of the geometric "
-                  "means, above 1 if the setting is faster; its {:.0f}% interval is for one "
-                  "comparison by itself. No observation is left out. A few processes may all run "
-                  "at the same one of two speeds by chance, and then scatter too little. So two "
-                  "more tests use the typical scatter of more processes: that of all settings in "
-                  "the cell, and that of the same setting in all cells of its size class. The "
-                  "largest p and the widest interval count.",
+                  "means, above 1 if the setting is faster; its {:.0f}% interval is for that "
+                  "comparison alone. No observation is left out. If a cell has two speeds, a few "
+                  "processes may all run at the same one by chance, and then scatter too little. "
+                  "So two more tests use the typical scatter of more processes: of all settings in "
+                  "the cell, and of the same setting in all cells of its size class. The largest p "
+                  "and the widest interval count.",
                   process_counts(verdicts, &Comparison::setting),
                   process_counts(verdicts, &Comparison::baseline), 100 * k_confidence),
       k_hang);
@@ -182,10 +182,9 @@ std::string render_method(const Verdicts& verdicts) {
       "",
       fmt::format(
           "Better or worse: p below {} after Holm's correction over the {} of this run, "
-          "so that even one false verdict has a chance of about {:.0f}% or less, and a ratio "
-          "beyond the A/A noise floor. Not decided: fewer than {} processes on a side, or too "
-          "noisy: even a difference of {:.0f}% would have had no verdict. Everything else is no "
-          "difference.",
+          "and a ratio beyond the A/A noise floor. The chance of any false verdict is then about "
+          "{:.0f}% or less. Not decided: fewer than {} processes on a side, or too noisy: a "
+          "difference of {:.0f}% would have been missed. Everything else is no difference.",
           k_alpha,
           count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
                    "comparisons tested"),
