@@ -4,7 +4,8 @@
 
 namespace ncclprobe::base {
 
-// Exit codes of every program of the project. Part of the command-line contract (README, --help).
+// Exit codes of every program of the project. Part of the command-line contract
+// (docs/troubleshooting.md, --help).
 enum ExitCode : int {
   k_exit_ok = 0,            // everything asked for was measured
   k_exit_internal = 1,      // a defect of ncclprobe
