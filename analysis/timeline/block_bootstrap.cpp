@@ -5,7 +5,7 @@
 
 #include "analysis/cell_summary.h"
 #include "analysis/statistics.h"
-#include "analysis/timeline/collectives.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,7 @@ std::size_t renumber_blocks(std::vector<InBlock>& values) {
 
 std::size_t drawn_of_stretch(std::size_t stretch, std::size_t every, std::size_t size) {
   const std::size_t first = stretch * every;
-  return first + static_cast<std::size_t>(mixed(stretch) % std::min(every, size - first));
+  return first + static_cast<std::size_t>(base::mixed(stretch) % std::min(every, size - first));
 }
 
 std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks) {

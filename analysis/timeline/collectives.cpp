@@ -3,11 +3,14 @@
 
 #include "analysis/timeline/collectives.h"
 
+#include "base/hash.h"
+
 #include <algorithm>
 #include <string_view>
 
 namespace ncclprobe::analysis::timeline {
 
+using base::mixed;
 using trace::NcclKind;
 using trace::OperationKind;
 using trace::OperationRow;
@@ -24,13 +27,6 @@ std::string plain(std::string_view text) {
 }
 
 } // namespace
-
-std::uint64_t mixed(std::uint64_t value) { // splitmix64
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
 
 TextTraits::TextTraits(const std::vector<std::string>& texts)
     : collective(texts.size()), all(texts.size()) {

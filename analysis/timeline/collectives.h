@@ -36,9 +36,6 @@ struct CollectivePart {
   bool needs_all = false;
 };
 
-// Spreads what differs in few bits over all of them.
-std::uint64_t mixed(std::uint64_t value);
-
 // What names of functions and kernels tell, by TextId::id.
 struct TextTraits {
   explicit TextTraits(const std::vector<std::string>& texts);

@@ -3,11 +3,14 @@
 
 #include "analysis/timeline/messages.h"
 
+#include "base/hash.h"
+
 #include <algorithm>
 #include <unordered_map>
 
 namespace ncclprobe::analysis::timeline {
 
+using base::mixed;
 using trace::NcclKind;
 using trace::OperationKind;
 

@@ -3,6 +3,8 @@
 
 #include "analysis/trace_export/rank_events.h"
 
+#include "base/hash.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,15 +45,12 @@ constexpr std::array<std::string_view, 5> k_synchronizations{"synchronize", "wai
                                                              "stream waits for event",
                                                              "wait for stream", "wait for device"};
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i, value >>= 8)
-    hash = (hash ^ (value & 0xff)) * 0x100000001b3; // FNV-1a
-  return hash;
-}
 constexpr const char* k_collectives = "bytes in flight: collectives";
 constexpr const char* k_messages = "bytes in flight: sends and receives";
 
-constexpr std::uint64_t k_hash_begin = 0xcbf29ce484222325;
+std::uint64_t flow_id(const base::Hash& hash) {
+  return std::max<std::uint64_t>(hash.value(), 1); // 0: no flow
+}
 
 // "ncclBfloat16": 2. 0: unknown.
 std::uint64_t bytes_of_type(std::string_view name) {
@@ -443,25 +442,15 @@ private:
 
 std::uint64_t flow_of(std::uint64_t communicator, std::string_view function,
                       std::uint64_t sequence) {
-  std::uint64_t hash = mixed(mixed(k_hash_begin, communicator), sequence);
-  for (char c : function)
-    hash = mixed(hash, static_cast<unsigned char>(c));
-  return std::max<std::uint64_t>(hash, 1);
+  return flow_id(base::Hash().add(communicator).add(sequence).add(function));
 }
 
 std::uint64_t flow_of(const trace::OperationRow& row) {
-  std::uint64_t hash = k_hash_begin;
-  for (std::int64_t value : {std::int64_t{row.cell}, std::int64_t{row.batch},
-                             std::int64_t{row.iteration}, std::int64_t{row.index}})
-    hash = mixed(hash, static_cast<std::uint64_t>(value));
-  return std::max<std::uint64_t>(hash, 1);
+  return flow_id(base::Hash().add(row.cell).add(row.batch).add(row.iteration).add(row.index));
 }
 
 std::uint64_t flow_of_message(std::uint64_t communicator, int from, int to, std::uint64_t number) {
-  std::uint64_t hash = mixed(mixed(k_hash_begin, communicator), number);
-  for (int rank : {from, to})
-    hash = mixed(hash, static_cast<std::uint64_t>(static_cast<std::int64_t>(rank)));
-  return std::max<std::uint64_t>(hash, 1);
+  return flow_id(base::Hash().add(communicator).add(number).add(from).add(to));
 }
 
 std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,

@@ -4,6 +4,7 @@
 #include "cli/compared_libraries.h"
 
 #include "analysis/loaded_libraries.h"
+#include "base/hash.h"
 #include "cli/option_values.h"
 
 #include <algorithm>
@@ -55,10 +56,10 @@ Result<void> check_library_files(const std::vector<workload::Axis>& libraries) {
 
 namespace {
 
-// Size and FNV-1a over words of eight bytes; nothing if it cannot be read.
+// Size and hash of the words of eight bytes; nothing if it cannot be read.
 std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325;
+  base::Hash hash;
   std::uint64_t bytes = 0;
   std::vector<std::uint64_t> words(std::size_t{1} << 17);
   while (file) {
@@ -67,10 +68,10 @@ std::string contents_of(const std::string& path) {
               static_cast<std::streamsize>(words.size() * sizeof words[0]));
     auto size = static_cast<std::size_t>(file.gcount());
     for (std::size_t i = 0; i < (size + sizeof words[0] - 1) / sizeof words[0]; ++i)
-      hash = (hash ^ words[i]) * 0x100000001b3;
+      hash.step(words[i]);
     bytes += size;
   }
-  return file.bad() || bytes == 0 ? "" : fmt::format("{} bytes, {:016x}", bytes, hash);
+  return file.bad() || bytes == 0 ? "" : fmt::format("{} bytes, {:016x}", bytes, hash.value());
 }
 
 // Those of the loader's search path that a run may be about.

@@ -3,6 +3,7 @@
 
 #include "cli/trace_cache.h"
 
+#include "base/hash.h"
 #include "base/own_folder.h"
 #include "base/text_files.h"
 #include "cli/private_folder.h"
@@ -20,14 +21,6 @@ using base::Result;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours k_kept_for{30 * 24};
-
-// FNV-1a. Only to find again what is the user's own.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 // Made if it is not there; empty if there can be none.
 fs::path cache_folder() {
@@ -51,7 +44,8 @@ fs::path cache_folder() {
 // "trace-<which folder>-"
 std::string prefix_of(const fs::path& folder) {
   std::error_code ignored;
-  return fmt::format("trace-{:016x}-", hash_of(fs::canonical(folder, ignored).string()));
+  return fmt::format("trace-{:016x}-",
+                     base::Hash().add(fs::canonical(folder, ignored).string()).value());
 }
 
 // What changes when a spool does.
@@ -63,7 +57,7 @@ std::string state_of(const std::vector<fs::path>& spools) {
     facts += fmt::format("{} {} {} {}.{}\n", spool.filename().string(), about.st_ino, about.st_size,
                          about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
   }
-  return fmt::format("{:016x}.h5", hash_of(facts));
+  return fmt::format("{:016x}.h5", base::Hash().add(facts).value());
 }
 
 // Earlier traces of the same spools, and what nobody has used for long.

@@ -3,6 +3,7 @@
 
 #include "model/trial.h"
 
+#include "base/hash.h"
 #include "model/json.h"
 
 #include <nlohmann/json.hpp>
@@ -52,12 +53,9 @@ std::string resume_key(const TrialSpec& trial, const Cell& cell) {
     identity["trace"] = to_string(trial.trace);
   if (!trial.cpu_affinity.empty())
     identity[k_cpu_affinity] = trial.cpu_affinity;
-  std::uint64_t hash = 0xcbf29ce484222325;
   // replace: a value that is no UTF-8 must not cost the trial its record
   const std::string text = identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (unsigned char byte : text)
-    hash = (hash ^ byte) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", base::Hash().add(text).value());
 }
 
 } // namespace ncclprobe::model

@@ -3,6 +3,7 @@
 
 #include "backend/synthetic/cost_model.h"
 
+#include "base/hash.h"
 #include "model/parse_enum.h"
 
 #include <algorithm>
@@ -13,13 +14,6 @@ namespace ncclprobe::backend {
 namespace {
 
 constexpr std::int64_t k_million = 1'000'000;
-
-std::uint64_t splitmix64(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
 
 // Uniform in [-width, width].
 std::int64_t uniform(std::uint64_t bits, std::int64_t width) {
@@ -164,10 +158,10 @@ std::int64_t synthetic_memory_ns(std::uint64_t bytes) {
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings& settings,
                         const Options& options, std::uint64_t call) {
   std::uint64_t process =
-      splitmix64(options.seed ^ splitmix64(static_cast<std::uint64_t>(options.trial)) ^
-                 (static_cast<std::uint64_t>(options.replicate) << 40));
+      base::mixed(options.seed ^ base::mixed(static_cast<std::uint64_t>(options.trial)) ^
+                  (static_cast<std::uint64_t>(options.replicate) << 40));
   std::int64_t ppm = uniform(process, settings.noise_ppm / 4) +
-                     uniform(splitmix64(process + call), settings.noise_ppm);
+                     uniform(base::mixed(process + call), settings.noise_ppm);
   return cost_ns + static_cast<std::int64_t>(static_cast<__int128>(cost_ns) * ppm / k_million);
 }
 
