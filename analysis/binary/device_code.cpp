@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view k_archive_magic = "!<arch>\n";
 constexpr std::string_view k_thin_archive_magic = "!<thin>\n";
 constexpr std::size_t k_member_header = 60;
+constexpr std::size_t k_most_bytes = std::size_t{16} << 30; // the largest libraries have two
 
 // nvcc's machine type; such a file is one cubin by itself.
 constexpr std::uint16_t k_machine_cuda = 190;
@@ -171,6 +172,10 @@ std::vector<knowledge::CodeTarget> DeviceCode::ptx_targets() const {
 
 base::Result<DeviceCode> read_device_code(std::string_view file) {
   DeviceCode code;
+  if (file.size() > k_most_bytes)
+    return base::fail(base::Errc::invalid_argument,
+                      "it has more than {} GiB, which is the most that is read",
+                      k_most_bytes >> 30);
   if (file.starts_with(ELFMAG)) {
     NCCLPROBE_TRY(read_elf(file, code));
   } else if (file.starts_with(k_archive_magic)) {

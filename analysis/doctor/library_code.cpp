@@ -4,7 +4,7 @@
 #include "analysis/doctor/library_code.h"
 
 #include "analysis/binary/device_code.h"
-#include "analysis/binary/mapped_file.h"
+#include "base/mapped_file.h"
 
 namespace ncclprobe::analysis::doctor {
 
@@ -15,7 +15,7 @@ std::vector<LibraryCode> read_library_code(const model::Survey& survey) {
   for (const model::MappedLibrary& library : survey.process.libraries) {
     if (!library.soname.starts_with("libnccl.so"))
       continue;
-    auto file = MappedFile::open(library.path);
+    auto file = base::MappedFile::open(library.path);
     if (!file)
       continue;
     auto code = read_device_code(file->bytes());

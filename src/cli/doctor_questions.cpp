@@ -4,7 +4,6 @@
 #include "cli/doctor_questions.h"
 
 #include "analysis/binary/code_fit.h"
-#include "analysis/binary/mapped_file.h"
 #include "analysis/common_stack.h"
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
@@ -14,6 +13,7 @@
 #include "analysis/wheel_question.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
+#include "base/mapped_file.h"
 #include "cli/nodes_asked_for.h"
 #include "cli/policy_file.h"
 
@@ -131,7 +131,7 @@ std::string dumped(const nlohmann::json& json) {
 
 Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questions,
                                AnswerFormat format) {
-  NCCLPROBE_TRY_ASSIGN(analysis::MappedFile file, analysis::MappedFile::open(questions.binary));
+  NCCLPROBE_TRY_ASSIGN(base::MappedFile file, base::MappedFile::open(questions.binary));
   Result<analysis::DeviceCode> code = analysis::read_device_code(file.bytes());
   if (!code)
     return base::with_context(std::move(code.error()), questions.binary);

@@ -3,31 +3,12 @@
 
 #include "store/spool_set.h"
 
-#include "base/fd.h"
-
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
 using base::Result;
-
-Result<std::shared_ptr<const std::byte>> map_file(const std::filesystem::path& path,
-                                                  std::uint64_t bytes) {
-  base::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  void* address = fd ? ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0) : MAP_FAILED;
-  if (address == MAP_FAILED)
-    return base::fail(Errc::io, "cannot read the spool {}: {}", path.string(),
-                      std::strerror(errno));
-  return std::shared_ptr<const std::byte>(
-      static_cast<const std::byte*>(address),
-      [bytes](const std::byte* at) { ::munmap(const_cast<std::byte*>(at), bytes); });
-}
 
 template <std::size_t N>
 std::string text_of(const std::array<char, N>& bytes) {
@@ -60,26 +41,25 @@ Result<void> SpoolSet::add(const std::filesystem::path& path, std::vector<std::s
   });
   if (!summary && found.empty())
     return base::fail(std::move(summary.error()));
-  std::error_code ignored;
-  const std::uint64_t size = std::filesystem::file_size(path, ignored);
-  NCCLPROBE_TRY_ASSIGN(spool.map, map_file(path, size));
+  NCCLPROBE_TRY_ASSIGN(spool.file, base::MappedFile::open(path));
+  const std::string_view bytes = spool.file.bytes();
   if (spool.ranks.empty() && !found.empty())
     spool.ranks.insert(0);
   for (const Found& one : found)
     blocks_[{one.rank >= 0 ? one.rank : *spool.ranks.begin(), one.table}].push_back(
-        {spool.map.get() + one.at, one.rows, number});
+        {bytes.data() + one.at, one.rows, number});
 
   trace::SpoolHeader header;
-  std::memcpy(static_cast<void*>(&header), spool.map.get(), sizeof header);
+  std::memcpy(static_cast<void*>(&header), bytes.data(), sizeof header);
   spool.origin = {text_of(header.host), text_of(header.boot_id), header.process,
-                  header.start_ns,      header.realtime_ns,      size - at};
+                  header.start_ns,      header.realtime_ns,      bytes.size() - at};
   if (!summary)
     remarks.push_back(fmt::format("{}; the {} bytes from there on are left out",
-                                  summary.error().message, size - at));
-  else if (size > at)
+                                  summary.error().message, bytes.size() - at));
+  else if (bytes.size() > at)
     remarks.push_back(fmt::format("{}: its process ended before it finished the last block: {} "
                                   "bytes are left out",
-                                  path.filename().string(), size - at));
+                                  path.filename().string(), bytes.size() - at));
   spools_.push_back(std::move(spool));
   return {};
 }

@@ -4,13 +4,13 @@
 
 #include "trace/spool_reader.h"
 
+#include "base/mapped_file.h"
 #include "store/tables.h"
 #include "store/trace_format.h"
 
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <vector>
 
@@ -51,12 +51,12 @@ public:
 private:
   struct Spool {
     TraceOrigin origin;
-    std::shared_ptr<const std::byte> map; // of the whole file
-    std::vector<std::uint32_t> texts{0};  // our number of each of its texts
+    base::MappedFile file;
+    std::vector<std::uint32_t> texts{0}; // our number of each of its texts
     std::set<int> ranks;
   };
   struct Block {
-    const std::byte* bytes;
+    const char* bytes;
     std::uint32_t rows;
     std::size_t spool;
   };

@@ -3,7 +3,7 @@
 
 #include "analysis/binary/code_builder.h"
 #include "analysis/binary/device_code.h"
-#include "analysis/binary/mapped_file.h"
+#include "base/mapped_file.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 
@@ -127,21 +127,6 @@ TEST_CASE("any changed byte is survived") {
     }
 }
 
-TEST_CASE("files are mapped, and what is no file is refused") {
-  support::ScratchFolder folder;
-  auto path = folder.path() / "code.so";
-  std::ofstream(path, std::ios::binary) << elf_file({{".nv_fatbin", example_sections()}});
-  std::ofstream(folder.path() / "empty");
-
-  auto file = MappedFile::open(path);
-  REQUIRE(file);
-  CHECK(read_device_code(file->bytes())->cubins.size() == 3);
-  CHECK(MappedFile::open(folder.path() / "none").error().code == base::Errc::not_found);
-  CHECK_THAT(MappedFile::open(folder.path()).error().message, ContainsSubstring("no regular file"));
-  CHECK_THAT(MappedFile::open(folder.path() / "empty").error().message,
-             ContainsSubstring("is empty"));
-}
-
 TEST_CASE("what nvcc was told to build is what is read") {
   support::ScratchFolder folder;
   std::string source = (folder.path() / "k.cu").string(), object = (folder.path() / "k.o").string();
@@ -151,7 +136,7 @@ TEST_CASE("what nvcc was told to build is what is read") {
                         " -gencode arch=compute_90,code=compute_90 >/dev/null 2>&1";
   if (std::system(command.c_str()) != 0)
     NCCLPROBE_SKIP("no nvcc that builds for sm_80 and sm_90a");
-  auto file = MappedFile::open(object);
+  auto file = base::MappedFile::open(object);
   REQUIRE(file);
   auto code = read_device_code(file->bytes());
 
@@ -162,7 +147,7 @@ TEST_CASE("what nvcc was told to build is what is read") {
 }
 
 TEST_CASE("the code that cuFFT keeps in its data is found") {
-  auto file = MappedFile::open("/usr/local/cuda/lib/libcufft.so");
+  auto file = base::MappedFile::open("/usr/local/cuda/lib/libcufft.so");
   if (!file)
     NCCLPROBE_SKIP("no libcufft.so here");
   auto code = read_device_code(file->bytes());
@@ -175,7 +160,7 @@ TEST_CASE("the code that cuFFT keeps in its data is found") {
 TEST_CASE("an installed NCCL has code for several GPUs") {
   for (const char* path : {"/usr/local/cuda/lib64/libnccl.so.2", "/usr/local/cuda/lib/libnccl.so.2",
                            "/usr/lib/x86_64-linux-gnu/libnccl.so.2"})
-    if (auto file = MappedFile::open(path)) {
+    if (auto file = base::MappedFile::open(path)) {
       auto code = read_device_code(file->bytes());
       REQUIRE(code);
       CHECK(code->cubins.size() >= 2);

@@ -8,15 +8,16 @@
 #include <string_view>
 #include <utility>
 
-namespace ncclprobe::analysis {
+namespace ncclprobe::base {
 
 // A file's bytes in memory, read only; pages come as they are looked at, so that a library of
 // several GB costs what is read of it. A file that is cut short meanwhile ends the process
 // (SIGBUS).
 class MappedFile {
 public:
+  MappedFile() = default; // no bytes
   // Errors: not_found, io; invalid_argument for what is no regular file or is empty.
-  static base::Result<MappedFile> open(const std::filesystem::path& path);
+  static Result<MappedFile> open(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
@@ -34,4 +35,4 @@ private:
   std::size_t size_ = 0;
 };
 
-} // namespace ncclprobe::analysis
+} // namespace ncclprobe::base
