@@ -4,10 +4,10 @@
 #include "analysis/binary/device_code.h"
 
 #include "analysis/binary/fat_binary.h"
+#include "base/value_at.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <elf.h>
 
 namespace ncclprobe::analysis {
@@ -26,26 +26,11 @@ void add_problem(DeviceCode& code, std::string text) {
     code.problems.push_back(std::move(text));
 }
 
-template <typename T>
-bool read_at(std::string_view bytes, std::uint64_t at, T& value) {
-  if (at > bytes.size() || bytes.size() - at < sizeof(T))
-    return false;
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return true;
-}
-
 // Of a section that lies within the file; else the part of it that does.
 std::string_view content_of(std::string_view file, const Elf64_Shdr& section) {
   if (section.sh_type == SHT_NOBITS || section.sh_offset >= file.size())
     return {};
   return file.substr(section.sh_offset, section.sh_size);
-}
-
-std::string_view name_of(std::string_view names, const Elf64_Shdr& section) {
-  if (section.sh_name >= names.size())
-    return {};
-  std::string_view name = names.substr(section.sh_name);
-  return name.substr(0, name.find('\0'));
 }
 
 // What NCCL prints of itself when it starts: "NCCL version 2.28.9+cuda13.0".
@@ -82,9 +67,10 @@ std::string kind_of(const Elf64_Ehdr& header) {
 }
 
 base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
-  Elf64_Ehdr header;
-  if (!read_at(file, 0, header))
+  const auto read = base::value_at<Elf64_Ehdr>(file, 0);
+  if (!read)
     return base::fail(base::Errc::invalid_argument, "an ELF file that ends within its header");
+  const Elf64_Ehdr& header = *read;
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return base::fail(base::Errc::invalid_argument,
                       "an ELF file, but not of 64 bits, little endian");
@@ -95,18 +81,17 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
     return base::fail(base::Errc::invalid_argument, "an ELF file without a table of sections");
 
-  Elf64_Shdr first;
-  if (!read_at(file, header.e_shoff, first))
+  const auto first = base::value_at<Elf64_Shdr>(file, header.e_shoff);
+  if (!first)
     return base::fail(base::Errc::invalid_argument,
                       "an ELF file that ends before its table of sections (cut short?)");
   // Above 65279 sections, count and index stand in the first one.
-  std::uint64_t count = header.e_shnum == 0 ? first.sh_size : header.e_shnum;
-  std::uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
+  std::uint64_t count = header.e_shnum == 0 ? first->sh_size : header.e_shnum;
+  std::uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first->sh_link : header.e_shstrndx;
   count = std::min<std::uint64_t>(count, (file.size() - header.e_shoff) / sizeof(Elf64_Shdr));
   auto section_at = [&](std::uint64_t index) {
-    Elf64_Shdr section{};
-    read_at(file, header.e_shoff + index * sizeof(Elf64_Shdr), section);
-    return section;
+    return base::value_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr))
+        .value_or(Elf64_Shdr{});
   };
   std::string_view names =
       names_index < count ? content_of(file, section_at(names_index)) : std::string_view{};
@@ -115,7 +100,7 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
     std::string_view content = content_of(file, section);
     if (section.sh_type != SHT_NOBITS && content.size() < section.sh_size)
       add_problem(code, fmt::format("section {} reaches beyond the file (cut short?)", i));
-    std::string_view name = name_of(names, section);
+    std::string_view name = base::text_at(names, section.sh_name);
     if (name.starts_with(".rodata") && code.nccl.empty())
       find_nccl(content, code);
     if (name == ".nv_fatbin" || name == "__nv_relfatbin")

@@ -3,6 +3,8 @@
 
 #include "analysis/binary/fat_binary.h"
 
+#include "base/value_at.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -86,27 +88,24 @@ void note_entry(const EntryHeader& entry, DeviceCode& code) {
 
 // The container at the start of the bytes; the number of bytes it takes, 0 if there is none.
 std::size_t read_container(std::string_view bytes, DeviceCode& code) {
-  ContainerHeader header;
   if (!is_fat_binary(bytes))
     return 0;
-  std::memcpy(&header, bytes.data(), sizeof(header));
+  const auto header = *base::value_at<ContainerHeader>(bytes, 0);
   std::string_view content = bytes.substr(header.header_bytes);
   if (content.size() < header.content_bytes)
     add_problem(code, "a fat binary reaches beyond its section (cut short?)");
   content = content.substr(0, header.content_bytes);
   ++code.containers;
   std::size_t at = 0;
-  while (content.size() - at >= sizeof(EntryHeader)) {
-    EntryHeader entry;
-    std::memcpy(&entry, content.data() + at, sizeof(entry));
+  while (const auto entry = base::value_at<EntryHeader>(content, at)) {
     std::size_t left = content.size() - at;
-    if (entry.header_bytes < sizeof(EntryHeader) || entry.header_bytes > left ||
-        entry.content_bytes > left - entry.header_bytes) {
+    if (entry->header_bytes < sizeof(EntryHeader) || entry->header_bytes > left ||
+        entry->content_bytes > left - entry->header_bytes) {
       add_problem(code, "a fat binary has an entry that reaches beyond it");
       break;
     }
-    note_entry(entry, code);
-    at += entry.header_bytes + entry.content_bytes;
+    note_entry(*entry, code);
+    at += entry->header_bytes + entry->content_bytes;
   }
   return header.header_bytes + content.size();
 }
@@ -114,12 +113,9 @@ std::size_t read_container(std::string_view bytes, DeviceCode& code) {
 } // namespace
 
 bool is_fat_binary(std::string_view bytes) {
-  ContainerHeader header;
-  if (bytes.size() < sizeof(header))
-    return false;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  return header.magic == k_magic && header.version == k_version &&
-         header.header_bytes == sizeof(header);
+  const auto header = base::value_at<ContainerHeader>(bytes, 0);
+  return header && header->magic == k_magic && header->version == k_version &&
+         header->header_bytes == sizeof(ContainerHeader);
 }
 
 void read_fat_binaries(std::string_view section, DeviceCode& code) {

@@ -3,56 +3,30 @@
 
 #include "system/mapped_libraries.h"
 
+#include "base/mapped_file.h"
 #include "base/text_files.h"
+#include "base/value_at.h"
 
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
-#include <fstream>
 
 namespace ncclprobe::system {
 
 using namespace base;
 namespace {
 
-// Reads what it is asked for, and no more than a sane ELF file holds: libraries may be gigabytes.
-class ElfFile {
-public:
-  explicit ElfFile(const std::filesystem::path& path) : file_(path, std::ios::binary) {}
-
-  template <typename T>
-  bool read(std::uint64_t offset, T& into) {
-    return read_bytes(offset, reinterpret_cast<char*>(&into), sizeof into);
-  }
-
-  template <typename T>
-  std::vector<T> read_table(std::uint64_t offset, std::uint64_t count) {
-    constexpr std::uint64_t k_most = 65'536;
-    std::vector<T> table(std::min(count, k_most));
-    if (!read_bytes(offset, reinterpret_cast<char*>(table.data()), table.size() * sizeof(T)))
-      table.clear();
-    return table;
-  }
-
-  std::string text(std::uint64_t offset) {
-    char buffer[1024] = {};
-    file_.clear();
-    file_.seekg(static_cast<std::streamoff>(offset));
-    file_.read(buffer, sizeof buffer - 1);
-    return buffer;
-  }
-
-private:
-  bool read_bytes(std::uint64_t offset, char* into, std::size_t size) {
-    if (offset > INT64_MAX)
-      return false;
-    file_.clear();
-    file_.seekg(static_cast<std::streamoff>(offset));
-    return static_cast<bool>(file_.read(into, static_cast<std::streamsize>(size)));
-  }
-
-  std::ifstream file_;
-};
+// At most `most` values, one after the other.
+template <typename T>
+std::vector<T> values_at(std::string_view file, std::uint64_t offset, std::uint64_t most) {
+  std::vector<T> values;
+  while (values.size() < most)
+    if (auto value = value_at<T>(file, offset + values.size() * sizeof(T)))
+      values.push_back(*value);
+    else
+      break;
+  return values;
+}
 
 // Where an address of the running program lies in its file.
 std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
@@ -86,26 +60,31 @@ std::string executable_file(const std::string& line) {
 } // namespace
 
 std::optional<DynamicNames> dynamic_names(const std::filesystem::path& path) {
-  ElfFile file(path);
-  Elf64_Ehdr header{};
-  if (!file.read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_phentsize != sizeof(Elf64_Phdr))
+  constexpr std::uint64_t k_most_entries = 65'536;
+  constexpr std::size_t k_longest = 4096; // PATH_MAX
+  auto mapped = MappedFile::open(path);
+  if (!mapped)
     return std::nullopt;
-  auto segments = file.read_table<Elf64_Phdr>(header.e_phoff, header.e_phnum);
-  auto dynamic = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_DYNAMIC;
-  });
+  const std::string_view file = mapped->bytes();
+  auto header = value_at<Elf64_Ehdr>(file, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+      header->e_phentsize != sizeof(Elf64_Phdr))
+    return std::nullopt;
+  auto segments = values_at<Elf64_Phdr>(file, header->e_phoff, header->e_phnum);
+  auto dynamic = std::ranges::find(segments, PT_DYNAMIC, &Elf64_Phdr::p_type);
   DynamicNames names;
   if (dynamic == segments.end())
     return names;
-  auto entries =
-      file.read_table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn));
+  auto entries = values_at<Elf64_Dyn>(
+      file, dynamic->p_offset,
+      std::min<std::uint64_t>(dynamic->p_filesz / sizeof(Elf64_Dyn), k_most_entries));
   auto strings = value_of(entries, DT_STRTAB);
   std::optional<std::uint64_t> strings_at =
       strings ? offset_of(segments, *strings) : std::optional<std::uint64_t>();
   auto text = [&](std::optional<std::uint64_t> at) {
-    return at && strings_at ? file.text(*strings_at + *at) : std::string();
+    return at && strings_at ? std::string(text_at(file, *strings_at + *at).substr(0, k_longest))
+                            : std::string();
   };
   names.soname = text(value_of(entries, DT_SONAME));
   names.runpath = text(value_of(entries, DT_RUNPATH));
