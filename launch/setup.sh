@@ -16,7 +16,7 @@ packages_build=(
   libdeflate-dev libprotozero-dev
   libhwloc-dev libpugixml-dev
   libfmt-dev libspdlog-dev libexpected-dev
-  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev libeigen3-dev
   libre2-dev
 )
 # To build and run the tests and benchmarks.

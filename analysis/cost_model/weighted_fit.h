@@ -20,7 +20,8 @@ struct Fit {
   std::vector<double> residuals;            // t / fit - 1, by point
   std::optional<double> relative_deviation; // root mean square of them, by degree of freedom
   std::size_t degrees_of_freedom = 0;
-  std::vector<std::vector<double>> covariance; // of the factors
+  // Of the factors, a square matrix; absent as the intervals are.
+  std::vector<double> covariance;
 
   double at(const std::vector<double>& features) const;
   // Where one further measurement would lie. Nothing without degrees of freedom.

@@ -5,6 +5,7 @@ find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Boost REQUIRED) # headers only: Boost.Math
+find_package(Eigen3 REQUIRED NO_MODULE) # headers only
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(MPI REQUIRED COMPONENTS C)

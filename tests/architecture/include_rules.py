@@ -22,6 +22,7 @@ VENDORS = {
     "cublas": r"cublas\w*\.h$",
     "hwloc": r"hwloc\.h$|hwloc/",
     "boost": r"boost/",
+    "eigen": r"Eigen/",
     "re2": r"re2/",
     "protozero": r"protozero/",
 }
