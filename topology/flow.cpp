@@ -4,120 +4,75 @@
 #include "topology/flow.h"
 
 #include <algorithm>
-#include <deque>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <cmath>
+#include <cstdint>
 
 namespace ncclprobe::topology {
 namespace {
 
-constexpr double k_nothing = 1e-9; // GB/s that rounding may leave
+// Boost's algorithms compare with zero, so they get whole numbers.
+constexpr double k_units = 1e6; // of a capacity of 1
 
-} // namespace
-
-void FlowNetwork::add_link(int from, int to, double capacity, std::string label) {
-  edges_of_[static_cast<std::size_t>(from)].push_back(static_cast<int>(edges_.size()));
-  edges_.push_back({to, capacity, std::move(label)});
-  edges_of_[static_cast<std::size_t>(to)].push_back(static_cast<int>(edges_.size()));
-  edges_.push_back({from, 0, ""});
-}
-
-namespace {
-
-// One search for a flow, on capacities that are used up as it goes.
-class Search {
-public:
-  Search(const std::vector<std::vector<int>>& edges_of, const std::vector<int>& targets,
-         std::vector<double> free)
-      : edges_of_(edges_of), targets_(targets), free_(std::move(free)) {}
-
-  double most(int source, int sink) {
-    double total = 0;
-    while (find_levels(source, sink)) {
-      next_.assign(edges_of_.size(), 0);
-      while (double pushed = push(source, sink, FlowNetwork::k_unlimited)) {
-        if (pushed == FlowNetwork::k_unlimited)
-          return pushed;
-        total += pushed;
-      }
-    }
-    return total;
-  }
-  // After most(): whether a point is on the source's side.
-  bool reached(int point) const { return level_[static_cast<std::size_t>(point)] >= 0; }
-
-private:
-  bool find_levels(int source, int sink) {
-    level_.assign(edges_of_.size(), -1);
-    level_[static_cast<std::size_t>(source)] = 0;
-    std::deque<int> queue{source};
-    while (!queue.empty()) {
-      int point = queue.front();
-      queue.pop_front();
-      for (int edge : edges_of_[static_cast<std::size_t>(point)]) {
-        int to = targets_[static_cast<std::size_t>(edge)];
-        if (free_[static_cast<std::size_t>(edge)] <= k_nothing || reached(to))
-          continue;
-        level_[static_cast<std::size_t>(to)] = level_[static_cast<std::size_t>(point)] + 1;
-        queue.push_back(to);
-      }
-    }
-    return reached(sink);
-  }
-
-  double push(int point, int sink, double most) {
-    if (point == sink)
-      return most;
-    auto here = static_cast<std::size_t>(point);
-    for (std::size_t& i = next_[here]; i < edges_of_[here].size(); ++i) {
-      auto edge = static_cast<std::size_t>(edges_of_[here][i]);
-      int to = targets_[edge];
-      if (free_[edge] <= k_nothing || level_[static_cast<std::size_t>(to)] != level_[here] + 1)
-        continue;
-      double pushed = push(to, sink, std::min(most, free_[edge]));
-      if (pushed == 0)
-        continue;
-      if (free_[edge] != FlowNetwork::k_unlimited)
-        free_[edge] -= pushed;
-      if (pushed != FlowNetwork::k_unlimited)
-        free_[edge ^ 1U] += pushed;
-      return pushed;
-    }
-    return 0;
-  }
-
-  const std::vector<std::vector<int>>& edges_of_;
-  const std::vector<int>& targets_;
-  std::vector<double> free_;
-  std::vector<int> level_;
-  std::vector<std::size_t> next_;
+using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+struct Edge {
+  std::int64_t capacity = 0;
+  Traits::edge_descriptor reverse;
+  std::int64_t residual = 0;
 };
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+
+void add_edges(Graph& graph, int from, int to, std::int64_t capacity) {
+  const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+  const auto there = boost::add_edge(a, b, Edge{capacity, {}}, graph).first;
+  const auto back = boost::add_edge(b, a, Edge{0, there}, graph).first;
+  graph[there].reverse = back;
+}
 
 } // namespace
 
 FlowNetwork::Cut FlowNetwork::narrowest(const std::vector<int>& sources,
                                         const std::vector<int>& sinks) const {
-  FlowNetwork whole = *this;
-  int source = whole.add_point();
-  int sink = whole.add_point();
+  std::int64_t unlimited = 1; // more than all limited links together
+  for (const Link& link : links_)
+    if (link.capacity != k_unlimited)
+      unlimited += std::llround(link.capacity * k_units);
+  Graph graph(static_cast<std::size_t>(points_) + 2);
+  for (const Link& link : links_)
+    add_edges(graph, link.from, link.to,
+              link.capacity == k_unlimited ? unlimited : std::llround(link.capacity * k_units));
+  const int source = points_, sink = points_ + 1;
   for (int point : sources)
-    whole.add_link(source, point, k_unlimited);
+    add_edges(graph, source, point, unlimited);
   for (int point : sinks)
-    whole.add_link(point, sink, k_unlimited);
-  std::vector<int> targets;
-  std::vector<double> free;
-  for (const Edge& edge : whole.edges_) {
-    targets.push_back(edge.to);
-    free.push_back(edge.capacity);
-  }
-  Search search(whole.edges_of_, targets, std::move(free));
+    add_edges(graph, point, sink, unlimited);
+
+  std::vector<Traits::edge_descriptor> before(num_vertices(graph));
+  std::vector<boost::default_color_type> side(num_vertices(graph));
+  std::vector<std::size_t> distance(num_vertices(graph));
+  const auto index = get(boost::vertex_index, graph);
+  const std::int64_t most = boost::boykov_kolmogorov_max_flow(
+      graph, get(&Edge::capacity, graph), get(&Edge::residual, graph), get(&Edge::reverse, graph),
+      boost::make_iterator_property_map(before.begin(), index),
+      boost::make_iterator_property_map(side.begin(), index),
+      boost::make_iterator_property_map(distance.begin(), index), index,
+      static_cast<std::size_t>(source), static_cast<std::size_t>(sink));
   Cut cut;
-  cut.capacity = search.most(source, sink);
-  if (cut.capacity == k_unlimited)
+  if (most >= unlimited) {
+    cut.capacity = k_unlimited;
     return cut;
-  for (std::size_t i = 0; i < edges_.size(); i += 2) {
-    bool leaves = search.reached(edges_[i + 1].to) && !search.reached(edges_[i].to);
-    if (leaves && edges_[i].capacity > 0 &&
-        std::ranges::find(cut.links, edges_[i].label) == cut.links.end())
-      cut.links.push_back(edges_[i].label);
+  }
+  const auto reached = [&](int point) { // from the sources, by links that are not full
+    return side[static_cast<std::size_t>(point)] == boost::black_color;
+  };
+  for (const Link& link : links_) {
+    if (link.capacity == 0 || !reached(link.from) || reached(link.to))
+      continue;
+    cut.capacity += link.capacity;
+    if (std::ranges::find(cut.links, link.label) == cut.links.end())
+      cut.links.push_back(link.label);
   }
   return cut;
 }

@@ -7,19 +7,18 @@
 #include <vector>
 
 // How much can flow through a network of links: the most from one set of points to another, and
-// which links are what limits it (maximum flow and minimum cut, by Dinic's algorithm).
+// which links limit it (maximum flow and minimum cut).
 namespace ncclprobe::topology {
 
 class FlowNetwork {
 public:
   static constexpr double k_unlimited = std::numeric_limits<double>::infinity();
 
-  int add_point() {
-    edges_of_.emplace_back();
-    return static_cast<int>(edges_of_.size()) - 1;
-  }
+  int add_point() { return points_++; }
   // One direction; `label` names the link in Cut::links.
-  void add_link(int from, int to, double capacity, std::string label = "");
+  void add_link(int from, int to, double capacity, std::string label) {
+    links_.push_back({from, to, capacity, std::move(label)});
+  }
 
   struct Cut {
     double capacity = 0;            // infinite if nothing limits it
@@ -29,13 +28,14 @@ public:
   Cut narrowest(const std::vector<int>& sources, const std::vector<int>& sinks) const;
 
 private:
-  struct Edge {
+  struct Link {
+    int from = 0;
     int to = 0;
     double capacity = 0;
     std::string label;
   };
-  std::vector<Edge> edges_; // edge i and its reverse i ^ 1
-  std::vector<std::vector<int>> edges_of_;
+  int points_ = 0;
+  std::vector<Link> links_;
 };
 
 } // namespace ncclprobe::topology

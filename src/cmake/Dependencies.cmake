@@ -4,7 +4,7 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(Boost REQUIRED) # headers only: Boost.Math
+find_package(Boost REQUIRED) # headers only: Boost.Math, Boost.Graph
 find_package(Eigen3 REQUIRED NO_MODULE) # headers only
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
