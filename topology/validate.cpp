@@ -40,7 +40,10 @@ Found check_size(const std::vector<T>& all, std::size_t most, const char* what,
 }
 
 template <typename T>
-Found check_indexes(const std::vector<T>& all, const char* what, const std::string& list) {
+Found check_indexes(const std::vector<T>& all, std::size_t most, const char* what,
+                    const std::string& list) {
+  if (Found found = check_size(all, most, what, list))
+    return found;
   std::set<int> seen;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].index < 0)
@@ -70,9 +73,7 @@ Found check_cpus(const Fact<std::vector<int>>& cpus, const std::string& element)
 
 Found check_gpus(const Host& host, const std::string& where) {
   std::string list = where + "/gpus";
-  if (Found found = check_size(host.gpus, k_most_gpus, "GPU", list))
-    return found;
-  if (Found found = check_indexes(host.gpus, "GPU", list))
+  if (Found found = check_indexes(host.gpus, k_most_gpus, "GPU", list))
     return found;
   std::set<std::string> bus_ids;
   for (std::size_t i = 0; i < host.gpus.size(); ++i) {
@@ -136,9 +137,7 @@ Found check_pairs(const Host& host, const std::string& where) {
 
 Found check_numa(const Host& host, const std::string& where) {
   std::string list = where + "/numa";
-  if (Found found = check_size(host.numa, k_most_numa_nodes, "NUMA node", list))
-    return found;
-  if (Found found = check_indexes(host.numa, "NUMA node", list))
+  if (Found found = check_indexes(host.numa, k_most_numa_nodes, "NUMA node", list))
     return found;
   for (std::size_t i = 0; i < host.numa.size(); ++i)
     if (Found found = check_cpus(host.numa[i].cpus, element_of(list, i)))
@@ -160,9 +159,7 @@ Found check_cores(const Host& host, const std::string& where) {
 
 Found check_nics(const Host& host, const std::string& where) {
   std::string list = where + "/nics";
-  if (Found found = check_size(host.nics, k_most_nics, "NIC", list))
-    return found;
-  return check_indexes(host.nics, "NIC", list);
+  return check_indexes(host.nics, k_most_nics, "NIC", list);
 }
 
 } // namespace
@@ -181,6 +178,13 @@ base::Result<void> validate(const Machine& machine, const std::string& name) {
   if (Found found = contradiction_in(machine))
     return base::fail(base::Errc::invalid_argument, "{}:1: {}", name, found->text);
   return {};
+}
+
+base::Result<Machine> machine_of(Host host, const std::string& name) {
+  Machine machine;
+  machine.hosts.push_back(std::move(host));
+  NCCLPROBE_TRY(validate(machine, name));
+  return machine;
 }
 
 } // namespace ncclprobe::topology

@@ -25,4 +25,7 @@ std::optional<Contradiction> contradiction_in(const Machine& machine);
 // better line than where the machine begins.
 base::Result<void> validate(const Machine& machine, const std::string& name);
 
+// The machine of one host, validated. Errors: as validate()'s.
+base::Result<Machine> machine_of(Host host, const std::string& name);
+
 } // namespace ncclprobe::topology

@@ -46,7 +46,8 @@ RE2::Options options() {
   return made;
 }
 
-// Position behind the bracket that closes the one at `at`.
+} // namespace
+
 std::size_t behind_group(std::string_view expression, std::size_t at) {
   char open = expression[at], close = open == '(' ? ')' : ']';
   int depth = 0;
@@ -60,8 +61,6 @@ std::size_t behind_group(std::string_view expression, std::size_t at) {
   }
   return expression.size();
 }
-
-} // namespace
 
 std::vector<std::string> needed_words(std::string_view expression) {
   std::vector<std::string> words;

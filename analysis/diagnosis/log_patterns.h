@@ -12,6 +12,9 @@
 
 namespace ncclprobe::analysis {
 
+// Position after the bracket of an expression that closes the one at `at`.
+std::size_t behind_group(std::string_view expression, std::size_t at);
+
 // Of each alternative of an expression the longest run of plain letters, in lower case: a text that
 // has none of them does not match. Groups are not looked into.
 std::vector<std::string> needed_words(std::string_view expression);

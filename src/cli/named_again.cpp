@@ -5,6 +5,7 @@
 
 #include "base/number_list.h"
 #include "workload/models/model_file.h"
+#include "workload/nccl_names.h"
 #include "workload/nccl_variables.h"
 
 #include <algorithm>
@@ -32,20 +33,13 @@ struct Named {
 
 // Variables that are no numbers and words of NCCL's, and yet mere values: no library reads a path,
 // a program or an address from them.
-constexpr std::array<std::string_view, 20> k_mere_values{
+constexpr std::array<std::string_view, 13> k_mere_values{
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_ORDER",
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
     "CUDA_VISIBLE_DEVICES",
     "GLOO_SOCKET_IFNAME",
-    "NCCLPROBE_GLOO_ALGORITHM",
-    "NCCLPROBE_GLOO_CHUNK_BYTES",
-    "NCCLPROBE_SYNTHETIC_ALPHA_NS",
-    "NCCLPROBE_SYNTHETIC_COPY_PPM",
-    "NCCLPROBE_SYNTHETIC_FAIL",
-    "NCCLPROBE_SYNTHETIC_GB_PER_S",
-    "NCCLPROBE_SYNTHETIC_NOISE_PPM",
     "NCCL_CTA_POLICY",
     "NCCL_HOSTID",
     "NCCL_IB_HCA",
@@ -56,7 +50,8 @@ constexpr std::array<std::string_view, 20> k_mere_values{
 };
 
 bool is_mere_value(const std::string& variable) {
-  if (std::ranges::find(k_mere_values, variable) != k_mere_values.end())
+  if (std::ranges::find(k_mere_values, variable) != k_mere_values.end() ||
+      workload::is_own_variable(variable))
     return true;
   using enum workload::ValueKind;
   constexpr std::array k_kinds{boolean,  integer, flag,       level,    word,

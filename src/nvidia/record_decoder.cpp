@@ -157,12 +157,7 @@ void RecordDecoder::write_waiting() {
 
 void RecordDecoder::write_rows() {
   for (auto& [rank, rows] : rows_)
-    std::apply(
-        [&, rank = rank](auto&... table) {
-          (spool_.append<typename std::decay_t<decltype(table)>::value_type>(rank, table), ...);
-          (table.clear(), ...);
-        },
-        rows);
+    spool_.take(rank, rows);
 }
 
 RecordDecoder::Counts RecordDecoder::counts() const {

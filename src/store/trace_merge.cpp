@@ -63,17 +63,14 @@ private:
     std::vector<std::uint32_t> ids(layout.chunk_rows);
     std::vector<std::byte> stored;
     for (std::size_t i = 0; i < layout.chunks.size(); ++i) {
-      hsize_t at = i * layout.chunk_rows;
-      std::uint32_t filters = 0;
-      stored.resize(layout.chunks[i].bytes);
-      check_hdf5(H5Dread_chunk(dataset.get(), H5P_DEFAULT, &at, &filters, stored.data()),
-                 "H5Dread_chunk", name);
+      read_chunk(dataset.get(), layout, i, stored, name);
       decoder_.decode(stored, ids.data(), sizeof ids[0], ids.size());
       for (std::uint32_t& id : ids) {
         if (id >= new_ids_.size())
           base::raise(Errc::protocol, "{} points to text {} of {}", name, id, new_ids_.size());
         id = new_ids_[id];
       }
+      const hsize_t at = i * layout.chunk_rows;
       auto packed = to_.encoder().encode(ids.data(), sizeof ids[0], ids.size());
       check_hdf5(H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, &at, packed.size(), packed.data()),
                  "H5Dwrite_chunk", name);

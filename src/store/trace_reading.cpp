@@ -49,12 +49,8 @@ std::vector<T> read_whole(hid_t group, const char* name) {
   std::vector<std::byte> stored;
   ChunkDecoder decoder;
   for (std::size_t i = 0; i < layout.chunks.size(); ++i) {
-    hsize_t at = i * layout.chunk_rows;
-    std::uint32_t filters = 0;
-    stored.resize(layout.chunks[i].bytes);
-    check_hdf5(H5Dread_chunk(dataset.get(), H5P_DEFAULT, &at, &filters, stored.data()),
-               "H5Dread_chunk", name);
-    decoder.decode(stored, values.data() + at, sizeof(T), layout.chunk_rows);
+    read_chunk(dataset.get(), layout, i, stored, name);
+    decoder.decode(stored, values.data() + i * layout.chunk_rows, sizeof(T), layout.chunk_rows);
   }
   values.resize(layout.rows);
   return values;
@@ -228,6 +224,15 @@ ColumnLayout read_layout(hid_t dataset, const char* name) {
     layout.chunks.push_back({place, bytes});
   }
   return layout;
+}
+
+void read_chunk(hid_t dataset, const ColumnLayout& layout, std::size_t number,
+                std::vector<std::byte>& stored, const char* name) {
+  const hsize_t at = number * layout.chunk_rows;
+  std::uint32_t filters = 0;
+  stored.resize(layout.chunks[number].bytes);
+  check_hdf5(H5Dread_chunk(dataset, H5P_DEFAULT, &at, &filters, stored.data()), "H5Dread_chunk",
+             name);
 }
 
 OpenTrace open_trace(const std::filesystem::path& path) {

@@ -33,6 +33,9 @@ bool has_link(hid_t group, const char* name);
 std::vector<std::string> link_names(hid_t group);
 TraceOrigin read_origin(hid_t rank_group);
 ColumnLayout read_layout(hid_t dataset, const char* name);
+// Chunk `number` of a column as it is stored, packed.
+void read_chunk(hid_t dataset, const ColumnLayout& layout, std::size_t number,
+                std::vector<std::byte>& stored, const char* name);
 
 // The layout of the whole file, as a document for TraceFile. Throws protocol, with the file's name.
 std::string describe_trace(const std::filesystem::path& path, const Progress& progress);

@@ -11,8 +11,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
+#include <vector>
 
 namespace ncclprobe::trace {
 
@@ -39,6 +41,12 @@ public:
   template <typename Row>
   void append(int rank, const Row& row) {
     append(rank, std::span<const Row>(&row, 1));
+  }
+  // The rows of several tables, which are then empty.
+  template <typename... Row>
+  void take(int rank, std::tuple<std::vector<Row>...>& tables) {
+    (append<Row>(rank, std::get<std::vector<Row>>(tables)), ...);
+    (std::get<std::vector<Row>>(tables).clear(), ...);
   }
   // What made the rank's rows, or what is missing from them (FactRow).
   void note(int rank, std::string_view name, std::string_view value) {

@@ -118,7 +118,7 @@ inline constexpr auto k_foreign = std::to_array<ForeignPrefix>({
     {"NCCL_TESTS_", "nccl-tests"},
 });
 
-// What ncclprobe's own backends read in a trial.
+// What ncclprobe's own backends read in a trial. None of them is a path, a program or an address.
 inline constexpr auto k_own = std::to_array<std::string_view>({
     "NCCLPROBE_GLOO_ALGORITHM",
     "NCCLPROBE_GLOO_CHUNK_BYTES",

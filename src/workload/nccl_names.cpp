@@ -122,7 +122,7 @@ NameJudgement judge_listed(std::string_view name) {
 }
 
 NameJudgement judge_own(std::string_view name) {
-  if (std::ranges::find(table::k_own, name) != table::k_own.end())
+  if (is_own_variable(name))
     return {};
   std::string_view meant = base::most_similar(name, table::k_own);
   if (meant.empty() || base::edits_between(name, meant) > k_most_edits)
@@ -131,6 +131,10 @@ NameJudgement judge_own(std::string_view name) {
 }
 
 } // namespace
+
+bool is_own_variable(std::string_view name) {
+  return std::ranges::find(table::k_own, name) != table::k_own.end();
+}
 
 NameJudgement judge_name(std::string_view name, int version) {
   if (name.starts_with(k_own_prefix))

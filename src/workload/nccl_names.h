@@ -27,6 +27,8 @@ struct NameJudgement {
 
 // Of names that begin with NCCL, and of ncclprobe's own (NCCLPROBE_...).
 inline constexpr std::string_view k_own_prefix = "NCCLPROBE_";
+// Whether ncclprobe's own backends read it in a trial, as a plain value.
+bool is_own_variable(std::string_view name);
 
 // `version`: of the NCCL that would read it; 0: the newest that is known.
 NameJudgement judge_name(std::string_view name, int version = 0);

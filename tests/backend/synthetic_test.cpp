@@ -31,6 +31,18 @@ SyntheticSettings settings_with(std::int64_t alpha_ns, std::int64_t bytes_per_us
   return settings;
 }
 
+// Of 1 MiB.
+void all_reduce(Communicator& world, Buffer& buffer, Stream& stream) {
+  world.enqueue({Collective::all_reduce,
+                 {buffer, 0},
+                 {buffer, 0},
+                 k_mib_of_f32,
+                 DataType::f32,
+                 ReduceOp::sum,
+                 0},
+                stream);
+}
+
 // Elapsed virtual time of `calls` all_reduces of 1 MiB on two ranks.
 std::vector<std::int64_t> measure(const Options& options, int calls) {
   auto backend = make_synthetic_backend(options);
@@ -43,14 +55,7 @@ std::vector<std::int64_t> measure(const Options& options, int calls) {
   std::vector<std::int64_t> times;
   for (int i = 0; i < calls; ++i) {
     std::int64_t start = backend->now_ns();
-    world.front()->enqueue({Collective::all_reduce,
-                            {*buffer, 0},
-                            {*buffer, 0},
-                            k_mib_of_f32,
-                            DataType::f32,
-                            ReduceOp::sum,
-                            0},
-                           *stream);
+    all_reduce(*world.front(), *buffer, *stream);
     if (!stream->idle())
       break;
     times.push_back(backend->now_ns() - start);
@@ -79,14 +84,7 @@ std::pair<std::int64_t, std::int64_t> traced_rank(int rank, std::uint64_t late_n
   backend->max_over_ranks(std::span(&own, 1), 0);
   std::int64_t met_ns = backend->now_ns();
   stream->spin(late_ns);
-  own->enqueue({Collective::all_reduce,
-                {*buffer, 0},
-                {*buffer, 0},
-                k_mib_of_f32,
-                DataType::f32,
-                ReduceOp::sum,
-                0},
-               *stream);
+  all_reduce(*own, *buffer, *stream);
   stream->idle();
   return {met_ns, backend->now_ns()};
 }
@@ -249,14 +247,7 @@ TEST_CASE("back to back launches take as long as their sum") {
   auto buffer = device->allocate(0); // no memory is needed
 
   for (int i = 0; i < 20; ++i)
-    world.front()->enqueue({Collective::all_reduce,
-                            {*buffer, 0},
-                            {*buffer, 0},
-                            k_mib_of_f32,
-                            DataType::f32,
-                            ReduceOp::sum,
-                            0},
-                           *stream);
+    all_reduce(*world.front(), *buffer, *stream);
   std::int64_t before = backend->now_ns();
   stream->idle();
 

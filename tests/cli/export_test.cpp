@@ -7,43 +7,28 @@
 #include "store/trace_convert.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
+#include "support/program_output.h"
 #include "support/scratch_folder.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <set>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace ncclprobe;
 using nlohmann::json;
+using support::ProgramOutput;
 
 namespace {
 
-struct Output {
-  int exit_code = -1;
-  std::string text;
-};
-
-Output run(const std::string& command) {
+ProgramOutput run(const std::string& command) {
   static const support::ScratchFolder cache; // in place of the user's own
-  Output output;
-  FILE* pipe = ::popen(
-      fmt::format("XDG_CACHE_HOME={} {} 2>&1", cache.path().string(), command).c_str(), "r");
-  REQUIRE(pipe);
-  std::array<char, 4'096> block;
-  while (std::size_t count = std::fread(block.data(), 1, block.size(), pipe))
-    output.text.append(block.data(), count);
-  int status = ::pclose(pipe);
-  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return output;
+  return support::output_of(fmt::format("XDG_CACHE_HOME={} {}", cache.path().string(), command));
 }
 
-Output export_with(const std::string& arguments) {
+ProgramOutput export_with(const std::string& arguments) {
   return run(fmt::format("{}/ncclprobe-report export {}", NCCLPROBE_BIN_DIR, arguments));
 }
 
@@ -58,7 +43,7 @@ std::string two_ranks(const support::ScratchFolder& folder) {
 }
 
 json chrome(const support::ScratchFolder& folder, const std::string& arguments) {
-  Output output =
+  ProgramOutput output =
       export_with(fmt::format("{} --chrome {}", arguments, (folder / "out.json").string()));
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
@@ -123,7 +108,8 @@ TEST_CASE("export --csv writes each table that has rows, texts spelt out") {
   support::ScratchFolder folder;
   std::string trace = two_ranks(folder);
 
-  Output output = export_with(fmt::format("{} --csv {}", trace, (folder / "tables").string()));
+  ProgramOutput output =
+      export_with(fmt::format("{} --csv {}", trace, (folder / "tables").string()));
 
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
@@ -148,13 +134,13 @@ TEST_CASE("export says what is wrong in one line, with the file and what to do")
   std::string text = (folder / "text").string();
   std::string out = " --perfetto " + (folder / "out").string();
 
-  Output absent = export_with((folder / "absent").string() + out);
-  Output nonsense = export_with(text + out);
-  Output no_rank = export_with(trace + out + " --ranks 0,5");
-  Output other_trial = export_with(trace + out + " --trial 3");
-  Output no_folder = export_with(trace + " --perfetto " + (folder / "no/out").string());
-  Output no_format = export_with(trace);
-  Output bad_window = export_with(trace + out + " --window 3s:2s");
+  ProgramOutput absent = export_with((folder / "absent").string() + out);
+  ProgramOutput nonsense = export_with(text + out);
+  ProgramOutput no_rank = export_with(trace + out + " --ranks 0,5");
+  ProgramOutput other_trial = export_with(trace + out + " --trial 3");
+  ProgramOutput no_folder = export_with(trace + " --perfetto " + (folder / "no/out").string());
+  ProgramOutput no_format = export_with(trace);
+  ProgramOutput bad_window = export_with(trace + out + " --window 3s:2s");
 
   REQUIRE(absent.exit_code == 2);
   REQUIRE(absent.text.find("there is no run at " + (folder / "absent").string()) !=
@@ -182,9 +168,9 @@ TEST_CASE("export --perfetto is what Perfetto's own schema says") {
   std::string out = (folder / "out.pftrace").string();
   REQUIRE(export_with(trace + " --perfetto " + out).exit_code == 0);
 
-  Output decoded = run(fmt::format("protoc --proto_path={0}/tests/analysis/trace_export "
-                                   "--decode=perfetto.protos.Trace perfetto.proto < {1}",
-                                   NCCLPROBE_SOURCE_DIR, out));
+  ProgramOutput decoded = run(fmt::format("protoc --proto_path={0}/tests/analysis/trace_export "
+                                          "--decode=perfetto.protos.Trace perfetto.proto < {1}",
+                                          NCCLPROBE_SOURCE_DIR, out));
 
   REQUIRE(decoded.exit_code == 0);
   auto count = [&](const std::string& what) {
@@ -220,7 +206,7 @@ TEST_CASE("export writes over nothing that it reads, and no output over another"
         trace + " --perfetto " + (folder / "out").string() + " --chrome " +
             (folder / "." / "out").string()}) {
     INFO(arguments);
-    Output output = export_with(arguments);
+    ProgramOutput output = export_with(arguments);
     INFO(output.text);
     REQUIRE(output.exit_code == 2);
     REQUIRE(std::ranges::count(output.text, '\n') == 1);
@@ -245,7 +231,7 @@ TEST_CASE("neither the run file of a folder of traces nor a run that is added is
         fmt::format("predict {0}/other.h5 --also {0}/run.h5 -o {0}/run.h5 --ranks 8",
                     folder.path().string())}) {
     INFO(arguments);
-    Output output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, arguments));
+    ProgramOutput output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, arguments));
     INFO(output.text);
     REQUIRE(output.exit_code == 2);
     REQUIRE(output.text.find("run.h5 is the run file") != std::string::npos);
@@ -263,9 +249,9 @@ TEST_CASE("the file of a run that lies in parts is no output, nor are its traces
   REQUIRE(store::write_part(run_file, traced));
   std::filesystem::create_directories(folder / "run.trace");
 
-  Output over =
+  ProgramOutput over =
       run(fmt::format("{0}/ncclprobe-report {1} -o {1}", NCCLPROBE_BIN_DIR, run_file.string()));
-  Output read = run(
+  ProgramOutput read = run(
       fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, (folder / "run.trace").string()));
 
   INFO(over.text);
@@ -280,7 +266,7 @@ TEST_CASE("a trace file by itself is reported as its timeline") {
   support::ScratchFolder folder;
   std::string trace = two_ranks(folder);
 
-  Output output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, trace));
+  ProgramOutput output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, trace));
 
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
@@ -296,7 +282,7 @@ TEST_CASE("a run whose folder of traces is elsewhere says where it was looked fo
   REQUIRE(store::write_part(run_file, traced));
   REQUIRE(store::fold(run_file));
 
-  Output output = export_with(run_file.string() + " --csv " + (folder / "tables").string());
+  ProgramOutput output = export_with(run_file.string() + " --csv " + (folder / "tables").string());
 
   INFO(output.text);
   REQUIRE(output.exit_code == 2);
@@ -310,8 +296,8 @@ TEST_CASE("a folder of traces without its run file is read as well") {
   std::filesystem::create_directories(folder / "lost.trace");
   std::filesystem::rename(trace, folder / "lost.trace" / "trial-000007.h5");
 
-  Output output = export_with((folder / "lost.trace").string() + "/ --chrome " +
-                              (folder / "out.json").string());
+  ProgramOutput output = export_with((folder / "lost.trace").string() + "/ --chrome " +
+                                     (folder / "out.json").string());
 
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
@@ -326,7 +312,7 @@ TEST_CASE("spools in a folder that is not ours to write are read all the same") 
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_write,
                                std::filesystem::perm_options::remove);
 
-  Output output =
+  ProgramOutput output =
       run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, folder.path().string()));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_write,
                                std::filesystem::perm_options::add);

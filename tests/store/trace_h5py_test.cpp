@@ -7,32 +7,17 @@
 #include "store/trace_file.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
+#include "support/program_output.h"
 #include "support/scratch_folder.h"
 
-#include <array>
-#include <cstdio>
-#include <sys/wait.h>
-
 using namespace ncclprobe;
+using support::ProgramOutput;
 
 namespace {
 
-struct Output {
-  int exit_code = -1;
-  std::string text;
-};
-
 // The first python3 on PATH is often one without the distribution's packages.
-Output python(const std::string& arguments) {
-  Output output;
-  FILE* pipe = ::popen(("/usr/bin/python3 " + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe);
-  std::array<char, 4'096> block;
-  while (std::size_t count = std::fread(block.data(), 1, block.size(), pipe))
-    output.text.append(block.data(), count);
-  int status = ::pclose(pipe);
-  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return output;
+ProgramOutput python(const std::string& arguments) {
+  return support::output_of("/usr/bin/python3 " + arguments);
 }
 
 void need(const char* module) {
@@ -48,8 +33,8 @@ TEST_CASE("h5py reads every column of a trace, with HDF5's own filters") {
   support::write_ddp_spool(folder / "a.spool", 3, 150'000);
   REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
 
-  Output output = python(fmt::format("{}/tests/store/read_trace_with_h5py.py {}",
-                                     NCCLPROBE_SOURCE_DIR, (folder / "a.h5").string()));
+  ProgramOutput output = python(fmt::format("{}/tests/store/read_trace_with_h5py.py {}",
+                                            NCCLPROBE_SOURCE_DIR, (folder / "a.h5").string()));
 
   std::uint64_t sum = 0;
   std::uint64_t names = 0;
@@ -73,7 +58,7 @@ TEST_CASE("a trace from before its newest column is read and merged, with the co
   spool.append(
       0, trace::ApiRow{.start_ns = 5, .function = 307, .name = spool.intern("cuLaunchKernelEx")});
   REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "api"}));
-  Output changed = python(
+  ProgramOutput changed = python(
       fmt::format("-c \"import h5py; f = h5py.File('{}', 'r+'); del f['rank_00000/api/name']\"",
                   (folder / "a.h5").string()));
   REQUIRE(changed.exit_code == 0);
@@ -96,8 +81,8 @@ TEST_CASE("the example reads a trace with pandas") {
   support::write_ddp_spool(folder / "a.spool", 0, 4'000);
   REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
 
-  Output output = python(fmt::format("{}/examples/read_trace.py {}", NCCLPROBE_SOURCE_DIR,
-                                     (folder / "a.h5").string()));
+  ProgramOutput output = python(fmt::format("{}/examples/read_trace.py {}", NCCLPROBE_SOURCE_DIR,
+                                            (folder / "a.h5").string()));
 
   std::uint64_t count = 0;
   double busy_ms = 0;

@@ -17,6 +17,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::model;
 using namespace ncclprobe::workload;
 using tests::ddp_schedule;
+using tests::flops;
 using tests::timed;
 
 namespace {
@@ -33,13 +34,6 @@ std::uint64_t converted(const Schedule& schedule) {
   std::uint64_t sum = 0;
   for (const ConvertOp& op : timed<ConvertOp>(schedule))
     sum += op.count;
-  return sum;
-}
-
-double flops(const Schedule& schedule) {
-  double sum = 0;
-  for (const GemmOp& op : timed<GemmOp>(schedule))
-    sum += 2.0 * static_cast<double>(op.m * op.n * op.k * op.batch);
   return sum;
 }
 

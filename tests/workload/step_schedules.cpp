@@ -23,6 +23,13 @@ model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
   return base::value_or_throw(workload::make_ddp_step(request, {ranks, first_ranks(ranks), parts}));
 }
 
+double flops(const Schedule& schedule) {
+  double sum = 0;
+  for (const GemmOp& op : timed<GemmOp>(schedule))
+    sum += 2.0 * static_cast<double>(op.m * op.n * op.k * op.batch);
+  return sum;
+}
+
 workload::ModelSpec small_model() {
   constexpr std::uint64_t width = k_small_width, inner = 4 * width, tokens = k_small_tokens;
   workload::ModelSpec spec;

@@ -37,6 +37,9 @@ std::vector<Op> timed(const model::Schedule& schedule) {
   return found;
 }
 
+// Of the timed matrix products.
+double flops(const model::Schedule& schedule);
+
 // "forward; backward 1; fill bucket 0 ..." of a stream, as one rank meets them, each label with the
 // number of operations between begin and end in brackets if it is wanted.
 std::vector<std::string> stretches(const model::Schedule& schedule, int stream, int rank = 0);

@@ -16,6 +16,7 @@ using namespace ncclprobe::model;
 using namespace ncclprobe::workload;
 using tests::ddp_schedule;
 using tests::first_ranks;
+using tests::flops;
 using tests::timed;
 
 namespace {
@@ -26,13 +27,6 @@ StepRequest request_of(StepPattern pattern, const char* name) {
   request.model = make_model(name).value();
   request.batch = 2;
   return request;
-}
-
-double flops(const Schedule& schedule) {
-  double sum = 0;
-  for (const GemmOp& op : timed<GemmOp>(schedule))
-    sum += 2.0 * static_cast<double>(op.m * op.n * op.k * op.batch);
-  return sum;
 }
 
 } // namespace

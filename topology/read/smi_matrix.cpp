@@ -105,10 +105,7 @@ public:
     std::ranges::sort(host_.nics, {}, &Nic::index);
     for (Nic& nic : host_.nics)
       nic.kind.fill_from(nic_kind(host_, nic));
-    Machine machine;
-    machine.hosts.push_back(std::move(host_));
-    NCCLPROBE_TRY(validate(machine, name_));
-    return machine;
+    return machine_of(std::move(host_), name_);
   }
 
 private:

@@ -114,10 +114,7 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
   if (!begun && host.gpus.empty())
     return fail_at(name, 1, "no 'NVSMI LOG' and no 'GPU <bus id>': not the text of nvidia-smi -q");
   add_absent_nvlinks(host);
-  Machine machine;
-  machine.hosts.push_back(std::move(host));
-  NCCLPROBE_TRY(validate(machine, name));
-  return machine;
+  return machine_of(std::move(host), name);
 }
 
 Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) {
@@ -171,10 +168,7 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
                    "no line like 'GPU 0: NVIDIA H200': not the text of nvidia-smi nvlink -s");
   std::ranges::sort(host.gpus, {}, &Gpu::index);
   add_absent_nvlinks(host);
-  Machine machine;
-  machine.hosts.push_back(std::move(host));
-  NCCLPROBE_TRY(validate(machine, name));
-  return machine;
+  return machine_of(std::move(host), name);
 }
 
 } // namespace ncclprobe::topology

@@ -57,10 +57,7 @@ Result<Machine> read_smi_xml(std::string_view text, const std::string& name) {
         host, trimmed(node.child("gpu_virtualization_mode").child_value("virtualization_mode")));
   }
   add_absent_nvlinks(host);
-  Machine machine;
-  machine.hosts.push_back(std::move(host));
-  NCCLPROBE_TRY(validate(machine, name));
-  return machine;
+  return machine_of(std::move(host), name);
 }
 
 } // namespace ncclprobe::topology

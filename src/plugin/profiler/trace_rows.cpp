@@ -25,12 +25,7 @@ std::size_t TraceRows::take() {
 
 void TraceRows::write() {
   for (auto& [rank, rows] : rows_)
-    std::apply(
-        [&, rank = rank](auto&... table) {
-          (spool_.append<typename std::decay_t<decltype(table)>::value_type>(rank, table), ...);
-          (table.clear(), ...);
-        },
-        rows);
+    spool_.take(rank, rows);
   waiting_ = 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/diagnosis/log_patterns.h"
 #include "knowledge/log_causes.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -16,20 +17,7 @@
 namespace ncclprobe::knowledge {
 namespace {
 
-// Behind the bracket that closes the one at `at`.
-std::size_t behind_group(const std::string& expression, std::size_t at) {
-  char open = expression[at], close = open == '(' ? ')' : ']';
-  int depth = 0;
-  for (; at < expression.size(); ++at) {
-    if (expression[at] == '\\')
-      ++at;
-    else if (expression[at] == close && --depth == 0)
-      return at + 1;
-    else if (expression[at] == open && (open == '(' || depth == 0))
-      ++depth;
-  }
-  return expression.size();
-}
+using analysis::behind_group;
 
 std::vector<std::string> alternatives(const std::string& expression) {
   std::vector<std::string> all(1);

@@ -16,6 +16,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using model::OutcomeKind;
 using test_doctor::healthy_case;
+using test_doctor::joined_case;
 
 namespace {
 
@@ -250,32 +251,15 @@ TEST_CASE("of a check's findings only the one that the words are about is the ca
 }
 
 TEST_CASE("a detour follows from the variable that forbids the direct way, where one does") {
-  auto joined = [] {
-    Case one = healthy_case();
-    topology::Host host;
-    for (int i = 0; i < 2; ++i) {
-      topology::Gpu& gpu = host.gpus.emplace_back();
-      gpu.index = i;
-      gpu.bus_id = {"0000:0" + std::to_string(i + 1) + ":00.0", topology::Source::nvml};
-      topology::NvLink link;
-      link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
-      link.active = {true, topology::Source::nvml};
-      gpu.nvlinks = {std::vector<topology::NvLink>(18, link), topology::Source::nvml};
-    }
-    for (model::Survey& survey : one.surveys)
-      survey.inventory.topology = host;
-    one.rehearsals[0].ways = {{0, 1, "0", "1", "SHM/direct/direct"}};
-    return one;
-  };
-  Case plain = joined();
+  Case plain = joined_case("SHM/direct/direct");
   CHECK(of(examine(plain), "D12").symptom == Symptom::detour);
   CHECK(of(examine(plain), "D12").follows_from.empty());
 
-  Case forbidden = joined();
+  Case forbidden = joined_case("SHM/direct/direct");
   set_variable(forbidden, {"NCCL_P2P_DISABLE", "1"});
   CHECK(of(examine(forbidden), "D12").follows_from == "D14: NCCL_P2P_DISABLE=1 is set");
 
-  Case beside_it = joined();
+  Case beside_it = joined_case("SHM/direct/direct");
   set_variable(beside_it, {"NCCL_LAUNCH_MODE", "GROUP"});
   CHECK(of(examine(beside_it), "D12").follows_from.empty());
 }

@@ -146,6 +146,24 @@ Case healthy_cpu_case() {
   return one;
 }
 
+Case joined_case(const std::string& way) {
+  Case one = healthy_case();
+  topology::Host host;
+  for (int i = 0; i < 2; ++i) {
+    topology::Gpu& gpu = host.gpus.emplace_back();
+    gpu.index = i;
+    gpu.bus_id = {"0000:0" + std::to_string(i + 1) + ":00.0", topology::Source::nvml};
+    topology::NvLink link;
+    link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
+    link.active = {true, topology::Source::nvml};
+    gpu.nvlinks = {std::vector<topology::NvLink>(18, link), topology::Source::nvml};
+  }
+  for (model::Survey& survey : one.surveys)
+    survey.inventory.topology = host;
+  one.rehearsals[0].ways = {{0, 1, "0", "1", way}, {1, 0, "1", "0", way}};
+  return one;
+}
+
 std::vector<Finding> found(const Case& one, const std::string& id) {
   std::vector<Finding> all = examine(one);
   std::erase_if(all, [&](const Finding& finding) { return finding.id != id; });

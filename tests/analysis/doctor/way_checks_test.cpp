@@ -10,27 +10,9 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using test_doctor::found;
 using test_doctor::healthy_case;
+using test_doctor::joined_case;
 
 namespace {
-
-// Two GPUs of one host with NVLinks to each other, and how NCCL joined them.
-Case joined(const std::string& way) {
-  Case one = healthy_case();
-  topology::Host host;
-  for (int i = 0; i < 2; ++i) {
-    topology::Gpu& gpu = host.gpus.emplace_back();
-    gpu.index = i;
-    gpu.bus_id = {"0000:0" + std::to_string(i + 1) + ":00.0", topology::Source::nvml};
-    topology::NvLink link;
-    link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
-    link.active = {true, topology::Source::nvml};
-    gpu.nvlinks = {std::vector<topology::NvLink>(18, link), topology::Source::nvml};
-  }
-  for (model::Survey& survey : one.surveys)
-    survey.inventory.topology = host;
-  one.rehearsals[0].ways = {{0, 1, "0", "1", way}, {1, 0, "1", "0", way}};
-  return one;
-}
 
 void set_access(Case& one, bool possible) {
   for (model::Survey& survey : one.surveys)
@@ -60,7 +42,7 @@ const Finding* of_ways(const std::vector<Finding>& all) {
 
 TEST_CASE("NCCL that leaves NVLinks aside is a warning with both ways in it") {
   for (const char* way : {"SHM/direct/direct", "NET/IB/0"}) {
-    auto all = found(joined(way), "D12");
+    auto all = found(joined_case(way), "D12");
     const Finding* finding = of_ways(all);
 
     REQUIRE(finding);
@@ -71,7 +53,7 @@ TEST_CASE("NCCL that leaves NVLinks aside is a warning with both ways in it") {
 }
 
 TEST_CASE("direct ways are well, and nothing is said without NCCL's log") {
-  auto all = found(joined("P2P/CUMEM"), "D12");
+  auto all = found(joined_case("P2P/CUMEM"), "D12");
   REQUIRE(of_ways(all));
   CHECK(of_ways(all)->severity == Severity::ok);
 
@@ -80,20 +62,20 @@ TEST_CASE("direct ways are well, and nothing is said without NCCL's log") {
 }
 
 TEST_CASE("a detour is none where CUDA cannot reach the other GPU, or on another host") {
-  Case one = joined("SHM/direct/direct");
+  Case one = joined_case("SHM/direct/direct");
   set_access(one, false);
   auto denied = found(one, "D12");
   CHECK((of_ways(denied) == nullptr || of_ways(denied)->severity != Severity::warn ||
          of_ways(denied)->what.find("NCCL goes") == std::string::npos));
 
-  one = joined("NET/IB/0");
+  one = joined_case("NET/IB/0");
   one.surveys[1].inventory.boot_id = "boot-2";
   auto apart = found(one, "D12");
   CHECK(of_ways(apart) == nullptr);
 }
 
 TEST_CASE("what CUDA could join through the CPU is worth knowing only") {
-  Case one = joined("SHM/direct/direct");
+  Case one = joined_case("SHM/direct/direct");
   cut_nvlinks(one);
   set_access(one, true);
 

@@ -75,11 +75,7 @@ struct GpuClock {
 void write_spool(const std::filesystem::path& path, int rank) {
   trace::SpoolWriter spool;
   REQUIRE(spool.open(path.string()));
-  trace::CommunicatorRow communicator;
-  communicator.hash = 99;
-  communicator.ranks = 2;
-  communicator.rank = rank;
-  spool.append(rank, communicator);
+  spool.append(rank, trace::CommunicatorRow{.hash = 99, .ranks = 2, .rank = rank});
   const GpuClock gpu{rank};
   const std::vector<Collective> all = training();
   std::uint32_t id = 0;

@@ -59,11 +59,7 @@ void write_captured(const std::filesystem::path& folder, int rank) {
   {
     trace::SpoolWriter spool;
     REQUIRE(spool.open(path.string()));
-    trace::CommunicatorRow communicator;
-    communicator.hash = 99;
-    communicator.ranks = 2;
-    communicator.rank = rank;
-    spool.append(rank, communicator);
+    spool.append(rank, trace::CommunicatorRow{.hash = 99, .ranks = 2, .rank = rank});
     auto own = [&](std::int64_t ns) {
       return static_cast<std::uint64_t>(
           rank == 0 ? ns : ns - 3'600'000'000'000 + ns % 1'000'000'000'000 / 100'000);
