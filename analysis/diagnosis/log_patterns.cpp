@@ -4,6 +4,7 @@
 #include "analysis/diagnosis/log_patterns.h"
 
 #include <re2/re2.h>
+#include <re2/set.h>
 
 #include <algorithm>
 #include <cctype>
@@ -37,12 +38,20 @@ constexpr const char* k_places = " nranks |local_rank: |Root Cause \\(|last enqu
                                  "via NET/|WorkNCCL\\(|NVRM: |NCCL version ";
 // Shorter words are in too many lines.
 constexpr std::size_t k_shortest_word = 5;
-// What is longer makes the scanner's table larger and finds hardly fewer lines.
+// What is longer makes the automaton larger and finds hardly fewer lines.
 constexpr std::size_t k_longest_word = 20;
 
 RE2::Options options() {
   RE2::Options made(RE2::Quiet);
   made.set_encoding(RE2::Options::EncodingLatin1); // logs hold any bytes
+  return made;
+}
+
+// For hundreds of words at once, in either case.
+RE2::Options word_options() {
+  RE2::Options made = options();
+  made.set_case_sensitive(false);
+  made.set_max_mem(32 << 20);
   return made;
 }
 
@@ -118,7 +127,8 @@ struct LogPatterns::Compiled {
   std::vector<Sign> signs;
   std::vector<Expression> expressions;
   std::map<std::string, int> contexts; // by expression
-  std::unique_ptr<LiteralScanner> words;
+  std::unique_ptr<RE2> any_word;       // finds the first one in a text
+  RE2::Set words{word_options(), RE2::UNANCHORED};
   std::vector<std::vector<std::size_t>> expressions_of; // by word
   std::vector<bool> tells_place;                        // by word
   RE2 harmless{k_harmless, options()};
@@ -170,20 +180,28 @@ LogPatterns::LogPatterns(const std::vector<knowledge::LogCause>& causes)
     places.insert(word.substr(0, k_longest_word));
     by_word[word.substr(0, k_longest_word)]; // looked at, though no expression may wait for it
   }
-  std::vector<std::string> words;
+  std::string any_word;
   for (auto& [word, expressions] : by_word) {
-    words.push_back(word);
+    const std::string quoted = RE2::QuoteMeta(word);
+    compiled_->words.Add(quoted, nullptr);
+    any_word += (any_word.empty() ? "" : "|") + quoted;
     compiled_->expressions_of.push_back(std::move(expressions));
     compiled_->tells_place.push_back(places.count(word) == 1);
   }
-  compiled_->words = std::make_unique<LiteralScanner>(words);
+  compiled_->any_word = std::make_unique<RE2>(any_word, word_options());
+  if (!compiled_->any_word->ok() || !compiled_->words.Compile())
+    throw std::logic_error("too many words for RE2's memory");
 }
 
 LogPatterns::~LogPatterns() = default;
 LogPatterns::LogPatterns(LogPatterns&&) noexcept = default;
 
 std::size_t LogPatterns::find_candidate(std::string_view text) const {
-  return compiled_->words->find(text);
+  const re2::StringPiece whole(text.data(), text.size());
+  re2::StringPiece word;
+  if (!compiled_->any_word->Match(whole, 0, whole.size(), RE2::UNANCHORED, &word, 1))
+    return std::string_view::npos;
+  return static_cast<std::size_t>(word.data() + word.size() - text.data());
 }
 
 const std::vector<LogPatterns::Sign>& LogPatterns::signs() const {
@@ -201,7 +219,10 @@ const knowledge::LogCause* LogPatterns::cause(std::string_view id) const {
 }
 
 std::vector<int> LogPatterns::words_in(std::string_view body) const {
-  return compiled_->words->all_in(body);
+  std::vector<int> found;
+  compiled_->words.Match(re2::StringPiece(body.data(), body.size()), &found);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 LogPatterns::LineVerdict LogPatterns::judge(std::string_view body,

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/diagnosis/literal_scanner.h"
 #include "knowledge/log_causes.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,6 +29,7 @@ public:
   LogPatterns(LogPatterns&&) noexcept;
 
   // The end of the first word in the text that makes its line worth a look; npos if there is none.
+  // Words have no line breaks, so it lies within a line.
   std::size_t find_candidate(std::string_view text) const;
 
   struct Sign {

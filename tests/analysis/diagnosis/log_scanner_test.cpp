@@ -34,6 +34,19 @@ bool has(const std::vector<std::string>& all, const std::string& one) {
 
 } // namespace
 
+TEST_CASE("words are found in either case, within each other and among any bytes") {
+  knowledge::LogCause cause;
+  cause.signs.push_back({.line = "quxabcdef|abcdef|bcdefgh"});
+  const std::vector causes{cause};
+  const LogPatterns made(causes);
+
+  CHECK(made.words_in("a QuxABCdefgh").size() == 3);
+  CHECK(made.words_in("quxabcde").empty());
+  CHECK(made.find_candidate(std::string_view("\0\xff\x80\nabcdef", 10)) == 10);
+  CHECK(made.find_candidate("quxabcde") == std::string_view::npos);
+  CHECK(made.find_candidate("") == std::string_view::npos);
+}
+
 TEST_CASE("the words that an expression needs are the longest plain runs of its alternatives") {
   using Words = std::vector<std::string>;
   CHECK(needed_words("Call to (a|b) failed") == Words{"call to "});
