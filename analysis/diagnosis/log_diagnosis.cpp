@@ -16,6 +16,8 @@ using knowledge::CauseRole;
 using knowledge::Severity;
 
 constexpr std::size_t k_unknown_quoted = 8;
+// Within it a fault of a GPU's context and the halt that follows are seen in public logs.
+constexpr double k_soon_s = 60;
 
 // By the clock if both lines have the same kind of one, else by their order in the log. Lines of
 // many ranks come in buffers, so that the clock is the better witness.
@@ -154,10 +156,23 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
   remark_on_ways(findings, diagnosis);
 }
 
+// On one host, as far as the lines tell; without a clock nobody knows.
+bool is_soon_after(const LogEvidence& first, const LogEvidence& second) {
+  if (!first.time || !second.time || first.time->kind != second.time->kind ||
+      first.host != second.host)
+    return false;
+  double later_s = second.time->seconds - first.time->seconds;
+  return later_s >= 0 && later_s <= k_soon_s;
+}
+
 bool explains(const LogProblem& problem, const LogProblem& other) {
-  const std::vector<std::string>& ids = problem.cause->explains;
+  auto has = [&](const std::vector<std::string>& ids) {
+    return std::find(ids.begin(), ids.end(), other.cause->id) != ids.end();
+  };
+  if (has(problem.cause->leads_to) && is_soon_after(earliest(problem), earliest(other)))
+    return true;
   return (problem.certain || other.cause->role == CauseRole::secondary) &&
-         std::find(ids.begin(), ids.end(), other.cause->id) != ids.end();
+         has(problem.cause->explains);
 }
 
 // What follows from another cause that was seen is no cause itself.

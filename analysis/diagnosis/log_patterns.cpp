@@ -31,7 +31,10 @@ constexpr const char* k_harmless =
     "\\b(continuing|falling back|ignoring|ignored|will retry|not an error|assuming client exit)\\b|"
     "tainting kernel|more process(es)? (has|have) sent help message|to see all help / error "
     "messages|"
-    "PMIX_ERR_NO_PERMISSIONS in file dstore_base|Failed to open libibverbs";
+    "PMIX_ERR_NO_PERMISSIONS in file dstore_base|Failed to open libibverbs|"
+    // What programs expect of a call that cuda-gdb tells of: not ready (600), peer access already
+    // (704) or not (705) enabled.
+    "Cuda API error detected: \\w+ returned \\((0x258|0x2c0|0x2c1)\\)";
 // What tells which process is which rank, how ranks are joined, and what the driver tells in
 // several lines.
 constexpr const char* k_places = " nranks |local_rank: |Root Cause \\(|last enqueued| via SHM/| "

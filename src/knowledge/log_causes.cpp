@@ -85,6 +85,7 @@ LogCause cause_of(const nlohmann::json& one) {
   cause.avoid = texts_of(one, "avoid");
   cause.note = text_of(one, "note");
   cause.explains = texts_of(one, "explains");
+  cause.leads_to = texts_of(one, "leads_to");
   cause.last_resort = optional_of<bool>(one, "last_resort").value_or(false);
   cause.sources = texts_of(one, "sources");
   return cause;

@@ -45,6 +45,7 @@ struct LogCause {
   std::vector<std::string> avoid; // what people try and what makes it worse
   std::string note;
   std::vector<std::string> explains; // causes that follow from this one, where both are seen
+  std::vector<std::string> leads_to; // likewise if seen soon after it, though it is only possible
   bool last_resort = false;          // named only for lines that show nothing else
   std::vector<std::string> sources;  // addresses
 };

@@ -37,11 +37,12 @@ TEST_CASE("what a cause explains is a cause too") {
   for (const LogCause& one : log_causes())
     ids.insert(one.id);
   for (const LogCause& one : log_causes())
-    for (const std::string& other : one.explains) {
-      INFO(one.id << " explains " << other);
-      CHECK(ids.count(other) == 1);
-      CHECK(other != one.id);
-    }
+    for (const auto* list : {&one.explains, &one.leads_to})
+      for (const std::string& other : *list) {
+        INFO(one.id << " explains " << other);
+        CHECK(ids.count(other) == 1);
+        CHECK(other != one.id);
+      }
 }
 
 TEST_CASE("every expression of a sign compiles") {

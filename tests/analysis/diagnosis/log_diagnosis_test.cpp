@@ -269,4 +269,38 @@ TEST_CASE("the JSON has the same, and is valid whatever bytes the log has") {
   CHECK(json["first_failure"]["rank"] == 3);
 }
 
+TEST_CASE("a fault of a GPU's context is possibly what halts the GPU soon after it") {
+  auto log_with_halt = [](std::string_view fault, std::string_view halt) {
+    return diagnosed(
+        fmt::format("[{}] NVRM: Xid (PCI:0000:0a:00): 31, pid=13332, name=worker, MMU Fault\n"
+                    "[{}] NVRM: Xid (PCI:0000:0a:00): 109, pid=13332, errorString CTX SWITCH "
+                    "TIMEOUT\n",
+                    fault, halt));
+  };
+  using Names = std::vector<std::string>;
+
+  CHECK(log_with_halt("100.5", "142.5").named() == Names{"?gpu-application-fault"});
+  CHECK(log_with_halt("100.5", "142.5").shows("gpu-context-switch-timeout"));
+  CHECK(log_with_halt("100.5", "161.5").named() ==
+        Names{"?gpu-application-fault", "gpu-context-switch-timeout"});
+  CHECK(log_with_halt("142.5", "100.5").named() ==
+        Names{"?gpu-application-fault", "gpu-context-switch-timeout"});
+}
+
+TEST_CASE("ssh's question about a key is a cause only if nobody answers it") {
+  const std::string question = "The authenticity of host 'n2 (10.0.0.2)' can't be established.\n";
+
+  CHECK(cause(diagnosed(question)) == "ssh-host-key");
+  CHECK(diagnosed(question + "Warning: Permanently added 'n2' (ED25519) to the list of known "
+                             "hosts.\n")
+            .says_nothing());
+}
+
+TEST_CASE("what cuda-gdb tells of calls is no error where programs expect the answer") {
+  CHECK(diagnosed("warning: Cuda API error detected: cudaGetLastError returned (0x2c0)\n")
+            .says_nothing());
+  CHECK_FALSE(diagnosed("warning: Cuda API error detected: cudaLaunchKernel returned (0x2bd)\n")
+                  .says_nothing());
+}
+
 } // namespace ncclprobe::analysis
