@@ -19,12 +19,14 @@ namespace {
 
 enum class Verdict { right, unknown, neither, confidently_wrong };
 
-constexpr std::size_t k_half = 134; // of the failing logs
+constexpr std::size_t k_half = 134; // of the failing logs of the first set
+constexpr std::size_t k_second = 140;
 constexpr std::size_t k_healthy = 60;
+constexpr std::size_t k_second_healthy = 16;
 
 struct Entry {
   std::string id;
-  std::vector<std::string> causes; // the root first
+  std::vector<std::string> causes; // the root first; empty: not known, or not in the catalogue
   bool certain = false;
   std::string log;
 };
@@ -63,6 +65,8 @@ Verdict judge(const Entry& entry, const std::vector<std::string>& named) {
   for (const std::string& one : named)
     if (!one.starts_with('?') && !has(entry.causes, one))
       return Verdict::confidently_wrong;
+  if (entry.causes.empty())
+    return Verdict::right;
   bool plainly = has(named, entry.causes.front());
   bool possibly = has(named, "?" + entry.causes.front());
   if (entry.certain ? plainly : possibly)
@@ -95,10 +99,11 @@ Score score(const std::vector<Entry>& entries) {
   return made;
 }
 
-// The goal: at least 85% right, none confidently wrong. A file without its entries judges nothing.
-void check_goal(const std::string& file) {
+// The goal: so many percent right, none confidently wrong. A file without its entries judges
+// nothing.
+void check_goal(const std::string& file, std::size_t expected, int right_percent) {
   std::vector<Entry> entries = entries_of(file);
-  REQUIRE(entries.size() == k_half);
+  REQUIRE(entries.size() == expected);
   Score made = score(entries);
   std::string counts =
       fmt::format("{}: {} entries, {} right, {} unknown, {} neither, {} confidently wrong\n", file,
@@ -107,7 +112,20 @@ void check_goal(const std::string& file) {
   fmt::print("{}", counts);
   INFO(counts << made.misses);
   CHECK(made.of(Verdict::confidently_wrong) == 0);
-  CHECK(made.of(Verdict::right) * 100 >= static_cast<int>(entries.size()) * 85);
+  CHECK(made.of(Verdict::right) * 100 >= static_cast<int>(entries.size()) * right_percent);
+}
+
+void check_silence(const std::string& file, std::size_t expected) {
+  const nlohmann::json logs = read(file);
+  REQUIRE(logs.size() == expected);
+  int said = 0;
+  for (const auto& one : logs) {
+    test_diagnosis::Diagnosed log(log_of(one));
+    INFO(one.at("id") << "\n" << log.text());
+    CHECK(log.says_nothing());
+    said += !log.says_nothing();
+  }
+  fmt::print("{}: something is said of {} of {}\n", file, said, logs.size());
 }
 
 } // namespace
@@ -115,6 +133,7 @@ void check_goal(const std::string& file) {
 TEST_CASE("a diagnosis is judged as the description of the entries says") {
   Entry certain{"x", {"root", "effect"}, true, ""};
   Entry possible{"x", {"root"}, false, ""};
+  Entry unknown{"x", {}, false, ""};
 
   CHECK(judge(certain, {"root"}) == Verdict::right);
   CHECK(judge(certain, {"effect", "root"}) == Verdict::right);
@@ -127,6 +146,9 @@ TEST_CASE("a diagnosis is judged as the description of the entries says") {
   CHECK(judge(possible, {"root"}) == Verdict::neither);
   CHECK(judge(possible, {"?other"}) == Verdict::unknown);
   CHECK(judge(possible, {"?root", "other"}) == Verdict::confidently_wrong);
+  CHECK(judge(unknown, {}) == Verdict::right);
+  CHECK(judge(unknown, {"?other"}) == Verdict::right);
+  CHECK(judge(unknown, {"other"}) == Verdict::confidently_wrong);
 }
 
 TEST_CASE("a diagnosis that knows nothing misses the goal") {
@@ -138,24 +160,20 @@ TEST_CASE("a diagnosis that knows nothing misses the goal") {
 }
 
 TEST_CASE("the causes of the lines that rules were made with are named") {
-  check_goal("development.json");
+  check_goal("development.json", k_half, 85);
 }
 
 TEST_CASE("the causes of the lines that were held out are named") {
-  check_goal("held_out.json");
+  check_goal("held_out.json", k_half, 85);
+}
+
+TEST_CASE("the causes of the lines of the second set are named") {
+  check_goal("second.json", k_second, 92);
 }
 
 TEST_CASE("nothing is said of healthy logs") {
-  const nlohmann::json logs = read("healthy.json");
-  REQUIRE(logs.size() == k_healthy);
-  int said = 0;
-  for (const auto& one : logs) {
-    test_diagnosis::Diagnosed log(log_of(one));
-    INFO(one.at("id") << "\n" << log.text());
-    CHECK(log.says_nothing());
-    said += !log.says_nothing();
-  }
-  fmt::print("healthy.json: something is said of {} of {}\n", said, logs.size());
+  check_silence("healthy.json", k_healthy);
+  check_silence("second_healthy.json", k_second_healthy);
 }
 
 } // namespace ncclprobe::analysis
