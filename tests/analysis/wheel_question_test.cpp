@@ -174,7 +174,8 @@ TEST_CASE("the answer says what PyPI has where no tag was given") {
         "Wheel          torch==2.8; PyPI has cu128 for x86-64");
   CHECK(told("torch==2.8", {analysis_test::node_named("T4"), analysis_test::node_named("GH200")}) ==
         "Wheel          torch==2.8; PyPI has cu128 for x86-64 and one without CUDA for Arm");
-  CHECK(told("torch==2.8+cu126", {analysis_test::node_named("T4")}) == "Wheel          torch==2.8+cu126");
+  CHECK(told("torch==2.8+cu126", {analysis_test::node_named("T4")}) ==
+        "Wheel          torch==2.8+cu126");
 }
 
 } // namespace ncclprobe::analysis

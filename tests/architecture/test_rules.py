@@ -81,7 +81,7 @@ class IncludeRules(Tree):
         self.assert_one_complaint("without '..'")
 
     def test_rejects_a_library_nobody_has_heard_of(self):
-        self.plant("src/base/fd.cpp", "#include <Eigen/Dense>\n")
+        self.plant("src/base/fd.cpp", "#include <abseil/base.h>\n")
         self.assert_one_complaint("unknown library")
 
     def test_rejects_a_folder_that_is_not_in_the_table(self):

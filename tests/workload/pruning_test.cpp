@@ -142,7 +142,7 @@ TEST_CASE("without NCCL its variables are warned of, and nothing is left out") {
   };
   CHECK(warned("NCCL_PROTO does nothing on the host backend") == 1);
   CHECK(warned("NCCL_HOSTID does nothing on the host backend") == 1);
-  CHECK(warned("NCCL (judged by 2.31.2, the newest known here) does not take "
+  CHECK(warned("NCCL (judged by 2.31.2, the newest known here) does not accept "
                "NCCL_P2P_DISABLE=yes") == 1);
 }
 
