@@ -200,8 +200,7 @@ int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
 DataState data_state(const model::CellRecord& record) {
   if (record.outcome.kind == model::OutcomeKind::wrong_data || record.check.wrong > 0)
     return DataState::wrong;
-  return record.check.kind == model::CheckResult::Kind::checked ? DataState::checked
-                                                                : DataState::unchecked;
+  return record.check.checked ? DataState::checked : DataState::unchecked;
 }
 
 bool is_measured(const model::CellRecord& record) {

@@ -4,9 +4,7 @@
 #include "launch/assembly.h"
 
 #include "base/stored_variables.h"
-#include "model/json.h"
-
-#include <nlohmann/json.hpp>
+#include "model/document.h"
 
 #include <algorithm>
 #include <set>
@@ -19,39 +17,14 @@ using base::fail;
 using base::Result;
 
 std::string encode_report(const SupervisorReport& report) {
-  nlohmann::json json{{"hostname", report.hostname},       {"boot_id", report.boot_id},
-                      {"version", report.version},         {"arguments", report.arguments},
-                      {"environment", report.environment}, {"plan", report.plan}};
-  if (report.inventory)
-    json["inventory"] = *report.inventory;
-  if (report.problem)
-    json["problem"] = {static_cast<int>(report.problem->code), report.problem->message,
-                       report.problem->hint};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return base::write_json(report);
 }
 
 Result<SupervisorReport> decode_report(const std::string& text) {
-  try {
-    auto json = nlohmann::json::parse(text);
-    SupervisorReport report;
-    json.at("hostname").get_to(report.hostname);
-    json.at("boot_id").get_to(report.boot_id);
-    json.at("version").get_to(report.version);
-    json.at("arguments").get_to(report.arguments);
-    // Other builds may not tell it: their version is complained of later, and better.
-    report.environment = json.value("environment", std::vector<model::Setting>{});
-    json.at("plan").get_to(report.plan);
-    if (json.contains("inventory"))
-      report.inventory = json.at("inventory").get<model::Host>();
-    if (json.contains("problem")) {
-      const auto& problem = json.at("problem");
-      report.problem = Error{static_cast<Errc>(problem.at(0).get<int>()),
-                             problem.at(1).get<std::string>(), problem.at(2).get<std::string>()};
-    }
-    return report;
-  } catch (const std::exception& error) {
-    return fail(Errc::protocol, "a supervisor's report cannot be read: {}", error.what());
-  }
+  auto report = base::parse_json<SupervisorReport>(text);
+  if (!report)
+    return base::with_context(report.error(), "a supervisor's report cannot be read");
+  return report;
 }
 
 std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {

@@ -46,6 +46,13 @@ constexpr auto k_leave_patience = 30s;
 // What an MPI library is asked before it is given up on.
 constexpr int k_tests_per_poll = 64;
 
+// What all are told of a gather: why it failed, or what each rank gave.
+struct Gathered {
+  std::string problem, hint;
+  std::map<int, std::string> parts;
+};
+NCCLPROBE_FIELDS(Gathered, problem, hint, parts)
+
 base::Error mpi_error(const char* call, int code) {
   char words[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
@@ -336,11 +343,9 @@ base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
   std::optional<base::Error> problem;
   if (!missing.empty())
     problem = no_answer(missing, hosts_, patience);
-  wire::Packer answer;
-  answer.text(problem ? problem->message : "");
-  answer.text(problem ? problem->hint : "");
-  answer.texts_by_rank(problem ? std::map<int, std::string>() : parts);
-  if (!give_to(parts, answer.take(), missing) && !problem)
+  const Gathered answer =
+      problem ? Gathered{problem->message, problem->hint, {}} : Gathered{"", "", parts};
+  if (!give_to(parts, wire::pack(answer), missing) && !problem)
     problem = no_answer(missing, hosts_, k_answer_patience);
   if (problem)
     return base::fail(std::move(*problem));
@@ -372,12 +377,11 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
     unread_.pop_back();
   std::string told = std::move(answer.mail.bytes);
   gathering_.pop_back();
-  wire::Unpacker in(told);
-  base::Error problem{base::Errc::unavailable, in.text(), in.text()};
-  if (!problem.message.empty())
-    return base::fail(std::move(problem));
+  Gathered gathered = wire::unpack<Gathered>(told);
+  if (!gathered.problem.empty())
+    return base::fail(base::Error{base::Errc::unavailable, gathered.problem, gathered.hint});
   std::vector<std::string> all;
-  for (auto& [rank, part] : in.texts_by_rank())
+  for (auto& [rank, part] : gathered.parts)
     all.push_back(std::move(part));
   return all;
 }

@@ -5,7 +5,7 @@
 
 #include "launch/stop_ladder.h"
 #include "launch/verdict.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <algorithm>
 

@@ -19,56 +19,78 @@ namespace ncclprobe::launch {
 struct TrialOrder {
   std::string spec; // JSON
 };
+NCCLPROBE_FIELDS(TrialOrder, spec)
 // The trial that will most likely be ordered next, under the letter's number.
 struct Prepare {
   std::string spec; // JSON, to the byte what the order will say
 };
+NCCLPROBE_FIELDS(Prepare, spec)
 enum class Haste { normal, fast };
+constexpr auto enum_names(Haste) {
+  return std::to_array<std::pair<Haste, std::string_view>>(
+      {{Haste::normal, "normal"}, {Haste::fast, "fast"}});
+}
 // Whether the workers are first asked where they are.
 enum class Ask { no, yes };
+constexpr auto enum_names(Ask) {
+  return std::to_array<std::pair<Ask, std::string_view>>({{Ask::no, "no"}, {Ask::yes, "yes"}});
+}
 struct StopOrder {
   Haste haste = Haste::normal;
   Ask ask = Ask::no;
 };
+NCCLPROBE_FIELDS(StopOrder, haste, ask)
 struct Release {};
+NCCLPROBE_FIELDS(Release)
 struct ExchangeWhole {
   wire::Exchange exchange;
 };
+NCCLPROBE_FIELDS(ExchangeWhole, exchange)
 // Others have waited for you for as long as you may take: are you still there?
 struct AreYouThere {};
+NCCLPROBE_FIELDS(AreYouThere)
 
 // Before a traced trial: all compare their clocks now.
 struct CompareClocks {};
+NCCLPROBE_FIELDS(CompareClocks)
 // After it, everywhere: its spools are complete.
 struct TraceOver {
   std::string spec; // JSON
 };
+NCCLPROBE_FIELDS(TraceOver, spec)
 
 // Of a file that was made for the trace, the bytes from there on; and at last that all have come.
 struct SendPiece {
   std::string file;
   std::uint64_t offset = 0;
 };
+NCCLPROBE_FIELDS(SendPiece, file, offset)
 struct DropFile {
   std::string file;
 };
+NCCLPROBE_FIELDS(DropFile, file)
 
 // Either way: still at work on what the other waits for (signs_of_life.h).
 struct StillHere {};
+NCCLPROBE_FIELDS(StillHere)
 
 // All -> leader.
 struct ExchangePart {
   wire::Exchange exchange; // contributions of all members that this supervisor has
 };
+NCCLPROBE_FIELDS(ExchangePart, exchange)
 struct ProgressNote {
   int cells_done = 0; // on all its ranks
   std::string phase;  // of its slowest rank
   int stage = 0;      // how far that phase is
 };
-struct Finished {};               // all its ranks have their results: what is left is teardown
+NCCLPROBE_FIELDS(ProgressNote, cells_done, phase, stage)
+struct Finished {}; // all its ranks have their results: what is left is teardown
+NCCLPROBE_FIELDS(Finished)
 struct TraceStored {              // the answer to TraceOver
   std::vector<std::string> files; // that were made
 };
+NCCLPROBE_FIELDS(TraceStored, files)
 struct FilePiece { // to SendPiece
   std::string file;
   std::uint64_t offset = 0;
@@ -76,6 +98,7 @@ struct FilePiece { // to SendPiece
   bool last = false;
   std::string problem; // why there are none
 };
+NCCLPROBE_FIELDS(FilePiece, file, offset, bytes, last, problem)
 
 using LetterBody =
     std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
@@ -88,6 +111,7 @@ struct Letter {
   int trial = k_whole_run;
   LetterBody body;
 };
+NCCLPROBE_FIELDS(Letter, trial, body)
 
 std::string encode(const Letter& letter);
 // Errors: protocol (supervisors of different builds).

@@ -3,7 +3,7 @@
 #include "launch/local_trials.h"
 
 #include "base/log.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <algorithm>
 

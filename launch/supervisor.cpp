@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "launch/supervisor_impl.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <algorithm>
 #include <poll.h>

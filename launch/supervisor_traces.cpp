@@ -4,7 +4,7 @@
 // What supervisors do about the traces of a trial: compare clocks, store their parts, and bring
 // them to the leader.
 #include "launch/supervisor_impl.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <algorithm>
 #include <numeric>

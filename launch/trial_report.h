@@ -21,6 +21,7 @@ struct RankReport {
   std::map<int, model::CellRecord> results; // by cell
   std::optional<model::Evidence> evidence;
 };
+NCCLPROBE_FIELDS(RankReport, rank, phase, cell, results, evidence)
 
 struct WorkerReport {
   model::WorkerRecord record;
@@ -31,6 +32,7 @@ struct WorkerReport {
   std::string waits_in; // key of the exchange in which it waited for others
   std::vector<model::Setting> nccl_settings; // NCCL_ variables of its environment
 };
+NCCLPROBE_FIELDS(WorkerReport, record, ranks, lost, state, waits_in, nccl_settings)
 
 struct TrialReport {
   std::vector<WorkerReport> workers;
@@ -39,6 +41,7 @@ struct TrialReport {
   std::int64_t startup_ns = 0;
   bool prepared = false; // its workers had been started before their turn
 };
+NCCLPROBE_FIELDS(TrialReport, workers, startup_ns, prepared)
 
 // Why a trial has to end early.
 struct Trouble {
@@ -57,5 +60,15 @@ struct Trouble {
   int cell = -1;
   std::int64_t limit_ns = 0; // timed_out: the deadline that was missed
 };
+constexpr auto enum_names(Trouble::Kind) {
+  using enum Trouble::Kind;
+  return std::to_array<std::pair<Trouble::Kind, std::string_view>>({{interrupted, "interrupted"},
+                                                                    {skipped, "skipped"},
+                                                                    {failed, "failed"},
+                                                                    {exited, "exited"},
+                                                                    {signalled, "signalled"},
+                                                                    {timed_out, "timed_out"}});
+}
+NCCLPROBE_FIELDS(Trouble, kind, reason, ranks, phase, cell, limit_ns)
 
 } // namespace ncclprobe::launch

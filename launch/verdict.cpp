@@ -100,7 +100,7 @@ Outcome merged_outcome(const std::vector<const RankReport*>& ranks, int cell) {
 // Checked means checked on all ranks; what was found counts either way.
 model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int cell) {
   model::CheckResult merged;
-  merged.kind = model::CheckResult::Kind::checked;
+  merged.checked = true;
   for (const RankReport* rank : ranks) {
     const model::CheckResult& one = rank->results.at(cell).check;
     merged.elements += one.elements;
@@ -110,11 +110,11 @@ model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int
       merged.method = one.method;
     if (merged.first_wrong.empty())
       merged.first_wrong = one.first_wrong;
-    if (one.kind == model::CheckResult::Kind::checked)
+    if (one.checked)
       continue;
-    if (merged.kind == model::CheckResult::Kind::checked)
+    if (merged.checked)
       merged.why_unchecked = one.why_unchecked;
-    merged.kind = model::CheckResult::Kind::unchecked;
+    merged.checked = false;
   }
   return merged;
 }

@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// Walks over a text and counts the lines it leaves behind.
+// Walks over a text and counts the lines before the character that it came over last: a parser
+// takes the one behind a number too, which may end the line.
 class CountingIterator {
 public:
   using iterator_category = std::input_iterator_tag;
@@ -27,8 +28,8 @@ public:
   CountingIterator(const char* at, std::size_t* line) : at_(at), line_(line) {}
   reference operator*() const { return *at_; }
   CountingIterator& operator++() {
-    *line_ += *at_ == '\n' ? 1 : 0;
-    ++at_;
+    *line_ += line_ends_ ? 1 : 0;
+    line_ends_ = *at_++ == '\n';
     return *this;
   }
   CountingIterator operator++(int) {
@@ -41,6 +42,7 @@ public:
 private:
   const char* at_;
   std::size_t* line_;
+  bool line_ends_ = false; // before `at_`
 };
 
 // Listens to the parser until it comes to the element that is looked for.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "topology/fact.h"
 #include "topology/path.h"
 
@@ -14,6 +15,15 @@
 // PCI addresses are written as normal_bus_id() makes them ("0000:1b:00.0"). Bandwidths are decimal
 // and for one direction.
 namespace ncclprobe::topology {
+
+// Attributes of facts (base/fields.h). Passing: it changes by itself, so that two sources saw
+// different values is no contradiction. Unlisted: each source has its own kind of it.
+struct Passing {};
+struct Unlisted {};
+#define NCCLPROBE_PASSING(name)                                                                    \
+  visit(#name, &Described::name, ::ncclprobe::base::lenient, ::ncclprobe::topology::Passing());
+#define NCCLPROBE_UNLISTED(name)                                                                   \
+  visit(#name, &Described::name, ::ncclprobe::base::lenient, ::ncclprobe::topology::Unlisted());
 
 enum class RemoteKind { gpu, nvswitch, cpu };
 
@@ -28,6 +38,8 @@ struct NvLink {
   Fact<int> remote_number;         // the link's number at the other end
   bool operator==(const NvLink&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(NvLink, number, version, active, gb_per_s, remote, remote_bus_id,
+                         remote_number)
 
 // GPUs with NVSwitches are usable only once the fabric manager has registered them.
 struct Fabric {
@@ -38,6 +50,7 @@ struct Fabric {
   Fact<std::string> health; // what the driver says of it, for people
   bool operator==(const Fabric&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Fabric, state, status, cluster_uuid, clique, health)
 
 struct PcieLink {
   Fact<int> generation_now; // falls to 1 while a GPU is idle: no sign of a fault
@@ -48,6 +61,10 @@ struct PcieLink {
   Fact<int> width_slot_max;
   bool operator==(const PcieLink&) const = default;
 };
+NCCLPROBE_DESCRIBE(PcieLink, NCCLPROBE_EACH(PASSING, generation_now),
+                   NCCLPROBE_EACH(LENIENT, generation_gpu_max, generation_slot_max),
+                   NCCLPROBE_EACH(PASSING, width_now),
+                   NCCLPROBE_EACH(LENIENT, width_gpu_max, width_slot_max))
 
 struct Gpu {
   int index = 0; // as the source numbers it, else in order of bus ids; unique within its host
@@ -80,6 +97,16 @@ struct Gpu {
   Fact<int> rank;       // of the program that the source looked at
   bool operator==(const Gpu&) const = default;
 };
+NCCLPROBE_DESCRIBE(Gpu,
+                   NCCLPROBE_EACH(LENIENT, index, bus_id, name, uuid, compute_capability,
+                                  multiprocessors, memory_bytes, ecc_now, ecc_pending, mig_now,
+                                  mig_pending, persistence),
+                   NCCLPROBE_EACH(PASSING, sm_clock_mhz), NCCLPROBE_EACH(LENIENT, sm_clock_max_mhz),
+                   NCCLPROBE_EACH(PASSING, memory_clock_mhz),
+                   NCCLPROBE_EACH(LENIENT, memory_clock_max_mhz, power_limit_w, power_limit_max_w,
+                                  pcie, numa_node, near_numa_nodes, cpu_affinity),
+                   NCCLPROBE_EACH(UNLISTED, nvlinks),
+                   NCCLPROBE_EACH(LENIENT, fabric, gpudirect, rank))
 
 enum class NicKind { infiniband, roce, ethernet, efa, other };
 
@@ -99,6 +126,8 @@ struct Nic {
   Fact<int> most_connections;
   bool operator==(const Nic&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Nic, index, name, bus_id, port, kind, up, gbit_per_s, numa_node, gpudirect,
+                         guid, latency_us, most_connections)
 
 enum class PciKind { bridge, gpu, nic, nvswitch, other };
 
@@ -129,6 +158,11 @@ struct PciDevice {
   Fact<std::string> host_bridge; // the root it hangs on, "0000:16"; NCCL's dumps do not tell
   bool operator==(const PciDevice&) const = default;
 };
+NCCLPROBE_DESCRIBE(PciDevice,
+                   NCCLPROBE_EACH(LENIENT, bus_id, parent, kind, origin, name, pci_class, vendor,
+                                  device, subsystem_vendor, subsystem_device),
+                   NCCLPROBE_EACH(PASSING, gt_per_s, width),
+                   NCCLPROBE_EACH(LENIENT, gt_per_s_max, width_max, numa_node, host_bridge))
 
 struct NumaNode {
   int index = 0; // as Linux numbers it
@@ -137,6 +171,8 @@ struct NumaNode {
   Fact<std::vector<int>> distances; // to each NUMA node of the host, in their order; 10 is itself
   bool operator==(const NumaNode&) const = default;
 };
+NCCLPROBE_DESCRIBE(NumaNode, NCCLPROBE_EACH(LENIENT, index, cpus),
+                   NCCLPROBE_EACH(PASSING, memory_bytes), NCCLPROBE_EACH(LENIENT, distances))
 
 struct Cpu {
   Fact<std::string> architecture; // "x86_64"
@@ -149,6 +185,8 @@ struct Cpu {
   Fact<std::vector<std::vector<int>>> cores;
   bool operator==(const Cpu&) const = default;
 };
+NCCLPROBE_DESCRIBE(Cpu, NCCLPROBE_EACH(LENIENT, architecture, vendor, family, model, name, sockets),
+                   NCCLPROBE_EACH(PASSING, cores))
 
 enum class P2pStatus {
   ok,
@@ -170,6 +208,7 @@ struct P2pCapability {
   Fact<bool> can_access; // cudaDeviceCanAccessPeer
   bool operator==(const P2pCapability&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(P2pCapability, from, to, read, write, atomics, nvlink, can_access)
 
 enum class DeviceKind { gpu, nic };
 
@@ -178,6 +217,7 @@ struct DeviceRef {
   int index = 0; // Gpu::index or Nic::index
   bool operator==(const DeviceRef&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(DeviceRef, kind, index)
 
 // A path as a source states it, for one unordered pair (`a` is the GPU, or the lower index).
 struct StatedPath {
@@ -187,6 +227,7 @@ struct StatedPath {
   Source source = Source::none;
   bool operator==(const StatedPath&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(StatedPath, a, b, path, source)
 
 struct Host {
   Fact<std::string> name;
@@ -209,11 +250,17 @@ struct Host {
   const PciDevice* pci_device(std::string_view bus_id) const;
   const NumaNode* numa_node(int index) const;
 };
+NCCLPROBE_DESCRIBE(Host, NCCLPROBE_EACH(UNLISTED, name, id),
+                   NCCLPROBE_EACH(LENIENT, driver_version, cuda_driver_version, virtual_machine,
+                                  cpu, numa, pci),
+                   NCCLPROBE_EACH(UNLISTED, pci_detail),
+                   NCCLPROBE_EACH(LENIENT, gpus, nics, p2p, stated_paths))
 
 struct Machine {
   std::vector<Host> hosts;
   bool operator==(const Machine&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Machine, hosts)
 
 // "00000000:1B:00.0" -> "0000:1b:00.0"; the domain keeps at least four digits. Nothing if it is no
 // PCI address of that form.

@@ -52,7 +52,7 @@ private:
       auto& known = into.*named.field;
       const auto& other = from.*named.field;
       bool guess = known.source == Source::derived || other.source == Source::derived;
-      if (known && other && !agree(*known, *other) && named.nature == Nature::fixed && !guess)
+      if (known && other && !agree(*known, *other) && !named.passing && !guess)
         result_.contradictions.push_back(
             fmt::format("{}: {} is {} by {}, {} by {}", whose, named.name, words_of(*known),
                         to_string(known.source), words_of(*other), to_string(other.source)));

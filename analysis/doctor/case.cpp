@@ -5,86 +5,47 @@
 
 #include "analysis/bandwidth.h"
 #include "analysis/cell_summary.h"
-#include "analysis/doctor/case_json.h"
 #include "analysis/memory_split.h"
 #include "analysis/nccl_log.h"
 #include "base/document_limits.h"
-#include "base/json_optional.h"
+#include "model/document.h"
 
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LibraryCode, path, cubins, ptx, cuda)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PythonTorch, interpreter, problem, python, torch,
-                                                path, cuda, architectures, nccl)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connection, from_rank, to_rank, address, problem)
+namespace {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenNetwork, ranks, name, interfaces, lines)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CommunicatorMemory, rank, bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenWay, from_rank, to_rank, from_gpu, to_gpu,
-                                                way)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ChosenAlgorithm, function, bytes, algorithm,
-                                                protocol, channels)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RehearsedCell, label, outcome, elements, wrong,
-                                                first_wrong, conditions, busbw_gb_per_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Rehearsal, name, backend, ranks, outcome, cells,
-                                                last_words, networks, communicators, ways,
-                                                algorithms)
-
-nlohmann::json case_json(const Case& one) {
-  return {{"ncclprobe", one.ncclprobe},
-          {"backend", one.backend},
-          {"backend_reason", one.backend_reason},
-          {"launcher_problem", one.launcher_problem},
-          {"surveys", one.surveys},
-          {"rehearsals", one.rehearsals},
-          {"code", one.code},
-          {"torch", one.torch},
-          {"not_rehearsed", one.not_rehearsed},
-          {"deep", one.deep},
-          {"connections", one.connections},
-          {"under_load", one.under_load}};
+// What --format json prints, among other things.
+struct PrintedDocument {
+  std::optional<Case> one;
+};
+template <typename Visit>
+constexpr void fields(base::Of<PrintedDocument>, Visit&& visit) {
+  visit("case", &PrintedDocument::one, base::lenient);
 }
 
+} // namespace
+
 std::string write_case(const Case& one) {
-  return case_json(one).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return base::json_text(base::writable(one), 1);
 }
 
 base::Result<Case> read_case(std::string_view text) {
   NCCLPROBE_TRY(base::check_json_limits(text, "it"));
-  try {
-    nlohmann::json in = nlohmann::json::parse(text);
-    // The whole document that --format json prints, or its case alone.
-    if (in.contains("case"))
-      in = nlohmann::json(in.at("case"));
-    Case one;
-    Case none;
-    if (!in.is_object() || !in.contains("surveys"))
-      return base::fail(base::Errc::protocol, "it has no surveys of ranks");
-    in.at("surveys").get_to(one.surveys);
-    one.ncclprobe = in.value("ncclprobe", none.ncclprobe);
-    one.backend = in.value("backend", none.backend);
-    one.backend_reason = in.value("backend_reason", none.backend_reason);
-    one.launcher_problem = in.value("launcher_problem", none.launcher_problem);
-    one.rehearsals = in.value("rehearsals", none.rehearsals);
-    one.code = in.value("code", none.code);
-    one.torch = in.value("torch", none.torch);
-    one.not_rehearsed = in.value("not_rehearsed", none.not_rehearsed);
-    one.deep = in.value("deep", none.deep);
-    one.connections = in.value("connections", none.connections);
-    one.under_load = in.value("under_load", none.under_load);
-    return one;
-  } catch (const nlohmann::json::parse_error& error) {
-    return base::fail(base::Errc::protocol, "it is no JSON, or cut off, at byte {}", error.byte);
-  } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.type_error.302] type must be number, but is string"
-    std::string_view words = error.what();
-    return base::fail(base::Errc::protocol, "a field is not as expected: {}",
-                      words.substr(std::min(words.find("] ") + 2, words.size())));
-  } catch (const std::exception& error) { // ours
-    return base::fail(base::Errc::protocol, "{}", error.what());
-  }
+  base::JsonPlace place;
+  auto printed = base::parse_json<PrintedDocument>(text, &place);
+  if (!printed && place.byte)
+    return base::fail(base::Errc::protocol, "it is no JSON, or cut off, at byte {}", *place.byte);
+  if (!printed)
+    return base::fail(base::Errc::protocol, "{} is not as expected: {}",
+                      place.element.empty() ? "it" : place.element, printed.error().text());
+  if (printed->one)
+    return std::move(*printed->one);
+  auto alone = base::parse_json<Case>(text);
+  if (!alone)
+    return base::fail(base::Errc::protocol, "it is not as expected: {}", alone.error().text());
+  return alone;
 }
 
 namespace {

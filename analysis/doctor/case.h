@@ -23,6 +23,8 @@ struct RehearsedCell {
   std::optional<double> busbw_gb_per_s;     // of a collective that was launched often enough
   bool operator==(const RehearsedCell&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(RehearsedCell, label, outcome, elements, wrong, first_wrong, conditions,
+                         busbw_gb_per_s)
 
 // What NCCL's log says of the network that it chose.
 struct ChosenNetwork {
@@ -32,6 +34,7 @@ struct ChosenNetwork {
   std::vector<std::string> lines;      // that say so
   bool operator==(const ChosenNetwork&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(ChosenNetwork, ranks, name, interfaces, lines)
 
 // Which way NCCL goes from one rank's GPU to another's, as its log has it.
 struct ChosenWay {
@@ -42,6 +45,7 @@ struct ChosenWay {
   std::string way; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
   bool operator==(const ChosenWay&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(ChosenWay, from_rank, to_rank, from_gpu, to_gpu, way)
 
 // Which algorithm and protocol NCCL took for a size, as its log has it.
 struct ChosenAlgorithm {
@@ -52,12 +56,14 @@ struct ChosenAlgorithm {
   int channels = 0;      // 0: not told
   bool operator==(const ChosenAlgorithm&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(ChosenAlgorithm, function, bytes, algorithm, protocol, channels)
 
 struct CommunicatorMemory {
   int rank = 0;
   std::uint64_t bytes = 0; // of the GPU, that connecting took
   bool operator==(const CommunicatorMemory&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(CommunicatorMemory, rank, bytes)
 
 struct Rehearsal {
   std::string name; // "2 ranks", "all ranks", "sustained load"
@@ -72,6 +78,8 @@ struct Rehearsal {
   std::vector<ChosenAlgorithm> algorithms;
   bool operator==(const Rehearsal&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Rehearsal, name, backend, ranks, outcome, cells, last_words, networks,
+                         communicators, ways, algorithms)
 
 // The all-reduce that is measured: large enough for what is published of bandwidths.
 inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
@@ -92,6 +100,7 @@ struct Connection {
   std::string problem; // empty: it can
   bool operator==(const Connection&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Connection, from_rank, to_rank, address, problem)
 
 // The GPU code of a library that is really mapped.
 struct LibraryCode {
@@ -101,6 +110,7 @@ struct LibraryCode {
   std::string cuda;                // "13.0": that it was built with; empty: it does not tell
   bool operator==(const LibraryCode&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(LibraryCode, path, cubins, ptx, cuda)
 
 // What a Python interpreter says of its PyTorch.
 struct PythonTorch {
@@ -114,6 +124,8 @@ struct PythonTorch {
   std::string nccl;                       // "2.26.2"
   bool operator==(const PythonTorch&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(PythonTorch, interpreter, problem, python, torch, path, cuda,
+                         architectures, nccl)
 
 struct Case {
   std::string ncclprobe; // version
@@ -134,6 +146,9 @@ struct Case {
   const model::HostSurvey* host_of(const model::Survey& survey) const; // nullptr: not surveyed
   int ranks() const;
 };
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Case, (surveys),
+                                (ncclprobe, backend, backend_reason, launcher_problem, rehearsals,
+                                 code, torch, not_rehearsed, deep, connections, under_load))
 
 // The JSON that `--format json` stores under "case". Errors: protocol, with what is wrong.
 std::string write_case(const Case& one);

@@ -3,14 +3,15 @@
 
 #include "analysis/doctor/doctor_report.h"
 
-#include "analysis/doctor/case_json.h"
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
 #include "base/text_table.h"
 #include "knowledge/document.h"
+#include "model/document.h"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -264,7 +265,7 @@ std::string render_json(const Case& one, const std::vector<Finding>& findings) {
   out["findings"] = nlohmann::json::array();
   for (const Finding& finding : findings)
     out["findings"].push_back(json_of(finding));
-  out["case"] = case_json(one);
+  out["case"] = base::json_tree(base::writable(one));
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

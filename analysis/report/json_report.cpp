@@ -18,7 +18,7 @@
 #include "analysis/report/traffic_section.h"
 #include "analysis/report/verdict_section.h"
 #include "analysis/tracing_cost.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <nlohmann/json.hpp>
 
@@ -131,7 +131,7 @@ Json run_json(const RunSummary& run) {
   const model::RunHeader& header = run.header;
   Json hosts = Json::array();
   for (const model::Host& host : header.hosts)
-    hosts.push_back(Json(nlohmann::json(host)));
+    hosts.push_back(Json(base::json_tree(base::writable(host))));
   Json ranks = Json::array();
   for (const model::RankPlace& place : header.ranks)
     ranks.push_back({{"rank", place.rank}, {"host", place.host}, {"device", place.device}});

@@ -6,7 +6,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/json_values.h"
 #include "analysis/report/p2p_report.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <nlohmann/json.hpp>
 
@@ -80,11 +80,10 @@ std::string number(const std::optional<P2pFigure>& figure, double P2pFigure::*fi
 
 std::string render_p2p_json(const model::Run& run) {
   const std::vector<P2pMatrix> matrices = p2p_matrices(run);
-  nlohmann::json header = run.header;
   Json out{{"schema", "ncclprobe.p2p"},
            {"version", k_p2p_report_version},
            {"synthetic", is_synthetic(run)}};
-  out["run"] = Json::parse(header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  out["run"] = Json::parse(base::write_json(run.header)); // with all texts UTF-8
   out["run"]["finished_trials"] = run.trials.size();
   out["matrices"] = Json::array();
   for (const P2pMatrix& matrix : matrices)

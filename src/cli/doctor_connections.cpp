@@ -4,9 +4,8 @@
 #include "cli/doctor_connections.h"
 
 #include "analysis/doctor/interface_choice.h"
+#include "base/json_document.h"
 #include "launch/reachability.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <future>
@@ -33,9 +32,11 @@ std::string meeting_address(const Ward& ward, const std::string& backend) {
   return "";
 }
 
-nlohmann::json tell(const Connection& one) {
-  return {one.from_rank, one.to_rank, one.address, one.problem};
-}
+struct Place {
+  std::string address;
+  int port = 0; // 0: nobody listens
+};
+NCCLPROBE_FIELDS(Place, address, port)
 
 Connection try_one(Connection one, int port) {
   if (port == 0)
@@ -52,32 +53,28 @@ base::Result<std::vector<Connection>> connect_ranks(Ward& ward, const std::strin
   bool several_hosts = ward.hosts.size() > 1; // on one, Gloo stays on the loopback
   std::string address = meeting_address(ward, several_hosts ? backend : "");
   auto listener = launch::Listener::open(address);
-  nlohmann::json place = {address, listener ? listener->port() : 0};
-  NCCLPROBE_TRY_ASSIGN(const auto places, fleet.all_gather(place.dump()));
-  nlohmann::json found = nlohmann::json::array();
-  try {
-    std::vector<std::future<Connection>> tries; // at once: each may take its whole patience
-    for (int step = 1; step <= std::min(fleet.size() - 1, k_most_tries); ++step) {
-      int to = (fleet.rank() + step) % fleet.size();
-      auto there = nlohmann::json::parse(places[static_cast<std::size_t>(to)]);
-      Connection one{fleet.rank(), to, there.at(0).get<std::string>(), ""};
-      int port = there.at(1).get<int>();
-      if (!one.address.empty()) // else said by another finding
-        tries.push_back(std::async(std::launch::async, try_one, std::move(one), port));
-    }
-    for (std::future<Connection>& one : tries)
-      found.push_back(tell(one.get()));
-    std::vector<Connection> all;
-    NCCLPROBE_TRY_ASSIGN(const auto texts, fleet.all_gather(found.dump())); // all listen until here
-    for (const std::string& text : texts)
-      for (const nlohmann::json& one : nlohmann::json::parse(text))
-        all.push_back({one.at(0).get<int>(), one.at(1).get<int>(), one.at(2).get<std::string>(),
-                       one.at(3).get<std::string>()});
-    return all;
-  } catch (const nlohmann::json::exception& error) {
-    return base::fail(base::Errc::protocol, "another rank's connections do not parse: {}",
-                      error.what());
+  const Place own{address, listener ? listener->port() : 0};
+  NCCLPROBE_TRY_ASSIGN(const auto places, fleet.all_gather(base::write_json(own)));
+  std::vector<std::future<Connection>> tries; // at once: each may take its whole patience
+  for (int step = 1; step <= std::min(fleet.size() - 1, k_most_tries); ++step) {
+    int to = (fleet.rank() + step) % fleet.size();
+    NCCLPROBE_TRY_ASSIGN(const Place there,
+                         base::parse_json<Place>(places[static_cast<std::size_t>(to)]));
+    Connection one{fleet.rank(), to, there.address, ""};
+    if (!one.address.empty()) // else said by another finding
+      tries.push_back(std::async(std::launch::async, try_one, std::move(one), there.port));
   }
+  std::vector<Connection> found;
+  for (std::future<Connection>& one : tries)
+    found.push_back(one.get());
+  std::vector<Connection> all;
+  NCCLPROBE_TRY_ASSIGN(const auto texts,
+                       fleet.all_gather(base::write_json(found))); // all listen until here
+  for (const std::string& text : texts) {
+    NCCLPROBE_TRY_ASSIGN(const auto theirs, base::parse_json<std::vector<Connection>>(text));
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  }
+  return all;
 }
 
 } // namespace ncclprobe::cli

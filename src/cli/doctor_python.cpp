@@ -3,9 +3,8 @@
 
 #include "cli/doctor_python.h"
 
+#include "base/json_document.h"
 #include "launch/tool.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::cli {
 namespace {
@@ -45,20 +44,13 @@ analysis::doctor::PythonTorch ask_python(const std::string& interpreter,
   }
   // Packages print what they like before it.
   std::size_t at = output->rfind("\n{");
-  auto said = nlohmann::json::parse(at == std::string::npos ? "" : output->substr(at), nullptr,
-                                    /*allow_exceptions=*/false);
-  try {
-    said.at("python").get_to(found.python);
-    said.at("torch").get_to(found.torch);
-    said.at("path").get_to(found.path);
-    said.at("cuda").get_to(found.cuda);
-    said.at("architectures").get_to(found.architectures);
-    said.at("nccl").get_to(found.nccl);
-  } catch (const nlohmann::json::exception&) {
-    found = {};
-    found.interpreter = interpreter;
+  auto said = base::parse_json<analysis::doctor::PythonTorch>(
+      at == std::string::npos ? "" : output->substr(at));
+  if (said && !said->python.empty())
+    found = *said;
+  else
     found.problem = "its answer is not what was asked for: is it a Python 3?";
-  }
+  found.interpreter = interpreter;
   return found;
 }
 

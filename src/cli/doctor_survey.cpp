@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
-#include "model/json.h"
+#include "model/document.h"
 
 #include <algorithm>
 

@@ -7,12 +7,10 @@
 #include "base/number_list.h"
 #include "cli/nccl_dump.h"
 #include "launch/cpu_list.h"
-#include "model/json.h"
+#include "model/document.h"
 #include "topology/machine_json.h"
 #include "topology/merge.h"
 #include "topology/read/nccl_xml.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -29,25 +27,7 @@ struct Part {
   std::optional<model::Host> inventory;
   std::vector<std::string> remarks;
 };
-
-std::string encode(const Part& part) {
-  nlohmann::json json{{"cpus", part.cpus}, {"remarks", part.remarks}};
-  if (part.inventory)
-    json["inventory"] = *part.inventory;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Result<Part> decode(const std::string& text) {
-  try {
-    nlohmann::json json = nlohmann::json::parse(text);
-    Part part{json.at("cpus"), {}, json.at("remarks")};
-    if (json.contains("inventory"))
-      part.inventory = json.at("inventory").get<model::Host>();
-    return part;
-  } catch (const std::exception& error) {
-    return base::fail(base::Errc::protocol, "another rank's topology: {}", error.what());
-  }
-}
+NCCLPROBE_FIELDS(Part, cpus, inventory, remarks)
 
 Result<std::vector<launch::SupervisorReport>> introduce(const World& world, LiveSight& live) {
   std::vector<launch::SupervisorReport> reports;
@@ -136,9 +116,10 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
     own.inventory = live.own;
   }
   std::vector<Part> parts;
-  NCCLPROBE_TRY_ASSIGN(const auto texts, live.fleet->all_gather(encode(own), k_look_patience));
+  NCCLPROBE_TRY_ASSIGN(const auto texts,
+                       live.fleet->all_gather(base::write_json(own), k_look_patience));
   for (const std::string& text : texts) {
-    NCCLPROBE_TRY_ASSIGN(Part part, decode(text));
+    NCCLPROBE_TRY_ASSIGN(Part part, base::parse_json<Part>(text));
     parts.push_back(std::move(part));
   }
 

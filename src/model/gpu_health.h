@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@ struct GpuProcess {
   std::optional<std::uint64_t> used_bytes;
   bool operator==(const GpuProcess&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(GpuProcess, pid, name, used_bytes)
 
 // Errors since the driver was loaded.
 struct NvLinkErrors {
@@ -27,6 +30,7 @@ struct NvLinkErrors {
   std::optional<std::uint64_t> receive_errors; // NVLink 5, which has no such counters of CRC
   bool operator==(const NvLinkErrors&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
 
 struct GpuHealth {
   int index = 0; // NVML's: by PCI address, whatever CUDA_VISIBLE_DEVICES says
@@ -88,5 +92,17 @@ struct GpuHealth {
   std::optional<bool> memory_pools; // likewise; cudaMallocAsync needs them
   bool operator==(const GpuHealth&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(GpuHealth, index, name, uuid, pci_bus_id, vbios, ecc_on,
+                         ecc_on_after_reset, corrected_since_reset, uncorrected_since_reset,
+                         corrected_ever, uncorrected_ever, retired_pages, retirement_pending,
+                         remapped_rows_corrected, remapped_rows_uncorrected, remap_pending,
+                         remap_failed, throttle_reasons, sm_clock_mhz, most_sm_clock_mhz,
+                         memory_clock_mhz, most_memory_clock_mhz, temperature_c,
+                         slowdown_temperature_c, power_mw, power_limit_mw, default_power_limit_mw,
+                         busy_percent, memory_bytes, free_bytes, persistence, compute_mode, mig,
+                         processes, mps_clients, pcie_generation, most_pcie_generation, pcie_width,
+                         most_pcie_width, pcie_replays, nvlinks, active_nvlinks, nvlink_errors,
+                         fabric_state, fabric_status, fabric_health, fabric_cluster, fabric_clique,
+                         multicast, memory_pools)
 
 } // namespace ncclprobe::model

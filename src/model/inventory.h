@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "model/library.h"
 #include "model/trial.h"
 #include "topology/machine.h"
@@ -30,6 +31,10 @@ struct Gpu {
   std::optional<bool> mps;    // processes share it through NVIDIA's multi-process service
   bool operator==(const Gpu&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(Gpu,
+                       (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
+                        multiprocessors, nvlinks, compute_mode),
+                       (mps))
 
 struct Host {
   std::string hostname;
@@ -54,5 +59,9 @@ struct Host {
     return nullptr;
   }
 };
+NCCLPROBE_GROWN_FIELDS(Host,
+                       (hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus,
+                        libraries, worker_version, nvidia_problem),
+                       (topology, contradictions))
 
 } // namespace ncclprobe::model

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
+
 #include <string>
 
 namespace ncclprobe::model {
@@ -14,5 +16,6 @@ struct Library {
   std::string problem; // why it is not there, cannot be used, or is not the one that was asked for
   bool operator==(const Library&) const = default;
 };
+NCCLPROBE_FIELDS(Library, name, version, path, problem)
 
 } // namespace ncclprobe::model

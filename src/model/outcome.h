@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/parse_enum.h"
 
 #include <string>
@@ -40,6 +41,7 @@ struct Outcome {
   bool ok() const { return kind == OutcomeKind::ok; }
   bool operator==(const Outcome&) const = default;
 };
+NCCLPROBE_FIELDS(Outcome, kind, reason, ranks)
 
 // The gravest of two; of equals, the first with the ranks of both.
 Outcome worse(Outcome a, const Outcome& b);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/library.h"
 #include "model/outcome.h"
 #include "model/trial.h"
@@ -25,6 +26,7 @@ struct Sample {
   std::int64_t launch_ns = -1;
   bool operator==(const Sample&) const = default;
 };
+NCCLPROBE_FIELDS(Sample, rank, batch, iterations, elapsed_ns, launch_ns)
 
 // When the device came to a marker (TimingMode::steps).
 struct Mark {
@@ -35,10 +37,11 @@ struct Mark {
   std::int64_t at_ns = 0;     // since the rank's first mark of the batch, on its device's clock
   bool operator==(const Mark&) const = default;
 };
+NCCLPROBE_FIELDS(Mark, rank, batch, iteration, operation, at_ns)
 
 // Was the data looked at, and what was found, over all ranks.
 struct CheckResult {
-  enum class Kind { unchecked, checked } kind = Kind::unchecked;
+  bool checked = false;
   std::uint64_t elements = 0;
   std::uint64_t wrong = 0;
   std::string first_wrong; // "rank 3 element 17: 5 instead of 6"; empty if none
@@ -48,6 +51,8 @@ struct CheckResult {
                               // and what else the reader of the samples has to know
   bool operator==(const CheckResult&) const = default;
 };
+NCCLPROBE_FIELDS(CheckResult, checked, elements, wrong, first_wrong, why_unchecked, launches,
+                 method)
 
 // State of a rank's GPU, as NVML tells it. What could not be read is absent.
 struct Condition {
@@ -74,6 +79,12 @@ struct Condition {
   std::optional<std::uint64_t> uncorrected_errors;
   bool operator==(const Condition&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(Condition,
+                       (rank, when, at_ns, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw,
+                        throttle_reasons),
+                       (memory_used_bytes, nvlink_sent_bytes, nvlink_received_bytes,
+                        pcie_sent_mb_per_s, pcie_received_mb_per_s, processes, corrected_errors,
+                        uncorrected_errors))
 constexpr auto enum_names(Condition::When) {
   using enum Condition::When;
   return std::to_array<std::pair<Condition::When, std::string_view>>(
@@ -95,6 +106,7 @@ struct CellRecord {
   std::vector<Mark> marks;           // ordered by rank, batch, iteration, operation
   bool operator==(const CellRecord&) const = default;
 };
+NCCLPROBE_FIELDS(CellRecord, outcome, check, samples, conditions, marks)
 
 // Memory of a rank's device. before: nothing of ours was on it yet. opened: the process had its
 // context there. connected: the communicator of all ranks was made, nothing launched. finished: all
@@ -108,6 +120,7 @@ struct MemoryUse {
   std::uint64_t bytes = 0;
   bool operator==(const MemoryUse&) const = default;
 };
+NCCLPROBE_FIELDS(MemoryUse, rank, what, bytes)
 constexpr auto enum_names(MemoryUse::What) {
   using enum MemoryUse::What;
   return std::to_array<std::pair<MemoryUse::What, std::string_view>>({{before, "before"},
@@ -138,6 +151,10 @@ struct WorkerRecord {
   std::vector<MemoryUse> memory; // in the order of time; none where devices do not tell
   bool operator==(const WorkerRecord&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(WorkerRecord,
+                       (ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
+                        output_tail),
+                       (libraries, cpus_asked, memory))
 
 // One call of the library as it was carried out, seen by the profiler plugin.
 struct Choice {
@@ -151,6 +168,7 @@ struct Choice {
   std::int32_t peer = -1; // sends and receives
   bool operator==(const Choice&) const = default;
 };
+NCCLPROBE_FIELDS(Choice, cell, function, type, count, algorithm, protocol, channels, peer)
 
 // What one rank of a companion trial saw of its settings.
 struct Evidence {
@@ -160,6 +178,7 @@ struct Evidence {
   std::vector<Choice> choices;
   bool operator==(const Evidence&) const = default;
 };
+NCCLPROBE_FIELDS(Evidence, rank, log, profiler, choices)
 
 struct TrialRecord {
   TrialSpec spec;
@@ -175,5 +194,7 @@ struct TrialRecord {
   std::int64_t total_ns = 0;   // spawn until all workers were gone
   bool operator==(const TrialRecord&) const = default;
 };
+NCCLPROBE_FIELDS(TrialRecord, spec, outcome, cells, workers, evidence, started_utc, prepared,
+                 startup_ns, total_ns)
 
 } // namespace ncclprobe::model

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/inventory.h"
 #include "model/record.h"
 
@@ -19,6 +20,7 @@ struct RankPlace {
   int device = 0; // GPU index, or slot number on the CPU
   bool operator==(const RankPlace&) const = default;
 };
+NCCLPROBE_FIELDS(RankPlace, rank, host, device)
 
 // A variable whose value differs from rank 0's.
 struct RankVariable {
@@ -27,6 +29,7 @@ struct RankVariable {
   std::optional<std::string> value; // absent: not set there
   bool operator==(const RankVariable&) const = default;
 };
+NCCLPROBE_FIELDS(RankVariable, ranks, name, value)
 
 // Known before the first trial.
 struct RunHeader {
@@ -52,6 +55,11 @@ struct RunHeader {
       environment_of_ranks; // where it is not what `environment`, rank 0's, says
   bool operator==(const RunHeader&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(RunHeader,
+                       (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
+                        backend_reason, synthetic, hosts, ranks, environment, pinned,
+                        planned_trials),
+                       (plan, forced, environment_of_ranks, files))
 
 struct Run {
   RunHeader header;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/collective.h"
 #include "model/data_type.h"
 #include "model/parse_enum.h"
@@ -31,6 +32,7 @@ struct StreamDecl {
   int priority = 0; // 0 = default, negative = more urgent, as in CUDA
   bool operator==(const StreamDecl&) const = default;
 };
+NCCLPROBE_FIELDS(StreamDecl, name, priority)
 
 struct CommunicatorDecl {
   std::string name;
@@ -39,6 +41,7 @@ struct CommunicatorDecl {
   int parent = -1;
   bool operator==(const CommunicatorDecl&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(CommunicatorDecl, (name, ranks), (parent))
 
 // registered: allocated by the library and registered with every communicator of the schedule
 // (ncclMemAlloc, ncclCommRegister). shared: other processes of the host may map it (CUDA IPC).
@@ -59,6 +62,7 @@ struct BufferDecl {
   Memory memory = Memory::plain;
   bool operator==(const BufferDecl&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(BufferDecl, (name, bytes), (memory))
 
 // A place in a buffer: offset + rank * stride, so that "block r of the receive buffer" is one value
 // for all ranks and two slices of one buffer can alias on purpose.
@@ -72,6 +76,7 @@ struct Slice {
   }
   bool operator==(const Slice&) const = default;
 };
+NCCLPROBE_FIELDS(Slice, buffer, offset_bytes, rank_stride_bytes)
 
 // The other side of a send or receive.
 struct Peer {
@@ -97,6 +102,8 @@ struct CollectiveOp {
   int root = 0;
   bool operator==(const CollectiveOp&) const = default;
 };
+NCCLPROBE_FIELDS(CollectiveOp, collective, communicator, stream, send, receive, count, type, op,
+                 root)
 
 struct SendOp {
   int communicator = 0;
@@ -107,6 +114,7 @@ struct SendOp {
   Peer to;
   bool operator==(const SendOp&) const = default;
 };
+NCCLPROBE_FIELDS(SendOp, communicator, stream, from, count, type, to)
 
 struct RecvOp {
   int communicator = 0;
@@ -117,6 +125,7 @@ struct RecvOp {
   Peer from;
   bool operator==(const RecvOp&) const = default;
 };
+NCCLPROBE_FIELDS(RecvOp, communicator, stream, into, count, type, from)
 
 // copy_engine: a DMA engine of the device that drives the copy. kernel: loads and stores of its
 // processors. through_host: a DMA engine again, with direct access between the two devices closed,
@@ -150,6 +159,7 @@ struct CopyOp {
   int driving_rank() const { return driver == CopyDriver::source ? from_rank : to_rank; }
   bool operator==(const CopyOp&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(CopyOp, (stream, from_rank, from, to_rank, to, bytes), (means, driver))
 
 // One thread of `rank`'s device follows a chain of pointers through memory of `through_rank` (its
 // own: local latency), so that each access waits for the one before. The chain visits every
@@ -169,6 +179,7 @@ struct ChaseOp {
   std::uint64_t last_position() const { return hops % (bytes / stride_bytes) * stride_bytes; }
   bool operator==(const ChaseOp&) const = default;
 };
+NCCLPROBE_FIELDS(ChaseOp, stream, rank, through_rank, through, bytes, stride_bytes, hops, result)
 
 // Keeps the stream busy for a given time, as a backward pass of that length would.
 struct SpinOp {
@@ -176,6 +187,7 @@ struct SpinOp {
   std::uint64_t duration_ns = 0;
   bool operator==(const SpinOp&) const = default;
 };
+NCCLPROBE_FIELDS(SpinOp, stream, duration_ns)
 
 // How a product's factors lie in memory. As in BLAS, matrices lie column by column: n as they are
 // in the product, t transposed, so that A of tn is k x m in memory, and B of nt n x k.
@@ -206,6 +218,7 @@ struct GemmOp {
   GemmMath math = GemmMath::full;
   bool operator==(const GemmOp&) const = default;
 };
+NCCLPROBE_FIELDS(GemmOp, stream, a, b, c, m, n, k, batch, type, layout, math)
 
 // One kernel that writes `count` elements from one place to another, rounded if the type differs:
 // gradients into a bucket, f32 into bf16 before it is sent.
@@ -217,6 +230,7 @@ struct ConvertOp {
   DataType into_type = DataType::f32;
   bool operator==(const ConvertOp&) const = default;
 };
+NCCLPROBE_FIELDS(ConvertOp, stream, from, into, count, from_type, into_type)
 
 // One step of AdamW as one kernel: reads `count` gradients, updates as many weights (both of
 // `type`) and two moments each (f32, one array behind the other in `state`).
@@ -227,30 +241,36 @@ struct OptimizerOp {
   DataType type = DataType::f32; // f32, f16 or bf16
   bool operator==(const OptimizerOp&) const = default;
 };
+NCCLPROBE_FIELDS(OptimizerOp, stream, gradients, weights, state, count, type)
 
 // All ranks of the communicator meet on the host before any goes on.
 struct BarrierOp {
   int communicator = 0;
   bool operator==(const BarrierOp&) const = default;
 };
+NCCLPROBE_FIELDS(BarrierOp, communicator)
 
 struct GroupBeginOp {
   bool operator==(const GroupBeginOp&) const = default;
 };
+NCCLPROBE_FIELDS(GroupBeginOp)
 struct GroupEndOp {
   bool operator==(const GroupEndOp&) const = default;
 };
+NCCLPROBE_FIELDS(GroupEndOp)
 
 struct RecordEventOp {
   int stream = 0;
   int event = 0; // numbered freely, from 0
   bool operator==(const RecordEventOp&) const = default;
 };
+NCCLPROBE_FIELDS(RecordEventOp, stream, event)
 struct WaitEventOp {
   int stream = 0;
   int event = 0;
   bool operator==(const WaitEventOp&) const = default;
 };
+NCCLPROBE_FIELDS(WaitEventOp, stream, event)
 
 // What a stretch of a step is spent on. note: nothing, it is a name at a point of the timeline.
 // prepare: work that only communication asks for, such as filling buckets. host_copy: input comes
@@ -284,6 +304,7 @@ struct MarkerOp {
   MarkerEdge edge = MarkerEdge::point;
   bool operator==(const MarkerOp&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(MarkerOp, (stream, label), (activity, edge))
 
 struct Operation {
   std::variant<CollectiveOp, SendOp, RecvOp, CopyOp, SpinOp, BarrierOp, GroupBeginOp, GroupEndOp,
@@ -299,6 +320,7 @@ struct Region {
   int last = 0;
   bool operator==(const Region&) const = default;
 };
+NCCLPROBE_FIELDS(Region, first, last)
 
 // In place of a communicator's number: all ranks of the trial by their global numbers. Fills and
 // checks of schedules that need no communicator use it, so that none has to be made.
@@ -319,6 +341,8 @@ struct Fill {
   Signs signs = Signs::both;
   bool operator==(const Fill&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(Fill, (communicator, slice, count, type, op, collective, root),
+                       (ranks, signs))
 
 // What must stand in `slice` after one run of the timed region on freshly filled buffers.
 struct DataCheck {
@@ -334,6 +358,8 @@ struct DataCheck {
   std::vector<int> ranks{}; // global ranks that have this result; empty = all of the communicator
   bool operator==(const DataCheck&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(DataCheck, (collective, communicator, slice, count, type, op, root),
+                       (distance, first_index, ranks))
 
 // True if the list of ranks, which stands for all of them when it is empty, names this one.
 inline bool names_rank(const std::vector<int>& ranks, int rank) {
@@ -367,5 +393,7 @@ struct Schedule {
   std::vector<Fill> fills;
   std::vector<DataCheck> checks;
 };
+NCCLPROBE_FIELDS(Schedule, streams, communicators, buffers, operations, timed, capture, fills,
+                 checks)
 
 } // namespace ncclprobe::model

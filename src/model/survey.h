@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/gpu_health.h"
 #include "model/inventory.h"
 
@@ -23,6 +24,7 @@ struct MappedLibrary {
   bool rpath = false;  // it is the older RPATH, which goes before LD_LIBRARY_PATH
   bool operator==(const MappedLibrary&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(MappedLibrary, path, soname, runpath, rpath)
 
 // Absent: no limit.
 struct Limit {
@@ -31,6 +33,7 @@ struct Limit {
   std::optional<std::uint64_t> hard;
   bool operator==(const Limit&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Limit, name, soft, hard)
 
 // What the control groups allow this process. Absent: no limit, or not known.
 struct Confinement {
@@ -43,6 +46,8 @@ struct Confinement {
   std::optional<bool> numa_calls_allowed; // get_mempolicy(2)
   bool operator==(const Confinement&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Confinement, container, memory_limit_bytes, memory_used_bytes, cpus,
+                         pids_limit, pids_used, numa_calls_allowed)
 
 // A file or library that a variable names, and whether it can be found.
 struct LookedFor {
@@ -50,6 +55,7 @@ struct LookedFor {
   bool found = false;
   bool operator==(const LookedFor&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(LookedFor, name, found)
 
 struct ProcessSurvey {
   std::vector<Setting> environment;  // bears_on_communication(), by stored_value()
@@ -60,6 +66,8 @@ struct ProcessSurvey {
   std::vector<int> cpus_allowed;
   bool operator==(const ProcessSurvey&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(ProcessSurvey, environment, looked_for, libraries, limits, confinement,
+                         cpus_allowed)
 
 struct SharedSegment {
   std::string name;
@@ -68,6 +76,7 @@ struct SharedSegment {
   std::uint32_t owner = 0; // user id
   bool operator==(const SharedSegment&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(SharedSegment, name, bytes, age_s, owner)
 
 struct SharedMemory {
   std::uint64_t size_bytes = 0;
@@ -78,6 +87,7 @@ struct SharedMemory {
   std::string problem; // why this process cannot create a file there; empty: it can
   bool operator==(const SharedMemory&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(SharedMemory, size_bytes, free_bytes, segments, removed_at_logout, problem)
 
 struct PciBridge {
   std::string address; // "0000:3a:00.0"
@@ -86,6 +96,7 @@ struct PciBridge {
   std::optional<bool> redirects_peers;
   bool operator==(const PciBridge&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(PciBridge, address, redirects_peers)
 
 // Devices whose addresses the IOMMU treats alike.
 struct IommuGroup {
@@ -93,6 +104,7 @@ struct IommuGroup {
   std::vector<std::string> devices; // GPUs and network cards only
   bool operator==(const IommuGroup&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(IommuGroup, type, devices)
 
 struct PciSurvey {
   std::vector<PciBridge> bridges;
@@ -102,12 +114,14 @@ struct PciSurvey {
   std::string hypervisor;                // empty: no sign of one
   bool operator==(const PciSurvey&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(PciSurvey, bridges, iommu_groups, device_groups, iommu_words, hypervisor)
 
 struct KernelModule {
   std::string name; // "nvidia_peermem"
   std::string version;
   bool operator==(const KernelModule&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(KernelModule, name, version)
 
 struct DriverSurvey {
   std::string module_version; // /proc/driver/nvidia/version: what the kernel runs
@@ -120,6 +134,8 @@ struct DriverSurvey {
   int nvswitches = 0;
   bool operator==(const DriverSurvey&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(DriverSurvey, module_version, flavour, modules, services, device_files,
+                         fabric_manager_version, nvidia_pci_devices, nvswitches)
 
 struct NetworkInterface {
   std::string name;
@@ -131,6 +147,8 @@ struct NetworkInterface {
   std::vector<std::string> addresses; // "192.0.2.2", "fe80::1"
   bool operator==(const NetworkInterface&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(NetworkInterface, name, up, running, loopback, speed_mbit_per_s, mtu_bytes,
+                         addresses)
 
 struct RdmaPort {
   std::string device; // "mlx5_0"
@@ -141,6 +159,7 @@ struct RdmaPort {
   int gids = 0;           // that are set
   bool operator==(const RdmaPort&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(RdmaPort, device, port, state, rate, link_layer, gids)
 
 // An NVIDIA driver error in the kernel's log.
 struct Xid {
@@ -150,6 +169,7 @@ struct Xid {
   std::optional<std::int64_t> age_s; // when it was read; absent: the line does not tell
   bool operator==(const Xid&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(Xid, number, pci_bus_id, line, age_s)
 
 struct KernelLog {
   std::string source;  // that was read; empty: none could be
@@ -158,6 +178,7 @@ struct KernelLog {
   std::optional<std::int64_t> uptime_s; // of the host, then
   bool operator==(const KernelLog&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(KernelLog, source, problem, xids, uptime_s)
 
 // A file of settings that NCCL reads besides the environment.
 struct NcclFile {
@@ -165,6 +186,7 @@ struct NcclFile {
   std::vector<Setting> settings;
   bool operator==(const NcclFile&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(NcclFile, path, settings)
 
 // A CUDA runtime or an NCCL that lies on the host, whether anything loads it or not.
 struct InstalledLibrary {
@@ -176,6 +198,7 @@ struct InstalledLibrary {
   std::string found_by;
   bool operator==(const InstalledLibrary&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(InstalledLibrary, path, soname, version, found_by)
 
 struct HostSurvey {
   std::optional<SharedMemory> shared_memory;
@@ -189,6 +212,8 @@ struct HostSurvey {
   std::vector<InstalledLibrary> installed; // each once, in the order in which they are looked for
   bool operator==(const HostSurvey&) const = default;
 };
+NCCLPROBE_LENIENT_FIELDS(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log,
+                         nccl_files, name_addresses, installed)
 
 struct Survey {
   std::vector<int> ranks; // that start out as this process did
@@ -207,6 +232,9 @@ struct Survey {
 
   const Setting* variable(std::string_view name) const;
 };
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Survey, (inventory, process),
+                                (ranks, mpi, ncclprobe, taken_utc, host, health, health_problem,
+                                 problem, worker_problem, worker_mismatch))
 
 // What a worker looks at for a survey.
 enum class SurveyScope {

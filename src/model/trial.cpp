@@ -4,9 +4,7 @@
 #include "model/trial.h"
 
 #include "base/hash.h"
-#include "model/json.h"
-
-#include <nlohmann/json.hpp>
+#include "model/document.h"
 
 namespace ncclprobe::model {
 
@@ -42,20 +40,30 @@ bool TrialSpec::is_default() const {
   return under_test().empty() && process.per_rank.empty();
 }
 
+namespace {
+
+// What was measured. What came later is left out where it is not used, so that keys stay.
+struct Identity {
+  ProcessSettings process;
+  std::string backend;
+  int ranks = 0;
+  std::vector<Setting> libraries;
+  int replicate = 0;
+  Cell cell;
+  Purpose purpose = Purpose::measure;
+  TraceLevel trace = TraceLevel::off;
+  std::string cpu_affinity;
+};
+NCCLPROBE_GROWN_FIELDS(Identity, (process, backend, ranks, libraries, replicate, cell),
+                       (purpose, trace, cpu_affinity))
+
+} // namespace
+
 std::string resume_key(const TrialSpec& trial, const Cell& cell) {
-  nlohmann::json identity{{"process", trial.process},     {"backend", trial.backend},
-                          {"ranks", trial.ranks},         {"libraries", trial.libraries},
-                          {"replicate", trial.replicate}, {"cell", cell}};
-  identity["cell"].erase("deadline_ns"); // patience is not part of what is measured
-  if (trial.purpose != Purpose::measure)
-    identity["purpose"] = to_string(trial.purpose);
-  if (trial.trace != TraceLevel::off)
-    identity["trace"] = to_string(trial.trace);
-  if (!trial.cpu_affinity.empty())
-    identity[k_cpu_affinity] = trial.cpu_affinity;
-  // replace: a value that is no UTF-8 must not cost the trial its record
-  const std::string text = identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return fmt::format("{:016x}", base::Hash().add(text).value());
+  Identity identity{trial.process, trial.backend, trial.ranks, trial.libraries,   trial.replicate,
+                    cell,          trial.purpose, trial.trace, trial.cpu_affinity};
+  identity.cell.deadline_ns = Cell{}.deadline_ns; // patience is not part of what is measured
+  return fmt::format("{:016x}", base::Hash().add(write_json(identity)).value());
 }
 
 } // namespace ncclprobe::model

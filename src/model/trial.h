@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/schedule.h"
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Setting {
   std::string value;
   bool operator==(const Setting&) const = default;
 };
+NCCLPROBE_FIELDS(Setting, name, value)
 
 // Name of TrialSpec::cpu_affinity among settings.
 inline constexpr const char* k_cpu_affinity = "cpu_affinity";
@@ -36,6 +38,7 @@ struct ProcessSettings {
   std::vector<Setting> at(int rank) const; // common, then the rank's own
   bool operator==(const ProcessSettings&) const = default;
 };
+NCCLPROBE_FIELDS(ProcessSettings, common, per_rank)
 
 enum class Placement { out_of_place, in_place };
 constexpr auto enum_names(Placement) {
@@ -72,6 +75,8 @@ struct Timing {
   TimingMode mode = TimingMode::batch;
   bool operator==(const Timing&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(Timing, (warmups, iterations, batches, budget_ns),
+                       (mode, target_interval, max_batches))
 
 // What a cell measures, in words and numbers. Also what the report groups by.
 struct CellLabel {
@@ -87,6 +92,7 @@ struct CellLabel {
   std::string variant;
   bool operator==(const CellLabel&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(CellLabel, (workload, bytes, type, op, placement, root), (variant))
 
 struct Cell {
   CellLabel label;
@@ -97,6 +103,7 @@ struct Cell {
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
   bool operator==(const Cell&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(Cell, (label, settings, schedule, timing), (deadline_ns))
 
 // measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
 // plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
@@ -155,6 +162,11 @@ struct TrialSpec {
   bool is_default() const; // nothing is under test
   bool operator==(const TrialSpec&) const = default;
 };
+NCCLPROBE_GROWN_FIELDS(TrialSpec,
+                       (id, name, replicate, backend, ranks, seed, process, libraries, cells,
+                        startup_deadline_ns, teardown_deadline_ns),
+                       (purpose, instruments, trace, trace_folder, trace_run_id, tested_libraries,
+                        cpu_affinity))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same
 // purpose, settings, backend, ranks, workload, schedule and timing. 16 hexadecimal digits (FNV-1a

@@ -3,10 +3,7 @@
 
 #include "store/model_rows.h"
 
-#include "base/document_limits.h"
-#include "model/json.h"
-
-#include <nlohmann/json.hpp>
+#include "model/document.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,30 +15,17 @@ namespace {
 using base::Errc;
 using base::raise;
 
-// JSON text; CBOR if a text in it is no UTF-8, which JSON cannot hold and we must not change.
 template <typename T>
 std::string document_of(const T& value) {
-  nlohmann::json json(value);
-  try {
-    return json.dump();
-  } catch (const nlohmann::json::type_error&) {
-    std::string bytes;
-    nlohmann::json::to_cbor(json, bytes);
-    return bytes;
-  }
+  return base::json_or_cbor(base::writable(value));
 }
 
 template <typename T>
 T parse_document(const std::string& document, const char* what) {
-  try {
-    const bool is_text = document.starts_with('{');
-    base::value_or_throw(is_text ? base::check_json_limits(document, "it")
-                                 : base::check_cbor_limits(document, "it"));
-    auto json = is_text ? nlohmann::json::parse(document) : nlohmann::json::from_cbor(document);
-    return json.get<T>();
-  } catch (const std::exception& error) {
-    raise(Errc::failed, "the document of {} cannot be read: {}", what, error.what());
-  }
+  T value;
+  if (auto read = base::read_json_or_cbor(document, base::readable(value)); !read)
+    raise(Errc::failed, "the document of {} cannot be read: {}", what, read.error().text());
+  return value;
 }
 
 std::string list_text(const std::vector<int>& ranks) {
@@ -88,7 +72,7 @@ void add_cell(Tables& tables, const model::TrialSpec& spec, const model::Cell& c
                           .outcome = record.outcome.kind,
                           .reason = text(record.outcome.reason),
                           .outcome_ranks = text(list_text(record.outcome.ranks)),
-                          .checked = record.check.kind == model::CheckResult::Kind::checked,
+                          .checked = record.check.checked,
                           .checked_elements = record.check.elements,
                           .wrong_elements = record.check.wrong,
                           .first_wrong = text(record.check.first_wrong),
@@ -316,13 +300,8 @@ std::vector<model::TrialRecord> trials_from(const Tables& tables) {
     trial.spec.cells.push_back(*cell);
     model::CellRecord& record = trial.cells.emplace_back();
     record.outcome = {row.outcome, text(row.reason), parse_list(text(row.outcome_ranks))};
-    record.check = {row.checked ? model::CheckResult::Kind::checked
-                                : model::CheckResult::Kind::unchecked,
-                    row.checked_elements,
-                    row.wrong_elements,
-                    text(row.first_wrong),
-                    text(row.why_unchecked),
-                    row.checked_launches,
+    record.check = {row.checked,           row.checked_elements,    row.wrong_elements,
+                    text(row.first_wrong), text(row.why_unchecked), row.checked_launches,
                     text(row.check_method)};
     if (!tables.samples.empty())
       record.samples.reserve(row.samples);

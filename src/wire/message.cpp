@@ -3,18 +3,13 @@
 
 #include "wire/message.h"
 
-#include "model/json.h"
-#include "wire/mark_columns.h"
+#include "model/document.h"
 #include "wire/packing.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstring>
 
 namespace ncclprobe::wire {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::uint32_t k_magic = 0x4250434E; // "NCPB" in memory
 constexpr std::uint64_t k_longest_payload = std::uint64_t{1} << 30;
@@ -29,181 +24,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 24 && std::is_trivially_copyable_v<Header>);
 
-// Library messages inside may hold bytes that are no UTF-8.
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string pack(const Hello& hello) {
-  return dump({{"protocol", hello.protocol}, {"version", hello.version}, {"pid", hello.pid}});
-}
-
-std::string pack(const Start& start) {
-  json seats = json::array();
-  for (const Seat& seat : start.seats)
-    seats.push_back({seat.rank, seat.device});
-  return dump({{"spec", start.spec},
-               {"seats", seats},
-               {"host_of_rank", start.host_of_rank},
-               {"spool", start.spool}});
-}
-
-std::string pack(const Phase& phase) {
-  return dump({{"name", phase.name}, {"cell", phase.cell}});
-}
-
-std::string pack(const Exchange& exchange) {
-  Packer packer;
-  packer.text(exchange.key);
-  packer.numbers(exchange.members);
-  packer.texts_by_rank(exchange.contributions);
-  return packer.take();
-}
-
-std::string pack(const CellEnd& end) {
-  Packer packer;
-  packer.text(dump({{"cell", end.cell},
-                    {"outcome", end.result.outcome},
-                    {"check", end.result.check},
-                    {"conditions", end.result.conditions}}));
-  packer.number<std::uint64_t>(end.result.samples.size());
-  for (const model::Sample& sample : end.result.samples)
-    packer.number(sample.rank);
-  for (const model::Sample& sample : end.result.samples)
-    packer.number(sample.batch);
-  for (const model::Sample& sample : end.result.samples)
-    packer.number(sample.iterations);
-  for (const model::Sample& sample : end.result.samples)
-    packer.number(sample.elapsed_ns);
-  for (const model::Sample& sample : end.result.samples)
-    packer.number(sample.launch_ns);
-  pack_marks(packer, end.result.marks);
-  return packer.take();
-}
-
-std::string pack(const Failure& failure) {
-  return dump({{"outcome", failure.outcome}, {"cell", failure.cell}});
-}
-
-std::string pack(const Done&) {
-  return {};
-}
-std::string pack(const Inventory& inventory) {
-  return dump(inventory.host);
-}
-std::string pack(const Survey& survey) {
-  return dump(survey.survey);
-}
-std::string pack(const Evidence& evidence) {
-  return dump(evidence.evidence);
-}
-std::string pack(const Loaded& loaded) {
-  return dump({{"libraries", loaded.libraries}, {"cpus", loaded.cpus}, {"memory", loaded.memory}});
-}
-std::string pack(const Where&) {
-  return {};
-}
-std::string pack(const Position& position) {
-  return dump({{"position", position.position}, {"stack", position.stack}});
-}
-
-void unpack(std::string_view bytes, Hello& hello) {
-  json in = json::parse(bytes);
-  in.at("protocol").get_to(hello.protocol);
-  in.at("version").get_to(hello.version);
-  in.at("pid").get_to(hello.pid);
-}
-
-void unpack(std::string_view bytes, Start& start) {
-  json in = json::parse(bytes);
-  in.at("spec").get_to(start.spec);
-  for (const json& seat : in.at("seats"))
-    start.seats.push_back({seat.at(0).get<int>(), seat.at(1).get<int>()});
-  in.at("host_of_rank").get_to(start.host_of_rank);
-  in.at("spool").get_to(start.spool);
-}
-
-void unpack(std::string_view bytes, Phase& phase) {
-  json in = json::parse(bytes);
-  in.at("name").get_to(phase.name);
-  in.at("cell").get_to(phase.cell);
-}
-
-void unpack(std::string_view bytes, Exchange& exchange) {
-  Unpacker unpacker(bytes);
-  exchange.key = unpacker.text();
-  exchange.members = unpacker.numbers();
-  exchange.contributions = unpacker.texts_by_rank();
-  unpacker.expect_end();
-}
-
-void unpack(std::string_view bytes, CellEnd& end) {
-  Unpacker unpacker(bytes);
-  json in = json::parse(unpacker.text());
-  in.at("cell").get_to(end.cell);
-  in.at("outcome").get_to(end.result.outcome);
-  in.at("check").get_to(end.result.check);
-  in.at("conditions").get_to(end.result.conditions);
-  constexpr std::size_t k_row_bytes = 3 * sizeof(std::int32_t) + 2 * sizeof(std::int64_t);
-  end.result.samples.resize(unpacker.count(k_row_bytes));
-  for (model::Sample& sample : end.result.samples)
-    sample.rank = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.result.samples)
-    sample.batch = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.result.samples)
-    sample.iterations = unpacker.number<std::int32_t>();
-  for (model::Sample& sample : end.result.samples)
-    sample.elapsed_ns = unpacker.number<std::int64_t>();
-  for (model::Sample& sample : end.result.samples)
-    sample.launch_ns = unpacker.number<std::int64_t>();
-  end.result.marks = unpack_marks(unpacker);
-  unpacker.expect_end();
-}
-
-void unpack(std::string_view bytes, Failure& failure) {
-  json in = json::parse(bytes);
-  in.at("outcome").get_to(failure.outcome);
-  in.at("cell").get_to(failure.cell);
-}
-
-void unpack(std::string_view bytes, Done&) {
-  Unpacker(bytes).expect_end();
-}
-
-void unpack(std::string_view bytes, Inventory& inventory) {
-  json::parse(bytes).get_to(inventory.host);
-}
-
-void unpack(std::string_view bytes, Survey& survey) {
-  json::parse(bytes).get_to(survey.survey);
-}
-
-void unpack(std::string_view bytes, Evidence& evidence) {
-  json::parse(bytes).get_to(evidence.evidence);
-}
-
-void unpack(std::string_view bytes, Loaded& loaded) {
-  json in = json::parse(bytes);
-  in.at("libraries").get_to(loaded.libraries);
-  in.at("cpus").get_to(loaded.cpus);
-  in.at("memory").get_to(loaded.memory);
-}
-
-void unpack(std::string_view bytes, Where&) {
-  Unpacker(bytes).expect_end();
-}
-
-void unpack(std::string_view bytes, Position& position) {
-  json in = json::parse(bytes);
-  in.at("position").get_to(position.position);
-  in.at("stack").get_to(position.stack);
-}
-
 template <typename Alternative>
 Body unpack_as(std::string_view bytes) {
-  Alternative value;
-  unpack(bytes, value);
-  return value;
+  return unpack<Alternative>(bytes);
 }
 
 template <std::size_t... Index>
@@ -218,7 +41,7 @@ constexpr std::size_t k_types = std::variant_size_v<Body>;
 } // namespace
 
 std::string encode(const Message& message) {
-  std::string payload = std::visit([](const auto& body) { return pack(body); }, message.body);
+  const std::string payload = std::visit([](const auto& body) { return pack(body); }, message.body);
   if (payload.size() > k_longest_payload)
     base::raise(base::Errc::protocol, "a message of {} bytes is too long to send", payload.size());
   Header header{
@@ -270,7 +93,7 @@ base::Result<std::optional<Message>> Decoder::next() {
                     unpack_body(header.type, payload, std::make_index_sequence<k_types>())};
     read_ += sizeof header + payload.size();
     return message;
-  } catch (const std::exception& error) { // nlohmann's and ours
+  } catch (const base::Exception& error) {
     return base::fail(base::Errc::protocol, "a message of type {} does not parse: {}", header.type,
                       error.what());
   }

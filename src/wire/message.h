@@ -15,11 +15,10 @@
 #include <vector>
 
 // What supervisor and worker say to each other over one inherited descriptor. A frame is a fixed
-// header (magic, version, type, global rank, length) and a payload: JSON for control, packed
-// columns for samples.
+// header (magic, version, type, global rank, length) and a payload: the body's fields (packing.h).
 namespace ncclprobe::wire {
 
-inline constexpr std::uint16_t k_protocol_version = 3;
+inline constexpr std::uint16_t k_protocol_version = 4;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may keep everybody waiting.
@@ -37,11 +36,13 @@ struct Hello {
   std::string version; // ncclprobe's
   int pid = 0;
 };
+NCCLPROBE_FIELDS(Hello, protocol, version, pid)
 
 struct Seat {
   int rank = 0;   // global
   int device = 0; // index on its host
 };
+NCCLPROBE_FIELDS(Seat, rank, device)
 
 // Supervisor -> worker: what to do.
 struct Start {
@@ -50,12 +51,14 @@ struct Start {
   std::vector<int> host_of_rank; // host number by global rank
   std::string spool;             // file for the trace, if the trial is traced
 };
+NCCLPROBE_FIELDS(Start, spec, seats, host_of_rank, spool)
 
 // Worker -> supervisor: how far it is. `cell` is -1 outside cells.
 struct Phase {
   std::string name; // "ready", "communicator_init", "cell", "teardown"
   int cell = -1;
 };
+NCCLPROBE_FIELDS(Phase, name, cell)
 
 // Both ways. Up: this worker's contributions; down: everybody's, in the order of members.
 struct Exchange {
@@ -63,46 +66,55 @@ struct Exchange {
   std::vector<int> members;                 // global ranks
   std::map<int, std::string> contributions; // opaque bytes by global rank
 };
+NCCLPROBE_FIELDS(Exchange, key, members, contributions)
 
 // Worker -> supervisor: one rank's result of one cell.
 struct CellEnd {
   int cell = 0;
   model::CellRecord result; // samples, conditions and marks of the frame's rank
 };
+NCCLPROBE_FIELDS(CellEnd, cell, result)
 
 // Worker -> supervisor: the trial cannot go on in this process; it exits next.
 struct Failure {
   model::Outcome outcome;
   int cell = -1;
 };
+NCCLPROBE_FIELDS(Failure, outcome, cell)
 
 // Worker -> supervisor: all cells are over; teardown is next.
 struct Done {};
+NCCLPROBE_FIELDS(Done)
 
 // Worker -> supervisor, from `--inventory`.
 struct Inventory {
   model::Host host;
 };
+NCCLPROBE_FIELDS(Inventory, host)
 
 // Worker -> supervisor, from `--survey`.
 struct Survey {
   model::Survey survey;
 };
+NCCLPROBE_FIELDS(Survey, survey)
 
 // Worker -> supervisor, before Done: what a rank of a companion trial saw.
 struct Evidence {
   model::Evidence evidence;
 };
+NCCLPROBE_FIELDS(Evidence, evidence)
 
 // Supervisor -> worker: where are you? Asked when a deadline has passed; answered by the thread
 // that reads the channel, whatever the others are stuck in.
 struct Where {};
+NCCLPROBE_FIELDS(Where)
 
 // Worker -> supervisor, the answer.
 struct Position {
   std::string position; // "launch 12 of 20 of batch 3"
   std::string stack;    // of the main thread, innermost first, a frame a line; empty: not to be had
 };
+NCCLPROBE_FIELDS(Position, position, stack)
 
 // Worker -> supervisor, once connected, and before Done if there is more to tell since: what this
 // process has loaded, where it may run, and what memory it took (model::WorkerRecord).
@@ -111,6 +123,7 @@ struct Loaded {
   std::string cpus;
   std::vector<model::MemoryUse> memory;
 };
+NCCLPROBE_FIELDS(Loaded, libraries, cpus, memory)
 
 using Body = std::variant<Hello, Start, Phase, Exchange, CellEnd, Failure, Done, Inventory,
                           Evidence, Where, Position, Survey, Loaded>;

@@ -3,51 +3,83 @@
 
 #include "wire/packing.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace ncclprobe::wire {
 
-void Packer::texts_by_rank(const std::map<int, std::string>& values) {
-  number<std::uint64_t>(values.size());
-  for (const auto& [rank, value] : values) {
-    number<std::int32_t>(rank);
-    text(value);
+using base::Errc;
+using base::raise;
+
+// Small numbers of either sign become small natural ones.
+void Packer::integer(std::int64_t value) {
+  natural((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+}
+
+// Seven bits a byte, the lowest first; the eighth says that more follow.
+void Packer::natural(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    bytes_ += static_cast<char>(value | 0x80);
+  bytes_ += static_cast<char>(value);
+}
+
+void Packer::real(double value) {
+  bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void Packer::text(std::string_view value) {
+  natural(value.size());
+  bytes_.append(value);
+}
+
+std::int64_t Unpacker::integer() {
+  const std::uint64_t packed = natural();
+  return static_cast<std::int64_t>((packed >> 1) ^ (~(packed & 1) + 1));
+}
+
+std::uint64_t Unpacker::natural() {
+  std::uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<unsigned char>(take(1).front());
+    value |= std::uint64_t{byte & 0x7FU} << shift;
+    if (byte < 0x80)
+      return value;
   }
+  raise(Errc::protocol, "a number is too long");
+}
+
+double Unpacker::real() {
+  double value;
+  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  return value;
+}
+
+std::uint64_t Unpacker::choice(std::span<const base::EnumName> names) {
+  const std::uint64_t number = natural();
+  if (std::ranges::find(names, number, &base::EnumName::number) == names.end())
+    raise(Errc::protocol, "{} is the number of no name such as '{}'", number, names.front().name);
+  return number;
+}
+
+// Every element takes at least a byte.
+std::size_t Unpacker::list() {
+  const std::uint64_t size = natural();
+  if (size > rest_.size())
+    raise(Errc::protocol, "{} elements are announced, {} bytes are there", size, rest_.size());
+  return size;
 }
 
 std::string_view Unpacker::take(std::uint64_t size) {
   if (size > rest_.size())
-    base::raise(base::Errc::protocol, "{} bytes are announced, {} are there", size, rest_.size());
+    raise(Errc::protocol, "{} bytes are announced, {} are there", size, rest_.size());
   std::string_view taken = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return taken;
 }
 
-std::size_t Unpacker::count(std::size_t element_bytes) {
-  auto announced = number<std::uint64_t>();
-  if (announced > rest_.size() / element_bytes)
-    base::raise(base::Errc::protocol, "{} elements are announced, {} bytes are there", announced,
-                rest_.size());
-  return announced;
-}
-
-std::vector<int> Unpacker::numbers() {
-  std::vector<int> values(count(sizeof(std::int32_t)));
-  for (int& value : values)
-    value = number<std::int32_t>();
-  return values;
-}
-
-std::map<int, std::string> Unpacker::texts_by_rank() {
-  std::map<int, std::string> values;
-  for (std::size_t left = count(sizeof(std::int32_t) + sizeof(std::uint64_t)); left > 0; --left) {
-    int rank = number<std::int32_t>();
-    values[rank] = text();
-  }
-  return values;
-}
-
 void Unpacker::expect_end() const {
   if (!rest_.empty())
-    base::raise(base::Errc::protocol, "{} bytes too many", rest_.size());
+    raise(Errc::protocol, "{} bytes too many", rest_.size());
 }
 
 } // namespace ncclprobe::wire

@@ -2,37 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/error.h"
+#include "base/described.h"
 
-#include <cstdint>
-#include <cstring>
-#include <map>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
-// Values to bytes and back, for payloads that JSON would bloat or break (opaque bytes, columns of
-// numbers). Byte order is the machine's: all hosts of one run have the same.
+// Values that describe themselves (base/described.h) as bytes without names, in the order of their
+// fields: both ends are of one build. Whole numbers take as many bytes as they need, texts may hold
+// any bytes. Byte order of the rest is the machine's: all hosts of one run have the same.
 namespace ncclprobe::wire {
 
-class Packer {
+class Packer final : public base::Writer {
 public:
-  template <typename T>
-  void number(T value) {
-    static_assert(std::is_arithmetic_v<T>);
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void text(std::string_view value) {
-    number<std::uint64_t>(value.size());
-    bytes_.append(value);
-  }
-  void numbers(const std::vector<int>& values) {
-    number<std::uint64_t>(values.size());
-    for (int value : values)
-      number<std::int32_t>(value);
-  }
-  void texts_by_rank(const std::map<int, std::string>& values);
+  bool has_names() const override { return false; }
+  void boolean(bool value) override { natural(value ? 1 : 0); }
+  void integer(std::int64_t value) override;
+  void natural(std::uint64_t value) override;
+  void real(double value) override;
+  void text(std::string_view value) override;
+  void choice(std::uint64_t number, std::string_view) override { natural(number); }
+  void optional(bool present) override { boolean(present); }
+  void list(std::size_t size) override { natural(size); }
+  void object() override {}
+  void key(const char*) override {}
+  void end() override {}
   std::string take() { return std::move(bytes_); }
 
 private:
@@ -41,21 +34,23 @@ private:
 
 // Reads what a Packer wrote. Throws base::Exception (protocol) where the bytes end too early or a
 // length cannot be true, so that no input makes it read or allocate beyond them.
-class Unpacker {
+class Unpacker final : public base::Reader {
 public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
-
-  template <typename T>
-  T number() {
-    T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  std::string text() { return std::string(take(number<std::uint64_t>())); }
-  // How many elements of at least `element_bytes` each follow.
-  std::size_t count(std::size_t element_bytes);
-  std::vector<int> numbers();
-  std::map<int, std::string> texts_by_rank();
+  bool has_names() const override { return false; }
+  bool boolean() override { return natural() != 0; }
+  std::int64_t integer() override;
+  std::uint64_t natural() override;
+  double real() override;
+  std::string text() override { return std::string(take(natural())); }
+  std::uint64_t choice(std::span<const base::EnumName> names) override;
+  bool optional() override { return boolean(); }
+  std::size_t list() override;
+  void element() override {}
+  void object() override {}
+  bool key(const char*, IfMissing) override { return true; }
+  void end() override {}
+  bool is_object() const override { return true; }
   // Throws if bytes are left over.
   void expect_end() const;
 
@@ -63,5 +58,21 @@ private:
   std::string_view take(std::uint64_t size);
   std::string_view rest_;
 };
+
+template <typename T>
+std::string pack(const T& value) {
+  Packer out;
+  base::write_value(out, value);
+  return out.take();
+}
+// Throws base::Exception (protocol), also if bytes are left over.
+template <typename T>
+T unpack(std::string_view bytes) {
+  T value;
+  Unpacker in(bytes);
+  base::read_value(in, value);
+  in.expect_end();
+  return value;
+}
 
 } // namespace ncclprobe::wire

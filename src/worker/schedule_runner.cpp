@@ -211,7 +211,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
 
   for (model::CellRecord& result : results) {
     if (method != CheckMethod::none)
-      result.check.kind = CheckResult::Kind::checked;
+      result.check.checked = true;
     result.check.method = in_words(method);
     result.check.why_unchecked = why_unchecked;
   }

@@ -33,7 +33,7 @@ model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, cons
   }
   model::CellRecord record;
   record.outcome = {model::OutcomeKind::ok, "", {}};
-  record.check.kind = model::CheckResult::Kind::checked;
+  record.check.checked = true;
   record.check.elements = cell.label.bytes / 8;
   for (int batch = 0; batch < 3; ++batch)
     for (const auto& [rank, ns] : time_ns)

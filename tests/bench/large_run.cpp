@@ -85,7 +85,7 @@ private:
 
 model::CellRecord record_of(const Shape& shape, int cell, Values& values) {
   model::CellRecord record;
-  record.check = {.kind = model::CheckResult::Kind::checked,
+  record.check = {.checked = true,
                   .elements = 1024,
                   .wrong = 0,
                   .first_wrong = {},

@@ -3,15 +3,13 @@
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
-#include "model/json.h"
+#include "model/document.h"
 #include "store/guarded_read.h"
 #include "store/image.h"
 #include "store/run_file.h"
 #include "store/run_parts.h"
 #include "support/example_run.h"
 #include "support/scratch_folder.h"
-
-#include <nlohmann/json.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -35,17 +33,6 @@ model::TrialRecord trial_of(int id) {
   return trial;
 }
 
-std::string json_of(const model::TrialRecord& trial) {
-  nlohmann::json cells = nlohmann::json::array();
-  for (const model::CellRecord& cell : trial.cells) {
-    nlohmann::json samples = nlohmann::json::array();
-    for (const model::Sample& one : cell.samples)
-      samples.push_back({one.rank, one.batch, one.iterations, one.elapsed_ns});
-    cells.push_back({{"outcome", cell.outcome}, {"check", cell.check}, {"samples", samples}});
-  }
-  return nlohmann::json{{"spec", trial.spec}, {"cells", cells}, {"workers", trial.workers}}.dump();
-}
-
 // A run of `trials` trials in parts.
 std::filesystem::path stored_run(const support::ScratchFolder& folder, int trials) {
   auto file = folder / "run.h5";
@@ -66,7 +53,8 @@ void write_part(benchmark::State& state) {
     std::int64_t begin_ns = base::monotonic_ns();
     base::value_or_throw(store::write_part(file, trial));
     std::int64_t middle_ns = base::monotonic_ns();
-    base::value_or_throw(base::write_file_atomically(folder / "trial.json", json_of(trial)));
+    base::value_or_throw(
+        base::write_file_atomically(folder / "trial.json", base::write_json(trial)));
     std::int64_t end_ns = base::monotonic_ns();
     state.SetIterationTime(static_cast<double>(middle_ns - begin_ns) / 1e9);
     part_ns += middle_ns - begin_ns;
@@ -75,7 +63,7 @@ void write_part(benchmark::State& state) {
     state.counters["bytes"] = static_cast<double>(bytes);
     ++trial.spec.id;
   }
-  state.counters["json_bytes"] = static_cast<double>(json_of(trial).size());
+  state.counters["json_bytes"] = static_cast<double>(base::write_json(trial).size());
   state.counters["vs_json"] = static_cast<double>(part_ns) / static_cast<double>(json_ns);
 }
 

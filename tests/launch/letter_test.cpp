@@ -12,7 +12,7 @@ namespace {
 std::vector<LetterBody> one_of_each() {
   RankReport rank{3, "cell", 1, {}};
   rank.results[0] = {{model::OutcomeKind::wrong_data, "element 1", {3}},
-                     {model::CheckResult::Kind::checked, 10, 1, "element 1", "", 1, "every launch"},
+                     {true, 10, 1, "element 1", "", 1, "every launch"},
                      {{3, 0, 20, 12345}},
                      {{3, model::Condition::When::after, 5, 1980, {}, {}, {}, {}}},
                      {{3, 0, 19, 7, -5}, {3, 1, 0, 2, 12}}};

@@ -7,7 +7,7 @@
 
 #include "launch/local_trials.h"
 #include "launch/supervisor.h"
-#include "model/json.h"
+#include "model/document.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 

@@ -17,7 +17,7 @@ RankReport rank_after(int rank, int ended) {
   RankReport report{rank, "cell", ended, {}};
   for (int cell = 0; cell < ended; ++cell)
     report.results[cell] = {{},
-                            {model::CheckResult::Kind::checked, 10, 0, "", ""},
+                            {true, 10, 0, "", ""},
                             {{rank, 0, 20, 100 * cell + rank}, {rank, 1, 20, 100 * cell + rank}}};
   return report;
 }
@@ -161,17 +161,15 @@ TEST_CASE("an interruption leaves what had ended, and takes the rest as not run"
 TEST_CASE("of the ranks' outcomes of a cell the gravest counts, and names its ranks") {
   std::vector<TrialReport> reports = reports_after({3, 3, 3, 3});
   reports[1].workers[0].ranks[0].results[0].outcome = {OutcomeKind::wrong_data, "element 5", {}};
-  reports[1].workers[0].ranks[0].results[0].check = {model::CheckResult::Kind::checked, 10, 4,
-                                                     "element 5", ""};
-  reports[0].workers[0].ranks[0].results[1].check = {model::CheckResult::Kind::unchecked, 0, 0, "",
-                                                     "no data"};
+  reports[1].workers[0].ranks[0].results[0].check = {true, 10, 4, "element 5", ""};
+  reports[0].workers[0].ranks[0].results[1].check = {false, 0, 0, "", "no data"};
 
   model::TrialRecord record = make_record(some_spec(), std::nullopt, reports);
 
   CHECK(record.cells[0].outcome == model::Outcome{OutcomeKind::wrong_data, "element 5", {2}});
   CHECK(record.cells[0].check.wrong == 4);
   CHECK(record.cells[0].check.first_wrong == "element 5");
-  CHECK(record.cells[1].check.kind == model::CheckResult::Kind::unchecked);
+  CHECK_FALSE(record.cells[1].check.checked);
   CHECK(record.cells[1].check.why_unchecked == "no data");
   CHECK(record.outcome.kind == OutcomeKind::wrong_data);
 }

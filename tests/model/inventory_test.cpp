@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "model/document.h"
 #include "model/inventory.h"
-#include "model/json.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;

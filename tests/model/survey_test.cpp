@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "model/json.h"
+#include "model/document.h"
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 // One TrialSpec for each kind of work the model must carry, written down as data: a settings sweep,
 // in-process cells, a P2P matrix and a DDP step.
-#include "model/json.h"
+#include "model/document.h"
 #include "model/trial.h"
 #include "support/catch.h"
 

@@ -100,7 +100,7 @@ Cell example_cell(int index) {
 
 CellRecord finished_cell(int index, int trial) {
   CellRecord record;
-  record.check = {CheckResult::Kind::checked, 1024, 0, "", "", 3, "last launch of every batch"};
+  record.check = {true, 1024, 0, "", "", 3, "last launch of every batch"};
   using When = Condition::When;
   if (index == 0)
     record.conditions = {

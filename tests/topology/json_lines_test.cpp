@@ -16,6 +16,8 @@ TEST_CASE("elements of JSON are found on their lines") {
   CHECK(json_line_of(text, "/a/2") == 4);
   CHECK(json_line_of(text, "/a/2/b") == 5);
   CHECK(json_line_of(text, "/c/e") == 7);
+  CHECK(json_line_of("[\n1\n,\n2\n]", "/0") == 2);
+  CHECK(json_line_of("[\n1\n,\n2\n]", "/1") == 4);
 }
 
 TEST_CASE("for an element that is not there, the last one on the way to it counts") {

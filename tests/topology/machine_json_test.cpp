@@ -94,12 +94,16 @@ TEST_CASE(
   };
 
   CHECK_THAT(complaint_on("\"infiniband\"", "\"pigeon\""),
-             ContainsSubstring(line_of("/hosts/0/nics/0") + "'pigeon' is not a kind of network"));
-  CHECK_THAT(complaint_on("\"NV1\"", "\"NV\""),
-             ContainsSubstring(line_of("/hosts/0/stated_paths/0") + "'NV' is not a path label"));
+             ContainsSubstring(line_of("/hosts/0/nics/0/kind/value") +
+                               "'pigeon' is none of infiniband, roce, ethernet, efa, other"));
+  CHECK_THAT(
+      complaint_on("\"NV1\"", "\"NV\""),
+      ContainsSubstring(line_of("/hosts/0/stated_paths/0/path") + "'NV' is not a path label"));
   CHECK_THAT(complaint_on("\"value\": 108", "\"value\": \"many\""),
-             ContainsSubstring(line_of("/hosts/0/gpus/0")));
-  CHECK_THAT(complaint_on("\"x86_64\"", "7"), ContainsSubstring(line_of("/hosts/0")));
+             ContainsSubstring(line_of("/hosts/0/gpus/0/multiprocessors/value") +
+                               "type must be number, but is string"));
+  CHECK_THAT(complaint_on("\"x86_64\"", "7"),
+             ContainsSubstring(line_of("/hosts/0/cpu/architecture/value")));
 }
 
 TEST_CASE("JSON of a machine that cannot be is refused with the element's line") {

@@ -60,7 +60,7 @@ TEST_CASE("every cell of a matrix is carried out and its data checked") {
       timed[static_cast<std::size_t>(timed_rank(label->method, transfer))] = true;
     for (std::size_t rank = 0; rank < 3; ++rank) {
       CHECK(results[rank].outcome.ok());
-      CHECK(results[rank].check.kind == CheckResult::Kind::checked);
+      CHECK(results[rank].check.checked);
       CHECK(results[rank].samples.empty() != timed[rank]);
       elements += results[rank].check.elements;
     }
@@ -174,7 +174,7 @@ TEST_CASE("ranks of two processes reach each other's shared memory, which is map
   for (std::size_t i = 0; i < results.size(); ++i) {
     INFO(cells[i % cells.size()].label.workload << " " << cells[i % cells.size()].label.variant);
     CHECK(results[i].outcome.ok());
-    CHECK(results[i].check.kind == CheckResult::Kind::checked);
+    CHECK(results[i].check.checked);
   }
   CHECK(support::count_mapped() == 4); // two buffers of each process
 }

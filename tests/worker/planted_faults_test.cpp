@@ -144,7 +144,7 @@ void require_caught(Kind kind) {
       return;
     int wrong = 0;
     for (const model::CellRecord& result : results) {
-      CHECK(result.check.kind == CheckResult::Kind::checked);
+      CHECK(result.check.checked);
       CHECK(result.outcome.ok() == result.check.first_wrong.empty());
       wrong += result.outcome.kind == OutcomeKind::wrong_data ? 1 : 0;
     }

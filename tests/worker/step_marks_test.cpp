@@ -108,7 +108,7 @@ TEST_CASE("marks on the CPU are in the order of the streams, and the data is che
   for (const CellRecord& result : results) {
     INFO(result.outcome.reason);
     REQUIRE(result.outcome.ok());
-    CHECK(result.check.kind == CheckResult::Kind::checked);
+    CHECK(result.check.checked);
     CHECK(result.check.launches == 3);
     CHECK(result.check.method == "a separate launch after every batch, inputs restored");
     REQUIRE(result.marks.size() == 3 * 4 * 4);

@@ -79,7 +79,7 @@ void Talk::begin_cell(int cell) {
 
 void Talk::end_cell(int cell) {
   for (const wire::Seat& seat : start_.seats) {
-    wire::CellEnd end{cell, {{}, {model::CheckResult::Kind::checked, 10, 0, "", ""}, {}, {}}};
+    wire::CellEnd end{cell, {{}, {true, 10, 0, "", ""}, {}, {}}};
     for (int batch = 0; batch < 2; ++batch)
       end.result.samples.push_back(
           {seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch, 500 + batch});

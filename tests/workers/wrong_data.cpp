@@ -17,7 +17,7 @@ int main() {
   for (int cell = 0; cell < talk.cells(); ++cell) {
     talk.begin_cell(cell);
     const model::Outcome wrong{model::OutcomeKind::wrong_data, "as planted", {talk.rank()}};
-    const model::CheckResult found{model::CheckResult::Kind::checked, 10, 1, "as planted", ""};
+    const model::CheckResult found{true, 10, 1, "as planted", ""};
     talk.send(wire::CellEnd{cell, {wrong, found, {{talk.rank(), 0, 20, 1000}}, {}}});
   }
   talk.done();

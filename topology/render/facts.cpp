@@ -44,10 +44,9 @@ private:
   }
 
   template <typename T>
-  void add_fact(const std::string& of, std::string_view name, const Fact<T>& fact) {
+  void add_fact(const std::string& of, const std::string& name, const Fact<T>& fact) {
     if (fact)
-      table_.add_row(
-          {host_, of, std::string(name), words_of(*fact), std::string(to_string(fact.source))});
+      table_.add_row({host_, of, name, words_of(*fact), std::string(to_string(fact.source))});
   }
 
   template <typename Owner>

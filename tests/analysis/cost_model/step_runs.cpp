@@ -110,7 +110,7 @@ model::Run simulated_run(const workload::StepRequest& request, const std::vector
       const auto label = workload::read_step_label(cell.label);
       const OperationTime time_ns = times(process, *label, cell.schedule);
       model::CellRecord record;
-      record.check.kind = model::CheckResult::Kind::checked;
+      record.check.checked = true;
       double begin_ns = 0;
       for (int step = 0; step < steps; ++step) {
         const auto marks = marks_of(cell.schedule, time_ns);

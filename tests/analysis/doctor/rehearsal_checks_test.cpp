@@ -90,7 +90,7 @@ TEST_CASE("a rehearsal keeps of a trial what verdicts need") {
   record.spec.cells.resize(1);
   record.spec.cells[0].label.workload = "all_reduce";
   record.cells.resize(1);
-  record.cells[0].check = {model::CheckResult::Kind::checked, 10, 1, "element 3", "", 1, ""};
+  record.cells[0].check = {true, 10, 1, "element 3", "", 1, ""};
   record.outcome = {OutcomeKind::wrong_data, "element 3", {1}};
   record.workers = {{{1}, "node01", 7, "cell", 0, "exit 1", "NCCL WARN something", "", "", ""}};
 

@@ -191,10 +191,8 @@ model::Run latency_run() {
                                     .batch = launch,
                                     .iterations = 1,
                                     .elapsed_ns = model_time_ns(bytes) + 10 * launch + replicate});
-      record.check = {.kind = model::CheckResult::Kind::checked,
-                      .elements = bytes / 4,
-                      .launches = 100,
-                      .method = "every launch"};
+      record.check = {
+          .checked = true, .elements = bytes / 4, .launches = 100, .method = "every launch"};
       for (int rank = 0; rank < 2; ++rank)
         record.conditions.push_back({.rank = rank,
                                      .when = model::Condition::When::after,

@@ -123,10 +123,10 @@ void add_step_cell(model::TrialRecord& trial, const StepCellArguments& arguments
   cell.timing.mode = model::TimingMode::steps;
   model::CellRecord record;
   if (arguments.label.communicates() || !arguments.label.input_copy().empty()) {
-    record.check.kind = model::CheckResult::Kind::checked;
+    record.check.checked = true;
     record.check.elements = 1024;
   } else {
-    record.check.kind = model::CheckResult::Kind::unchecked;
+    record.check.checked = false;
     record.check.why_unchecked = "the schedule says nothing of its results";
   }
   for (std::size_t i = 0; i < arguments.label.ranks.size(); ++i)

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+
+// How a type describes itself to documents: an overload fields(Of<Type>, visit) calls visit(name,
+// &Type::member, attributes...) once for each member. JSON and messages are made from that
+// (described.h). It is a template and no list, because headers that everything includes
+// have it, and a template costs a compiler nothing until somebody uses it.
+//
+// Attributes are values of any type; a visitor picks those that it knows by their types.
+namespace ncclprobe::base {
+
+template <typename Type>
+struct Of {};
+
+// Documents of other versions may lack the field; it then has its default.
+struct Lenient {};
+inline constexpr Lenient lenient;
+// Likewise, and it is left out while it has its default, so that documents from before it came,
+// and hashes of them, stay what they were.
+struct Grown {};
+inline constexpr Grown grown;
+
+template <typename Wanted, typename... Attributes>
+inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || ...);
+
+} // namespace ncclprobe::base
+
+// NCCLPROBE_FIELDS(Type, a, b): all members that are named must be in a document.
+// NCCLPROBE_LENIENT_FIELDS(Type, a, b): each may be missing.
+// NCCLPROBE_PARTLY_LENIENT_FIELDS(Type, (a, b), (c)): c may be missing.
+// NCCLPROBE_GROWN_FIELDS(Type, (a, b), (c)): c came later.
+// NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(KIND, a, b), ...): any mix, where NCCLPROBE_KIND(name) is
+// the call of visit.
+#define NCCLPROBE_FIELDS(Type, ...) NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(REQUIRED, __VA_ARGS__))
+#define NCCLPROBE_LENIENT_FIELDS(Type, ...)                                                        \
+  NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(LENIENT, __VA_ARGS__))
+#define NCCLPROBE_PARTLY_LENIENT_FIELDS(Type, first, lenient)                                      \
+  NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(REQUIRED, NCCLPROBE_LIST first),                         \
+                     NCCLPROBE_EACH(LENIENT, NCCLPROBE_LIST lenient))
+#define NCCLPROBE_GROWN_FIELDS(Type, first, later)                                                 \
+  NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(REQUIRED, NCCLPROBE_LIST first),                         \
+                     NCCLPROBE_EACH(GROWN, NCCLPROBE_LIST later))
+
+#define NCCLPROBE_DESCRIBE(Type, ...)                                                              \
+  template <typename Visit>                                                                        \
+  constexpr void fields(::ncclprobe::base::Of<Type>, [[maybe_unused]] Visit&& visit) {             \
+    using Described [[maybe_unused]] = Type;                                                       \
+    NCCLPROBE_EACH(AS_IT_IS, __VA_ARGS__)                                                          \
+  }
+#define NCCLPROBE_AS_IT_IS(visits) visits
+#define NCCLPROBE_REQUIRED(name) visit(#name, &Described::name);
+#define NCCLPROBE_LENIENT(name) visit(#name, &Described::name, ::ncclprobe::base::lenient);
+#define NCCLPROBE_GROWN(name) visit(#name, &Described::name, ::ncclprobe::base::grown);
+#define NCCLPROBE_LIST(...) __VA_ARGS__
+
+// NCCLPROBE_EACH(KIND, a, b) is NCCLPROBE_KIND(a) NCCLPROBE_KIND(b); up to 64 names. A macro cannot
+// call itself, so each scan takes one more step of what the last one left.
+#define NCCLPROBE_EACH(kind, ...) __VA_OPT__(NCCLPROBE_SCAN64(NCCLPROBE_STEP(kind, __VA_ARGS__)))
+#define NCCLPROBE_STEP(kind, name, ...)                                                            \
+  NCCLPROBE_##kind(name) __VA_OPT__(NCCLPROBE_NEXT NCCLPROBE_CALL(kind, __VA_ARGS__))
+#define NCCLPROBE_NEXT() NCCLPROBE_STEP
+#define NCCLPROBE_CALL ()
+#define NCCLPROBE_SCAN64(...)                                                                      \
+  NCCLPROBE_SCAN16(NCCLPROBE_SCAN16(NCCLPROBE_SCAN16(NCCLPROBE_SCAN16(__VA_ARGS__))))
+#define NCCLPROBE_SCAN16(...)                                                                      \
+  NCCLPROBE_SCAN4(NCCLPROBE_SCAN4(NCCLPROBE_SCAN4(NCCLPROBE_SCAN4(__VA_ARGS__))))
+#define NCCLPROBE_SCAN4(...)                                                                       \
+  NCCLPROBE_SCAN(NCCLPROBE_SCAN(NCCLPROBE_SCAN(NCCLPROBE_SCAN(__VA_ARGS__))))
+#define NCCLPROBE_SCAN(...) __VA_ARGS__
