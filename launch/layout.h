@@ -20,6 +20,11 @@ struct Layout {
   std::vector<std::string> hosts;
 
   int ranks() const { return static_cast<int>(seats.size()); }
+  // Empty if it is not known.
+  std::string host_name(const RankSeat& seat) const {
+    auto host = static_cast<std::size_t>(seat.host);
+    return host < hosts.size() ? hosts[host] : "";
+  }
   std::vector<int> host_of_rank() const {
     std::vector<int> hosts_by_rank;
     for (const RankSeat& seat : seats)

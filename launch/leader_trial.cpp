@@ -51,8 +51,7 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
       reports_(static_cast<std::size_t>(supervisors)) {
   for (const RankSeat& seat : layout.seats) {
     supervisor_of_rank_.push_back(seat.supervisor);
-    auto host = static_cast<std::size_t>(seat.host);
-    host_of_rank_.push_back(host < layout.hosts.size() ? layout.hosts[host] : "");
+    host_of_rank_.push_back(layout.host_name(seat));
   }
 }
 

@@ -8,6 +8,13 @@
 #include <algorithm>
 
 namespace ncclprobe::launch {
+namespace {
+
+std::int64_t after(std::chrono::nanoseconds wait) {
+  return base::monotonic_ns() + wait.count();
+}
+
+} // namespace
 
 LocalTrials::LocalTrials(const Layout& layout, int supervisor, const SupervisorOptions& options,
                          Tell tell_leader)
@@ -26,29 +33,28 @@ void LocalTrials::refuse(int trial, std::string reason) {
   tell_leader_(trial, TrialReport{});
 }
 
-std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered,
-                                               LocalTrial::Standing standing) {
+std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered, TrialPhase phase) {
   auto spec = model::parse_json<model::TrialSpec>(numbered.spec);
   if (!spec) { // builds that differ; the leader has to hear something
-    if (standing == LocalTrial::Standing::ordered)
+    if (std::holds_alternative<phase::Running>(phase))
       refuse(numbered.number, fmt::format("supervisor {}: {}", supervisor_, spec.error().text()));
     return nullptr;
   }
   return std::make_unique<LocalTrial>(
-      std::move(*spec), layout_, supervisor_, options_, standing,
+      std::move(*spec), layout_, supervisor_, options_, std::move(phase),
       [this, trial = numbered.number](LetterBody body) { tell_leader_(trial, std::move(body)); });
 }
 
 void LocalTrials::order(int trial, std::string spec) {
   if (closed_)
     return refuse(trial, "");
-  forgotten_at_.reset(); // a leader that orders has not forgotten us
+  leader_lost_ns_.reset(); // a leader that orders has not forgotten us
   bool ready = next_ && next_->number == trial && next_->spec == spec && next_->trial &&
-               next_->trial->spoilt().empty() && !next_->trial->over();
+               next_->trial->state().in<phase::Prepared>();
   if (ready) {
     trials_.push_back(std::move(*next_));
     next_.reset();
-    trials_.back().trial->promote();
+    trials_.back().trial->take(event::Promoted{});
     return;
   }
   discard_prepared(Haste::normal, "another trial was ordered");
@@ -65,15 +71,16 @@ void LocalTrials::prepare(int trial, std::string spec) {
 
 void LocalTrials::deliver(int trial, const wire::Exchange& whole) {
   if (Numbered* found = find(trial))
-    found->trial->deliver(whole);
+    found->trial->take(event::Delivered{whole});
 }
 
 void LocalTrials::stop(int trial, const StopOrder& order) {
   discard_prepared(order.haste, "a trial was stopped");
-  forgotten_at_.reset();
+  leader_lost_ns_.reset();
   if (Numbered* found = find(trial)) {
     stop(*found, order);
-    found->trial->on_answer(); // to what it told while it was being stopped, too
+    // To what it told while it was being stopped, too.
+    found->trial->take(event::LeaderAnswered{});
     return;
   }
   if (waiting_ && waiting_->number == trial) {
@@ -94,7 +101,7 @@ void LocalTrials::stop_all(Haste haste) {
   for (Numbered& one : trials_)
     one.trial->stop({haste, Ask::no});
   for (auto& one : discarded_)
-    one->discard(haste);
+    one->take(event::Discarded{haste});
   if (waiting_)
     stop(waiting_->number, {haste, Ask::no});
 }
@@ -105,7 +112,7 @@ void LocalTrials::discard_prepared(Haste haste, const std::string& why) {
   if (next_->trial) {
     spdlog::debug("supervisor {}: what was prepared of trial {} is discarded: {}", supervisor_,
                   next_->number, why);
-    next_->trial->discard(haste);
+    next_->trial->take(event::Discarded{haste});
     discarded_.push_back(std::move(next_->trial));
   }
   next_.reset();
@@ -123,20 +130,23 @@ void LocalTrials::watch(std::vector<pollfd>& into) {
 void LocalTrials::serve(const std::vector<pollfd>& polled) {
   for (Numbered& one : trials_) {
     one.trial->serve(polled);
-    if (one.trial->unanswered()) {
+    const auto* failing = std::get_if<phase::Failing>(&one.trial->state().phase);
+    if (failing != nullptr && base::monotonic_ns() >= failing->answer_due_ns) {
       spdlog::warn("supervisor {}: trial {} has failed, and the leader does not answer: its "
                    "workers are stopped",
                    supervisor_, one.number);
       discard_prepared(Haste::normal, "a trial failed");
-      stop(one, one.trial->own_order());
+      stop(one, {Haste::normal, failing->ask});
     }
   }
   if (next_ && next_->trial)
     next_->trial->serve(polled);
   for (auto& one : discarded_)
     one->serve(polled);
-  if (next_ && next_->trial && !next_->trial->spoilt().empty())
-    discard_prepared(Haste::normal, std::string(next_->trial->spoilt()));
+  if (next_ && next_->trial && !next_->trial->state().in<phase::Prepared>()) {
+    const auto* spoilt = std::get_if<phase::Spoilt>(&next_->trial->state().phase);
+    discard_prepared(Haste::normal, spoilt != nullptr ? spoilt->why : "its workers are gone");
+  }
   drop_what_is_over();
   begin_what_may();
   const bool nothing_runs = trials_.empty() && !waiting_ && discarded_.empty();
@@ -147,23 +157,25 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
 }
 
 void LocalTrials::drop_what_is_over() {
-  for (const Numbered& one : trials_)
-    if (one.trial->over() && one.trial->untidy())
+  for (const Numbered& one : trials_) {
+    if (!one.trial->state().over())
+      continue;
+    if (one.trial->untidy())
       shared_memory_.look(one.trial->spawned_at_s());
+    if (one.trial->state().leader_lost_ns)
+      leader_lost_ns_ = one.trial->state().leader_lost_ns;
+  }
   for (const auto& one : discarded_)
-    if (std::string lost = one->over() ? one->lost_workers() : ""; !lost.empty())
+    if (std::string lost = one->state().over() ? one->lost_workers() : ""; !lost.empty())
       tell_leader_(k_whole_run, // nobody waits for its report
                    Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
-  for (const Numbered& one : trials_)
-    if (one.trial->over() && one.trial->stopped_unanswered())
-      forgotten_at_ = one.trial->forgotten_at();
-  std::erase_if(trials_, [](const Numbered& one) { return one.trial->over(); });
-  std::erase_if(discarded_, [](const auto& one) { return one->over(); });
+  std::erase_if(trials_, [](const Numbered& one) { return one.trial->state().over(); });
+  std::erase_if(discarded_, [](const auto& one) { return one->state().over(); });
 }
 
 void LocalTrials::begin_what_may() {
   if (waiting_ && trials_.empty() && discarded_.empty()) {
-    waiting_->trial = begin(*waiting_, LocalTrial::Standing::ordered);
+    waiting_->trial = begin(*waiting_, phase::Running{});
     if (waiting_->trial)
       trials_.push_back(std::move(*waiting_));
     waiting_.reset();
@@ -171,61 +183,61 @@ void LocalTrials::begin_what_may() {
   if (trials_.empty())
     return;
   LocalTrial& present = *trials_.back().trial;
-  if (next_ && !next_->trial && !waiting_ && present.opened() && !present.past_measure_gate()) {
-    next_->trial = begin(*next_, LocalTrial::Standing::prepared);
+  if (next_ && !next_->trial && !waiting_ && present.state().opened() &&
+      !present.state().past_measure_gate()) {
+    next_->trial = begin(*next_, phase::Prepared{after(options_.prepare_patience)});
     if (!next_->trial)
       next_.reset();
   }
   bool alone = trials_.size() == 1 && discarded_.empty();
-  bool next_is_quiet = !next_ || !next_->trial || next_->trial->at_turn();
-  if (present.at_measure_gate() && alone && next_is_quiet)
-    present.open_measure_gate();
+  bool next_is_quiet = !next_ || !next_->trial || next_->trial->state().at_turn();
+  if (present.state().at_measure_gate() && alone && next_is_quiet)
+    present.take(event::MeasureGateOpened{});
 }
 
 bool LocalTrials::ending() const {
-  return std::any_of(trials_.begin(), trials_.end(),
-                     [](const Numbered& one) { return one.trial->ending(); }) ||
-         std::any_of(discarded_.begin(), discarded_.end(),
-                     [](const auto& one) { return one->ending(); });
+  return std::ranges::any_of(trials_, [](const auto& one) { return one.trial->ending(); }) ||
+         std::ranges::any_of(discarded_, [](const auto& one) { return one->ending(); });
 }
 
 bool LocalTrials::waits_for_exchange() const {
-  return std::any_of(trials_.begin(), trials_.end(),
-                     [](const Numbered& one) { return one.trial->waits_for_exchange(); });
+  return std::ranges::any_of(
+      trials_, [](const Numbered& one) { return one.trial->state().waits_for_exchange(); });
 }
 
 bool LocalTrials::forgotten() const {
-  auto is_over = [](const std::optional<base::Deadline>& at) { return at && at->expired(); };
-  return is_over(forgotten_at_) || std::ranges::any_of(trials_, [&](const Numbered& one) {
-           return is_over(one.trial->forgotten_at());
+  auto is_over = [](const auto& at_ns) { return at_ns && base::monotonic_ns() >= *at_ns; };
+  return is_over(leader_lost_ns_) || std::ranges::any_of(trials_, [&](const Numbered& one) {
+           return is_over(one.trial->state().leader_lost_ns);
          });
 }
 
 bool LocalTrials::leader_overdue() const {
   return (order_due_ && order_due_->expired()) ||
-         std::ranges::any_of(trials_,
-                             [](const Numbered& one) { return one.trial->exchange_overdue(); });
+         std::ranges::any_of(trials_, [](const Numbered& one) {
+           return one.trial->state().exchange_overdue(base::monotonic_ns());
+         });
 }
 
 void LocalTrials::on_leaders_sign() {
   for (Numbered& one : trials_)
-    one.trial->on_leaders_sign();
-  if (forgotten_at_)
-    forgotten_at_ = base::Deadline::after(options_.leader_silence);
+    one.trial->take(event::LeaderHeard{});
+  if (leader_lost_ns_)
+    leader_lost_ns_ = after(options_.leader_silence);
   order_due_.reset();
 }
 
 void LocalTrials::postpone(std::chrono::nanoseconds by) {
   for (Numbered& one : trials_)
-    one.trial->postpone(by);
+    one.trial->take(event::Excused{by});
   if (next_ && next_->trial)
-    next_->trial->postpone(by);
-  if (forgotten_at_)
-    forgotten_at_->postpone(by);
+    next_->trial->take(event::Excused{by});
+  if (leader_lost_ns_)
+    *leader_lost_ns_ += by.count();
 }
 
 bool LocalTrials::measuring() const {
-  return !trials_.empty() && trials_.back().trial->measuring();
+  return !trials_.empty() && trials_.back().trial->state().measuring();
 }
 
 } // namespace ncclprobe::launch

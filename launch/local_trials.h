@@ -41,11 +41,11 @@ public:
   bool ending() const; // something is due that no descriptor will announce
   bool waits_for_exchange() const;
   bool measuring() const;
-  bool forgotten() const; // by the leader: see LocalTrial
+  bool forgotten() const; // by the leader: see TrialState::leader_lost_ns
   // The leader should have said something by now: nothing runs here, or ranks wait for its word.
   bool leader_overdue() const;
   void on_leaders_sign();
-  void postpone(std::chrono::nanoseconds by); // see LocalTrial
+  void postpone(std::chrono::nanoseconds by); // see event::Excused
 
 private:
   struct Numbered {
@@ -55,7 +55,7 @@ private:
   };
 
   void stop(Numbered& numbered, const StopOrder& order);
-  std::unique_ptr<LocalTrial> begin(const Numbered& numbered, LocalTrial::Standing standing);
+  std::unique_ptr<LocalTrial> begin(const Numbered& numbered, TrialPhase phase);
   void refuse(int trial, std::string reason);
   void drop_what_is_over();
   void begin_what_may();
@@ -71,7 +71,7 @@ private:
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
   bool closed_ = false;
   // The leader counts as lost then: it never ordered the end of a trial that we ended.
-  std::optional<base::Deadline> forgotten_at_;
+  std::optional<std::int64_t> leader_lost_ns_;
   std::optional<base::Deadline> order_due_; // while nothing runs
   SharedMemorySweep shared_memory_;
 };

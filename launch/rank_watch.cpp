@@ -5,21 +5,27 @@
 
 namespace ncclprobe::launch {
 
-RankWatch::RankWatch(int rank, const model::TrialSpec& spec)
+RankWatch::RankWatch(int rank, const model::TrialSpec& spec, std::int64_t now_ns)
     : spec_(spec), cells_(static_cast<int>(spec.cells.size())) {
   report_.rank = rank;
-  allow(spec.startup_deadline_ns);
+  allow(spec.startup_deadline_ns, now_ns);
 }
 
-void RankWatch::allow(std::int64_t limit_ns) {
+void RankWatch::allow(std::int64_t limit_ns, std::int64_t now_ns) {
   limit_ns_ = limit_ns;
-  deadline_ = base::Deadline::after(std::chrono::nanoseconds(limit_ns));
+  deadline_ns_ = now_ns + limit_ns;
+}
+
+void RankWatch::postpone(std::chrono::nanoseconds by) {
+  if (deadline_ns_ != k_never)
+    deadline_ns_ += by.count();
 }
 
 // Between two cells a rank has as long as the next one may take; after the last, as for teardown.
-void RankWatch::allow_next_cell(int cell) {
+void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
   allow(cell < cells_ ? spec_.cells[static_cast<std::size_t>(cell)].deadline_ns
-                      : spec_.teardown_deadline_ns);
+                      : spec_.teardown_deadline_ns,
+        now_ns);
 }
 
 std::optional<std::string> RankWatch::on_hello() {
@@ -29,7 +35,7 @@ std::optional<std::string> RankWatch::on_hello() {
   return std::nullopt;
 }
 
-std::optional<std::string> RankWatch::on_phase(const wire::Phase& phase) {
+std::optional<std::string> RankWatch::on_phase(const wire::Phase& phase, std::int64_t now_ns) {
   if (phase.cell >= cells_ || phase.cell < -1)
     return fmt::format("entered cell {} of {}", phase.cell, cells_);
   report_.phase = phase.name;
@@ -40,11 +46,11 @@ std::optional<std::string> RankWatch::on_phase(const wire::Phase& phase) {
     return fmt::format("entered cell {} again", phase.cell);
   report_.cell = phase.cell;
   started_ = true;
-  allow_next_cell(phase.cell);
+  allow_next_cell(phase.cell, now_ns);
   return std::nullopt;
 }
 
-std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end) {
+std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end, std::int64_t now_ns) {
   if (end.cell < 0 || end.cell >= cells_)
     return fmt::format("ended cell {} of {}", end.cell, cells_);
   if (report_.results.contains(end.cell))
@@ -56,7 +62,7 @@ std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end) {
   report_.cell = end.cell;
   started_ = true;
   in_cell_ = false;
-  allow_next_cell(end.cell + 1);
+  allow_next_cell(end.cell + 1, now_ns);
   return std::nullopt;
 }
 
@@ -67,29 +73,29 @@ std::optional<std::string> RankWatch::on_evidence(model::Evidence evidence) {
   return std::nullopt;
 }
 
-std::optional<std::string> RankWatch::on_done() {
+std::optional<std::string> RankWatch::on_done(std::int64_t now_ns) {
   if (cells_ended() < cells_)
     return fmt::format("said done with {} of {} cells ended", cells_ended(), cells_);
   report_.phase = "done";
   started_ = true;
   in_cell_ = false;
   done_ = true;
-  allow(spec_.teardown_deadline_ns);
+  allow(spec_.teardown_deadline_ns, now_ns);
   return std::nullopt;
 }
 
 void RankWatch::on_exit() {
-  deadline_ = base::Deadline::never();
+  deadline_ns_ = k_never;
   if (done_)
     report_.phase = "done";
 }
 
 void RankWatch::hold() {
-  deadline_ = base::Deadline::never();
+  deadline_ns_ = k_never;
 }
 
-void RankWatch::go_on() {
-  allow(done_ ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns);
+void RankWatch::go_on(std::int64_t now_ns) {
+  allow(done_ ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns, now_ns);
 }
 
 int RankWatch::stage() const {

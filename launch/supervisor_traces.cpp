@@ -60,10 +60,8 @@ void Supervisor::Impl::say_still_here() {
 
 std::string Supervisor::Impl::host_of(int supervisor) const {
   auto seat = std::ranges::find(layout.seats, supervisor, &RankSeat::supervisor);
-  bool known =
-      seat != layout.seats.end() && static_cast<std::size_t>(seat->host) < layout.hosts.size();
-  return known ? layout.hosts[static_cast<std::size_t>(seat->host)]
-               : fmt::format("the host of supervisor {}", supervisor);
+  std::string name = seat == layout.seats.end() ? "" : layout.host_name(*seat);
+  return name.empty() ? fmt::format("the host of supervisor {}", supervisor) : name;
 }
 
 bool Supervisor::Impl::storing(int supervisor) const {
