@@ -149,7 +149,8 @@ class Failures(ProgramTest):
                 run = self.start_program("--backend", "host", *SMALL, "--repeat", "10000", "--no-sweep",
                                          "--output", str(self.run_file), launcher=mpirun(3))
                 self.wait_for_parts(2)
-                os.kill(run.pid if victim == "mpirun" else self.processes("ncclprobe")[-1], signal.SIGKILL)
+                # The first three are the supervisors. A later one may be a worker that is just being started.
+                os.kill(run.pid if victim == "mpirun" else self.processes("ncclprobe")[2], signal.SIGKILL)
                 run.wait(timeout=20)
                 self.wait_until(lambda: not self.processes(), 10, "no process left")
                 self.assertGreaterEqual(len({row["trial"] for row in self.report() if row["outcome"] == "ok"}), 2)

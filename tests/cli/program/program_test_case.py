@@ -3,6 +3,7 @@
 
 """Runs the real ncclprobe for the tests in this folder. NCCLPROBE_BIN names the folder of the programs."""
 
+import contextlib
 import csv
 import io
 import json
@@ -43,7 +44,8 @@ class ProgramTest(unittest.TestCase):
 
     def tearDown(self):
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError): # it may have ended meanwhile
+                os.kill(pid, signal.SIGKILL)
         for program in self.started:
             program.wait(timeout=20)
         shutil.rmtree(self.folder, ignore_errors=True)
