@@ -4,7 +4,7 @@
 #include "launch/autopsy.h"
 
 #include "base/stored_variables.h"
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 #include "model/survey.h"
 #include "wire/message.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/atomic_file.h"
-#include "launch/letter.h"
+#include "launch/supervisor_message.h"
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ namespace ncclprobe::launch {
 // The leader's side.
 class FileFetch {
 public:
-  using Tell = std::function<void(int supervisor, LetterBody)>;
+  using Tell = std::function<void(int supervisor, MessageBody)>;
   explicit FileFetch(Tell tell) : tell_(std::move(tell)) {}
 
   // `files` lie at these paths where supervisor `from` runs.

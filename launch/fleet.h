@@ -16,7 +16,7 @@ namespace ncclprobe::launch {
 // More than an inventory or the like may take, which one host makes while the others wait.
 inline constexpr std::chrono::seconds k_gather_patience{180};
 
-struct Mail {
+struct ReceivedMessage {
   int from = 0;
   std::string bytes;
 };
@@ -30,11 +30,11 @@ public:
   virtual int size() const = 0;
   virtual std::string description() const = 0; // "Open MPI v4.1.4", or "" without MPI
 
-  // Queues bytes for another supervisor (or this one); never waits for the receiver. Mail between
-  // two supervisors keeps its order.
+  // Queues bytes for another supervisor (or this one); never waits for the receiver. Messages
+  // between two supervisors keep their order.
   virtual void post(int to, std::string bytes) = 0;
-  // The next mail that has arrived, if any; also moves pending sends on.
-  virtual std::optional<Mail> poll() = 0;
+  // The next message that has arrived, if any; also moves pending sends on.
+  virtual std::optional<ReceivedMessage> poll() = 0;
   // Between trials: everybody's bytes, by rank. Waits for all with small sleeps; what each has to
   // do before it has its bytes must take less than `patience`. Errors: unavailable, with the ranks
   // and hosts that did not answer, on every supervisor that can be reached; this one is then on its

@@ -18,12 +18,12 @@ public:
 
   void post(int, std::string bytes) override { inbox_.push_back({0, std::move(bytes)}); }
 
-  std::optional<Mail> poll() override {
+  std::optional<ReceivedMessage> poll() override {
     if (inbox_.empty())
       return std::nullopt;
-    Mail mail = std::move(inbox_.front());
+    ReceivedMessage message = std::move(inbox_.front());
     inbox_.pop_front();
-    return mail;
+    return message;
   }
 
   base::Result<std::vector<std::string>> all_gather(std::string bytes,
@@ -41,7 +41,7 @@ public:
   [[noreturn]] void abort(int exit_code) override { ::_exit(exit_code); }
 
 private:
-  std::deque<Mail> inbox_;
+  std::deque<ReceivedMessage> inbox_;
 };
 
 } // namespace

@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int k_mail_tag = 1;
+constexpr int k_message_tag = 1;
 // Each comparison of clocks has its own tag, so that what an earlier one left over is never heard.
 constexpr int k_clock_tag = 2;
 constexpr int k_clock_tags = 16'384;
@@ -68,7 +68,7 @@ void check(const char* call, int code) {
 
 int int_size(std::size_t size) {
   if (size > INT_MAX)
-    base::raise(base::Errc::invalid_argument, "a mail of {} bytes is more than MPI can count",
+    base::raise(base::Errc::invalid_argument, "a message of {} bytes is more than MPI can count",
                 size);
   return static_cast<int>(size);
 }
@@ -102,7 +102,7 @@ public:
   int size() const override { return size_; }
   std::string description() const override;
   void post(int to, std::string bytes) override;
-  std::optional<Mail> poll() override;
+  std::optional<ReceivedMessage> poll() override;
   base::Result<std::vector<std::string>> all_gather(std::string bytes,
                                                     std::chrono::nanoseconds patience) override;
   std::optional<ClockReading> compare_clocks() override;
@@ -122,7 +122,7 @@ private:
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Receiving {
-    Mail mail;
+    ReceivedMessage message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void call_the_roll();
@@ -149,8 +149,8 @@ private:
   int rank_ = 0;
   int size_ = 1;
   std::list<Sending> sending_;
-  std::optional<Receiving> receiving_; // one at a time keeps the order of mails
-  std::deque<Mail> own_;
+  std::optional<Receiving> receiving_; // one at a time keeps the order of messages
+  std::deque<ReceivedMessage> own_;
   std::list<Receiving> gathering_; // what never came stays: MPI may still write there
   std::list<Sending> unread_;      // and still read here
   int comparisons_ = 0;            // of clocks
@@ -201,7 +201,7 @@ void MpiFleet::leave() {
     return;
   try {
     PatientSleep rest;
-    // A supervisor that has already left does not read its last mail; it is not waited for.
+    // A supervisor that has already left does not read its last message; it is not waited for.
     for (base::Deadline end = base::Deadline::after(alone_ ? 500ms : 2000ms);
          !sending_.empty() && !end.expired(); rest())
       move_sends_on();
@@ -235,15 +235,15 @@ void MpiFleet::post(int to, std::string bytes) {
     own_.push_back({rank_, std::move(bytes)});
     return;
   }
-  Sending& mail = sending_.emplace_back();
-  mail.bytes = std::move(bytes);
-  NCCLPROBE_MPI(MPI_Isend(mail.bytes.data(), int_size(mail.bytes.size()), MPI_BYTE, to, k_mail_tag,
-                          world_, &mail.request));
+  Sending& message = sending_.emplace_back();
+  message.bytes = std::move(bytes);
+  NCCLPROBE_MPI(MPI_Isend(message.bytes.data(), int_size(message.bytes.size()), MPI_BYTE, to,
+                          k_message_tag, world_, &message.request));
 }
 
 void MpiFleet::move_sends_on() {
-  for (auto mail = sending_.begin(); mail != sending_.end();)
-    mail = done(mail->request) ? sending_.erase(mail) : std::next(mail);
+  for (auto message = sending_.begin(); message != sending_.end();)
+    message = done(message->request) ? sending_.erase(message) : std::next(message);
 }
 
 bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
@@ -255,29 +255,29 @@ bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
     return false;
   int size = 0;
   NCCLPROBE_MPI(MPI_Get_count(&status, MPI_BYTE, &size));
-  into.mail.from = status.MPI_SOURCE;
-  into.mail.bytes.resize(static_cast<std::size_t>(size));
-  NCCLPROBE_MPI(MPI_Imrecv(into.mail.bytes.data(), size, MPI_BYTE, &message, &into.request));
+  into.message.from = status.MPI_SOURCE;
+  into.message.bytes.resize(static_cast<std::size_t>(size));
+  NCCLPROBE_MPI(MPI_Imrecv(into.message.bytes.data(), size, MPI_BYTE, &message, &into.request));
   return true;
 }
 
-std::optional<Mail> MpiFleet::poll() {
+std::optional<ReceivedMessage> MpiFleet::poll() {
   if (!own_.empty()) {
-    Mail mail = std::move(own_.front());
+    ReceivedMessage message = std::move(own_.front());
     own_.pop_front();
-    return mail;
+    return message;
   }
   if (!sending_.empty())
     move_sends_on();
-  if (!receiving_ && !begin_receive(MPI_ANY_SOURCE, k_mail_tag, receiving_.emplace()))
+  if (!receiving_ && !begin_receive(MPI_ANY_SOURCE, k_message_tag, receiving_.emplace()))
     receiving_.reset();
-  // A large mail comes in pieces, each of which needs a call.
+  // A large message comes in pieces, each of which needs a call.
   for (int i = 0; receiving_ && i < k_tests_per_poll; ++i) {
     if (!done(receiving_->request))
       continue;
-    Mail mail = std::move(receiving_->mail);
+    ReceivedMessage message = std::move(receiving_->message);
     receiving_.reset();
-    return mail;
+    return message;
   }
   return std::nullopt;
 }
@@ -301,7 +301,7 @@ void MpiFleet::gather_parts(std::map<int, std::string>& parts, const base::Deadl
     for (auto one = gathering_.begin(); one != gathering_.end();) {
       bool whole = done(one->request);
       if (whole)
-        parts[one->mail.from] = std::move(one->mail.bytes);
+        parts[one->message.from] = std::move(one->message.bytes);
       one = whole ? gathering_.erase(one) : std::next(one);
     }
   }
@@ -375,7 +375,7 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
   }
   if (finish(own.request, until))
     unread_.pop_back();
-  std::string told = std::move(answer.mail.bytes);
+  std::string told = std::move(answer.message.bytes);
   gathering_.pop_back();
   Gathered gathered = wire::unpack<Gathered>(told);
   if (!gathered.problem.empty())

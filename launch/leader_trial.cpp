@@ -4,7 +4,7 @@
 #include "launch/leader_trial.h"
 
 #include "launch/stop_ladder.h"
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 #include "model/document.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
                          const SupervisorOptions& options, Tell tell)
-    : spec_(spec), options_(options), tell_(std::move(tell)), signs_(supervisors),
+    : spec_(spec), options_(options), tell_(std::move(tell)), heartbeats_(supervisors),
       reports_(static_cast<std::size_t>(supervisors)) {
   for (const RankSeat& seat : layout.seats) {
     supervisor_of_rank_.push_back(seat.supervisor);
@@ -72,11 +72,12 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
   if (found == exchanges_.end()) {
     std::int64_t allowed_ns =
         part.key == wire::k_leave_key ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns;
-    found = exchanges_
-                .try_emplace(part.key,
-                             Meeting{{part.key, part.members, {}},
-                                     base::Deadline::after(std::chrono::nanoseconds(allowed_ns))})
-                .first;
+    found =
+        exchanges_
+            .try_emplace(part.key,
+                         OpenExchange{{part.key, part.members, {}},
+                                      base::Deadline::after(std::chrono::nanoseconds(allowed_ns))})
+            .first;
   }
   wire::Exchange& whole = found->second.whole;
   if (whole.members != part.members) {
@@ -128,7 +129,7 @@ void LeaderTrial::send_stop(Haste haste) {
                           : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
   Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
   reports_due_ = base::Deadline::after(options_.where_wait + total_wait(ladder) + k_report_slack);
-  signs_.expect();
+  heartbeats_.expect();
   // To those too that have reported: what they prepared is not to be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     tell_(supervisor, StopOrder{haste, ask});
@@ -139,13 +140,13 @@ void LeaderTrial::on_progress(int from, ProgressNote note) {
   show_progress();
 }
 
-void LeaderTrial::take_the_stage() {
-  on_stage_ = true;
+void LeaderTrial::show_progress_from_now_on() {
+  shows_progress_ = true;
   show_progress();
 }
 
 void LeaderTrial::show_progress() {
-  if (!options_.on_progress || progress_.empty() || !on_stage_)
+  if (!options_.on_progress || progress_.empty() || !shows_progress_)
     return;
   auto slowest = std::min_element(progress_.begin(), progress_.end(), [](auto& a, auto& b) {
     return std::pair(a.second.cells_done, a.second.stage) <
@@ -163,8 +164,8 @@ void LeaderTrial::on_report(int from, TrialReport report) {
   reports_[static_cast<std::size_t>(from)] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();
-  if (signs_.expecting())
-    signs_.expect(); // reports come in one after the other: who is next may have been at it long
+  if (heartbeats_.expecting()) // reports come in one after the other, and each may take long
+    heartbeats_.expect();
 }
 
 void LeaderTrial::look_at_clock() {
@@ -172,7 +173,7 @@ void LeaderTrial::look_at_clock() {
     return;
   if (backstop_.expired() && !cause_)
     on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
-  signs_.look();
+  heartbeats_.look();
   if (!cause_)
     look_for_absent();
   if (cause_ && settled_.expired())
@@ -189,14 +190,14 @@ void LeaderTrial::look_at_clock() {
 void LeaderTrial::postpone(std::chrono::nanoseconds by) {
   backstop_.postpone(by);
   reports_due_.postpone(by);
-  for (auto& [key, meeting] : exchanges_)
-    meeting.due.postpone(by);
+  for (auto& [key, open] : exchanges_)
+    open.due.postpone(by);
 }
 
-std::set<int> LeaderTrial::absent_from(const Meeting& meeting) const {
+std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
   std::set<int> absent;
-  for (int rank : meeting.whole.members)
-    if (!meeting.whole.contributions.contains(rank))
+  for (int rank : open.whole.members)
+    if (!open.whole.contributions.contains(rank))
       absent.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
   return absent;
 }
@@ -205,33 +206,34 @@ std::set<int> LeaderTrial::absent_from(const Meeting& meeting) const {
 // their host is cut off nobody hears that it has passed. So they are asked, once it has.
 void LeaderTrial::look_for_absent() {
   bool any_due = false;
-  for (const auto& [key, meeting] : exchanges_) {
-    if (!meeting.due.expired())
+  for (const auto& [key, open] : exchanges_) {
+    if (!open.due.expired())
       continue;
     any_due = true;
-    if (!signs_.expecting()) {
-      signs_.expect();
+    if (!heartbeats_.expecting()) {
+      heartbeats_.expect();
       next_question_ = base::Deadline::after(0s);
     }
-    std::set<int> absent = absent_from(meeting);
+    std::set<int> absent = absent_from(open);
     if (next_question_.expired())
       for (int supervisor : absent)
-        tell_(supervisor, AreYouThere{});
-    std::erase_if(
-        absent, [&](int supervisor) { return !signs_.silent(supervisor, options_.cut_off_after); });
+        tell_(supervisor, HeartbeatRequest{});
+    std::erase_if(absent, [&](int supervisor) {
+      return !heartbeats_.silent(supervisor, options_.cut_off_after);
+    });
     if (!absent.empty())
-      return cut_off(meeting, absent);
+      return cut_off(open, absent);
   }
   if (!any_due)
-    signs_.stop_expecting();
+    heartbeats_.stop_expecting();
   else if (next_question_.expired())
     next_question_ = base::Deadline::after(k_question_interval);
 }
 
-void LeaderTrial::cut_off(const Meeting& meeting, const std::set<int>& absent) {
+void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent) {
   cut_off_ = absent;
   Trouble trouble{Trouble::Kind::failed, "", {}, "", -1, 0};
-  trouble.phase = meeting.whole.key == wire::k_leave_key ? "teardown" : "started";
+  trouble.phase = open.whole.key == wire::k_leave_key ? "teardown" : "started";
   std::set<int> others;
   for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
     if (absent.contains(supervisor_of_rank_[rank]))
@@ -248,7 +250,7 @@ bool LeaderTrial::all_cut_off() const {
     return false;
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     if (!reported_.contains(supervisor) && !cut_off_.contains(supervisor) &&
-        !signs_.silent(supervisor, options_.cut_off_after))
+        !heartbeats_.silent(supervisor, options_.cut_off_after))
       return false;
   return true;
 }

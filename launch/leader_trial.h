@@ -3,10 +3,10 @@
 #pragma once
 
 #include "base/clock.h"
+#include "launch/heartbeats.h"
 #include "launch/layout.h"
-#include "launch/letter.h"
-#include "launch/signs_of_life.h"
 #include "launch/supervisor.h"
+#include "launch/supervisor_message.h"
 
 #include <functional>
 #include <map>
@@ -20,7 +20,7 @@ namespace ncclprobe::launch {
 // early, and makes the record of all reports. Never waits.
 class LeaderTrial {
 public:
-  using Tell = std::function<void(int supervisor, LetterBody)>;
+  using Tell = std::function<void(int supervisor, MessageBody)>;
 
   LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
               const SupervisorOptions& options, Tell tell);
@@ -31,7 +31,7 @@ public:
   void on_progress(int from, ProgressNote note);
   void on_report(int from, TrialReport report);
   void on_finished(int from) { finished_.insert(from); }
-  void on_sign_of_life(int from) { signs_.heard(from); } // any letter is one
+  void on_heartbeat(int from) { heartbeats_.heard(from); } // any message is one
   void look_at_clock();
   void postpone(std::chrono::nanoseconds by); // we did not run for so long ourselves
 
@@ -42,7 +42,7 @@ public:
   // Something went wrong, or it was interrupted.
   bool troubled() const { return cause_.has_value(); }
   // From now on its progress is shown.
-  void take_the_stage();
+  void show_progress_from_now_on();
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
   // Who they are: "the supervisors of ranks 2-3 on beta".
@@ -53,13 +53,13 @@ public:
   // Of a trial that is over: the workers that did not die, in words; empty if there are none.
   std::string lost_workers() const;
   bool waits_for_exchange() const { return !exchanges_.empty(); }
-  // Something is due that no letter will announce.
+  // Something is due that no message will announce.
   bool settling() const { return cause_.has_value() && !stop_sent_; }
   model::TrialRecord take_record();
 
 private:
   // An exchange, and until when all may take to join it, by their own deadlines.
-  struct Meeting {
+  struct OpenExchange {
     wire::Exchange whole;
     base::Deadline due;
   };
@@ -67,8 +67,8 @@ private:
   void send_stop(Haste haste);
   void show_progress();
   void look_for_absent();
-  void cut_off(const Meeting& meeting, const std::set<int>& absent);
-  std::set<int> absent_from(const Meeting& meeting) const;
+  void cut_off(const OpenExchange& open, const std::set<int>& absent);
+  std::set<int> absent_from(const OpenExchange& open) const;
   bool all_cut_off() const;
   std::string name_all_but(const std::set<int>& supervisors) const;
 
@@ -85,9 +85,9 @@ private:
   base::Deadline reports_due_ = base::Deadline::never();
   bool stop_sent_ = false;
   bool over_ = false;
-  bool on_stage_ = false;
-  std::map<std::string, Meeting> exchanges_;
-  SignsOfLife signs_;
+  bool shows_progress_ = false;
+  std::map<std::string, OpenExchange> exchanges_;
+  Heartbeats heartbeats_;
   std::set<int> cut_off_; // known to be, before the stop
   base::Deadline next_question_ = base::Deadline::never();
   std::vector<TrialReport> reports_;

@@ -10,7 +10,7 @@
 #include "base/own_folder.h"
 #include "launch/environment.h"
 #include "launch/process_state.h"
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 
 #include <algorithm>
 #include <ctime>

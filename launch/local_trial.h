@@ -14,7 +14,7 @@ namespace ncclprobe::launch {
 // decisions are in trial_state.h; this tells it what happens and does what it says. Never waits.
 class LocalTrial {
 public:
-  using Tell = std::function<void(LetterBody)>;
+  using Tell = std::function<void(MessageBody)>;
 
   // Starts the workers. `phase` is Prepared or Running.
   LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,

@@ -42,7 +42,7 @@ std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered, TrialPh
   }
   return std::make_unique<LocalTrial>(
       std::move(*spec), layout_, supervisor_, options_, std::move(phase),
-      [this, trial = numbered.number](LetterBody body) { tell_leader_(trial, std::move(body)); });
+      [this, trial = numbered.number](MessageBody body) { tell_leader_(trial, std::move(body)); });
 }
 
 void LocalTrials::order(int trial, std::string spec) {
@@ -219,7 +219,7 @@ bool LocalTrials::leader_overdue() const {
          });
 }
 
-void LocalTrials::on_leaders_sign() {
+void LocalTrials::on_leader_heard() {
   for (Numbered& one : trials_)
     one.trial->take(event::LeaderHeard{});
   if (leader_lost_ns_)

@@ -19,7 +19,7 @@ namespace ncclprobe::launch {
 // - An order that was not prepared begins when no process of another trial is left.
 class LocalTrials {
 public:
-  using Tell = std::function<void(int trial, LetterBody)>;
+  using Tell = std::function<void(int trial, MessageBody)>;
 
   LocalTrials(const Layout& layout, int supervisor, const SupervisorOptions& options,
               Tell tell_leader);
@@ -44,7 +44,7 @@ public:
   bool forgotten() const; // by the leader: see TrialState::leader_lost_ns
   // The leader should have said something by now: nothing runs here, or ranks wait for its word.
   bool leader_overdue() const;
-  void on_leaders_sign();
+  void on_leader_heard();
   void postpone(std::chrono::nanoseconds by); // see event::Excused
 
 private:

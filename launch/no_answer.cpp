@@ -3,7 +3,7 @@
 
 #include "launch/no_answer.h"
 
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 
 #include <map>
 

@@ -28,35 +28,35 @@ constexpr auto k_longest_turn = 2s;
 
 } // namespace
 
-void Supervisor::Impl::take(int from, Letter letter) {
-  signs.heard(from);
+void Supervisor::Impl::take(int from, SupervisorMessage message) {
+  heartbeats.heard(from);
   for (auto& [number, one] : leading)
-    one.on_sign_of_life(from);
+    one.on_heartbeat(from);
   if (from == k_leader && fleet.rank() != k_leader)
-    local.on_leaders_sign();
-  if (std::holds_alternative<Release>(letter.body)) {
+    local.on_leader_heard();
+  if (std::holds_alternative<Release>(message.body)) {
     released = true;
     local.discard_prepared(Haste::normal, "the run is over");
-  } else if (auto* order = std::get_if<TrialOrder>(&letter.body)) {
-    local.order(letter.trial, std::move(order->spec));
-  } else if (auto* next = std::get_if<Prepare>(&letter.body)) {
-    local.prepare(letter.trial, std::move(next->spec));
-  } else if (auto* stop = std::get_if<StopOrder>(&letter.body)) {
-    local.stop(letter.trial, *stop);
-  } else if (auto* delivery = std::get_if<ExchangeWhole>(&letter.body)) {
-    local.deliver(letter.trial, delivery->exchange);
-  } else if (std::holds_alternative<CompareClocks>(letter.body)) {
+  } else if (auto* order = std::get_if<TrialOrder>(&message.body)) {
+    local.order(message.trial, std::move(order->spec));
+  } else if (auto* next = std::get_if<Prepare>(&message.body)) {
+    local.prepare(message.trial, std::move(next->spec));
+  } else if (auto* stop = std::get_if<StopOrder>(&message.body)) {
+    local.stop(message.trial, *stop);
+  } else if (auto* delivery = std::get_if<ExchangeWhole>(&message.body)) {
+    local.deliver(message.trial, delivery->exchange);
+  } else if (std::holds_alternative<CompareClocks>(message.body)) {
     read_clock();
-  } else if (auto* trace = std::get_if<TraceOver>(&letter.body)) {
-    tell(k_leader, letter.trial, TraceStored{keep_trace(trace->spec)});
-  } else if (auto* wanted = std::get_if<SendPiece>(&letter.body)) {
-    tell(k_leader, letter.trial, files_here.read(*wanted));
-  } else if (auto* whole = std::get_if<DropFile>(&letter.body)) {
+  } else if (auto* trace = std::get_if<TraceOver>(&message.body)) {
+    tell(k_leader, message.trial, TraceStored{keep_trace(trace->spec)});
+  } else if (auto* wanted = std::get_if<SendPiece>(&message.body)) {
+    tell(k_leader, message.trial, files_here.read(*wanted));
+  } else if (auto* whole = std::get_if<DropFile>(&message.body)) {
     files_here.drop(*whole);
-  } else if (std::holds_alternative<AreYouThere>(letter.body)) {
-    tell(from, letter.trial, StillHere{});
+  } else if (std::holds_alternative<HeartbeatRequest>(message.body)) {
+    tell(from, message.trial, Heartbeat{});
   } else {
-    take_as_leader(from, std::move(letter));
+    take_as_leader(from, std::move(message));
   }
 }
 
@@ -65,9 +65,9 @@ LeaderTrial* Supervisor::Impl::find(int number) {
   return found == leading.end() ? nullptr : &found->second;
 }
 
-void Supervisor::Impl::take_as_leader(int from, Letter letter) {
-  auto* trouble = std::get_if<Trouble>(&letter.body);
-  if (trouble != nullptr && letter.trial == k_whole_run) {
+void Supervisor::Impl::take_as_leader(int from, SupervisorMessage message) {
+  auto* trouble = std::get_if<Trouble>(&message.body);
+  if (trouble != nullptr && message.trial == k_whole_run) {
     no_more_trials = true;
     why_no_more = trouble->reason;
     interrupted_elsewhere = trouble->kind == Trouble::Kind::interrupted;
@@ -75,37 +75,37 @@ void Supervisor::Impl::take_as_leader(int from, Letter letter) {
       one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
     return;
   }
-  if (auto* stored = std::get_if<TraceStored>(&letter.body))
-    return take_stored(from, letter.trial, *stored);
-  if (auto* piece = std::get_if<FilePiece>(&letter.body))
+  if (auto* stored = std::get_if<TraceStored>(&message.body))
+    return take_stored(from, message.trial, *stored);
+  if (auto* piece = std::get_if<FilePiece>(&message.body))
     return fetch.take(from, *piece);
-  LeaderTrial* one = find(letter.trial);
+  LeaderTrial* one = find(message.trial);
   if (one == nullptr)
     return;
   if (trouble != nullptr)
     one->on_trouble(std::move(*trouble));
-  if (auto* part = std::get_if<ExchangePart>(&letter.body))
+  if (auto* part = std::get_if<ExchangePart>(&message.body))
     one->on_exchange(std::move(part->exchange));
-  if (auto* note = std::get_if<ProgressNote>(&letter.body))
+  if (auto* note = std::get_if<ProgressNote>(&message.body))
     one->on_progress(from, std::move(*note));
-  if (auto* report = std::get_if<TrialReport>(&letter.body))
+  if (auto* report = std::get_if<TrialReport>(&message.body))
     one->on_report(from, std::move(*report));
-  if (std::holds_alternative<Finished>(letter.body))
+  if (std::holds_alternative<Finished>(message.body))
     one->on_finished(from);
 }
 
-bool Supervisor::Impl::take_letters() {
+bool Supervisor::Impl::take_messages() {
   bool any = false;
-  constexpr int k_letters_per_turn = 1000;
-  for (int i = 0; i < k_letters_per_turn; ++i) {
-    std::optional<Mail> mail = fleet.poll();
-    if (!mail)
+  constexpr int k_most_messages_per_turn = 1000;
+  for (int i = 0; i < k_most_messages_per_turn; ++i) {
+    std::optional<ReceivedMessage> received = fleet.poll();
+    if (!received)
       break;
     any = true;
-    if (auto letter = decode_letter(mail->bytes))
-      take(mail->from, std::move(*letter));
+    if (auto message = decode_supervisor_message(received->bytes))
+      take(received->from, std::move(*message));
     else
-      spdlog::error("from supervisor {}: {}", mail->from, letter.error().text());
+      spdlog::error("from supervisor {}: {}", received->from, message.error().text());
   }
   return any;
 }
@@ -121,7 +121,7 @@ void Supervisor::Impl::end_run(Haste haste) {
   local.stop_all(haste);
 }
 
-// The workers' descriptors wake the loop; only letters have to be looked for. How often: as rarely
+// The workers' descriptors wake the loop; only messages have to be looked for. How often: as rarely
 // as costs little (a fiftieth) on top of what has been waited already.
 int Supervisor::Impl::patience_ms() const {
   if (local.ending())
@@ -135,7 +135,7 @@ int Supervisor::Impl::patience_ms() const {
   if (settling)
     return 2;
   if (fleet.size() == 1)
-    return 50; // letters come from nobody else; deadlines are not that sharp
+    return 50; // messages come from nobody else; deadlines are not that sharp
   auto waited_ms = static_cast<int>(
       std::min<std::int64_t>((base::monotonic_ns() - last_event_ns) / 1'000'000, 1'000'000));
   if (!exchanging && local.measuring())
@@ -144,7 +144,7 @@ int Supervisor::Impl::patience_ms() const {
 }
 
 void Supervisor::Impl::turn() {
-  bool any = take_letters();
+  bool any = take_messages();
   act_on_stop_request();
   std::vector<pollfd> watched{{wake.get(), POLLIN, 0}};
   local.watch(watched);
@@ -179,26 +179,26 @@ void Supervisor::Impl::excuse(std::chrono::nanoseconds gap) {
 // A frozen leader would keep us for ever; a busy one answers, or says so by itself.
 void Supervisor::Impl::watch_leader() {
   if (!local.leader_overdue()) {
-    signs.stop_expecting();
+    heartbeats.stop_expecting();
     return;
   }
-  if (!signs.expecting()) {
-    signs.expect();
+  if (!heartbeats.expecting()) {
+    heartbeats.expect();
     next_question = base::Deadline::after(0s);
   }
-  signs.look();
+  heartbeats.look();
   if (next_question.expired()) {
-    tell(k_leader, k_whole_run, AreYouThere{});
+    tell(k_leader, k_whole_run, HeartbeatRequest{});
     next_question = base::Deadline::after(k_question_interval);
   }
-  leader_lost = signs.silent(k_leader, options.leader_silence);
+  leader_lost = heartbeats.silent(k_leader, options.leader_silence);
 }
 
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {
   int number = ++last_number;
   announced.reset();
   auto [one, fresh] = leading.try_emplace(number, spec, layout, fleet.size(), options,
-                                          [this, number](int supervisor, LetterBody body) {
+                                          [this, number](int supervisor, MessageBody body) {
                                             tell(supervisor, number, std::move(body));
                                           });
   one->second.start();
@@ -262,7 +262,7 @@ Supervisor::~Supervisor() = default;
 model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
                                    std::span<const model::TrialSpec> upcoming) {
   Impl& impl = *impl_;
-  impl.take_letters(); // somebody may have been interrupted meanwhile
+  impl.take_messages(); // somebody may have been interrupted meanwhile
   model::Outcome refused;
   if (impl.stop_requested || impl.no_more_trials)
     refused = {
@@ -295,7 +295,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   auto present = impl.leading.begin();
   if (!upcoming.empty())
     impl.announce(upcoming.front());
-  present->second.take_the_stage();
+  present->second.show_progress_from_now_on();
   while (!present->second.over()) {
     impl.turn();
     if (!traced && impl.leading.size() == 1 && present->second.only_leaving())

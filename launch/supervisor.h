@@ -65,11 +65,11 @@ struct SupervisorOptions {
   std::function<void(const TrialProgress&)> on_progress; // leader only
   // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
   // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,
-  // and of the traced trials before it. Calls still_here() about once a second, so that the others
-  // wait. Returns the files it made, which come to the leader's host.
+  // and of the traced trials before it. Calls send_heartbeat() about once a second, so that the
+  // others wait. Returns the files it made, which come to the leader's host.
   std::function<std::vector<std::string>(const model::TrialSpec& spec,
                                          std::span<const ClockReading> clock,
-                                         const std::function<void()>& still_here)>
+                                         const std::function<void()>& send_heartbeat)>
       on_trace;
   // Leader only: have the next trial's workers started while the present ones start up.
   bool prepare = false;

@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "launch/file_fetch.h"
+#include "launch/heartbeats.h"
 #include "launch/leader_trial.h"
 #include "launch/local_trials.h"
-#include "launch/signs_of_life.h"
 #include "launch/supervisor.h"
 
 #include <atomic>
@@ -23,22 +23,22 @@ struct Supervisor::Impl {
       : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         local(layout, fleet.rank(), options,
-              [this](int number, LetterBody body) { tell(k_leader, number, std::move(body)); }),
-        signs(fleet.size()), fetch([this](int supervisor, LetterBody body) {
+              [this](int number, MessageBody body) { tell(k_leader, number, std::move(body)); }),
+        heartbeats(fleet.size()), fetch([this](int supervisor, MessageBody body) {
           tell(supervisor, last_number, std::move(body));
         }) {
     adopt_orphans();
   }
 
-  void tell(int supervisor, int number, LetterBody body) {
-    fleet.post(supervisor, encode(Letter{number, std::move(body)}));
+  void tell(int supervisor, int number, MessageBody body) {
+    fleet.post(supervisor, encode(SupervisorMessage{number, std::move(body)}));
   }
 
-  // One turn of the event loop: letters, workers, clocks, then a wait for what comes next.
+  // One turn of the event loop: messages, workers, clocks, then a wait for what comes next.
   void turn();
-  bool take_letters();
-  void take(int from, Letter letter);
-  void take_as_leader(int from, Letter letter);
+  bool take_messages();
+  void take(int from, SupervisorMessage message);
+  void take_as_leader(int from, SupervisorMessage message);
   LeaderTrial* find(int number);
   void begin(const model::TrialSpec& spec);
   void announce(const model::TrialSpec& spec);
@@ -57,7 +57,7 @@ struct Supervisor::Impl {
   void take_stored(int from, int number, const TraceStored& stored);
   bool storing(int supervisor) const;
   void tell_where_traces_stay(const model::TrialSpec& spec);
-  void say_still_here();
+  void send_heartbeat();
   std::string host_of(int supervisor) const;
 
   Fleet& fleet;
@@ -78,7 +78,7 @@ struct Supervisor::Impl {
   std::vector<ClockReading> clock;                        // against the leader's
   FileSource files_here;
 
-  SignsOfLife signs; // on the leader of those that store traces, on a follower of the leader
+  Heartbeats heartbeats; // on the leader of those that store traces, on a follower of the leader
 
   // The leader's.
   FileFetch fetch;                    // of traces

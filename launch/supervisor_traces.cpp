@@ -39,7 +39,7 @@ void Supervisor::Impl::read_clock() {
       continue;
     }
     spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
-    say_still_here(); // it took long
+    send_heartbeat(); // it took long
   }
 }
 
@@ -47,15 +47,15 @@ void Supervisor::Impl::read_clock() {
 std::vector<std::string> Supervisor::Impl::keep_trace(const std::string& spec) {
   auto parsed = model::parse_json<model::TrialSpec>(spec);
   read_clock();
-  return parsed && options.on_trace ? options.on_trace(*parsed, clock, [this] { say_still_here(); })
+  return parsed && options.on_trace ? options.on_trace(*parsed, clock, [this] { send_heartbeat(); })
                                     : std::vector<std::string>();
 }
 
-void Supervisor::Impl::say_still_here() {
+void Supervisor::Impl::send_heartbeat() {
   if (fleet.rank() != k_leader)
-    return tell(k_leader, k_whole_run, StillHere{});
+    return tell(k_leader, k_whole_run, Heartbeat{});
   for (int supervisor = 1; supervisor < fleet.size(); ++supervisor)
-    tell(supervisor, k_whole_run, StillHere{});
+    tell(supervisor, k_whole_run, Heartbeat{});
 }
 
 std::string Supervisor::Impl::host_of(int supervisor) const {
@@ -78,18 +78,18 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
     tell(supervisor, number, trace);
   std::vector<int> left(static_cast<std::size_t>(fleet.size()));
   std::iota(left.begin(), left.end(), 0);
-  signs.expect();
+  heartbeats.expect();
   base::Deadline until = base::Deadline::after(k_storing_patience);
   bool silent = false;
   while (!left.empty() && !silent && !no_more_trials && !until.expired()) {
     turn();
-    signs.look();
+    heartbeats.look();
     std::erase_if(left, [&](int supervisor) { return !storing(supervisor); });
     silent = !left.empty() && std::ranges::all_of(left, [&](int supervisor) {
-      return signs.silent(supervisor, k_storing_silence);
+      return heartbeats.silent(supervisor, k_storing_silence);
     });
   }
-  signs.stop_expecting();
+  heartbeats.stop_expecting();
   storing_number = 0;
   tell_where_traces_stay(spec);
   if (!silent)

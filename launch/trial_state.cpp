@@ -4,7 +4,7 @@
 #include "launch/trial_state.h"
 
 #include "base/version.h"
-#include "launch/signs_of_life.h"
+#include "launch/heartbeats.h"
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 
 // Of a worker's stack.
 constexpr std::size_t k_kept_stack_bytes = 8 * 1024;
-// Progress is for people, and a letter may land in somebody's measurement.
+// Progress is for people, and a message may land in somebody's measurement.
 constexpr std::chrono::nanoseconds k_progress_interval = 250ms;
 
-bool is_meeting_of_all(const std::string& exchange_key) {
+bool is_barrier(const std::string& exchange_key) {
   return exchange_key == wire::k_measure_key || exchange_key == wire::k_leave_key;
 }
 
@@ -112,9 +112,9 @@ public:
         end_asking();
     }
     if (in_any<phase::Failing, phase::Asking, phase::Stopping>() &&
-        now_ns_ >= state_.next_sign_ns) {
-      state_.next_sign_ns = in(k_sign_interval);
-      act(action::Tell{StillHere{}});
+        now_ns_ >= state_.next_heartbeat_ns) {
+      state_.next_heartbeat_ns = in(k_heartbeat_interval);
+      act(action::Tell{Heartbeat{}});
     }
   }
 
@@ -146,7 +146,7 @@ public:
     const wire::Exchange& whole = delivered.whole;
     if (state_.exchanges.erase(whole.key) == 0)
       return;
-    if (is_meeting_of_all(whole.key))
+    if (is_barrier(whole.key))
       for (auto& [rank, watch] : state_.watches)
         watch.go_on(now_ns_);
     for (std::size_t worker = 0; worker < state_.report.workers.size(); ++worker)
@@ -294,7 +294,7 @@ private:
         return break_protocol(worker,
                               fmt::format("contributed to exchange '{}' twice", exchange.key));
     // What it waits for from here on is not its own doing, and has a limit of its own.
-    if (is_meeting_of_all(exchange.key))
+    if (is_barrier(exchange.key))
       for (RankWatch* watch : watches_of(ranks_of(worker)))
         watch->hold();
     pass_on_if_due(pending);

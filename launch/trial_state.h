@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launch/letter.h"
 #include "launch/process.h"
 #include "launch/rank_watch.h"
 #include "launch/supervisor.h"
+#include "launch/supervisor_message.h"
 
 #include <set>
 
@@ -124,7 +124,7 @@ struct Send {
   wire::Body body;
 };
 struct Tell { // the leader
-  LetterBody body;
+  MessageBody body;
 };
 struct Examine {}; // all workers that have not ended
 struct Stop {      // all workers
@@ -168,7 +168,7 @@ struct TrialState {
   std::int64_t begun_ns; // spawned, or promoted
   ProgressNote told{-1, "", 0};
   std::int64_t next_progress_ns = 0;
-  std::int64_t next_sign_ns = 0; // of life
+  std::int64_t next_heartbeat_ns = 0;
 
   template <typename Phase>
   bool in() const {

@@ -354,9 +354,9 @@ int run_job(const World& world, Session& session, const Job& job) {
   how.host_cpus = session.host_cpus;
   how.seats_per_worker = *job.options.seats_per_worker;
   how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
-                     const std::function<void()>& still_here) {
+                     const std::function<void()>& send_heartbeat) {
     return store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec,
-                        clock, still_here);
+                        clock, send_heartbeat);
   };
   try {
     return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))

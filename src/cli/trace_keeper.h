@@ -19,10 +19,10 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
 
 // After a traced trial, on each supervisor: what its workers left becomes part of the run, with how
 // this host's clock stood to the leader's. What cannot be stored is logged; spools stay then.
-// Returns the files of the parts. still_here() is called about once a second.
+// Returns the files of the parts. send_heartbeat() is called about once a second.
 std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
                                       int seats_per_worker, const model::TrialSpec& spec,
                                       std::span<const launch::ClockReading> clock,
-                                      const std::function<void()>& still_here);
+                                      const std::function<void()>& send_heartbeat);
 
 } // namespace ncclprobe::cli

@@ -22,7 +22,7 @@ struct TwoDisks {
   fs::path there = folder.path() / "there" / "part.h5";
   FileSource source;
   int pieces = 0;
-  FileFetch fetch{[this](int, LetterBody body) {
+  FileFetch fetch{[this](int, MessageBody body) {
     if (auto* wanted = std::get_if<SendPiece>(&body)) {
       FilePiece piece = source.read({there.string(), wanted->offset});
       piece.file = wanted->file;
@@ -90,7 +90,7 @@ TEST_CASE("what cannot be read there is given up on, and nothing half is left he
 TEST_CASE("what does not come in time is given up on, and what comes late is not taken") {
   support::ScratchFolder folder;
   std::string file = (folder / "part.h5").string();
-  FileFetch fetch([](int, const LetterBody&) {});
+  FileFetch fetch([](int, const MessageBody&) {});
   fetch.begin(1, {file});
   fetch.take(1, {file, 0, "half", false, ""});
   CHECK_FALSE(fs::is_empty(folder.path()));

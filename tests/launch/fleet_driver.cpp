@@ -21,7 +21,7 @@ using model::OutcomeKind;
 
 namespace {
 
-constexpr int k_mails = 200;
+constexpr int k_messages = 200;
 
 void expect(launch::Fleet& fleet, bool holds, const std::string& what) {
   if (holds)
@@ -59,18 +59,18 @@ void silent(launch::Fleet& fleet) {
   fleet.leave_alone();
 }
 
-void mail(launch::Fleet& fleet) {
-  for (int number = 0; number < k_mails; ++number)
+void messages(launch::Fleet& fleet) {
+  for (int number = 0; number < k_messages; ++number)
     for (int to = 0; to < fleet.size(); ++to)
       fleet.post(to, content_of(fleet.rank(), number));
   std::vector<int> next(static_cast<std::size_t>(fleet.size()), 0);
-  for (int left = k_mails * fleet.size(); left > 0;) {
-    auto mail = fleet.poll();
-    if (!mail)
+  for (int left = k_messages * fleet.size(); left > 0;) {
+    auto message = fleet.poll();
+    if (!message)
       continue;
-    int& number = next.at(static_cast<std::size_t>(mail->from));
-    expect(fleet, mail->bytes == content_of(mail->from, number),
-           "mails in the order they were posted");
+    int& number = next.at(static_cast<std::size_t>(message->from));
+    expect(fleet, message->bytes == content_of(message->from, number),
+           "messages in the order they were posted");
     ++number;
     --left;
   }
@@ -176,8 +176,8 @@ void traced(launch::Fleet& fleet) {
   launch::SupervisorOptions options =
       test_launch::make_options("good", test_launch::own_environment());
   options.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
-                         const std::function<void()>& still_here) {
-    still_here();
+                         const std::function<void()>& send_heartbeat) {
+    send_heartbeat();
     heard.push_back(spec.id);
     expect(fleet, clock.size() == 6 * heard.size(), "three readings before and after each");
     expect(fleet, spec.trace_folder == "/nonexistent/parts", "the folder of the spools");
@@ -293,8 +293,8 @@ int main(int argc, char** argv) {
   std::string scenario = argc > 1 ? argv[1] : "";
   if (scenario == "gather")
     gather(fleet);
-  else if (scenario == "mail")
-    mail(fleet);
+  else if (scenario == "messages")
+    messages(fleet);
   else if (scenario == "silent")
     silent(fleet);
   else if (scenario == "trial")

@@ -19,9 +19,9 @@ struct Lab {
   model::TrialSpec spec = test_launch::make_spec(4, 2);
   Layout layout = test_launch::make_layout(4, 2);
   SupervisorOptions options;
-  std::vector<std::pair<int, LetterBody>> told;
+  std::vector<std::pair<int, MessageBody>> told;
   LeaderTrial leader{spec, layout, 2, options,
-                     [this](int to, LetterBody body) { told.emplace_back(to, std::move(body)); }};
+                     [this](int to, MessageBody body) { told.emplace_back(to, std::move(body)); }};
 
   Lab() { leader.start(); }
 
@@ -174,8 +174,8 @@ TEST_CASE("progress is that of the slowest supervisor, and told once") {
   };
 
   lab.leader.on_progress(0, {1, "cell", 3});
-  CHECK(seen.empty()); // the trial before is still on the stage
-  lab.leader.take_the_stage();
+  CHECK(seen.empty()); // the trial before is still the one shown
+  lab.leader.show_progress_from_now_on();
   lab.leader.on_progress(1, {0, "ready", 2});
   lab.leader.on_progress(0, {2, "cell", 3});
   lab.leader.on_progress(1, {2, "teardown", 4});
@@ -200,7 +200,7 @@ TEST_CASE(
   lab.leader.on_report(0, {});
   base::Deadline at_work = base::Deadline::after(std::chrono::milliseconds(1'000));
   while (!at_work.expired()) {
-    lab.leader.on_sign_of_life(1);
+    lab.leader.on_heartbeat(1);
     lab.leader.look_at_clock();
   }
   CHECK_FALSE(lab.leader.over());
@@ -220,18 +220,18 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
   lab.options.cut_off_after = std::chrono::milliseconds(800);
   lab.spec.startup_deadline_ns = 300'000'000;
   LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
-                     [&](int to, LetterBody body) { lab.told.emplace_back(to, std::move(body)); });
+                     [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
   leader.start();
   leader.on_exchange({wire::k_measure_key, {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
   leader.look_at_clock();
-  CHECK(lab.told_to<AreYouThere>().empty());
+  CHECK(lab.told_to<HeartbeatRequest>().empty());
 
   base::Deadline alive = base::Deadline::after(std::chrono::milliseconds(1'200));
   while (!alive.expired()) {
     leader.look_at_clock();
-    leader.on_sign_of_life(1);
+    leader.on_heartbeat(1);
   }
-  CHECK(lab.told_to<AreYouThere>() == std::vector<int>{1});
+  CHECK(lab.told_to<HeartbeatRequest>() == std::vector<int>{1});
   CHECK_FALSE(leader.troubled());
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
   while (lab.told_to<StopOrder>().empty() && !patience.expired())
@@ -250,14 +250,14 @@ TEST_CASE("in a time in which the leader did not run itself nobody was late") {
   Lab lab;
   lab.spec.startup_deadline_ns = 0;
   LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
-                     [&](int to, LetterBody body) { lab.told.emplace_back(to, std::move(body)); });
+                     [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
   leader.on_exchange({"turn", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
 
   leader.postpone(std::chrono::minutes(1));
   leader.look_at_clock();
-  CHECK(lab.told_to<AreYouThere>().empty());
+  CHECK(lab.told_to<HeartbeatRequest>().empty());
 
   leader.on_exchange({"measure", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
   leader.look_at_clock();
-  CHECK(lab.told_to<AreYouThere>() == std::vector<int>{1});
+  CHECK(lab.told_to<HeartbeatRequest>() == std::vector<int>{1});
 }

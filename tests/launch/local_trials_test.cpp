@@ -188,8 +188,8 @@ TEST_CASE(
   std::string token = test_launch::make_token();
   launch::SupervisorOptions options = test_launch::make_options("exit_early", {token});
   launch::Layout layout = test_launch::make_layout(1);
-  std::vector<launch::Letter> told;
-  launch::LocalTrials trials(layout, 0, options, [&](int trial, launch::LetterBody body) {
+  std::vector<launch::SupervisorMessage> told;
+  launch::LocalTrials trials(layout, 0, options, [&](int trial, launch::MessageBody body) {
     told.push_back({trial, std::move(body)});
   });
   auto turn = [&] {
@@ -199,14 +199,14 @@ TEST_CASE(
     trials.serve(watched);
   };
   auto reports_of = [&](int trial) {
-    return std::ranges::count_if(told, [&](const launch::Letter& letter) {
-      return letter.trial == trial && std::holds_alternative<launch::TrialReport>(letter.body);
+    return std::ranges::count_if(told, [&](const launch::SupervisorMessage& message) {
+      return message.trial == trial && std::holds_alternative<launch::TrialReport>(message.body);
     });
   };
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
   auto part_of = [&](int trial) {
-    auto found = std::ranges::find_if(told, [&](const launch::Letter& letter) {
-      return letter.trial == trial && std::holds_alternative<launch::ExchangePart>(letter.body);
+    auto found = std::ranges::find_if(told, [&](const launch::SupervisorMessage& message) {
+      return message.trial == trial && std::holds_alternative<launch::ExchangePart>(message.body);
     });
     return found == told.end() ? nullptr : std::get_if<launch::ExchangePart>(&found->body);
   };
@@ -240,13 +240,13 @@ TEST_CASE("a leader that does not answer trouble is not waited for: workers end,
   options.leader_silence = std::chrono::milliseconds(400);
   launch::Layout layout = test_launch::make_layout(2);
   int reports = 0;
-  int signs = 0;
+  int heartbeats = 0;
   std::vector<wire::Exchange> parts;
-  launch::LocalTrials trials(layout, 0, options, [&](int, launch::LetterBody body) {
+  launch::LocalTrials trials(layout, 0, options, [&](int, launch::MessageBody body) {
     if (auto* part = std::get_if<launch::ExchangePart>(&body))
       parts.push_back(part->exchange);
     reports += std::holds_alternative<launch::TrialReport>(body) ? 1 : 0;
-    signs += std::holds_alternative<launch::StillHere>(body) ? 1 : 0;
+    heartbeats += std::holds_alternative<launch::Heartbeat>(body) ? 1 : 0;
   });
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
   auto turn = [&] {
@@ -263,7 +263,7 @@ TEST_CASE("a leader that does not answer trouble is not waited for: workers end,
     turn();
 
   CHECK(reports == 1);
-  CHECK(signs >= 1);
+  CHECK(heartbeats >= 1);
   CHECK(test_launch::processes_with(token).empty());
   CHECK_FALSE(trials.forgotten());
   SECTION("the leader stays away") {
@@ -292,7 +292,7 @@ struct FrozenLeader {
 
   explicit FrozenLeader(std::chrono::milliseconds leader_patience) {
     options.leader_patience = leader_patience;
-    trials.emplace(layout, 0, options, [](int, launch::LetterBody) {});
+    trials.emplace(layout, 0, options, [](int, launch::MessageBody) {});
   }
   void turn() {
     std::vector<pollfd> watched;
@@ -313,7 +313,7 @@ TEST_CASE("a leader that orders nothing is overdue, and not after it spoke") {
     lab.turn();
   REQUIRE(lab.trials->leader_overdue());
 
-  lab.trials->on_leaders_sign();
+  lab.trials->on_leader_heard();
   lab.turn();
   CHECK_FALSE(lab.trials->leader_overdue());
 }
@@ -336,7 +336,7 @@ TEST_CASE("a leader that does not pass on an exchange is overdue when the others
     while (!lab.trials->leader_overdue() && !lab.patience.expired())
       lab.turn();
     REQUIRE(lab.trials->leader_overdue());
-    lab.trials->on_leaders_sign();
+    lab.trials->on_leader_heard();
     CHECK_FALSE(lab.trials->leader_overdue());
   }
   lab.trials->stop_all(launch::Haste::fast);

@@ -62,7 +62,7 @@ struct Words {
   std::string operator()(const ProgressNote& note) { return "tell progress " + note.phase; }
   std::string operator()(const ExchangePart& part) { return "tell part of " + part.exchange.key; }
   std::string operator()(const Finished&) { return "tell finished"; }
-  std::string operator()(const StillHere&) { return "tell still here"; }
+  std::string operator()(const Heartbeat&) { return "tell heartbeat"; }
   template <typename Other>
   std::string operator()(const Other&) {
     return "something that only a leader says";
@@ -147,7 +147,7 @@ TEST_CASE("what happens to a trial in each phase, and what is done") {
 
       {running, event::Tick{}, "running", "tell progress spawned"},
       {running, event::Tick{}, "failing late",
-       timed_out + ", tell progress spawned, tell still here", 20 * k_second},
+       timed_out + ", tell progress spawned, tell heartbeat", 20 * k_second},
       {running, says(0, wire::Hello{}), "running", "start 0"},
       {running, says(0, failure(model::OutcomeKind::failed)), "failing",
        "tell 0 failed in spawned: no interface"},
@@ -167,8 +167,8 @@ TEST_CASE("what happens to a trial in each phase, and what is done") {
       {running, event::StopAsked{k_stop_fast}, "stopping", "stop fast"},
       {running, event::AllGone{}, "over", "report"},
 
-      {failing, event::Tick{}, "failing", "tell still here"},
-      {failing, event::Tick{}, "failing", "tell still here", 20 * k_second}, // late is no news
+      {failing, event::Tick{}, "failing", "tell heartbeat"},
+      {failing, event::Tick{}, "failing", "tell heartbeat", 20 * k_second}, // late is no news
       {failing, event::Exited{1, k_segfault, ""}, "failing",
        "tell 1 signalled in spawned: ended with signal 11 (Segmentation fault)"},
       {failing, event::StopAsked{k_stop}, "stopping", "stop"},
@@ -181,12 +181,12 @@ TEST_CASE("what happens to a trial in each phase, and what is done") {
       {asking, event::Broke{0, "bad magic"}, "asking 1"},
       {asking, event::StopAsked{k_stop}, "asking 0 1"},
       {asking, event::StopAsked{k_stop_fast}, "stopping", "stop fast"},
-      {asking, event::Tick{}, "asking 0 1", "tell still here"},
-      {asking, event::Tick{}, "stopping", "examine, stop, tell still here", 5 * k_second},
+      {asking, event::Tick{}, "asking 0 1", "tell heartbeat"},
+      {asking, event::Tick{}, "stopping", "examine, stop, tell heartbeat", 5 * k_second},
       {asking_one, says(1, wire::Position{}), "stopping", "examine, stop"},
       {asking_one, event::Exited{1, k_clean, ""}, "stopping", "examine, stop"},
 
-      {stopping, event::Tick{}, "stopping", "tell still here", 20 * k_second},
+      {stopping, event::Tick{}, "stopping", "tell heartbeat", 20 * k_second},
       {stopping, event::StopAsked{k_ask_and_stop}, "stopping", "stop"},
       {stopping, event::StopAsked{k_stop_fast}, "stopping", "stop fast"},
       {stopping, event::AllGone{}, "over", "report early end"}, // also if one outlived SIGKILL
@@ -233,7 +233,7 @@ TEST_CASE("a worker that does not exit after its results, or exits badly, fails 
   lab.take(event::Exited{0, k_clean, ""});
   SECTION("not in time") {
     CHECK(lab.take(event::Tick{}, 20 * k_second) ==
-          "tell 1 timed out in done, tell progress done, tell still here");
+          "tell 1 timed out in done, tell progress done, tell heartbeat");
   }
   SECTION("with an error") {
     CHECK(lab.take(event::Exited{1, k_exit_3, ""}) == "tell 1 exited in done: ended with exit 3");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/letter.h"
+#include "launch/supervisor_message.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -9,7 +9,7 @@ using namespace ncclprobe::launch;
 
 namespace {
 
-std::vector<LetterBody> one_of_each() {
+std::vector<MessageBody> one_of_each() {
   RankReport rank{3, "cell", 1, {}};
   rank.results[0] = {{model::OutcomeKind::wrong_data, "element 1", {3}},
                      {true, 10, 1, "element 1", "", 1, "every launch"},
@@ -41,32 +41,32 @@ std::vector<LetterBody> one_of_each() {
           SendPiece{"trace-000000-00002.h5", 7},
           DropFile{"trace-000000-00002.h5"},
           FilePiece{"trace-000000-00002.h5", 7, std::string("\0x", 2), true, "why"},
-          AreYouThere{},
-          StillHere{}};
+          HeartbeatRequest{},
+          Heartbeat{}};
 }
 
 } // namespace
 
-TEST_CASE("every kind of letter survives encoding and decoding") {
-  for (LetterBody& body : one_of_each()) {
-    std::string bytes = encode(Letter{42, body});
+TEST_CASE("every kind of message survives encoding and decoding") {
+  for (MessageBody& body : one_of_each()) {
+    std::string bytes = encode(SupervisorMessage{42, body});
 
-    Letter back = base::value_or_throw(decode_letter(bytes));
+    SupervisorMessage back = base::value_or_throw(decode_supervisor_message(bytes));
 
     CHECK(back.trial == 42);
     CHECK(back.body.index() == body.index());
     CHECK(encode(back) == bytes);
   }
-  REQUIRE(one_of_each().size() == std::variant_size_v<LetterBody>);
+  REQUIRE(one_of_each().size() == std::variant_size_v<MessageBody>);
 }
 
-TEST_CASE("a letter cut at any byte is refused") {
-  for (LetterBody& body : one_of_each()) {
-    std::string bytes = encode(Letter{42, body});
+TEST_CASE("a message cut at any byte is refused") {
+  for (MessageBody& body : one_of_each()) {
+    std::string bytes = encode(SupervisorMessage{42, body});
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      auto letter = decode_letter(bytes.substr(0, size));
-      REQUIRE(!letter.has_value());
-      CHECK(letter.error().code == base::Errc::protocol);
+      auto message = decode_supervisor_message(bytes.substr(0, size));
+      REQUIRE(!message.has_value());
+      CHECK(message.error().code == base::Errc::protocol);
     }
   }
 }

@@ -11,12 +11,13 @@
 namespace ncclprobe::launch {
 
 // How often a supervisor sends a heartbeat while others wait for it.
-inline constexpr std::chrono::milliseconds k_sign_interval{500};
+inline constexpr std::chrono::milliseconds k_heartbeat_interval{500};
+
 // For how long others have said nothing while they were expected to. The time in which we did not
 // listen ourselves does not count.
-class SignsOfLife {
+class Heartbeats {
 public:
-  explicit SignsOfLife(int supervisors);
+  explicit Heartbeats(int supervisors);
 
   void heard(int from);
   void expect(); // from now on silence counts

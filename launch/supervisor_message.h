@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-// What supervisors say to each other, as the content of a Fleet's Mail. `trial` is the leader's
-// running number: what is late for its trial is dropped.
+// What supervisors say to each other, as the content of a Fleet's ReceivedMessage. `trial` is the
+// leader's running number: a message that is late for its trial is dropped.
 namespace ncclprobe::launch {
 
 // Leader -> all.
@@ -20,7 +20,7 @@ struct TrialOrder {
   std::string spec; // JSON
 };
 NCCLPROBE_FIELDS(TrialOrder, spec)
-// The trial that will most likely be ordered next, under the letter's number.
+// The trial that will most likely be ordered next, under the message's number.
 struct Prepare {
   std::string spec; // JSON, to the byte what the order will say
 };
@@ -47,8 +47,8 @@ struct ExchangeWhole {
 };
 NCCLPROBE_FIELDS(ExchangeWhole, exchange)
 // Others have waited for you for as long as you may take: are you still there?
-struct AreYouThere {};
-NCCLPROBE_FIELDS(AreYouThere)
+struct HeartbeatRequest {};
+NCCLPROBE_FIELDS(HeartbeatRequest)
 
 // Before a traced trial: all compare their clocks now.
 struct CompareClocks {};
@@ -70,9 +70,9 @@ struct DropFile {
 };
 NCCLPROBE_FIELDS(DropFile, file)
 
-// Either way: still at work on what the other waits for (signs_of_life.h).
-struct StillHere {};
-NCCLPROBE_FIELDS(StillHere)
+// Either way: still at work on what the other waits for (heartbeats.h).
+struct Heartbeat {};
+NCCLPROBE_FIELDS(Heartbeat)
 
 // All -> leader.
 struct ExchangePart {
@@ -100,21 +100,21 @@ struct FilePiece { // to SendPiece
 };
 NCCLPROBE_FIELDS(FilePiece, file, offset, bytes, last, problem)
 
-using LetterBody =
+using MessageBody =
     std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
                  TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored, SendPiece,
-                 DropFile, FilePiece, AreYouThere, StillHere>;
+                 DropFile, FilePiece, HeartbeatRequest, Heartbeat>;
 
 constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
 
-struct Letter {
+struct SupervisorMessage {
   int trial = k_whole_run;
-  LetterBody body;
+  MessageBody body;
 };
-NCCLPROBE_FIELDS(Letter, trial, body)
+NCCLPROBE_FIELDS(SupervisorMessage, trial, body)
 
-std::string encode(const Letter& letter);
+std::string encode(const SupervisorMessage& message);
 // Errors: protocol (supervisors of different builds).
-base::Result<Letter> decode_letter(std::string_view bytes);
+base::Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes);
 
 } // namespace ncclprobe::launch

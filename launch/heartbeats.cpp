@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/signs_of_life.h"
+#include "launch/heartbeats.h"
 
 #include <algorithm>
 
@@ -13,18 +13,18 @@ constexpr std::int64_t k_gap_ns = 250'000'000;
 
 } // namespace
 
-SignsOfLife::SignsOfLife(int supervisors)
+Heartbeats::Heartbeats(int supervisors)
     : heard_ns_(static_cast<std::size_t>(supervisors)), looked_ns_(base::monotonic_ns()) {}
 
-void SignsOfLife::heard(int from) {
+void Heartbeats::heard(int from) {
   heard_ns_.at(static_cast<std::size_t>(from)) = base::monotonic_ns();
 }
 
-void SignsOfLife::expect() {
+void Heartbeats::expect() {
   since_ns_ = looked_ns_ = base::monotonic_ns();
 }
 
-void SignsOfLife::look(std::int64_t now_ns) {
+void Heartbeats::look(std::int64_t now_ns) {
   std::int64_t gap_ns = now_ns - looked_ns_;
   looked_ns_ = now_ns;
   if (gap_ns < k_gap_ns || !expecting())
@@ -34,7 +34,7 @@ void SignsOfLife::look(std::int64_t now_ns) {
     heard_ns = std::min(heard_ns + gap_ns, now_ns);
 }
 
-bool SignsOfLife::silent(int supervisor, std::chrono::nanoseconds longer_than) const {
+bool Heartbeats::silent(int supervisor, std::chrono::nanoseconds longer_than) const {
   std::int64_t heard_ns = heard_ns_.at(static_cast<std::size_t>(supervisor));
   return expecting() && looked_ns_ - std::max(heard_ns, since_ns_) > longer_than.count();
 }

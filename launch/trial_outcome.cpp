@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 
 #include "base/units.h"
 #include "launch/autopsy.h"

@@ -3,7 +3,7 @@
 
 #include "trial_lab.h"
 
-#include "launch/verdict.h"
+#include "launch/trial_outcome.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
