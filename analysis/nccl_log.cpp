@@ -154,12 +154,12 @@ std::optional<ConnectionLine> read_connection(std::string_view words) {
   if (!words.starts_with("Channel "))
     return std::nullopt;
   std::string_view ends = after(words, " : ");
-  std::string_view way = after(ends, " via ");
+  std::string_view transport = after(ends, " via ");
   ConnectionLine line;
-  if (way.empty() || !read_end(ends, line.from_rank, line.from_gpu) ||
+  if (transport.empty() || !read_end(ends, line.from_rank, line.from_gpu) ||
       !read_end(after(ends, " -> "), line.to_rank, line.to_gpu))
     return std::nullopt;
-  line.way = word_at(way);
+  line.transport = word_at(transport);
   line.receiver = ends.find(" [receive] ") != std::string_view::npos;
   return line;
 }

@@ -31,20 +31,20 @@ struct ChoiceLine {
   int channels = 0;     // 0 if not told
 };
 
-// "Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct": the way from one rank's GPU to another's.
-// The numbers of GPUs are nvidia-smi's since NCCL 2.19, bus ids in hexadecimal before.
+// "Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct": the transport from one rank's GPU to
+// another's. The numbers of GPUs are nvidia-smi's since NCCL 2.19, bus ids in hexadecimal before.
 struct ConnectionLine {
   int from_rank = 0;
   int to_rank = 0;
   std::string from_gpu; // "0", "1b000"
   std::string to_gpu;
-  std::string way; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
+  std::string transport; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
   // Of a network each end writes a line: this one is of the end that receives.
   bool receiver = false;
   bool operator==(const ConnectionLine&) const = default;
 
   // Whatever comes behind "P2P/".
-  bool is_direct() const { return way.starts_with("P2P/"); }
+  bool is_direct() const { return transport.starts_with("P2P/"); }
 };
 // The words of a line, without host, process and device.
 std::optional<ConnectionLine> read_connection(std::string_view words);

@@ -49,10 +49,10 @@ std::optional<TunedTime> by_table(const std::vector<TuningTable>& tables,
                                   const Use& use) {
   for (const TuningTable& table : tables)
     if (table.ranks == result.ranks)
-      for (const TunedWay& way : table.ways)
-        if (way.function == function && way.algorithm == use.algorithm &&
-            way.protocol == use.protocol)
-          return tuned_time(way, result.label.bytes, table.nodes);
+      for (const TunedAlgorithm& tuned : table.algorithms)
+        if (tuned.function == function && tuned.algorithm == use.algorithm &&
+            tuned.protocol == use.protocol)
+          return tuned_time(tuned, result.label.bytes, table.nodes);
   return std::nullopt;
 }
 

@@ -17,7 +17,7 @@ namespace ncclprobe::analysis {
 struct NcclPrediction {
   const SettingResult* result = nullptr; // default settings
   Use use;                               // how it was carried out
-  TunedTime expected;                    // of that way, in a communicator of so many ranks
+  TunedTime expected;                    // of that algorithm, in a communicator of so many ranks
   bool is_told = false;                  // by NCCL itself; otherwise calculated from its table
   // Where NCCL's choice loses: the fastest setting with a verdict for it that was carried out
   // another way.

@@ -99,18 +99,19 @@ void TuningReader::read(std::string_view words) {
       auto latency_us = number_in<double>(cell.substr(0, slash));
       auto gb_per_s = number_in<double>(cell.substr(slash + 1));
       if (latency_us && gb_per_s && *gb_per_s > 0)
-        tables_.back().ways.push_back({std::string(cells.front()), algorithms_[i / each],
-                                       protocols_[i % each], *latency_us, *gb_per_s});
+        tables_.back().algorithms.push_back({std::string(cells.front()), algorithms_[i / each],
+                                             protocols_[i % each], *latency_us, *gb_per_s});
     }
   }
 }
 
-TunedTime tuned_time(const TunedWay& way, std::uint64_t bytes, int nodes) {
+TunedTime tuned_time(const TunedAlgorithm& tuned, std::uint64_t bytes, int nodes) {
   constexpr std::uint64_t k_corrected_bytes = std::uint64_t{512} << 20;
-  TunedTime out{way.latency_us + static_cast<double>(bytes) / (1000 * way.gb_per_s), true};
-  if (way.function == "AllReduce")
-    out.is_whole = way.algorithm == "RING" ? way.protocol != "SIMPLE" || nodes <= 1
-                                           : way.algorithm != "TREE" || bytes >= k_corrected_bytes;
+  TunedTime out{tuned.latency_us + static_cast<double>(bytes) / (1000 * tuned.gb_per_s), true};
+  if (tuned.function == "AllReduce")
+    out.is_whole = tuned.algorithm == "RING"
+                       ? tuned.protocol != "SIMPLE" || nodes <= 1
+                       : tuned.algorithm != "TREE" || bytes >= k_corrected_bytes;
   return out;
 }
 

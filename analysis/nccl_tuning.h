@@ -12,19 +12,19 @@
 // ncclTopoTuneModel).
 namespace ncclprobe::analysis {
 
-struct TunedWay {
+struct TunedAlgorithm {
   std::string function;  // "AllReduce"
   std::string algorithm; // in capitals, as in choices: "RING"
   std::string protocol;
   double latency_us = 0;
   double gb_per_s = 0; // above 0: NCCL does not consider the others
-  bool operator==(const TunedWay&) const = default;
+  bool operator==(const TunedAlgorithm&) const = default;
 };
 
 struct TuningTable {
   int ranks = 0; // of the communicator; 0: not told
   int nodes = 0;
-  std::vector<TunedWay> ways;
+  std::vector<TunedAlgorithm> algorithms;
 };
 
 // Reads the words of a log, line after line.
@@ -40,13 +40,13 @@ private:
   std::vector<TuningTable> tables_;
 };
 
-// What NCCL expects of that way for so many bytes (ncclTopoGetAlgoTime): latency + bytes /
+// What NCCL expects of that algorithm for so many bytes (ncclTopoGetAlgoTime): latency + bytes /
 // bandwidth. `is_whole` is false where NCCL corrects this by figures that it does not log: the
 // bandwidth of trees below 512 MiB, the latency of rings with Simple over several nodes.
 struct TunedTime {
   double time_us = 0;
   bool is_whole = true;
 };
-TunedTime tuned_time(const TunedWay& way, std::uint64_t bytes, int nodes);
+TunedTime tuned_time(const TunedAlgorithm& tuned, std::uint64_t bytes, int nodes);
 
 } // namespace ncclprobe::analysis

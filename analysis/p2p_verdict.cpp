@@ -11,7 +11,7 @@ namespace {
 using workload::P2pDirection;
 using workload::P2pMethod;
 
-// As normality.h names them; empty if it knows no such figure.
+// As reference_range.h names them; empty if it knows no such figure.
 std::string kind_of(const P2pMatrix& matrix) {
   if (matrix.direction != P2pDirection::uni && matrix.direction != P2pDirection::bi)
     return "";
@@ -73,8 +73,8 @@ std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix&
   figure.kind = kind;
   figure.bytes = matrix.bytes;
   figure.gb_per_s = *value;
-  P2pVerdict judged{judge_normality(*links, figure), ""};
-  if (judged.verdict.verdict == Normality::unknown)
+  P2pVerdict judged{judge_by_range(*links, figure), ""};
+  if (judged.verdict.verdict == RangeLevel::unknown)
     return std::nullopt;
   judged.text = describe(judged.verdict, figure);
   return judged;

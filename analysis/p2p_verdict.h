@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/normality.h"
 #include "analysis/p2p_matrix.h"
+#include "analysis/reference_range.h"
 
 namespace ncclprobe::analysis {
 
 // Is a matrix normal for the node it was measured on? By its median; single pairs that are slower
 // are outliers.
 struct P2pVerdict {
-  NormalityVerdict verdict;
+  RangeVerdict verdict;
   std::string text; // one line
 };
 

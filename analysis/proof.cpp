@@ -72,7 +72,7 @@ std::vector<Use> from_profiler(const Evidence& evidence, int cell, const Calls& 
                                   [&](const auto& one) { return one.first == choice.function; });
     if (collective)
       add_use(uses, {choice.algorithm, choice.protocol, choice.channels});
-    else if (choice.peer >= 0 && // meetings of the ranks are sends too, of 8 bytes
+    else if (choice.peer >= 0 && // barriers are sends too, of 8 bytes
              calls.sends.contains(choice.count * bytes_of_nccl_type(choice.type)))
       send_channels = std::max(send_channels, choice.channels);
   }

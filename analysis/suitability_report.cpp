@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 #include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
 #include "analysis/suitability_words.h"

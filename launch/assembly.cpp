@@ -59,9 +59,9 @@ std::vector<model::RankVariable> environment_of_ranks(const std::vector<Supervis
   std::vector<model::RankVariable> differ;
   for (const std::string& name : names) {
     std::map<std::optional<std::string>, std::vector<int>> ranks_by_value;
-    for (const RankSeat& seat : layout.seats)
-      if (auto value = value_at(seat.supervisor, name); value != value_at(0, name))
-        ranks_by_value[value].push_back(seat.rank);
+    for (const RankPlacement& placement : layout.placements)
+      if (auto value = value_at(placement.supervisor, name); value != value_at(0, name))
+        ranks_by_value[value].push_back(placement.rank);
     for (auto& [value, ranks] : ranks_by_value)
       differ.push_back({std::move(ranks), name,
                         value ? std::optional(base::stored_value(name, *value)) : std::nullopt});
@@ -173,7 +173,7 @@ Result<BackendChoice> choose_backend(const std::string& asked,
 
 Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
                            const std::vector<model::Host>& hosts, const std::string& backend,
-                           std::optional<int> ranks, const Seating& seating) {
+                           std::optional<int> ranks, const DeviceChoice& choice) {
   Layout layout;
   for (const model::Host& host : hosts)
     layout.hosts.push_back(host.hostname);
@@ -183,42 +183,42 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
   };
   std::vector<int> numbers = host_numbers(reports);
   std::map<int, int> used; // devices taken by host
-  auto add_seat = [&](int supervisor) {
+  auto add_rank = [&](int supervisor) {
     int host = numbers[static_cast<std::size_t>(supervisor)];
     int place = used[host]++;
-    bool named = place < static_cast<int>(seating.devices.size());
-    layout.seats.push_back({layout.ranks(), supervisor, host,
-                            named ? seating.devices[static_cast<std::size_t>(place)] : place});
+    bool named = place < static_cast<int>(choice.devices.size());
+    layout.placements.push_back({layout.ranks(), supervisor, host,
+                                 named ? choice.devices[static_cast<std::size_t>(place)] : place});
   };
   auto wanted = [&](int host) {
-    return !seating.devices.empty() ? static_cast<int>(seating.devices.size())
-           : on_gpus                ? gpus(host)
-                                    : 2;
+    return !choice.devices.empty() ? static_cast<int>(choice.devices.size())
+           : on_gpus               ? gpus(host)
+                                   : 2;
   };
   bool alone = hosts.size() == reports.size(); // each on its host
   if (reports.size() == 1) {
     int count = ranks.value_or(wanted(0));
     for (int rank = 0; rank < count; ++rank)
-      add_seat(0);
-  } else if (seating.share == Seating::Share::all_gpus && on_gpus && alone) {
+      add_rank(0);
+  } else if (choice.share == DeviceChoice::Share::all_gpus && on_gpus && alone) {
     for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
       for (int i = 0; i < wanted(numbers[static_cast<std::size_t>(supervisor)]); ++i)
-        add_seat(supervisor);
+        add_rank(supervisor);
   } else {
     if (ranks && *ranks != static_cast<int>(reports.size()))
       return fail(Error{Errc::invalid_argument,
                         fmt::format("--ranks {} does not fit {} MPI ranks", *ranks, reports.size()),
                         "leave --ranks out under mpirun"});
     for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
-      add_seat(supervisor);
+      add_rank(supervisor);
   }
-  if (layout.seats.empty())
+  if (layout.placements.empty())
     return fail(Errc::invalid_argument, "there is no rank to run");
   for (int host = 0; on_gpus && host < static_cast<int>(hosts.size()); ++host) {
     std::vector<int> without;
-    for (const RankSeat& seat : layout.seats)
-      if (seat.host == host && seat.device >= gpus(host))
-        without.push_back(seat.rank);
+    for (const RankPlacement& placement : layout.placements)
+      if (placement.host == host && placement.device >= gpus(host))
+        without.push_back(placement.rank);
     if (!without.empty())
       return fail(Error{Errc::unavailable,
                         fmt::format("rank(s) {} on {} have no GPU: the host has {}",

@@ -61,16 +61,16 @@ base::Result<BackendChoice> choose_backend(const std::string& asked,
 
 // What a supervisor drives. all_gpus: where each is alone on its host, all GPUs of it; elsewhere,
 // and with any other backend, as one_rank.
-struct Seating {
+struct DeviceChoice {
   enum class Share { one_rank, all_gpus } share = Share::one_rank;
   std::vector<int> devices; // of each host, in this order; empty: all, from the first
 };
 
-// Seats of all ranks. With several supervisors each has one rank, unless the seating says
-// otherwise; a single one drives `ranks` ranks (nullopt: all devices of the seating, else all GPUs
+// Places all ranks. With several supervisors each has one rank, unless the choice says
+// otherwise; a single one drives `ranks` ranks (nullopt: all devices of the choice, else all GPUs
 // of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that find no GPU.
 base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
                                  const std::vector<model::Host>& hosts, const std::string& backend,
-                                 std::optional<int> ranks, const Seating& seating = {});
+                                 std::optional<int> ranks, const DeviceChoice& choice = {});
 
 } // namespace ncclprobe::launch

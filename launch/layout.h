@@ -8,7 +8,7 @@
 namespace ncclprobe::launch {
 
 // Who drives which global rank on which device of which host.
-struct RankSeat {
+struct RankPlacement {
   int rank = 0;       // global
   int supervisor = 0; // rank in the fleet
   int host = 0;       // number of the host
@@ -16,31 +16,31 @@ struct RankSeat {
 };
 
 struct Layout {
-  std::vector<RankSeat> seats; // ordered by rank; rank == index
+  std::vector<RankPlacement> placements; // ordered by rank; rank == index
   std::vector<std::string> hosts;
 
-  int ranks() const { return static_cast<int>(seats.size()); }
+  int ranks() const { return static_cast<int>(placements.size()); }
   // Empty if it is not known.
-  std::string host_name(const RankSeat& seat) const {
-    auto host = static_cast<std::size_t>(seat.host);
+  std::string host_name(const RankPlacement& placement) const {
+    auto host = static_cast<std::size_t>(placement.host);
     return host < hosts.size() ? hosts[host] : "";
   }
   std::vector<int> host_of_rank() const {
     std::vector<int> hosts_by_rank;
-    for (const RankSeat& seat : seats)
-      hosts_by_rank.push_back(seat.host);
+    for (const RankPlacement& placement : placements)
+      hosts_by_rank.push_back(placement.host);
     return hosts_by_rank;
   }
   // Of a trial on the first `trial_ranks` ranks: what each worker of that supervisor drives.
-  std::vector<std::vector<RankSeat>> workers_of(int supervisor, int trial_ranks,
-                                                int seats_per_worker) const {
-    std::vector<std::vector<RankSeat>> workers;
-    for (const RankSeat& seat : seats) {
-      if (seat.supervisor != supervisor || seat.rank >= trial_ranks)
+  std::vector<std::vector<RankPlacement>> workers_of(int supervisor, int trial_ranks,
+                                                     int devices_per_worker) const {
+    std::vector<std::vector<RankPlacement>> workers;
+    for (const RankPlacement& placement : placements) {
+      if (placement.supervisor != supervisor || placement.rank >= trial_ranks)
         continue;
-      if (workers.empty() || static_cast<int>(workers.back().size()) >= seats_per_worker)
+      if (workers.empty() || static_cast<int>(workers.back().size()) >= devices_per_worker)
         workers.emplace_back();
-      workers.back().push_back(seat);
+      workers.back().push_back(placement);
     }
     return workers;
   }

@@ -49,9 +49,9 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
                          const SupervisorOptions& options, Tell tell)
     : spec_(spec), options_(options), tell_(std::move(tell)), heartbeats_(supervisors),
       reports_(static_cast<std::size_t>(supervisors)) {
-  for (const RankSeat& seat : layout.seats) {
-    supervisor_of_rank_.push_back(seat.supervisor);
-    host_of_rank_.push_back(layout.host_name(seat));
+  for (const RankPlacement& placement : layout.placements) {
+    supervisor_of_rank_.push_back(placement.supervisor);
+    host_of_rank_.push_back(layout.host_name(placement));
   }
 }
 

@@ -26,13 +26,13 @@ constexpr std::chrono::milliseconds k_look_at_most{500};
 
 // Who each of a supervisor's workers is.
 std::vector<model::WorkerRecord> workers_of(const Layout& layout, int supervisor, int ranks,
-                                            int seats_per_worker) {
+                                            int devices_per_worker) {
   std::vector<model::WorkerRecord> workers;
-  for (const auto& seats : layout.workers_of(supervisor, ranks, seats_per_worker)) {
+  for (const auto& placements : layout.workers_of(supervisor, ranks, devices_per_worker)) {
     model::WorkerRecord& worker = workers.emplace_back();
-    worker.host = layout.host_name(seats.front());
-    for (const RankSeat& seat : seats)
-      worker.ranks.push_back(seat.rank);
+    worker.host = layout.host_name(placements.front());
+    for (const RankPlacement& placement : placements)
+      worker.ranks.push_back(placement.rank);
   }
   return workers;
 }
@@ -43,7 +43,8 @@ LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervis
                        const SupervisorOptions& options, TrialPhase phase, Tell tell_leader)
     : spec_(std::move(spec)), layout_(layout), options_(options),
       tell_leader_(std::move(tell_leader)),
-      state_(spec_, options_, workers_of(layout, supervisor, spec_.ranks, options.seats_per_worker),
+      state_(spec_, options_,
+             workers_of(layout, supervisor, spec_.ranks, options.devices_per_worker),
              std::move(phase), base::monotonic_ns()),
       handles_(state_.report.workers.size()), spawned_at_s_(std::time(nullptr)) {
   for (std::size_t worker = 0; worker < handles_.size(); ++worker)
@@ -161,7 +162,7 @@ void LocalTrial::perform(const action::Start& start) {
   wire::Start order{spec_, {}, layout_.host_of_rank(), {}};
   order.host_of_rank.resize(static_cast<std::size_t>(spec_.ranks));
   for (int rank : ranks_of(start.worker))
-    order.seats.push_back({rank, layout_.seats[static_cast<std::size_t>(rank)].device});
+    order.ranks.push_back({rank, layout_.placements[static_cast<std::size_t>(rank)].device});
   if (spec_.trace != model::TraceLevel::off) {
     std::filesystem::path folder = spec_.trace_folder; // there only on the leader's host
     std::error_code none;                              // what is wrong is told next

@@ -40,8 +40,8 @@ struct SupervisorOptions {
   // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed. For
   // trials that do not ask for any (TrialSpec::cpu_affinity).
   std::map<int, std::vector<int>> cpus_of_rank;
-  HostCpus host_cpus;       // for trials that ask for CPUs themselves
-  int seats_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
+  HostCpus host_cpus;         // for trials that ask for CPUs themselves
+  int devices_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
   // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
   // that a dead trial takes at the most.
   std::chrono::milliseconds where_wait{1000}; // for hanging workers to say where they are

@@ -59,8 +59,8 @@ void Supervisor::Impl::send_heartbeat() {
 }
 
 std::string Supervisor::Impl::host_of(int supervisor) const {
-  auto seat = std::ranges::find(layout.seats, supervisor, &RankSeat::supervisor);
-  std::string name = seat == layout.seats.end() ? "" : layout.host_name(*seat);
+  auto placement = std::ranges::find(layout.placements, supervisor, &RankPlacement::supervisor);
+  std::string name = placement == layout.placements.end() ? "" : layout.host_name(*placement);
   return name.empty() ? fmt::format("the host of supervisor {}", supervisor) : name;
 }
 

@@ -120,11 +120,11 @@ private:
     bool linked = add_nvlinks(number, host);
     // Where NVLinks lead from every GPU to every other one, NCCL takes no PCIe between them.
     if (!linked)
-      add_pci(number, host, Way::both);
+      add_pci(number, host, Direction::both);
     if (over_network_) {
       note_whether_joined(number, host);
-      add_pci(number, host, Way::out);
-      add_pci(number, host, Way::in);
+      add_pci(number, host, Direction::out);
+      add_pci(number, host, Direction::in);
     }
   }
 
@@ -238,10 +238,10 @@ private:
 
   // For traffic between hosts GPUs and NICs are joined by links of their own, one way each, so that
   // it cannot turn round at a PCIe switch towards another GPU.
-  enum class Way { both, out, in };
+  enum class Direction { both, out, in };
 
-  void add_pci(int number, const Host& host, Way way) {
-    std::map<Key, int>& points = pci_[static_cast<std::size_t>(way)];
+  void add_pci(int number, const Host& host, Direction direction) {
+    std::map<Key, int>& points = pci_[static_cast<std::size_t>(direction)];
     auto device_point = [&](int device) { return point(points, {number, device}); };
     int cpu = point(points, {number, -1});
     for (std::size_t i = 0; i < host.pci.size(); ++i) {
@@ -269,17 +269,18 @@ private:
       if (!own)
         unknown_.insert(label);
       double capacity = own.value_or(FlowNetwork::k_unlimited);
-      if (way != Way::in)
+      if (direction != Direction::in)
         flow_.add_link(gpu_point(number, gpu->index), at, capacity, label);
-      if (way != Way::out)
+      if (direction != Direction::out)
         flow_.add_link(at, gpu_point(number, gpu->index), capacity, label);
     }
-    if (way != Way::both)
-      add_nics(number, host, way, device_point, cpu);
+    if (direction != Direction::both)
+      add_nics(number, host, direction, device_point, cpu);
   }
 
   template <typename DevicePoint>
-  void add_nics(int number, const Host& host, Way way, DevicePoint device_point, int cpu) {
+  void add_nics(int number, const Host& host, Direction direction, DevicePoint device_point,
+                int cpu) {
     int network = point(switches_, {-1, 0});
     for (const Nic& nic : host.nics) {
       if (!nic.up.value_or(true))
@@ -290,7 +291,7 @@ private:
       if (!nic.gbit_per_s)
         unknown_.insert(label);
       double capacity = nic.gbit_per_s ? *nic.gbit_per_s / 8 : FlowNetwork::k_unlimited;
-      if (way == Way::out)
+      if (direction == Direction::out)
         flow_.add_link(at, network, capacity, label);
       else
         flow_.add_link(network, at, capacity, label);

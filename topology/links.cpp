@@ -198,7 +198,7 @@ Ceiling ceiling(const Host& host, int gpu_a, int gpu_b) {
   int pci_b = pci_position(host, b->bus_id);
   if (pci_a < 0 || pci_b < 0)
     return narrower(of_own_link(*a), of_own_link(*b));
-  return over_pcie(host, {pci_a, pci_b}, pci_meeting(host, pci_a, pci_b).common);
+  return over_pcie(host, {pci_a, pci_b}, lowest_common_ancestor(host, pci_a, pci_b).common);
 }
 
 Ceiling host_ceiling(const Host& host, int gpu) {

@@ -94,15 +94,15 @@ FoundPath path_by_pci(const Host& host, const End& a, const End& b) {
       return over_numa(a, b);
     return unknown("their places in the PCI tree are unknown");
   }
-  PciMeeting meeting = pci_meeting(host, a.pci, b.pci);
-  if (meeting.common < 0)
+  LowestCommonAncestor ancestor = lowest_common_ancestor(host, a.pci, b.pci);
+  if (ancestor.common < 0)
     return path_over_roots(host, a, b);
-  const PciDevice& common = host.pci[static_cast<std::size_t>(meeting.common)];
+  const PciDevice& common = host.pci[static_cast<std::size_t>(ancestor.common)];
   std::string below = fmt::format("both below {}{}", common.bus_id,
                                   common.origin == PciOrigin::stand_in ? ", a stand-in" : "");
-  if (meeting.switches == 1)
+  if (ancestor.switches == 1)
     return derived(PathType::pix, below);
-  return derived(PathType::pxb, fmt::format("{}, through {} switches", below, meeting.switches));
+  return derived(PathType::pxb, fmt::format("{}, through {} switches", below, ancestor.switches));
 }
 
 const StatedPath* stated_path(const Host& host, DeviceRef a, DeviceRef b) {

@@ -25,31 +25,31 @@ int pci_position(const Host& host, const Fact<std::string>& bus_id) {
 }
 
 std::vector<int> way_up(const Host& host, int device) {
-  std::vector<int> way;
+  std::vector<int> path;
   for (; device >= 0; device = at(host, device).parent)
-    way.push_back(device);
-  return way;
+    path.push_back(device);
+  return path;
 }
 
-PciMeeting pci_meeting(const Host& host, int a, int b) {
+LowestCommonAncestor lowest_common_ancestor(const Host& host, int a, int b) {
   std::vector<int> up_a = way_up(host, a);
   std::vector<int> up_b = way_up(host, b);
-  PciMeeting meeting;
+  LowestCommonAncestor ancestor;
   while (!up_a.empty() && !up_b.empty() && up_a.back() == up_b.back()) {
-    meeting.common = up_a.back();
+    ancestor.common = up_a.back();
     up_a.pop_back();
     up_b.pop_back();
   }
-  if (meeting.common < 0)
-    return meeting;
+  if (ancestor.common < 0)
+    return ancestor;
   // What is left of each way is the device itself and the bridges below the common one.
   auto further_switches = [&](const std::vector<int>& below) {
     auto bridges = std::max<std::size_t>(below.size(), 1) - 1;
     // The common switch's own lower port comes first; then two ports a switch.
     return static_cast<int>(shows_ports(host) ? bridges / 2 : bridges);
   };
-  meeting.switches = 1 + further_switches(up_a) + further_switches(up_b);
-  return meeting;
+  ancestor.switches = 1 + further_switches(up_a) + further_switches(up_b);
+  return ancestor;
 }
 
 int parent_switch(const Host& host, int device) {

@@ -16,11 +16,11 @@ int pci_position(const Host& host, const Fact<std::string>& bus_id);
 // The device and all above it, the nearest first.
 std::vector<int> way_up(const Host& host, int device);
 
-struct PciMeeting {
+struct LowestCommonAncestor {
   int common = -1;  // the bridge or switch below which both are; -1: none
   int switches = 0; // how many the way goes through (a bridge that is none counts as one)
 };
-PciMeeting pci_meeting(const Host& host, int a, int b);
+LowestCommonAncestor lowest_common_ancestor(const Host& host, int a, int b);
 
 // A device's parent if every switch is one device, as NCCL sees it: with PciDetail::ports, the
 // ports on the lower side of switches and the root ports are left out.

@@ -273,28 +273,28 @@ std::vector<std::string> launch_options(const Machine& machine,
   return lines;
 }
 
-std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankSeat>& seats) {
+std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankLocation>& ranks) {
   std::vector<std::string> warnings;
-  for (const RankSeat& seat : seats) {
-    const Host& host = host_at(machine, seat.host);
-    const Gpu* gpu = host.gpu(seat.gpu);
+  for (const RankLocation& one : ranks) {
+    const Host& host = host_at(machine, one.host);
+    const Gpu* gpu = host.gpu(one.gpu);
     auto node = gpu ? node_of(host, *gpu) : std::nullopt;
     std::vector<int> near = gpu ? cpus_near(host, *gpu).value_or({}) : std::vector<int>{};
     bool away =
-        std::ranges::none_of(seat.cpus, [&](int cpu) { return std::ranges::count(near, cpu) > 0; });
-    if (near.empty() || seat.cpus.empty() || !away)
+        std::ranges::none_of(one.cpus, [&](int cpu) { return std::ranges::count(near, cpu) > 0; });
+    if (near.empty() || one.cpus.empty() || !away)
       continue;
     std::string nodes;
     for (const NumaNode& numa : host.numa)
-      if (std::ranges::any_of(seat.cpus, [&](int cpu) {
+      if (std::ranges::any_of(one.cpus, [&](int cpu) {
             return numa.cpus && std::ranges::count(*numa.cpus, cpu) > 0;
           }))
         nodes += fmt::format("{}{}", nodes.empty() ? " of NUMA node " : ", ", numa.index);
     warnings.push_back(
         fmt::format("rank {} drives GPU {} ({}CPUs {}) from CPUs {}{}: every launch and every copy "
                     "through the host crosses NUMA nodes",
-                    seat.rank, seat.gpu, node ? fmt::format("NUMA node {}, ", *node) : "",
-                    base::format_number_list(near), base::format_number_list(seat.cpus), nodes));
+                    one.rank, one.gpu, node ? fmt::format("NUMA node {}, ", *node) : "",
+                    base::format_number_list(near), base::format_number_list(one.cpus), nodes));
   }
   return warnings;
 }

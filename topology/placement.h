@@ -35,7 +35,7 @@ std::vector<std::string> launch_options(const Machine& machine,
                                         const std::vector<RankPlacement>& placement);
 
 // Where a process is now.
-struct RankSeat {
+struct RankLocation {
   int rank = 0;
   int host = 0;
   int gpu = 0;
@@ -44,6 +44,6 @@ struct RankSeat {
 
 // "rank 3 drives GPU 3 (NUMA node 1) from CPUs 0-3 of NUMA node 0": for each rank that may only run
 // away from its GPU. Silent where the GPU's node is unknown.
-std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankSeat>& seats);
+std::vector<std::string> misplaced(const Machine& machine, const std::vector<RankLocation>& ranks);
 
 } // namespace ncclprobe::topology

@@ -20,8 +20,8 @@ constexpr auto enum_names(RankChoice) {
 
 // By pairs of ranks; symmetric. Only the order of sums matters: 1/n for n NVLinks, then the kinds
 // of path in their order (path.h), a path that nobody knows like the longest on a host, and
-// anything on a host before other hosts. A seat that is unknown is as far from its neighbours as
-// one with unknown paths.
+// anything on a host before other hosts. A rank whose GPU is unknown is as far from its neighbours
+// as one with unknown paths.
 using Distances = std::vector<std::vector<double>>;
 struct RankHome {
   int host = 0;           // position in Machine::hosts

@@ -124,7 +124,7 @@ CollectiveModel model_of(const Points& points) {
 } // namespace
 
 std::vector<CollectiveModel> collective_models(const std::vector<Point>& all) {
-  const Points points = with_ways(all);
+  const Points points = with_nearest_algorithms(all);
   std::vector<CollectiveModel> models;
   for (auto first = points.begin(); first != points.end();) {
     auto last = std::find_if(first, points.end(), [&](const Point& point) {
@@ -183,7 +183,7 @@ std::optional<RankModel> RankModel::fit(const std::vector<Point>& points,
   RankModel out;
   out.collective_ = collective;
   out.ranks_per_node_ = ranks_per_node;
-  for (const Point& point : with_ways(points))
+  for (const Point& point : with_nearest_algorithms(points))
     if (point.collective == collective) {
       own.push_back(point);
       out.most_ranks_ = std::max(out.most_ranks_, point.ranks);

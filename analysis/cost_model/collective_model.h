@@ -44,7 +44,7 @@ struct CollectiveModel {
 };
 
 // One for each collective and size of communicator with two sizes or more. `points` as
-// cost_points() gives them; of those without a known way, that of with_ways().
+// cost_points() gives them; of those without a known algorithm, that of with_nearest_algorithms().
 std::vector<CollectiveModel> collective_models(const std::vector<Point>& points);
 
 // All models' errors together; nothing if no size could be left out.

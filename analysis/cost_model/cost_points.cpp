@@ -143,7 +143,7 @@ void add_points(std::vector<Point>& points, std::vector<Point> more) {
   });
 }
 
-std::vector<Point> with_ways(std::vector<Point> points) {
+std::vector<Point> with_nearest_algorithms(std::vector<Point> points) {
   const std::vector<Point> known = [&] {
     std::vector<Point> some = points;
     std::erase_if(some, [](const Point& point) { return point.algorithm.empty(); });

@@ -34,10 +34,9 @@ std::vector<Point> latency_points(const model::Run& run, const std::vector<Setti
 // In the same order again.
 void add_points(std::vector<Point>& points, std::vector<Point> more);
 
-// The same, where it is not known how one was carried out with the way of the size nearest to it
-// (as a ratio) of which it is known, of the same collective on as many ranks; without any it stays
-// unknown.
-std::vector<Point> with_ways(std::vector<Point> points);
+// The same; a point without a known algorithm takes that of the nearest size (as a ratio) of the
+// same collective on as many ranks. If none is known there, it stays unknown.
+std::vector<Point> with_nearest_algorithms(std::vector<Point> points);
 
 // What each stretch of communication of a step moves, in the order of its begins; nothing for one
 // that is not one collective, or the same one of several groups of ranks at once.

@@ -79,8 +79,8 @@ std::optional<bool> LogGp::is_bound_by_host() const {
 std::vector<LogGp> loggp_models(const std::vector<Point>& batches,
                                 const std::vector<Point>& single) {
   std::vector<Pair> pairs;
-  const std::vector<Point> known_single = with_ways(single);
-  for (const Point& batch : with_ways(batches)) {
+  const std::vector<Point> known_single = with_nearest_algorithms(single);
+  for (const Point& batch : with_nearest_algorithms(batches)) {
     Pair pair{batch, {}};
     for (const Point& one : known_single)
       if (one.bytes == batch.bytes && is_alike(one, batch))

@@ -43,7 +43,7 @@ struct LogGp {
 
 // One for each collective, number of ranks and run of sizes that NCCL carried out alike, if two
 // sizes or more were measured in batches and by themselves. Both sorted as cost_points() does; of
-// those without a known way, that of with_ways().
+// those without a known algorithm, that of with_nearest_algorithms().
 std::vector<LogGp> loggp_models(const std::vector<Point>& batches,
                                 const std::vector<Point>& single);
 

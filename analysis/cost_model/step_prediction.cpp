@@ -301,7 +301,7 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
 }
 
 std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,
-                                           const Surroundings& where) {
+                                           const ClusterShape& where) {
   if (!base.program)
     return std::nullopt;
   std::optional<InterNode> middle;
@@ -314,7 +314,7 @@ std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferC
 }
 
 Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
-                  const Surroundings& where) {
+                  const ClusterShape& where) {
   Predicted out{.ranks = ranks};
   std::optional<InterNode> middle;
   if (where.inter_node)
@@ -402,7 +402,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
 
 std::optional<HeldOut> held_out(const model::Run& run, const std::vector<StepResult>& results,
                                 const std::vector<Point>& points, const StepRequest& request,
-                                const Surroundings& where) {
+                                const ClusterShape& where) {
   auto all = measured_base(run, results, request, INT32_MAX);
   if (!all)
     return std::nullopt;

@@ -97,19 +97,19 @@ struct Predicted {
   std::vector<std::string> unknown; // activities that are taken to need no time
 };
 
-struct Surroundings {
+struct ClusterShape {
   int ranks_per_node = 0;
   std::optional<InterNodeRange> inter_node;
 };
 Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
-                  const Surroundings& where);
+                  const ClusterShape& where);
 
 // Collectives that the step needs on so many ranks; none if it cannot be made.
 std::set<model::Collective> collectives_of(const workload::StepRequest& request, int ranks);
 
 // The measured step's replay; nothing if some transfer has no model.
 std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,
-                                           const Surroundings& where);
+                                           const ClusterShape& where);
 
 // The step measured at the most ranks, predicted from what was measured at fewer.
 struct HeldOut {
@@ -121,6 +121,6 @@ struct HeldOut {
 std::optional<HeldOut> held_out(const model::Run& run,
                                 const std::vector<steps::StepResult>& results,
                                 const std::vector<Point>& points,
-                                const workload::StepRequest& request, const Surroundings& where);
+                                const workload::StepRequest& request, const ClusterShape& where);
 
 } // namespace ncclprobe::analysis::cost_model

@@ -172,7 +172,7 @@ private:
     else if constexpr (std::is_same_v<Op, model::GroupEndOp>)
       end_group();
     else if constexpr (std::is_same_v<Op, model::CollectiveOp>)
-      meet(op.stream, collective(op, rank, at));
+      join(op.stream, collective(op, rank, at));
     else if constexpr (k_is_message<Op>)
       message(op, rank);
     else if constexpr (k_is_work<Op>)
@@ -203,23 +203,23 @@ private:
     out_.works_.push_back({amount.kind, amount.amount, open.first, open.second});
   }
 
-  // The rank comes to this meeting; within a group, to all of the group's at once.
-  void meet(int stream, int meeting) {
-    if (meeting < 0)
+  // The rank comes to this communication; within a group, to all of the group's at once.
+  void join(int stream, int communication) {
+    if (communication < 0)
       return;
-    calls_.push_back({stream, meeting});
+    calls_.push_back({stream, communication});
     if (!in_group_)
       end_group();
   }
   void end_group() {
     in_group_ = false;
     std::map<int, std::vector<int>> by_stream;
-    for (const auto& [stream, meeting] : calls_)
-      by_stream[stream].push_back(meeting);
-    for (const auto& [stream, meetings] : by_stream) {
-      actions().push_back({Kind::meet, stream, static_cast<int>(out_.meets_.size()),
-                           static_cast<int>(meetings.size())});
-      out_.meets_.insert(out_.meets_.end(), meetings.begin(), meetings.end());
+    for (const auto& [stream, communication] : calls_)
+      by_stream[stream].push_back(communication);
+    for (const auto& [stream, communications] : by_stream) {
+      actions().push_back({Kind::communicate, stream, static_cast<int>(out_.joined_.size()),
+                           static_cast<int>(communications.size())});
+      out_.joined_.insert(out_.joined_.end(), communications.begin(), communications.end());
     }
     calls_.clear();
   }
@@ -243,8 +243,8 @@ private:
     int members = 0;
     for (int one : replayed_)
       members += std::find(group.members.begin(), group.members.end(), one) != group.members.end();
-    collectives_[at] = static_cast<int>(out_.meetings_.size());
-    out_.meetings_.push_back({transfer_number(transfer), members});
+    collectives_[at] = static_cast<int>(out_.communications_.size());
+    out_.communications_.push_back({transfer_number(transfer), members});
     return collectives_[at];
   }
 
@@ -287,7 +287,7 @@ private:
     const int from = sends ? rank : other, to = sends ? other : rank;
     const int number = messages_[{op.communicator, from, to, sends}]++;
     auto [found, is_new] = pending_.try_emplace({op.communicator, from, to, number}, 0);
-    int meeting = found->second;
+    int communication = found->second;
     if (is_new) {
       const bool one_node =
           node_of_.at(static_cast<std::size_t>(from)) == node_of_.at(static_cast<std::size_t>(to));
@@ -295,12 +295,12 @@ private:
                               .ranks = 2,
                               .ranks_per_node = one_node ? 2 : 1,
                               .bytes = op.count.at(own) * model::size_bytes(op.type)};
-      meeting = found->second = static_cast<int>(out_.meetings_.size());
-      out_.meetings_.push_back({transfer_number(transfer), out_.alike_ ? 1 : 2});
+      communication = found->second = static_cast<int>(out_.communications_.size());
+      out_.communications_.push_back({transfer_number(transfer), out_.alike_ ? 1 : 2});
     }
     if (!is_new || out_.alike_)
       pending_.erase(found);
-    meet(op.stream, meeting);
+    join(op.stream, communication);
   }
 
   const model::Schedule& schedule_;
@@ -311,13 +311,13 @@ private:
   std::vector<int> training_, replayed_;
   std::map<int, int> events_; // to numbers from 0
   std::map<Transfer, int> transfer_numbers_;
-  std::map<int, int> collectives_;                        // meeting, by operation
-  std::map<std::tuple<int, int, int, int>, int> pending_; // meetings that lack one side
+  std::map<int, int> collectives_;                        // communication, by operation
+  std::map<std::tuple<int, int, int, int>, int> pending_; // communications that lack one side
   // Of the rank in hand.
   std::vector<std::pair<model::Activity, std::string>> open_; // by stream
   std::map<std::string, int> seen_;
   std::map<std::tuple<int, int, int, bool>, int> messages_;
-  std::vector<std::pair<int, int>> calls_; // stream, meeting: of the group in hand
+  std::vector<std::pair<int, int>> calls_; // stream, communication: of the group in hand
   bool in_group_ = false;
 };
 
@@ -343,20 +343,21 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     std::vector<double> streams_ns, events_ns;
     std::size_t next = 0;
     int step = 0;
-    bool waits = false; // it has come to the meetings of its next action
+    bool waits = false; // it has come to the communications of its next action
     double begin_ns = 0;
     std::vector<std::pair<double, double>> works_ns; // of the last step: begin, end
   };
-  std::vector<Come> come(meetings_.size() * k_steps);
+  std::vector<Come> come(communications_.size() * k_steps);
   std::vector<Rank> ranks(actions_.size());
   for (Rank& rank : ranks) {
     rank.streams_ns.assign(static_cast<std::size_t>(streams_), 0);
     rank.events_ns.assign(static_cast<std::size_t>(events_), 0);
   }
-  auto meeting_of = [&](const Rank& rank, int meet) -> std::pair<const Meeting&, Come&> {
-    const auto number = static_cast<std::size_t>(meets_[static_cast<std::size_t>(meet)]);
-    return {meetings_[number],
-            come[static_cast<std::size_t>(rank.step) * meetings_.size() + number]};
+  auto communication_of = [&](const Rank& rank,
+                              int join) -> std::pair<const Communication&, Come&> {
+    const auto number = static_cast<std::size_t>(joined_[static_cast<std::size_t>(join)]);
+    return {communications_[number],
+            come[static_cast<std::size_t>(rank.step) * communications_.size() + number]};
   };
   // False: somebody else has not come yet.
   auto do_next = [&](Rank& rank, const Action& action) {
@@ -379,18 +380,18 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     case Action::Kind::begin:
       rank.begin_ns = now_ns;
       break;
-    case Action::Kind::meet: {
+    case Action::Kind::communicate: {
       bool all_here = true;
       double end_ns = now_ns;
       for (int i = action.index; i < action.index + action.count; ++i) {
-        auto [meeting, who] = meeting_of(rank, i);
+        auto [communication, who] = communication_of(rank, i);
         if (!rank.waits) {
           ++who.members;
           who.begin_ns = std::max(who.begin_ns, now_ns);
         }
-        all_here = all_here && who.members == meeting.members;
-        end_ns = std::max(end_ns,
-                          who.begin_ns + transfer_ns[static_cast<std::size_t>(meeting.transfer)]);
+        all_here = all_here && who.members == communication.members;
+        end_ns = std::max(
+            end_ns, who.begin_ns + transfer_ns[static_cast<std::size_t>(communication.transfer)]);
       }
       rank.waits = !all_here;
       if (!all_here)

@@ -63,12 +63,12 @@ public:
 
 private:
   struct Action {
-    enum class Kind { work, meet, record, wait, begin } kind = Kind::work;
+    enum class Kind { work, communicate, record, wait, begin } kind = Kind::work;
     int stream = 0;
-    int index = 0; // of the work; of the first in meets_; of the event
-    int count = 0; // of meetings
+    int index = 0; // of the work; of the first in joined_; of the event
+    int count = 0; // of communications
   };
-  struct Meeting {
+  struct Communication {
     int transfer = 0;
     int members = 1; // that are replayed
   };
@@ -80,8 +80,8 @@ private:
   int streams_ = 0, events_ = 0;
   std::vector<Transfer> transfers_;
   std::vector<Work> works_;
-  std::vector<Meeting> meetings_;
-  std::vector<int> meets_;                   // meetings that ranks come to, one group after another
+  std::vector<Communication> communications_;
+  std::vector<int> joined_; // communications that ranks come to, one group after another
   std::vector<std::vector<Action>> actions_; // by rank that is replayed
 };
 

@@ -60,7 +60,8 @@ bool LineKinds::holds(int number, const LogFindings& findings) const {
     return false;
   if (one.without >= 0 && given(one.without))
     return false;
-  return one.sign->way.empty() || !findings.detours_within_a_host(one.sign->way).empty();
+  return one.sign->transport.empty() ||
+         !findings.detours_within_a_host(one.sign->transport).empty();
 }
 
 void LineKinds::add_circumstances(int number, const LogFindings& findings,
@@ -69,8 +70,8 @@ void LineKinds::add_circumstances(int number, const LogFindings& findings,
   LogProblem circumstances;
   if (sign.with >= 0)
     circumstances.first.push_back(*contexts_[static_cast<std::size_t>(sign.with)]);
-  if (!sign.sign->way.empty())
-    circumstances.first.push_back(evidence_of_detours(findings, sign.sign->way));
+  if (!sign.sign->transport.empty())
+    circumstances.first.push_back(evidence_of_detours(findings, sign.sign->transport));
   add(circumstances, problem);
 }
 
@@ -112,8 +113,8 @@ std::vector<LogProblem> LineKinds::causes_of(const Kind& kind, const LogFindings
     }
     known->certain = known->certain || sign.sign->proves;
     known->severity = std::max(known->severity, sign.sign->severity.value_or(sign.cause->severity));
-    if (known->way.empty())
-      known->way = sign.sign->way;
+    if (known->transport.empty())
+      known->transport = sign.sign->transport;
     add_circumstances(number, findings, *known);
   }
   return problems;

@@ -13,7 +13,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 using knowledge::CauseRole;
-using knowledge::Severity;
+using knowledge::CauseSeverity;
 
 constexpr std::size_t k_unknown_quoted = 8;
 // Within it a fault of a GPU's context and the halt that follows are seen in public logs.
@@ -40,7 +40,7 @@ const LogEvidence& earliest(const LogProblem& problem) {
 // Certain causes come before possible ones, faults before warnings, and what may follow from
 // something else last.
 int likelihood(const LogProblem& problem) {
-  return (problem.certain ? 100 : 0) + (problem.severity == Severity::fail ? 10 : 0) +
+  return (problem.certain ? 100 : 0) + (problem.severity == CauseSeverity::fail ? 10 : 0) +
          (problem.cause->role == CauseRole::cause ? 1 : 0);
 }
 
@@ -84,7 +84,7 @@ std::optional<FirstFailure> from_lines(const std::vector<const LogProblem*>& pro
   const LogEvidence* first = nullptr;
   for (const LogProblem* one : problems) {
     const LogEvidence& candidate = earliest(*one);
-    if (one->severity == Severity::fail && (first == nullptr || earlier(candidate, *first)))
+    if (one->severity == CauseSeverity::fail && (first == nullptr || earlier(candidate, *first)))
       first = &candidate;
   }
   if (first == nullptr)
@@ -119,17 +119,18 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
 }
 
 void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
-  for (std::string_view way : {"SHM", "NET"}) {
+  for (std::string_view transport : {"SHM", "NET"}) {
     bool explained = std::any_of(findings.problems.begin(), findings.problems.end(),
-                                 [&](const LogProblem& one) { return one.way == way; });
-    if (explained || findings.detours_within_a_host(way).empty())
+                                 [&](const LogProblem& one) { return one.transport == transport; });
+    if (explained || findings.detours_within_a_host(transport).empty())
       continue;
-    LogEvidence detours = evidence_of_detours(findings, way);
+    LogEvidence detours = evidence_of_detours(findings, transport);
     diagnosis.remarks.push_back(fmt::format(
         "NCCL does not go from GPU to GPU but {} between {}; first in line {}. `ncclprobe topo` "
         "there says whether the GPUs could reach each other; NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, "
         "if set, may forbid it",
-        way == "SHM" ? "through host memory" : "over the network", detours.text, detours.line));
+        transport == "SHM" ? "through host memory" : "over the network", detours.text,
+        detours.line));
   }
 }
 
@@ -179,7 +180,8 @@ bool explains(const LogProblem& problem, const LogProblem& other) {
 void part_consequences_from_causes(LogDiagnosis& diagnosis) {
   const std::vector<const LogProblem*> all = diagnosis.causes;
   bool certain_fault = std::any_of(all.begin(), all.end(), [](const LogProblem* one) {
-    return one->certain && one->severity == Severity::fail && one->cause->role == CauseRole::cause;
+    return one->certain && one->severity == CauseSeverity::fail &&
+           one->cause->role == CauseRole::cause;
   });
   auto follows = [&](const LogProblem* one) {
     if (one->cause->role == CauseRole::secondary && certain_fault)
@@ -193,7 +195,7 @@ void part_consequences_from_causes(LogDiagnosis& diagnosis) {
 
 // Where something failed, what only deserves a warning is not the reason.
 void part_warnings_from_causes(LogDiagnosis& diagnosis) {
-  auto is_fault = [](const LogProblem* one) { return one->severity == Severity::fail; };
+  auto is_fault = [](const LogProblem* one) { return one->severity == CauseSeverity::fail; };
   bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty() ||
                 std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), is_fault);
   if (!failed)
@@ -207,7 +209,7 @@ void part_warnings_from_causes(LogDiagnosis& diagnosis) {
 bool lacks_first_failure(const LogDiagnosis& diagnosis) {
   bool any_first =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const LogProblem* one) {
-        return one->severity == Severity::fail && one->cause->role == CauseRole::cause;
+        return one->severity == CauseSeverity::fail && one->cause->role == CauseRole::cause;
       });
   bool any_secondary =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
@@ -223,11 +225,11 @@ LogDiagnosis diagnose(const LogFindings& findings) {
   // Messages that a program holds or a document quotes did not happen; nobody knows whether all was
   // well.
   if (findings.bytes == 0 || !findings.is_text() || !findings.document.empty()) {
-    diagnosis.severity = Severity::warn;
+    diagnosis.severity = CauseSeverity::warn;
     return diagnosis;
   }
   for (const LogProblem& one : findings.problems) {
-    if (one.severity == Severity::info)
+    if (one.severity == CauseSeverity::info)
       diagnosis.notes.push_back(&one);
     else if (one.cause->role == CauseRole::wrapper)
       diagnosis.wrappers.push_back(&one);
@@ -253,7 +255,7 @@ LogDiagnosis diagnose(const LogFindings& findings) {
   if (diagnosis.unknown.size() > k_unknown_quoted)
     diagnosis.unknown.resize(k_unknown_quoted);
   if (!diagnosis.unknown.empty())
-    diagnosis.severity = std::max(diagnosis.severity, Severity::warn);
+    diagnosis.severity = std::max(diagnosis.severity, CauseSeverity::warn);
 
   diagnosis.unexplained = lacks_first_failure(diagnosis);
   find_first_failure(findings, diagnosis);

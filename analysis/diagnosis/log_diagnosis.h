@@ -28,7 +28,7 @@ struct LogDiagnosis {
   std::optional<FirstFailure> first_failure;
   std::vector<std::string> remarks; // further conclusions, one sentence each
   bool unexplained = false;         // something failed, and what failed first is not in this log
-  knowledge::Severity severity = knowledge::Severity::info; // the worst
+  knowledge::CauseSeverity severity = knowledge::CauseSeverity::info; // the worst
 };
 
 // The diagnosis points into the findings.

@@ -24,8 +24,8 @@ void add(const LogProblem& more, LogProblem& problem) {
   problem.severity = std::max(problem.severity, more.severity);
   problem.exact = problem.exact && more.exact;
   problem.lines += more.lines;
-  if (problem.way.empty())
-    problem.way = more.way;
+  if (problem.transport.empty())
+    problem.transport = more.transport;
   problem.first.insert(problem.first.end(), more.first.begin(), more.first.end());
   std::stable_sort(problem.first.begin(), problem.first.end(),
                    [](const LogEvidence& a, const LogEvidence& b) { return a.line < b.line; });
@@ -48,13 +48,13 @@ void add(const LogProblem& more, LogProblem& problem) {
 // Each communicator counts its ranks anew, so that of several the lines of two ends may be of two
 // pairs.
 std::vector<std::pair<std::pair<int, int>, LogConnection>>
-LogFindings::detours_within_a_host(std::string_view way) const {
+LogFindings::detours_within_a_host(std::string_view transport) const {
   std::vector<std::pair<std::pair<int, int>, LogConnection>> detours;
   for (const auto& [ranks, one] : indirect_connections) {
-    if (!one.way.starts_with(way))
+    if (!one.transport.starts_with(transport))
       continue;
     bool one_host =
-        one.way.starts_with("SHM/") || nodes == 1 ||
+        one.transport.starts_with("SHM/") || nodes == 1 ||
         (one_communicator && !one.sending_host.empty() && one.sending_host == one.receiving_host);
     if (one_host)
       detours.emplace_back(ranks, one);
@@ -62,9 +62,9 @@ LogFindings::detours_within_a_host(std::string_view way) const {
   return detours;
 }
 
-LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view way) {
+LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view transport) {
   constexpr std::size_t k_most_pairs = 8;
-  const auto detours = findings.detours_within_a_host(way);
+  const auto detours = findings.detours_within_a_host(transport);
   std::vector<std::string> pairs;
   LogEvidence evidence;
   for (const auto& [ranks, one] : detours) {
@@ -74,8 +74,9 @@ LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view wa
   }
   if (detours.size() > k_most_pairs)
     pairs.push_back("...");
-  evidence.text = fmt::format("{} of ranks on one host: {} (via {})",
-                              count_of(detours.size(), "pair", "pairs"), join(pairs, ", "), way);
+  evidence.text =
+      fmt::format("{} of ranks on one host: {} (via {})", count_of(detours.size(), "pair", "pairs"),
+                  join(pairs, ", "), transport);
   return evidence;
 }
 

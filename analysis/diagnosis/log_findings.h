@@ -37,16 +37,16 @@ LogEvidence evidence_of(const LogLine& line, std::uint64_t number);
 struct LogProblem {
   const knowledge::LogCause* cause = nullptr;
   bool certain = false; // false: only by words that fit other causes too
-  knowledge::Severity severity = knowledge::Severity::info;
-  std::string way; // that it explains: "SHM", "NET"; mostly none
+  knowledge::CauseSeverity severity = knowledge::CauseSeverity::info;
+  std::string transport; // that it explains: "SHM", "NET"; mostly none
   std::uint64_t lines = 0;
   bool exact = true; // false: there were so many that later ones were judged by their words alone
   std::vector<LogEvidence> first;           // the first few, in order of lines
   std::map<int, LogEvidence> first_of_rank; // where the rank is known
 
   // A cause that is only possible is no more than a warning.
-  knowledge::Severity weight() const {
-    return certain ? severity : std::min(severity, knowledge::Severity::warn);
+  knowledge::CauseSeverity weight() const {
+    return certain ? severity : std::min(severity, knowledge::CauseSeverity::warn);
   }
 };
 // Lines of both, of one cause.
@@ -73,7 +73,7 @@ struct TimedOutWork {
 
 // What a log says of the way from one rank's GPU to another's.
 struct LogConnection {
-  std::string way;          // "SHM/direct/direct", "NET/IB/0"; the first that was said
+  std::string transport;    // "SHM/direct/direct", "NET/IB/0"; the first that was said
   std::string sending_host; // that says so; empty: no line of this end
   std::string receiving_host;
   std::uint64_t line = 0; // the first
@@ -103,13 +103,13 @@ struct LogFindings {
   // Pairs of ranks on one host whose GPUs could write to each other, but go through host memory
   // ("SHM") or over the network ("NET").
   std::vector<std::pair<std::pair<int, int>, LogConnection>>
-  detours_within_a_host(std::string_view way) const;
+  detours_within_a_host(std::string_view transport) const;
 
   // What is packed or a program is not: a tenth of evenly spread bytes are control characters.
   bool is_text() const { return bytes_tried > 0 && bytes_no_text * 50 <= bytes_tried; }
 };
 
 // "2 pairs of ranks on one host: 0->1, 2->3 (via SHM)"; there must be some.
-LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view way);
+LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view transport);
 
 } // namespace ncclprobe::analysis

@@ -17,14 +17,16 @@
 namespace ncclprobe::analysis {
 namespace {
 
+using knowledge::CauseSeverity;
 using knowledge::LogCause;
-using knowledge::Severity;
 
 constexpr int k_hang = 13;
 constexpr std::size_t k_causes_in_full = 3;
 
-std::string_view severity_name(Severity severity) {
-  return severity == Severity::fail ? "fail" : severity == Severity::warn ? "warn" : "info";
+std::string_view severity_name(CauseSeverity severity) {
+  return severity == CauseSeverity::fail   ? "fail"
+         : severity == CauseSeverity::warn ? "warn"
+                                           : "info";
 }
 
 // "line 12, rank 3 on host a, GPU 1, 12:00:01"
@@ -78,7 +80,7 @@ std::string_view title_of(const LogProblem& problem) {
   }
   if (!problem.certain)
     return "Possibly";
-  return problem.severity == Severity::warn ? "Warning" : "Cause";
+  return problem.severity == CauseSeverity::warn ? "Warning" : "Cause";
 }
 
 // Of the lines that are kept as evidence.
@@ -155,7 +157,7 @@ std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis)
   if (!diagnosis.causes.empty()) {
     const LogProblem& first = *diagnosis.causes.front();
     std::string named = (first.certain ? "" : "possibly: ") + first.cause->title;
-    if (first.severity == Severity::fail)
+    if (first.severity == CauseSeverity::fail)
       return diagnosis.unexplained ? named + "; what failed before it is not in this log" : named;
     if (!diagnosis.unexplained)
       return "no failure, but a warning: " + named;

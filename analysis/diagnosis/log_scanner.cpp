@@ -284,7 +284,7 @@ void LogScanner::note_connection(const LogLine& line, std::uint64_t number) {
     return;
   if (known == all.end())
     known = all.emplace(std::pair(read->from_rank, read->to_rank),
-                        LogConnection{read->way, {}, {}, number})
+                        LogConnection{read->transport, {}, {}, number})
                 .first;
   (read->receiver ? known->second.receiving_host : known->second.sending_host) = line.host;
 }

@@ -13,8 +13,8 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// The interface over which a host would be met, of each host that was surveyed.
-struct Meeting {
+// Where the ranks of a host that was surveyed are reached by those of other hosts.
+struct HostAddress {
   const model::Survey* survey;
   const model::NetworkInterface* interface;
   std::string address;
@@ -25,37 +25,37 @@ struct Meeting {
   }
 };
 
-std::vector<Meeting> meetings_of(const Case& one) {
-  std::vector<Meeting> meetings;
+std::vector<HostAddress> bootstrap_addresses(const Case& one) {
+  std::vector<HostAddress> addresses;
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host)
       continue;
-    MeetingPlace place = meeting_place(survey.host->interfaces, survey, one.backend);
+    BootstrapAddress place = bootstrap_address(survey.host->interfaces, survey, one.backend);
     if (place.interface != nullptr)
-      meetings.push_back({&survey, place.interface, place.address});
+      addresses.push_back({&survey, place.interface, place.address});
   }
-  return meetings;
+  return addresses;
 }
 
-std::vector<std::string> hosts_in(const std::vector<Meeting>& meetings) {
+std::vector<std::string> hosts_in(const std::vector<HostAddress>& addresses) {
   std::vector<std::string> hosts;
-  for (const Meeting& one : meetings)
+  for (const HostAddress& one : addresses)
     hosts.push_back(one.survey->inventory.hostname);
   return hosts;
 }
 
-std::vector<std::string> lines_of(const std::vector<Meeting>& meetings) {
+std::vector<std::string> lines_of(const std::vector<HostAddress>& addresses) {
   std::vector<std::string> lines;
-  for (const Meeting& one : meetings)
+  for (const HostAddress& one : addresses)
     lines.push_back(one.text());
   return lines;
 }
 
 // An address that two hosts have leads each of them to itself: bridges of containers and virtual
 // machines are numbered alike everywhere.
-void check_addresses(const std::vector<Meeting>& meetings, Findings& into) {
-  std::map<std::string, std::vector<Meeting>> by_address;
-  for (const Meeting& one : meetings)
+void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) {
+  std::map<std::string, std::vector<HostAddress>> by_address;
+  for (const HostAddress& one : addresses)
     if (!one.address.empty())
       by_address[one.address].push_back(one);
   for (const auto& [address, same] : by_address)
@@ -71,9 +71,9 @@ void check_addresses(const std::vector<Meeting>& meetings, Findings& into) {
                 hosts_in(same)});
 }
 
-void check_mtu(const std::vector<Meeting>& meetings, Findings& into) {
+void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
   std::set<int> sizes;
-  for (const Meeting& one : meetings)
+  for (const HostAddress& one : addresses)
     if (one.interface->mtu_bytes > 0)
       sizes.insert(one.interface->mtu_bytes);
   if (sizes.size() < 2)
@@ -81,7 +81,7 @@ void check_mtu(const std::vector<Meeting>& meetings, Findings& into) {
   into.add({"D18",
             Severity::warn,
             "hosts send packets of different sizes (MTU)",
-            lines_of(meetings),
+            lines_of(addresses),
             "where something between them drops what is too large, small messages work and large "
             "ones hang; and the smaller size is slower",
             fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin()),
@@ -115,15 +115,15 @@ void check_names(const Case& one, Findings& into) {
 }
 
 // Names of the interfaces differ between hosts: legal, and often a mistake.
-void check_same_interfaces(const std::vector<Meeting>& meetings, Findings& into) {
+void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& into) {
   std::set<std::string> names;
-  for (const Meeting& one : meetings)
+  for (const HostAddress& one : addresses)
     names.insert(one.interface->name);
   if (names.size() > 1)
     into.add({"D18",
               Severity::warn,
               "ranks would use differently named network interfaces",
-              lines_of(meetings),
+              lines_of(addresses),
               "if they are not of one network the start hangs",
               "export NCCL_SOCKET_IFNAME=NAME on all ranks with one that they share",
               {},
@@ -135,7 +135,7 @@ void check_gloo(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     const model::HostSurvey* host = one.host_of(survey);
     if (one.backend != "host" || host == nullptr ||
-        meeting_place(host->interfaces, survey, one.backend).interface != nullptr)
+        bootstrap_address(host->interfaces, survey, one.backend).interface != nullptr)
       continue;
     const model::Setting* named = survey.variable("GLOO_SOCKET_IFNAME");
     std::vector<std::string> seen;
@@ -208,11 +208,11 @@ void check_between_hosts(const Case& one, Findings& into) {
   check_connections(one, into);
   if (count_hosts(one) < 2)
     return;
-  std::vector<Meeting> meetings = meetings_of(one);
-  check_addresses(meetings, into);
-  check_mtu(meetings, into);
+  std::vector<HostAddress> addresses = bootstrap_addresses(one);
+  check_addresses(addresses, into);
+  check_mtu(addresses, into);
   check_names(one, into);
-  check_same_interfaces(meetings, into);
+  check_same_interfaces(addresses, into);
   check_gloo(one, into);
 }
 

@@ -64,12 +64,13 @@ std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cel
   return algbw ? std::optional(*factor * *algbw) : std::nullopt;
 }
 
-void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
+void add_evidence(const model::Evidence& evidence, SmokeTest& into) {
   NcclLog log = read_nccl_log(evidence.log);
   for (const ConnectionLine& line : log.connections) {
-    ChosenWay way{line.from_rank, line.to_rank, line.from_gpu, line.to_gpu, line.way};
-    if (std::find(into.ways.begin(), into.ways.end(), way) == into.ways.end())
-      into.ways.push_back(std::move(way));
+    ChosenTransport transport{line.from_rank, line.to_rank, line.from_gpu, line.to_gpu,
+                              line.transport};
+    if (std::find(into.ways.begin(), into.ways.end(), transport) == into.ways.end())
+      into.ways.push_back(std::move(transport));
   }
   for (const ChoiceLine& line : log.choices) {
     ChosenAlgorithm choice{line.function, line.bytes, line.algorithm, line.protocol, line.channels};
@@ -89,8 +90,8 @@ void add_evidence(const model::Evidence& evidence, Rehearsal& into) {
 
 } // namespace
 
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name) {
-  Rehearsal one;
+SmokeTest smoke_test_of(const model::TrialRecord& record, std::string name) {
+  SmokeTest one;
   one.name = std::move(name);
   one.backend = record.spec.backend;
   one.ranks = record.spec.ranks;

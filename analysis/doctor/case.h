@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::doctor {
 
 // A real trial that was run at the end.
-struct RehearsedCell {
+struct SmokeTestCell {
   model::CellLabel label;
   model::Outcome outcome;
   std::uint64_t elements = 0; // that were checked
@@ -21,9 +21,9 @@ struct RehearsedCell {
   std::string first_wrong;
   std::vector<model::Condition> conditions; // before, during (long cells only) and after
   std::optional<double> busbw_gb_per_s;     // of a collective that was launched often enough
-  bool operator==(const RehearsedCell&) const = default;
+  bool operator==(const SmokeTestCell&) const = default;
 };
-NCCLPROBE_LENIENT_FIELDS(RehearsedCell, label, outcome, elements, wrong, first_wrong, conditions,
+NCCLPROBE_LENIENT_FIELDS(SmokeTestCell, label, outcome, elements, wrong, first_wrong, conditions,
                          busbw_gb_per_s)
 
 // What NCCL's log says of the network that it chose.
@@ -36,16 +36,16 @@ struct ChosenNetwork {
 };
 NCCLPROBE_LENIENT_FIELDS(ChosenNetwork, ranks, name, interfaces, lines)
 
-// Which way NCCL goes from one rank's GPU to another's, as its log has it.
-struct ChosenWay {
+// How NCCL sends from one rank's GPU to another's, as its log has it.
+struct ChosenTransport {
   int from_rank = 0;
   int to_rank = 0;
   std::string from_gpu; // "0": as nvidia-smi numbers it, since NCCL 2.19
   std::string to_gpu;
   std::string way; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
-  bool operator==(const ChosenWay&) const = default;
+  bool operator==(const ChosenTransport&) const = default;
 };
-NCCLPROBE_LENIENT_FIELDS(ChosenWay, from_rank, to_rank, from_gpu, to_gpu, way)
+NCCLPROBE_LENIENT_FIELDS(ChosenTransport, from_rank, to_rank, from_gpu, to_gpu, way)
 
 // Which algorithm and protocol NCCL took for a size, as its log has it.
 struct ChosenAlgorithm {
@@ -65,32 +65,32 @@ struct CommunicatorMemory {
 };
 NCCLPROBE_LENIENT_FIELDS(CommunicatorMemory, rank, bytes)
 
-struct Rehearsal {
+struct SmokeTest {
   std::string name; // "2 ranks", "all ranks", "sustained load"
   std::string backend;
   int ranks = 0;
   model::Outcome outcome;
-  std::vector<RehearsedCell> cells;
+  std::vector<SmokeTestCell> cells;
   std::vector<std::string> last_words; // of its workers, when it failed
   std::vector<ChosenNetwork> networks; // none: NCCL's log was not ours to read
   std::vector<CommunicatorMemory> communicators;
-  std::vector<ChosenWay> ways; // likewise
+  std::vector<ChosenTransport> ways; // likewise
   std::vector<ChosenAlgorithm> algorithms;
-  bool operator==(const Rehearsal&) const = default;
+  bool operator==(const SmokeTest&) const = default;
 };
-NCCLPROBE_LENIENT_FIELDS(Rehearsal, name, backend, ranks, outcome, cells, last_words, networks,
+NCCLPROBE_LENIENT_FIELDS(SmokeTest, name, backend, ranks, outcome, cells, last_words, networks,
                          communicators, ways, algorithms)
 
 // The all-reduce that is measured: large enough for what is published of bandwidths.
 inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
 
-// The rehearsal whose cells are copies from GPU to GPU.
+// The smoke test whose cells are copies from GPU to GPU.
 inline constexpr const char* k_copies = "copies between GPUs";
 // The one of --deep that goes on for long.
 inline constexpr const char* k_load = "sustained load";
 
 // Of a trial that was not prepared: of another one, what connecting took is not known.
-Rehearsal rehearsal_of(const model::TrialRecord& record, std::string name);
+SmokeTest smoke_test_of(const model::TrialRecord& record, std::string name);
 
 // Whether one supervisor can connect to another, over the interface that NCCL would choose there.
 struct Connection {
@@ -133,7 +133,7 @@ struct Case {
   std::string backend_reason;
   std::string launcher_problem;       // its idea of the job is not MPI's
   std::vector<model::Survey> surveys; // by rank
-  std::vector<Rehearsal> rehearsals;  // in the order they ran
+  std::vector<SmokeTest> rehearsals;  // in the order they ran
   std::vector<LibraryCode> code;      // of the leader's process
   std::vector<PythonTorch> torch;     // that was asked for, of the leader's host
   std::string not_rehearsed;          // why there are none

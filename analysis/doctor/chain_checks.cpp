@@ -64,8 +64,8 @@ public:
       auto allowed = survey_.process.confinement.numa_calls_allowed;
       return allowed ? answer(*allowed) : Answer::unknown;
     }
-    if (needs == "graph_rehearsed")
-      return graph_rehearsed();
+    if (needs == "graph_tested")
+      return graph_tested();
     if (needs == "nvls_chosen")
       return nvls_chosen();
     return host_ == nullptr ? Answer::unknown : holds_on_host(link);
@@ -178,14 +178,14 @@ private:
     return all;
   }
   // What was tried needs no guess.
-  Answer graph_rehearsed() const {
+  Answer graph_tested() const {
     Answer worst = Answer::yes;
     bool tried = false;
-    for (const Rehearsal& rehearsal : case_.rehearsals)
-      for (const RehearsedCell& cell : rehearsal.cells) {
+    for (const SmokeTest& smoke_test : case_.rehearsals)
+      for (const SmokeTestCell& cell : smoke_test.cells) {
         bool ran = cell.outcome.kind != model::OutcomeKind::not_run &&
                    cell.outcome.kind != model::OutcomeKind::skipped;
-        if (rehearsal.backend != "nvidia" || !is_graph(cell) || !ran)
+        if (smoke_test.backend != "nvidia" || !is_graph(cell) || !ran)
           continue;
         tried = true;
         worst = std::min(worst, answer(cell.outcome.ok()));
@@ -195,8 +195,8 @@ private:
   // Small messages go other ways even where large ones take NVLS.
   Answer nvls_chosen() const {
     Answer chosen = Answer::unknown;
-    for (const Rehearsal& rehearsal : case_.rehearsals)
-      for (const ChosenAlgorithm& one : rehearsal.algorithms) {
+    for (const SmokeTest& smoke_test : case_.rehearsals)
+      for (const ChosenAlgorithm& one : smoke_test.algorithms) {
         if (one.function != "AllReduce" || !is_named(one))
           continue;
         if (one.algorithm.starts_with("NVLS"))

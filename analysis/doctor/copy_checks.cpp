@@ -11,7 +11,7 @@ namespace {
 
 using model::OutcomeKind;
 
-std::string pair_of(const RehearsedCell& cell) {
+std::string pair_of(const SmokeTestCell& cell) {
   auto label = workload::read_p2p_label(cell.label);
   if (!label || label->transfers.empty())
     return cell.label.workload + " " + cell.label.variant;
@@ -29,9 +29,9 @@ struct Pairs {
   std::vector<std::string> impossible; // in this way, such as without CUDA IPC
 };
 
-Pairs sort_pairs(const Rehearsal& copies) {
+Pairs sort_pairs(const SmokeTest& copies) {
   Pairs pairs;
-  for (const RehearsedCell& cell : copies.cells) {
+  for (const SmokeTestCell& cell : copies.cells) {
     std::string text = pair_of(cell);
     if (cell.outcome.ok())
       ++pairs.right;
@@ -47,7 +47,7 @@ Pairs sort_pairs(const Rehearsal& copies) {
 }
 
 // Nothing was copied: that says nothing of copies.
-void judge_start(const Rehearsal& copies, Findings& into) {
+void judge_start(const SmokeTest& copies, Findings& into) {
   Finding finding{"D36",
                   Severity::fail,
                   "no copy from GPU to GPU was tried: the trial ended before the first",
@@ -62,7 +62,7 @@ void judge_start(const Rehearsal& copies, Findings& into) {
   into.add(std::move(finding));
 }
 
-void judge(const Rehearsal& copies, Findings& into) {
+void judge(const SmokeTest& copies, Findings& into) {
   if (ended_before_its_cells(copies))
     return judge_start(copies, into);
   Pairs pairs = sort_pairs(copies);
@@ -120,9 +120,9 @@ void judge(const Rehearsal& copies, Findings& into) {
 } // namespace
 
 void check_copies(const Case& one, Findings& into) {
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    if (rehearsal.name == k_copies)
-      judge(rehearsal, into);
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    if (smoke_test.name == k_copies)
+      judge(smoke_test, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

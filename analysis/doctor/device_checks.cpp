@@ -146,15 +146,15 @@ void check_memory_pools(const model::Survey& survey, Findings& into) {
   gpus.finish(into);
 }
 
-// What a communicator takes of each GPU, of the largest one that the rehearsals made.
+// What a communicator takes of each GPU, of the largest one that the smoke tests made.
 void check_communicators(const Case& one, Findings& into) {
-  const Rehearsal* largest = nullptr;
+  const SmokeTest* largest = nullptr;
   std::uint64_t most = 0;
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    for (const CommunicatorMemory& memory : rehearsal.communicators)
-      if (largest == nullptr || rehearsal.ranks > largest->ranks ||
-          (rehearsal.ranks == largest->ranks && memory.bytes > most)) {
-        largest = &rehearsal;
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    for (const CommunicatorMemory& memory : smoke_test.communicators)
+      if (largest == nullptr || smoke_test.ranks > largest->ranks ||
+          (smoke_test.ranks == largest->ranks && memory.bytes > most)) {
+        largest = &smoke_test;
         most = memory.bytes;
       }
   if (most == 0) // of copies, which need none
@@ -173,25 +173,25 @@ void check_communicators(const Case& one, Findings& into) {
             {}});
 }
 
-struct Seats {
+struct HostRanks {
   const model::Host* host;
-  std::vector<topology::RankSeat> seats;
+  std::vector<topology::RankLocation> ranks;
 };
 
 // Rank r of a host drives the r-th GPU that it sees.
-std::vector<Seats> seats_by_host(const Case& one) {
+std::vector<HostRanks> ranks_by_host(const Case& one) {
   std::map<std::string, std::size_t> taken; // GPUs, by host
-  std::vector<Seats> all;
+  std::vector<HostRanks> all;
   for (const model::Survey& survey : one.surveys) {
     const model::Host& host = survey.inventory;
-    Seats here{&host, {}};
+    HostRanks here{&host, {}};
     for (int rank : survey.ranks) {
       std::size_t place = taken[host.boot_id]++;
       if (place >= host.gpus.size())
         continue;
       for (const topology::Gpu& gpu : host.topology.gpus)
         if (gpu.bus_id && same_pci(*gpu.bus_id, host.gpus[place].pci_bus_id))
-          here.seats.push_back({rank, 0, gpu.index, survey.process.cpus_allowed});
+          here.ranks.push_back({rank, 0, gpu.index, survey.process.cpus_allowed});
     }
     all.push_back(std::move(here));
   }
@@ -222,8 +222,8 @@ void check_affinity(const Case& one, Findings& into) {
          ranks,
          {host}});
   }
-  for (const auto& [host, seats] : seats_by_host(one)) {
-    std::vector<std::string> away = topology::misplaced(topology::Machine{{host->topology}}, seats);
+  for (const auto& [host, ranks] : ranks_by_host(one)) {
+    std::vector<std::string> away = topology::misplaced(topology::Machine{{host->topology}}, ranks);
     if (away.empty())
       continue;
     good = false;

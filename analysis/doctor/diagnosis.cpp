@@ -21,7 +21,7 @@ const Finding* gravest_of(const std::vector<Finding>& findings,
       if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
           one.follows_from.empty() != consequences &&
           (gravest == nullptr || one.severity > gravest->severity ||
-           // Where all rehearsals went well, the last is the one with all ranks.
+           // Where all smoke tests went well, the last is the one with all ranks.
            (one.id == "D27" && one.severity == Severity::ok && gravest->severity == Severity::ok)))
         gravest = &one;
     if (gravest != nullptr)
@@ -121,8 +121,8 @@ bool has_gpus(const Case& one) {
 bool ran_on_gpus(const Case& one) {
   return one.rehearsals.empty() ? has_gpus(one)
                                 : std::any_of(one.rehearsals.begin(), one.rehearsals.end(),
-                                              [](const Rehearsal& rehearsal) {
-                                                return rehearsal.backend == "nvidia";
+                                              [](const SmokeTest& smoke_test) {
+                                                return smoke_test.backend == "nvidia";
                                               });
 }
 

@@ -95,7 +95,7 @@ bool is_named(const ChosenAlgorithm& one) {
   return one.algorithm.find_first_of("0123456789") != 0;
 }
 
-bool is_graph(const RehearsedCell& cell) {
+bool is_graph(const SmokeTestCell& cell) {
   return cell.label.variant.find("graph") != std::string::npos;
 }
 
@@ -114,15 +114,16 @@ std::size_t count_imex_channels(const model::DriverSurvey& driver) {
       }));
 }
 
-bool ended_before_its_cells(const Rehearsal& rehearsal) {
+bool ended_before_its_cells(const SmokeTest& smoke_test) {
   using model::OutcomeKind;
-  if (rehearsal.outcome.kind == OutcomeKind::ok || rehearsal.outcome.kind == OutcomeKind::skipped ||
-      rehearsal.outcome.kind == OutcomeKind::not_run)
+  if (smoke_test.outcome.kind == OutcomeKind::ok ||
+      smoke_test.outcome.kind == OutcomeKind::skipped ||
+      smoke_test.outcome.kind == OutcomeKind::not_run)
     return false;
   // A cell that fails leaves those behind it not run.
-  return rehearsal.cells.size() != 1 &&
-         std::ranges::all_of(rehearsal.cells, [&](const RehearsedCell& cell) {
-           return cell.outcome == rehearsal.outcome;
+  return smoke_test.cells.size() != 1 &&
+         std::ranges::all_of(smoke_test.cells, [&](const SmokeTestCell& cell) {
+           return cell.outcome == smoke_test.outcome;
          });
 }
 

@@ -60,11 +60,11 @@ void name_fewer(const std::vector<int>& group, std::vector<int>& named);
 bool is_named(const ChosenAlgorithm& one);
 
 // Stopped before any of its cells had a result of its own: then all cells have the trial's.
-bool ended_before_its_cells(const Rehearsal& rehearsal);
+bool ended_before_its_cells(const SmokeTest& smoke_test);
 Symptom symptom_of(model::OutcomeKind kind);
 
 // Launched from a CUDA graph.
-bool is_graph(const RehearsedCell& cell);
+bool is_graph(const SmokeTestCell& cell);
 
 // NVLink between hosts: whether the GPU says that it is of a cluster, and through how many channels
 // processes of the host may reach the memory of others.

@@ -96,7 +96,7 @@ std::vector<Finding> examine(const Case& one) {
   for (auto check : {check_driver, check_compatibility, check_libraries, check_installed,
                      check_nccl_faults, check_rank_gpus, check_devices, check_fabric, check_health,
                      check_links, check_variables, check_host, check_network, check_between_hosts,
-                     check_copies, check_rehearsal, check_ways, check_speed, check_chains})
+                     check_copies, check_smoke_tests, check_transports, check_speed, check_chains})
     check(one, findings);
   std::vector<Finding> found = findings.take();
   explain(found);

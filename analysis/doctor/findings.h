@@ -46,8 +46,8 @@ void check_host(const Case& one, Findings& into);            // D15, D16, D17
 void check_network(const Case& one, Findings& into);         // D18, D19
 void check_between_hosts(const Case& one, Findings& into);   // D18
 void check_copies(const Case& one, Findings& into);          // D36
-void check_rehearsal(const Case& one, Findings& into);       // D21, D23 if told, D25, D27
-void check_ways(const Case& one, Findings& into);            // D12
+void check_smoke_tests(const Case& one, Findings& into);     // D21, D23 if told, D25, D27
+void check_transports(const Case& one, Findings& into);      // D12
 void check_speed(const Case& one, Findings& into);           // D34
 void check_chains(const Case& one, Findings& into);          // D29
 

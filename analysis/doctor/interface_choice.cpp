@@ -69,8 +69,8 @@ std::string first_address(const NetworkInterface& one, const std::string& family
   return "";
 }
 
-MeetingPlace meeting_place(const std::vector<NetworkInterface>& all, const model::Survey& survey,
-                           const std::string& backend) {
+BootstrapAddress bootstrap_address(const std::vector<NetworkInterface>& all,
+                                   const model::Survey& survey, const std::string& backend) {
   auto value = [&](const char* name) {
     const model::Setting* setting = survey.variable(name);
     return setting == nullptr ? std::string() : setting->value;

@@ -24,14 +24,14 @@ InterfaceChoice choose_interfaces(const std::vector<model::NetworkInterface>& al
 // The address that NCCL would bind on it.
 std::string first_address(const model::NetworkInterface& one, const std::string& family);
 
-// Where the ranks that `survey` stands for would be met by others; `all` are its host's interfaces.
+// Where other ranks reach those that `survey` stands for; `all` are its host's interfaces.
 // With the host backend Gloo decides: GLOO_SOCKET_IFNAME to the letter, else the first with an IPv4
 // address that leaves the host.
-struct MeetingPlace {
-  const model::NetworkInterface* interface = nullptr; // none: nobody can come
+struct BootstrapAddress {
+  const model::NetworkInterface* interface = nullptr; // none: nobody reaches them
   std::string address;
 };
-MeetingPlace meeting_place(const std::vector<model::NetworkInterface>& all,
-                           const model::Survey& survey, const std::string& backend);
+BootstrapAddress bootstrap_address(const std::vector<model::NetworkInterface>& all,
+                                   const model::Survey& survey, const std::string& backend);
 
 } // namespace ncclprobe::analysis::doctor

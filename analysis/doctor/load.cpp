@@ -91,8 +91,8 @@ void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findin
 } // namespace
 
 void check_load(const Case& one, Findings& into) {
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    for (const RehearsedCell& cell : rehearsal.cells) {
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    for (const SmokeTestCell& cell : smoke_test.cells) {
       std::map<int, std::vector<Condition>> by_rank;
       for (const Condition& reading : cell.conditions)
         by_rank[reading.rank].push_back(reading);

@@ -188,11 +188,11 @@ bool has_active_rdma(const Case& one) {
   });
 }
 
-// What NCCL took in the rehearsal, as its log says.
-void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
+// What NCCL took in the smoke test, as its log says.
+void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::set<std::string> names;
   std::vector<std::string> groups;
-  for (const ChosenNetwork& network : rehearsal.networks) {
+  for (const ChosenNetwork& network : smoke_test.networks) {
     names.insert(network.name);
     std::string over;
     for (const std::string& interface : network.interfaces)
@@ -202,7 +202,7 @@ void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
   }
   if (names.empty())
     return;
-  std::vector<std::string> seen = rehearsal.networks.front().lines;
+  std::vector<std::string> seen = smoke_test.networks.front().lines;
   if (names.size() > 1) {
     into.add({"D19",
               Severity::fail,
@@ -216,7 +216,7 @@ void check_chosen(const Case& one, const Rehearsal& rehearsal, Findings& into) {
     return;
   }
   std::string text = groups.size() == 1 ? groups.front().substr(groups.front().find(": ") + 2)
-                                        : rehearsal.networks.front().name;
+                                        : smoke_test.networks.front().name;
   if (groups.size() > 1)
     seen.insert(seen.begin(), groups.begin(), groups.end());
   if (*names.begin() == "Socket" && has_active_rdma(one)) {
@@ -243,8 +243,8 @@ void check_network(const Case& one, Findings& into) {
     if (survey.host)
       check_rdma(one, survey, into);
   }
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    check_chosen(one, rehearsal, into);
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    check_chosen(one, smoke_test, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -3,7 +3,7 @@
 
 // D34: whether the collective that was measured is as fast as on other machines of this kind.
 #include "analysis/doctor/findings.h"
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 
 #include <algorithm>
 
@@ -26,26 +26,26 @@ bool turns_nvls_off(const model::Survey& survey) {
 }
 
 // An estimate from the links' ceilings is less of a proof than what others measured.
-Severity severity_of(const NormalityVerdict& verdict) {
+Severity severity_of(const RangeVerdict& verdict) {
   switch (verdict.verdict) {
-  case Normality::normal:
+  case RangeLevel::normal:
     return Severity::ok;
-  case Normality::low:
+  case RangeLevel::low:
     return verdict.estimate ? Severity::info : Severity::warn;
-  case Normality::broken:
+  case RangeLevel::broken:
     return verdict.estimate ? Severity::warn : Severity::fail;
   default:
     return Severity::info;
   }
 }
 
-void judge(const Rehearsal& rehearsal, const RehearsedCell& cell, const NodeLinks& links,
+void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLinks& links,
            bool nvls_off, Findings& into) {
-  MeasuredFigure figure{cell.label.workload, cell.label.bytes, rehearsal.ranks,
+  MeasuredFigure figure{cell.label.workload, cell.label.bytes, smoke_test.ranks,
                         *cell.busbw_gb_per_s, nvls_off};
-  NormalityVerdict verdict = judge_normality(links, figure);
+  RangeVerdict verdict = judge_by_range(links, figure);
   std::string what = fmt::format("{} of {} MiB on {} ({} GPUs)", cell.label.workload,
-                                 cell.label.bytes >> 20, rehearsal.name, rehearsal.ranks);
+                                 cell.label.bytes >> 20, smoke_test.name, smoke_test.ranks);
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
     seen.push_back("source: " + verdict.source);
@@ -57,7 +57,7 @@ void judge(const Rehearsal& rehearsal, const RehearsedCell& cell, const NodeLink
   into.add({"D34",
             severity,
             fmt::format("{}: {}", what,
-                        verdict.verdict == Normality::unknown
+                        verdict.verdict == RangeLevel::unknown
                             ? "nothing is known to compare it with"
                             : fmt::format("the speed is {}", to_string(verdict.verdict))),
             seen,
@@ -79,10 +79,10 @@ void check_speed(const Case& one, Findings& into) {
   auto links = node_links(one.surveys.front().inventory);
   if (!links)
     return;
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    for (const RehearsedCell& cell : rehearsal.cells)
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    for (const SmokeTestCell& cell : smoke_test.cells)
       if (cell.busbw_gb_per_s && cell.outcome.ok())
-        judge(rehearsal, cell, *links, turns_nvls_off(one.surveys.front()), into);
+        judge(smoke_test, cell, *links, turns_nvls_off(one.surveys.front()), into);
       else if (cell.label.bytes >= k_measured_bytes && cell.outcome.kind == OutcomeKind::skipped)
         into.add({"D34",
                   Severity::info,

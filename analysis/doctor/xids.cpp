@@ -19,7 +19,7 @@ constexpr std::int64_t k_old_s = 24 * k_hour_s;
 bool is_only_a_warning(const knowledge::Xid& xid) {
   const auto& causes = knowledge::log_causes();
   return std::any_of(causes.begin(), causes.end(), [&](const knowledge::LogCause& one) {
-    return one.id == xid.cause && one.severity == knowledge::Severity::warn;
+    return one.id == xid.cause && one.severity == knowledge::CauseSeverity::warn;
   });
 }
 

@@ -47,7 +47,7 @@ std::string waits_table(const MessageWaits::OfCell& found, bool per_step) {
 
 std::string render_messages(const timeline::MessageWaits& found) {
   const RankMessages& all = found.all;
-  std::uint64_t met = all.halves[static_cast<std::size_t>(Meeting::met)];
+  std::uint64_t met = all.halves[static_cast<std::size_t>(MatchState::matched)];
   std::uint64_t halves = met + all.unmatched_halves();
   if (halves + all.kernels_untold + all.without_kernel == 0)
     return "";

@@ -3,7 +3,7 @@
 
 #include "analysis/report/normality_section.h"
 
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 #include "analysis/report/text_layout.h"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ std::string render_normality(const model::Run& run, const std::vector<SettingRes
   for (const auto& [workload, result] : largest(results)) {
     MeasuredFigure figure{workload, result->label.bytes, result->ranks, *result->busbw_gb_per_s,
                           nvls_off(run)};
-    NormalityVerdict verdict = judge_normality(*links, figure);
-    if (!verdict.source.empty() || verdict.verdict != Normality::unknown)
+    RangeVerdict verdict = judge_by_range(*links, figure);
+    if (!verdict.source.empty() || verdict.verdict != RangeLevel::unknown)
       out += paragraph("", describe(*result) + ": " + describe(verdict, figure), 2);
     for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
       out += paragraph("", fmt::format("{}. {}", i + 1, verdict.causes[i]), 4);

@@ -285,7 +285,7 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   out.loggp = cost_model::loggp_models(points, single);
   out.left_out = cost_model::left_out(out.models);
   out.rank_errors = transfers.rank_errors();
-  const cost_model::Surroundings where{out.ranks_per_node, request.inter_node};
+  const cost_model::ClusterShape where{out.ranks_per_node, request.inter_node};
   if (out.base.ranks > 0) {
     out.held_out = cost_model::held_out(run, results, points, out.base.request, where);
     if (out.held_out)

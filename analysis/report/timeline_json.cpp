@@ -199,7 +199,7 @@ Json physics_json(const PhysicsCheck& physics) {
 
 Json messages_json(const MessageWaits& found, const TimelineHeading& heading) {
   const RankMessages& all = found.all;
-  auto count = [&](Meeting meeting) { return all.halves[static_cast<std::size_t>(meeting)]; };
+  auto count = [&](MatchState match) { return all.halves[static_cast<std::size_t>(match)]; };
   Json unmatched = Json::array();
   for (const UnmatchedHalf& one : all.unmatched)
     unmatched.push_back(describe(one));
@@ -216,10 +216,10 @@ Json messages_json(const MessageWaits& found, const TimelineHeading& heading) {
     return Json{{"steps", found.per_step ? Json(waits.steps) : Json(nullptr)}, {"ranks", ranks}};
   };
   return {{"kernels", all.kernels},
-          {"matched", count(Meeting::met)},
-          {"without_other_half", count(Meeting::alone)},
-          {"of_other_size", count(Meeting::contradicted)},
-          {"told_more_than_once", count(Meeting::repeated)},
+          {"matched", count(MatchState::matched)},
+          {"without_other_half", count(MatchState::alone)},
+          {"of_other_size", count(MatchState::contradicted)},
+          {"told_more_than_once", count(MatchState::repeated)},
           {"clock_unknown", all.clock_unknown},
           {"kernels_untold", all.kernels_untold},
           {"without_kernel", all.without_kernel},

@@ -4,7 +4,7 @@
 #include "analysis/report/traffic_section.h"
 
 #include "analysis/link_traffic.h"
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/text_layout.h"

@@ -24,25 +24,25 @@ public:
 
   void find() {
     pair_up();
-    for (auto& [seat, messages] : messages_of_) {
+    for (auto& [own, messages] : messages_of_) {
       // One kernel does all at once; several, one after the other, add up.
       const bool one_after_other = messages.launches.size() > 1 && messages.partners.size() > 1;
-      const bool all_train =
-          std::all_of(messages.partners.begin(), messages.partners.end(),
-                      [&](const Seat& one) { return model::names_rank(plan_.ranks, one.rank); });
+      const bool all_train = std::all_of(
+          messages.partners.begin(), messages.partners.end(),
+          [&](const RankStretch& one) { return model::names_rank(plan_.ranks, one.rank); });
       if (!messages.are_known || one_after_other || messages.partners.empty() || !all_train ||
-          has_collective(seat))
+          has_collective(own))
         continue;
-      plan_.stretches[static_cast<std::size_t>(seat.declaration)].exchanges.push_back(
-          {seat.rank,
+      plan_.stretches[static_cast<std::size_t>(own.declaration)].exchanges.push_back(
+          {own.rank,
            {messages.partners.begin(), messages.partners.end()},
-           is_complete(seat, messages.partners)});
+           is_complete(own, messages.partners)});
     }
   }
 
 private:
   struct Messages {
-    std::set<Seat> partners;
+    std::set<RankStretch> partners;
     std::set<int> launches;
     bool are_known = true;
   };
@@ -85,22 +85,22 @@ private:
     }
   }
 
-  bool has_collective(const Seat& seat) const {
-    const StretchDecl& stretch = plan_.stretches[static_cast<std::size_t>(seat.declaration)];
+  bool has_collective(const RankStretch& own) const {
+    const StretchDecl& stretch = plan_.stretches[static_cast<std::size_t>(own.declaration)];
     for (int i = stretch.begin + 1; i < stretch.end; ++i) {
       const model::Operation& operation = schedule_.operations[static_cast<std::size_t>(i)];
       const auto* collective = std::get_if<model::CollectiveOp>(&operation.what);
       if (collective != nullptr && collective->stream == stretch.stream &&
-          model::names_rank(operation.ranks, seat.rank))
+          model::names_rank(operation.ranks, own.rank))
         return true;
     }
     return false;
   }
 
-  bool is_complete(const Seat& seat, const std::set<Seat>& partners) const {
-    std::set<Seat> all = partners;
-    all.insert(seat);
-    return std::all_of(partners.begin(), partners.end(), [&](const Seat& partner) {
+  bool is_complete(const RankStretch& own, const std::set<RankStretch>& partners) const {
+    std::set<RankStretch> all = partners;
+    all.insert(own);
+    return std::all_of(partners.begin(), partners.end(), [&](const RankStretch& partner) {
       auto found = messages_of_.find(partner);
       return found != messages_of_.end() && found->second.partners.size() + 1 == all.size() &&
              std::includes(all.begin(), all.end(), found->second.partners.begin(),
@@ -112,7 +112,7 @@ private:
   StepPlan& plan_;
   std::vector<MessageSide> sides_;
   std::map<int, std::vector<int>> stretches_around_; // by operation
-  std::map<Seat, Messages> messages_of_;
+  std::map<RankStretch, Messages> messages_of_;
 };
 
 } // namespace

@@ -29,18 +29,18 @@ public:
     for (std::size_t i = 0; i < cell.plan.stretches.size(); ++i) {
       const StretchDecl& one = cell.plan.stretches[i];
       const int declaration = static_cast<int>(i);
-      for (std::size_t m = 0; m < one.meetings.size(); ++m)
-        for (int rank : one.meetings[m])
-          meeting_of_[{rank, declaration}] = static_cast<int>(m);
+      for (std::size_t m = 0; m < one.groups.size(); ++m)
+        for (int rank : one.groups[m])
+          group_of_[{rank, declaration}] = static_cast<int>(m);
       for (const Exchange& exchange : one.exchanges)
         exchange_of_[{exchange.rank, declaration}] = &exchange;
     }
     for (const RankStep& step : cell.steps)
       for (const Stretch& stretch : step.stretches) {
-        const Seat seat{step.rank, stretch.declaration};
-        if (auto meeting = meeting_of_.find(seat); meeting != meeting_of_.end()) {
+        const RankStretch own{step.rank, stretch.declaration};
+        if (auto group = group_of_.find(own); group != group_of_.end()) {
           auto [found, is_first] = shortest_ns_.try_emplace(
-              {step.batch, step.iteration, stretch.declaration, meeting->second},
+              {step.batch, step.iteration, stretch.declaration, group->second},
               stretch.span.length());
           found->second = std::min(found->second, stretch.span.length());
         }
@@ -51,37 +51,37 @@ public:
   }
 
   bool knows(const Stretch& stretch, int rank) const {
-    const Seat seat{rank, stretch.declaration};
-    return meeting_of_.contains(seat) || exchange_of_.contains(seat);
+    const RankStretch own{rank, stretch.declaration};
+    return group_of_.contains(own) || exchange_of_.contains(own);
   }
 
   std::int64_t transfer_ns(const RankStep& step, const Stretch& stretch) const {
-    const Seat seat{step.rank, stretch.declaration};
-    if (auto meeting = meeting_of_.find(seat); meeting != meeting_of_.end())
-      return shortest_ns_.at({step.batch, step.iteration, stretch.declaration, meeting->second});
-    if (auto exchange = exchange_of_.find(seat); exchange != exchange_of_.end())
+    const RankStretch own{step.rank, stretch.declaration};
+    if (auto group = group_of_.find(own); group != group_of_.end())
+      return shortest_ns_.at({step.batch, step.iteration, stretch.declaration, group->second});
+    if (auto exchange = exchange_of_.find(own); exchange != exchange_of_.end())
       return std::min(stretch.span.length(), partners_ns(step, *exchange->second));
     return stretch.span.length();
   }
 
 private:
-  using Key = std::array<int, 4>; // batch, iteration, declaration, meeting or rank
+  using Key = std::array<int, 4>; // batch, iteration, declaration, group or rank
 
   // Whoever ends together with all others transfers as long as the one that came last. Else nobody
   // transfers for longer than the longest of those that it exchanges with.
   std::int64_t partners_ns(const RankStep& step, const Exchange& exchange) const {
-    auto length_of = [&](const Seat& seat) {
-      return length_ns_.at({step.batch, step.iteration, seat.declaration, seat.rank});
+    auto length_of = [&](const RankStretch& one) {
+      return length_ns_.at({step.batch, step.iteration, one.declaration, one.rank});
     };
     std::int64_t ns = length_of(exchange.partners.front());
-    for (const Seat& partner : exchange.partners)
+    for (const RankStretch& partner : exchange.partners)
       ns = exchange.ends_together ? std::min(ns, length_of(partner))
                                   : std::max(ns, length_of(partner));
     return ns;
   }
 
-  std::map<Seat, int> meeting_of_;
-  std::map<Seat, const Exchange*> exchange_of_;
+  std::map<RankStretch, int> group_of_;
+  std::map<RankStretch, const Exchange*> exchange_of_;
   std::map<Key, std::int64_t> shortest_ns_;
   std::map<Key, std::int64_t> length_ns_;
 };

@@ -41,9 +41,9 @@ std::vector<int> those_of(std::vector<int> ranks, const std::vector<int>& wanted
   return ranks;
 }
 
-std::vector<std::vector<int>> meetings_of(const model::Schedule& schedule,
-                                          const StretchDecl& stretch, int world_size) {
-  std::vector<std::vector<int>> meetings;
+std::vector<std::vector<int>> groups_of(const model::Schedule& schedule, const StretchDecl& stretch,
+                                        int world_size) {
+  std::vector<std::vector<int>> groups;
   std::set<int> unknown;
   for (int i = stretch.begin + 1; i < stretch.end; ++i) {
     const Operation& operation = schedule.operations[static_cast<std::size_t>(i)];
@@ -58,8 +58,8 @@ std::vector<std::vector<int>> meetings_of(const model::Schedule& schedule,
             auto ranks = those_of(workload::members_of(communicator, world_size), operation.ranks);
             if constexpr (requires { op.collective; }) {
               if (ends_together(op.collective)) {
-                if (std::find(meetings.begin(), meetings.end(), ranks) == meetings.end())
-                  meetings.push_back(std::move(ranks));
+                if (std::find(groups.begin(), groups.end(), ranks) == groups.end())
+                  groups.push_back(std::move(ranks));
                 return;
               }
             }
@@ -68,16 +68,16 @@ std::vector<std::vector<int>> meetings_of(const model::Schedule& schedule,
         },
         operation.what);
   }
-  // In two meetings at once: which one it waited for is not known either.
+  // In two groups at once: which one it waited for is not known either.
   std::set<int> seen;
-  for (const auto& ranks : meetings)
+  for (const auto& ranks : groups)
     for (int rank : ranks)
       if (!seen.insert(rank).second)
         unknown.insert(rank);
-  for (auto& ranks : meetings)
+  for (auto& ranks : groups)
     std::erase_if(ranks, [&](int rank) { return unknown.contains(rank); });
-  std::erase_if(meetings, [](const auto& ranks) { return ranks.empty(); });
-  return meetings;
+  std::erase_if(groups, [](const auto& ranks) { return ranks.empty(); });
+  return groups;
 }
 
 // The end marker before operation `before` on the stream, or -1.
@@ -253,7 +253,7 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
   for (StretchDecl& stretch : plan.stretches) {
     stretch.ready_after = ready_after(schedule, plan.stretches, stretch);
     if (stretch.activity == model::Activity::communication)
-      stretch.meetings = meetings_of(schedule, stretch, world_size);
+      stretch.groups = groups_of(schedule, stretch, world_size);
   }
   find_exchanges(schedule, world_size, plan);
   return plan;

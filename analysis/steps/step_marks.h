@@ -17,16 +17,16 @@ namespace ncclprobe::analysis::steps {
 using timeline::Span;
 
 // A stretch of one rank.
-struct Seat {
+struct RankStretch {
   int rank = 0;        // global
   int declaration = 0; // in StepPlan::stretches
-  auto operator<=>(const Seat&) const = default;
+  auto operator<=>(const RankStretch&) const = default;
 };
 
 // What a rank's sends and receives in a stretch meet: the stretches with their other sides.
 struct Exchange {
   int rank = 0; // global
-  std::vector<Seat> partners;
+  std::vector<RankStretch> partners;
   // All partners exchange with each other too (two ranks always do): then they end together.
   bool ends_together = false;
 };
@@ -43,8 +43,8 @@ struct StretchDecl {
   // that its stream waits for since its stretch before, the one that the event stands in or behind.
   std::vector<int> ready_after;
   // Sets of global ranks whose stretches end together, as each needs data of all others.
-  std::vector<std::vector<int>> meetings;
-  // By rank. A rank that is neither here nor in a meeting (a broadcast, messages of which one has
+  std::vector<std::vector<int>> groups;
+  // By rank. A rank that is neither here nor in a group (a broadcast, messages of which one has
   // no other side, or with several ranks one after the other) cannot tell what it waited for.
   std::vector<Exchange> exchanges;
 };

@@ -69,11 +69,11 @@ private:
 
 std::uint64_t RankMessages::unmatched_halves() const {
   return std::accumulate(halves.begin(), halves.end(), clock_unknown) -
-         halves[static_cast<std::size_t>(Meeting::met)];
+         halves[static_cast<std::size_t>(MatchState::matched)];
 }
 
 void RankMessages::add(const RankMessages& other) {
-  for (std::size_t i = 0; i < k_meetings; ++i)
+  for (std::size_t i = 0; i < k_match_states; ++i)
     halves[i] += other.halves[i];
   clock_unknown += other.clock_unknown;
   kernels += other.kernels;
@@ -100,11 +100,11 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   double error_ns = 0; // of what is said of sends that went ahead
   for (const MessageHalf& half : halves) {
     const MessageTable::Other other = table.other_half(half);
-    ++into.halves[static_cast<std::size_t>(other.meeting)];
+    ++into.halves[static_cast<std::size_t>(other.match)];
     if (other.half == nullptr) {
       known = false;
       if (into.unmatched.size() < k_most_unmatched_named)
-        into.unmatched.push_back({other.meeting, half.sends, rank, half.peer, half.number, step});
+        into.unmatched.push_back({other.match, half.sends, rank, half.peer, half.number, step});
       continue;
     }
     const Span& theirs = other.half->span;
@@ -247,13 +247,13 @@ std::string describe(const UnmatchedHalf& half) {
   if (half.step.batch >= 0)
     text += fmt::format(" in cell {}, batch {}, step {}", half.step.cell, half.step.batch,
                         half.step.iteration);
-  switch (half.meeting) {
-  case Meeting::contradicted:
+  switch (half.match) {
+  case MatchState::contradicted:
     return text + ": the other side's is of another size";
-  case Meeting::repeated:
+  case MatchState::repeated:
     return text + ": reported more than once";
-  case Meeting::met:
-  case Meeting::alone:
+  case MatchState::matched:
+  case MatchState::alone:
     break;
   }
   return text + ": the other side is not in the trace";

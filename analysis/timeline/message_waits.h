@@ -20,7 +20,7 @@ namespace ncclprobe::analysis::timeline {
 
 // A half that is not matched, for people.
 struct UnmatchedHalf {
-  Meeting meeting = Meeting::alone;
+  MatchState match = MatchState::alone;
   bool sends = false;
   int rank = -1;
   int peer = -1; // as MessageHalf::peer
@@ -37,9 +37,9 @@ struct KernelTimes {
 
 // Of one rank. Counts over the steps, if there are some.
 struct RankMessages {
-  std::array<std::uint64_t, k_meetings> halves{}; // by Meeting
-  std::uint64_t clock_unknown = 0;                // halves of a rank whose clock nobody compared
-  std::uint64_t kernels = 0;                      // with halves
+  std::array<std::uint64_t, k_match_states> halves{}; // by MatchState
+  std::uint64_t clock_unknown = 0; // halves of a rank whose clock nobody compared
+  std::uint64_t kernels = 0;       // with halves
   std::uint64_t kernels_untold = 0;
   std::uint64_t without_kernel = 0;
   // Sends that had ended before their receive began, as small ones may: they waited for nobody.

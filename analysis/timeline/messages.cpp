@@ -183,12 +183,12 @@ MessageTable::Other MessageTable::other_half(const MessageHalf& half) const {
     }
   }
   if (own > 1 || others > 1)
-    return {Meeting::repeated, nullptr};
+    return {MatchState::repeated, nullptr};
   if (other == nullptr)
-    return {Meeting::alone, nullptr};
+    return {MatchState::alone, nullptr};
   if (other->type == half.type && other->amount != half.amount)
-    return {Meeting::contradicted, nullptr};
-  return {Meeting::met, other};
+    return {MatchState::contradicted, nullptr};
+  return {MatchState::matched, other};
 }
 
 } // namespace ncclprobe::analysis::timeline

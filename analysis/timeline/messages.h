@@ -46,10 +46,10 @@ MessageHalves message_halves(const RankTrace& trace, int rank, const Activities&
                              const Joined& joined, const OperationIndex& operations,
                              const TextTraits& traits, const TraceSource& source);
 
-// What became of a half. met: its other half is there. alone: it is not. contradicted: it is of
+// What became of a half. matched: its other half is there. alone: it is not. contradicted: it is of
 // another size. repeated: one of the two is there more than once.
-enum class Meeting : std::uint8_t { met, alone, contradicted, repeated };
-inline constexpr std::size_t k_meetings = 4;
+enum class MatchState : std::uint8_t { matched, alone, contradicted, repeated };
+inline constexpr std::size_t k_match_states = 4;
 
 // Halves of all ranks; aligned times of the kernels that they are in.
 class MessageTable {
@@ -63,7 +63,7 @@ public:
     bool sends = false;
   };
   struct Other {
-    Meeting meeting = Meeting::alone;
+    MatchState match = MatchState::alone;
     const Half* half = nullptr; // if they met
   };
 

@@ -73,7 +73,7 @@ void spread_ranks(const launch::Layout& layout, doctor::Case& one) {
   if (one.surveys.size() != 1)
     return;
   one.surveys.front().ranks.clear();
-  for (const launch::RankSeat& seat : layout.seats)
+  for (const launch::RankPlacement& seat : layout.placements)
     one.surveys.front().ranks.push_back(seat.rank);
 }
 

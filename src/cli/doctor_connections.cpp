@@ -26,7 +26,7 @@ std::string meeting_address(const Ward& ward, const std::string& backend) {
   for (const model::Survey& survey : ward.surveys) {
     if (!survey.host || survey.inventory.boot_id != own.inventory.boot_id)
       continue;
-    auto place = analysis::doctor::meeting_place(survey.host->interfaces, own, backend);
+    auto place = analysis::doctor::bootstrap_address(survey.host->interfaces, own, backend);
     return place.address.starts_with("fe80:") ? "" : place.address;
   }
   return "";

@@ -36,10 +36,10 @@ using base::Result;
 constexpr std::size_t k_piece_bytes = 1 << 20;
 constexpr std::size_t k_most_line_bytes = std::size_t{256} << 20;
 
-int exit_code_of(knowledge::Severity severity) {
-  return severity == knowledge::Severity::fail   ? base::k_exit_failures
-         : severity == knowledge::Severity::warn ? base::k_exit_warnings
-                                                 : base::k_exit_ok;
+int exit_code_of(knowledge::CauseSeverity severity) {
+  return severity == knowledge::CauseSeverity::fail   ? base::k_exit_failures
+         : severity == knowledge::CauseSeverity::warn ? base::k_exit_warnings
+                                                      : base::k_exit_ok;
 }
 
 // A device gives bytes without end, and none of them is a log's.

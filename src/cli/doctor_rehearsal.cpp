@@ -17,7 +17,7 @@ namespace ncclprobe::cli {
 namespace {
 
 using analysis::doctor::Case;
-using analysis::doctor::rehearsal_of;
+using analysis::doctor::smoke_test_of;
 using base::Result;
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
@@ -98,7 +98,7 @@ model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
 launch::SupervisorOptions supervisor_options(const World& world, const Ward& ward,
                                              const Stage& stage, int seats_per_worker) {
   launch::SupervisorOptions how;
-  how.seats_per_worker = seats_per_worker;
+  how.devices_per_worker = seats_per_worker;
   how.program = ward.worker;
   if (stage.backend.name == "nvidia" && !bound_by_user(world))
     how.cpus_of_rank = cpus_near_gpus(stage.layout, ward.hosts, ward.fleet->rank());
@@ -181,7 +181,7 @@ void rehearse_copies(const World& world, const DoctorOptions& options, Ward& war
     }
   for (const model::TrialRecord& record :
        run_trials(world, ward, stage, plan->trials, direct ? stage.layout.ranks() : 1))
-    into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_copies));
+    into.rehearsals.push_back(smoke_test_of(record, analysis::doctor::k_copies));
 }
 
 // All supervisors must agree to continue. If one stops responding, the examination ends and shows
@@ -200,7 +200,7 @@ Result<void> rehearse_load(const World& world, const DoctorOptions& options, War
     look.emplace(ward.worker, std::chrono::nanoseconds(options.load_ns / 2 + 3 * k_second_ns));
   std::vector<model::TrialRecord> records = run_trials(world, ward, stage, {spec});
   for (const model::TrialRecord& record : records)
-    into.rehearsals.push_back(rehearsal_of(record, analysis::doctor::k_load));
+    into.rehearsals.push_back(smoke_test_of(record, analysis::doctor::k_load));
   model::Survey seen = look ? look->finish() : model::Survey{};
   if (look)
     seen.inventory.hostname =
@@ -245,7 +245,7 @@ Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& wa
   const std::vector<model::TrialRecord> records = run_trials(world, ward, stage, trials);
   for (const model::TrialRecord& record : records)
     into.rehearsals.push_back(
-        rehearsal_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
+        smoke_test_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
   bool ok =
       into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
   // Also after a failure: a pair that fails says where.

@@ -43,7 +43,7 @@ launch::Layout layout_of(const model::Host& host) {
   launch::Layout layout;
   layout.hosts = {host.hostname};
   for (std::size_t i = 0; i < host.gpus.size(); ++i)
-    layout.seats.push_back({static_cast<int>(i), 0, 0, static_cast<int>(i)});
+    layout.placements.push_back({static_cast<int>(i), 0, 0, static_cast<int>(i)});
   return layout;
 }
 
@@ -64,7 +64,7 @@ Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
   auto fleet = launch::make_local_fleet();
   launch::SupervisorOptions how;
   how.program = worker;
-  how.seats_per_worker = gpus;
+  how.devices_per_worker = gpus;
   launch::Supervisor supervisor(*fleet, layout_of(host), how);
   model::TrialRecord record = supervisor.run(spec);
   supervisor.release();

@@ -80,7 +80,7 @@ workload::P2pRequest request_of(const P2pOptions& options, const Session& sessio
 int p2p_command(const World& world, const P2pOptions& options) {
   RunOptions run = run_options_of(options);
   Session session;
-  session.seating.share = launch::Seating::Share::all_gpus;
+  session.seating.share = launch::DeviceChoice::Share::all_gpus;
   session.seating.devices = options.devices.value_or(std::vector<int>{});
   Result<void> opened = open_session(world, run, session);
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;

@@ -40,7 +40,7 @@ Preparation choose_preparation(const std::string& asked, const std::string& back
   for (const model::TrialSpec& trial : trials)
     peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));
   std::uint64_t needed_bytes = 2 * peak_bytes + k_contexts * k_context_bytes;
-  for (const launch::RankSeat& seat : layout.seats) {
+  for (const launch::RankPlacement& seat : layout.placements) {
     const model::Host& host = hosts.at(static_cast<std::size_t>(seat.host));
     std::string problem =
         obstacle(host.gpus.at(static_cast<std::size_t>(seat.device)), needed_bytes);

@@ -34,7 +34,7 @@ launch::Affinity affinity_of_workers(const World& world) {
   return bound_by_user(world) ? launch::Affinity::inherited : unbound(world);
 }
 
-std::vector<int> cpus_near(const launch::RankSeat& seat, const model::Host& host) {
+std::vector<int> cpus_near(const launch::RankPlacement& seat, const model::Host& host) {
   return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
 }
 
@@ -50,13 +50,13 @@ std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
 // On the CPU backend no device says what is near: the ranks of a host go round its NUMA nodes.
 launch::HostCpus host_cpus(const World& world, const Session& session) {
   launch::HostCpus found{unbound(world), {}};
-  const auto& seats = session.layout.seats;
-  auto own = std::ranges::find(seats, session.fleet->rank(), &launch::RankSeat::supervisor);
+  const auto& seats = session.layout.placements;
+  auto own = std::ranges::find(seats, session.fleet->rank(), &launch::RankPlacement::supervisor);
   if (own == seats.end())
     return found;
   const model::Host& host = session.hosts.at(static_cast<std::size_t>(own->host));
   const std::vector<std::vector<int>> nodes = cpus_of_nodes(host);
-  for (const launch::RankSeat& seat : seats) {
+  for (const launch::RankPlacement& seat : seats) {
     if (seat.host != own->host)
       continue;
     std::vector<int>& near = found.near[seat.rank];
@@ -177,7 +177,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
   std::optional<int> ranks = options.ranks;
   if (options.workload.rank_counts && session.fleet->size() > 1)
     ranks.reset(); // it is of sub-sets
-  bool whole_hosts = session.seating.share == launch::Seating::Share::all_gpus;
+  bool whole_hosts = session.seating.share == launch::DeviceChoice::Share::all_gpus;
   if (!ranks && started_by_launcher(world) && session.fleet->size() == 1 && !whole_hosts)
     ranks = 1;
   NCCLPROBE_TRY_ASSIGN(session.layout,
@@ -230,7 +230,7 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
                                                const std::vector<model::Host>& hosts,
                                                int supervisor) {
   std::map<int, std::vector<int>> cpus_of_rank;
-  for (const launch::RankSeat& seat : layout.seats) {
+  for (const launch::RankPlacement& seat : layout.placements) {
     if (seat.supervisor == supervisor)
       cpus_of_rank[seat.rank] = cpus_near(seat, hosts.at(static_cast<std::size_t>(seat.host)));
   }
@@ -263,7 +263,7 @@ namespace {
 
 workload::Machine machine_of(const Session& session) {
   std::map<int, int> ranks_of_host;
-  for (const launch::RankSeat& seat : session.layout.seats)
+  for (const launch::RankPlacement& seat : session.layout.placements)
     ++ranks_of_host[seat.host];
   workload::Machine machine;
   machine.nodes = static_cast<int>(ranks_of_host.size());
@@ -284,7 +284,7 @@ workload::Machine machine_of(const Session& session) {
 std::optional<std::uint64_t> free_device_bytes(const Session& session) {
   std::optional<std::uint64_t> least = session.device_bytes_at_begin;
   if (!least && session.backend.name == "nvidia")
-    for (const launch::RankSeat& seat : session.layout.seats) {
+    for (const launch::RankPlacement& seat : session.layout.placements) {
       const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
       std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;
       least = std::min(least.value_or(free_bytes), free_bytes);
@@ -373,7 +373,7 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
 bool one_supervisor_a_host(const launch::Layout& layout) {
   std::set<std::pair<int, int>> pairs; // of host and supervisor
   std::set<int> hosts;
-  for (const launch::RankSeat& seat : layout.seats) {
+  for (const launch::RankPlacement& seat : layout.placements) {
     pairs.insert({seat.host, seat.supervisor});
     hosts.insert(seat.host);
   }

@@ -50,7 +50,7 @@ bool one_supervisor_a_host(const launch::Layout& layout);
 // What is known before the first trial: who takes part, on what, with which backend. The same on
 // all supervisors.
 struct Session {
-  launch::Seating seating; // set before it is opened
+  launch::DeviceChoice seating; // set before it is opened
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports;
   std::vector<model::Host> hosts;

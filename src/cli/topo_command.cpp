@@ -35,8 +35,8 @@ Result<void> choose_host(const TopoOptions& options, Sight& sight) {
     return base::fail(base::Errc::invalid_argument, "--host {}: there {} {} host{}, from 0", number,
                       hosts.size() == 1 ? "is" : "are", hosts.size(), hosts.size() == 1 ? "" : "s");
   hosts = {hosts[number]};
-  std::vector<topology::RankSeat> seats;
-  for (topology::RankSeat seat : sight.seats)
+  std::vector<topology::RankLocation> seats;
+  for (topology::RankLocation seat : sight.seats)
     if (seat.host == *options.host) {
       seat.host = 0;
       seats.push_back(std::move(seat));

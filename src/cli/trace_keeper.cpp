@@ -58,7 +58,7 @@ std::vector<std::string> store_traces(const launch::Layout& layout, int supervis
     std::error_code none; // of a trial before this one
     std::filesystem::remove(path, none);
     if (readings.open(path.string()))
-      for (const launch::RankSeat& seat : seats)
+      for (const launch::RankPlacement& seat : seats)
         readings.append<trace::ClockRow>(seat.rank, rows);
     auto stored = store::store_trace_part(
         run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, first_rank,

@@ -82,7 +82,7 @@ void Connection::run(std::size_t number, const HostCollective& call, const HostS
 double Connection::largest(double value) {
   if (size_ == 1)
     return value;
-  guard("meeting of all ranks", [&] {
+  guard("barrier of all ranks", [&] {
     gloo::AllreduceOptions options(control_);
     options.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
     options.setTag(k_barrier_tag);

@@ -36,13 +36,13 @@ CauseRole role_of(const std::string& text) {
   throw std::logic_error("causes of logs: unknown role " + text);
 }
 
-Severity severity_of(const std::string& text) {
+CauseSeverity severity_of(const std::string& text) {
   if (text == "info")
-    return Severity::info;
+    return CauseSeverity::info;
   if (text == "warn")
-    return Severity::warn;
+    return CauseSeverity::warn;
   if (text == "fail")
-    return Severity::fail;
+    return CauseSeverity::fail;
   throw std::logic_error("causes of logs: unknown severity " + text);
 }
 
@@ -58,7 +58,7 @@ LogSign sign_of(const nlohmann::json& one, bool proves) {
   sign.unless = text_of(one, "unless");
   sign.with = text_of(one, "with");
   sign.without = text_of(one, "without");
-  sign.way = text_of(one, "way");
+  sign.transport = text_of(one, "transport");
   if (one.contains("severity"))
     sign.severity = severity_of(text_of(one, "severity"));
   return sign;
@@ -120,8 +120,8 @@ LogCause cause_of(const Xid& xid) {
   cause.title = fmt::format("Xid {} ({}): {}", xid.number, xid.mnemonic, xid.meaning);
   cause.role = xid.number == k_cleanup ? CauseRole::consequence : CauseRole::cause;
   cause.layer = "hardware";
-  cause.severity =
-      xid.immediate == "IGNORE" || xid.immediate.empty() ? Severity::warn : Severity::fail;
+  cause.severity = xid.immediate == "IGNORE" || xid.immediate.empty() ? CauseSeverity::warn
+                                                                      : CauseSeverity::fail;
   cause.signs = {sign_of_xids(std::to_string(xid.number), xid.when, xid.certain)};
   cause.because = {xid.meaning};
   cause.check = {"dmesg -T | grep -i xid on that host, also the lines before it"};

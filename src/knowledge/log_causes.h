@@ -10,7 +10,7 @@
 // PyTorch, Gloo, containers, schedulers and the kernel.
 namespace ncclprobe::knowledge {
 
-enum class Severity { info, warn, fail };
+enum class CauseSeverity { info, warn, fail };
 
 // Where a cause stands in the order of things.
 enum class CauseRole {
@@ -26,10 +26,10 @@ struct LogSign {
   std::string unless;  // the same line says this: then it shows nothing
   std::string with;    // shows the cause only if some line of the log says this
   std::string without; // shows the cause only if no line of the log says this
-  // "SHM", "NET": shows the cause only if ranks of one host talk to each other this way.
-  std::string way;
-  bool proves = false;              // false: the words fit other causes too
-  std::optional<Severity> severity; // if not the cause's
+  // "SHM", "NET": shows the cause only if ranks of one host use this transport.
+  std::string transport;
+  bool proves = false;                   // false: the words fit other causes too
+  std::optional<CauseSeverity> severity; // if not the cause's
 };
 
 struct LogCause {
@@ -37,7 +37,7 @@ struct LogCause {
   std::string title; // "/dev/shm is too small"
   CauseRole role = CauseRole::cause;
   std::string layer; // "host", "network", "nccl"
-  Severity severity = Severity::fail;
+  CauseSeverity severity = CauseSeverity::fail;
   std::vector<LogSign> signs;
   std::vector<std::string> because; // likeliest first
   std::vector<std::string> check;   // what would confirm it

@@ -75,7 +75,8 @@ std::shared_ptr<std::byte> pageable_memory(std::uint64_t bytes) {
 
 } // namespace
 
-GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::Memory host_memory)
+GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
+                     model::Memory host_memory)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes),
       home_(host_memory == model::Memory::pinned_host ? Home::pinned : Home::pageable) {
   if (size_bytes == 0)
@@ -88,7 +89,8 @@ GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::
     memory_ = pageable_memory(size_bytes);
 }
 
-GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, const std::string& handle)
+GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
+                     const std::string& handle)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
   gpu_->use();
   void* memory = nullptr;
@@ -118,7 +120,7 @@ std::string GpuBuffer::share() {
   return hex_of(handle);
 }
 
-GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes)
+GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
   if (size_bytes == 0)
     return;
@@ -126,7 +128,7 @@ GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes)
   memory_ = {static_cast<std::byte*>(allocate_device_memory(size_bytes)), DeviceMemoryDeleter{}};
 }
 
-GpuBuffer::GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
+GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
                      const std::shared_ptr<const NcclLibrary>& nccl)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
   if (!nccl->registers_memory())

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/nccl_library.h"
 
 #include <memory>
@@ -18,21 +18,21 @@ namespace ncclprobe::nvidia {
 // checked here.
 class GpuBuffer final : public backend::Buffer {
 public:
-  GpuBuffer(std::shared_ptr<Gpu> gpu,
+  GpuBuffer(std::shared_ptr<CudaGpu> gpu,
             std::uint64_t size_bytes); // Errc::unavailable if too little memory
   // By ncclMemAlloc. Errc::unsupported: this NCCL has none; Errc::unavailable: it refused.
-  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes,
+  GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
             const std::shared_ptr<const NcclLibrary>& nccl);
 
   // Of the host: pinned, so that the GPU reaches it itself, or pageable.
-  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, model::Memory host_memory);
+  GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes, model::Memory host_memory);
   // Another process's, by the handle that its share() gave.
-  GpuBuffer(std::shared_ptr<Gpu> gpu, std::uint64_t size_bytes, const std::string& handle);
+  GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes, const std::string& handle);
 
   std::byte* data() const { return memory_.get(); }
   bool on_host() const { return home_ != Home::gpu; }
   bool reached_by_gpu() const { return home_ != Home::pageable; }
-  Gpu& gpu() const { return *gpu_; }
+  CudaGpu& gpu() const { return *gpu_; }
 
   std::uint64_t size_bytes() const override { return size_bytes_; }
   void poison_bytes(std::uint64_t offset, std::uint64_t bytes) override;
@@ -55,7 +55,7 @@ private:
   void check_range(std::uint64_t offset, std::uint64_t bytes) const;
   void check_elements(std::uint64_t offset, model::DataType type, std::uint64_t count) const;
 
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<CudaGpu> gpu_;
   std::uint64_t size_bytes_;
   Home home_ = Home::gpu;
   std::shared_ptr<std::byte> memory_;

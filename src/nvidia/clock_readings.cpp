@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t k_brackets = 50;
 
 // The host asks number after number; the kernel gives up by itself, should the host not go on.
-std::vector<ClockBracket> brackets_of(const Gpu& gpu, std::uint64_t& step_ns) {
+std::vector<ClockBracket> brackets_of(const CudaGpu& gpu, std::uint64_t& step_ns) {
   gpu.use();
   PinnedMemory<ClockBoard> memory(
       static_cast<ClockBoard*>(allocate_pinned_memory(sizeof(ClockBoard))));
@@ -72,7 +72,7 @@ std::optional<trace::ClockRow> clock_reading(std::span<const ClockBracket> brack
   return row;
 }
 
-std::optional<GpuClocks::Reading> GpuClocks::read(const Gpu& gpu) {
+std::optional<GpuClocks::Reading> GpuClocks::read(const CudaGpu& gpu) {
   std::uint64_t step_ns = 0;
   std::vector<ClockBracket> brackets = brackets_of(gpu, step_ns);
   std::optional<trace::ClockRow> row = clock_reading(brackets, step_ns);
@@ -81,7 +81,7 @@ std::optional<GpuClocks::Reading> GpuClocks::read(const Gpu& gpu) {
   return Reading{gpu.index(), *row};
 }
 
-void GpuClocks::add(const std::shared_ptr<Gpu>& gpu) {
+void GpuClocks::add(const std::shared_ptr<CudaGpu>& gpu) {
   gpus_.push_back(gpu);
   if (auto reading = read(*gpu))
     first_readings_.push_back(*reading);
@@ -89,8 +89,8 @@ void GpuClocks::add(const std::shared_ptr<Gpu>& gpu) {
 
 std::vector<GpuClocks::Reading> GpuClocks::read_all() {
   std::vector<Reading> readings = std::exchange(first_readings_, {});
-  for (const std::weak_ptr<Gpu>& weak : gpus_)
-    if (std::shared_ptr<Gpu> gpu = weak.lock())
+  for (const std::weak_ptr<CudaGpu>& weak : gpus_)
+    if (std::shared_ptr<CudaGpu> gpu = weak.lock())
       if (auto reading = read(*gpu))
         readings.push_back(*reading);
   return readings;

@@ -4,7 +4,7 @@
 
 #include "trace/ledger_rows.h"
 
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ std::optional<trace::ClockRow> clock_reading(std::span<const ClockBracket> brack
 class GpuClocks {
 public:
   // And reads it for the first time.
-  void add(const std::shared_ptr<Gpu>& gpu);
+  void add(const std::shared_ptr<CudaGpu>& gpu);
 
   struct Reading {
     int gpu = 0;
@@ -45,10 +45,10 @@ public:
   std::vector<Reading> read_all();
 
 private:
-  static std::optional<Reading> read(const Gpu& gpu);
+  static std::optional<Reading> read(const CudaGpu& gpu);
 
   std::vector<Reading> first_readings_;
-  std::vector<std::weak_ptr<Gpu>> gpus_;
+  std::vector<std::weak_ptr<CudaGpu>> gpus_;
 };
 
 } // namespace ncclprobe::nvidia

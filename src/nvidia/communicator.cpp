@@ -82,10 +82,10 @@ cudaStream_t handle_of(backend::Stream& stream) {
 
 NcclCommunicator::NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl,
                                    std::shared_ptr<GroupDepth> depth,
-                                   std::shared_ptr<Fellowship> fellows, std::shared_ptr<Gpu> gpu,
+                                   std::shared_ptr<PeerGroup> peers, std::shared_ptr<CudaGpu> gpu,
                                    ncclComm_t comm, Identity identity)
-    : nccl_(std::move(nccl)), depth_(std::move(depth)), fellows_(std::move(fellows)),
-      gpu_(std::move(gpu)), identity_(identity), meeting_(*gpu_), comm_(comm) {}
+    : nccl_(std::move(nccl)), depth_(std::move(depth)), peers_(std::move(peers)),
+      gpu_(std::move(gpu)), identity_(identity), barrier_scratch_(*gpu_), comm_(comm) {}
 
 NcclCommunicator::~NcclCommunicator() {
   if (comm_ == nullptr)
@@ -93,7 +93,7 @@ NcclCommunicator::~NcclCommunicator() {
   // Inside an open group NCCL would only queue the call; the process is about to end anyway.
   if (depth_->open > 0)
     return;
-  bool orderly = !fellows_->broken && std::uncaught_exceptions() == 0;
+  bool orderly = !peers_->broken && std::uncaught_exceptions() == 0;
   if (orderly && nccl_->red_op_destroy != nullptr)
     for (const auto& [type, op] : premul_sums_)
       (void)nccl_->red_op_destroy(op, comm_);
@@ -305,13 +305,13 @@ namespace {
 
 class NcclRegistration final : public backend::Registration {
 public:
-  NcclRegistration(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Fellowship> fellows,
-                   std::shared_ptr<Gpu> gpu, ncclComm_t comm, void* handle)
-      : nccl_(std::move(nccl)), fellows_(std::move(fellows)), gpu_(std::move(gpu)), comm_(comm),
+  NcclRegistration(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<PeerGroup> peers,
+                   std::shared_ptr<CudaGpu> gpu, ncclComm_t comm, void* handle)
+      : nccl_(std::move(nccl)), peers_(std::move(peers)), gpu_(std::move(gpu)), comm_(comm),
         handle_(handle) {}
   // NCCL_LOCAL_REGISTER=0 makes registering a call that does nothing: then there is no handle.
   ~NcclRegistration() override {
-    if (handle_ == nullptr || fellows_->broken)
+    if (handle_ == nullptr || peers_->broken)
       return;
     try {
       gpu_->use();
@@ -325,8 +325,8 @@ public:
 
 private:
   std::shared_ptr<const NcclLibrary> nccl_;
-  std::shared_ptr<Fellowship> fellows_;
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<PeerGroup> peers_;
+  std::shared_ptr<CudaGpu> gpu_;
   ncclComm_t comm_;
   void* handle_;
 };
@@ -345,7 +345,7 @@ std::unique_ptr<backend::Registration> NcclCommunicator::register_buffer(backend
   if (code != ncclSuccess)
     base::raise(base::Errc::unsupported, "NCCL {} registers no buffer of {} bytes: {}",
                 nccl_->version, memory.size_bytes(), nccl_->get_error_string(code));
-  return std::make_unique<NcclRegistration>(nccl_, fellows_, gpu_, comm_, handle);
+  return std::make_unique<NcclRegistration>(nccl_, peers_, gpu_, comm_, handle);
 }
 
 } // namespace ncclprobe::nvidia

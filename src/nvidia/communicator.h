@@ -3,9 +3,9 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "backend/host_meeting.h"
-#include "nvidia/gpu.h"
-#include "nvidia/meeting.h"
+#include "backend/host_barrier.h"
+#include "nvidia/barrier.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/nccl_library.h"
 
 #include <map>
@@ -21,9 +21,9 @@ struct GroupDepth {
 
 // Shared by the ranks of one communicator in this process: once something went wrong with one, none
 // of them can end in an orderly way, because that waits for the others.
-struct Fellowship {
+struct PeerGroup {
   bool broken = false;
-  std::unique_ptr<backend::HostMeeting> meeting; // none: they are not all on this host
+  std::unique_ptr<backend::HostBarrier> barrier; // none: they are not all on this host
 };
 
 // One rank of an NCCL communicator.
@@ -35,7 +35,7 @@ public:
   };
   // Takes over `comm`.
   NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<GroupDepth> depth,
-                   std::shared_ptr<Fellowship> fellows, std::shared_ptr<Gpu> gpu, ncclComm_t comm,
+                   std::shared_ptr<PeerGroup> peers, std::shared_ptr<CudaGpu> gpu, ncclComm_t comm,
                    Identity identity);
   // Destroys the communicator, or aborts it when something went wrong with it: then a peer may be
   // gone, and an orderly end would wait for it.
@@ -55,13 +55,13 @@ public:
                backend::Stream& stream) override;
   void check() override;
   std::unique_ptr<backend::Registration> register_buffer(backend::Buffer& buffer) override;
-  backend::HostMeeting* host_meeting() const { return fellows_->meeting.get(); }
+  backend::HostBarrier* host_barrier() const { return peers_->barrier.get(); }
   // Something failed with it elsewhere: the destructor will abort it.
-  void give_up() { fellows_->broken = true; }
+  void give_up() { peers_->broken = true; }
 
   ncclComm_t handle() const { return comm_; }
-  Gpu& gpu() const { return *gpu_; }
-  Meeting& meeting() { return meeting_; }
+  CudaGpu& gpu() const { return *gpu_; }
+  BarrierScratch& barrier_scratch() { return barrier_scratch_; }
 
 private:
   // Who is at the other end of a rank's blocks. For everyone there is one block each, by rank; for
@@ -85,10 +85,10 @@ private:
 
   std::shared_ptr<const NcclLibrary> nccl_;
   std::shared_ptr<GroupDepth> depth_;
-  std::shared_ptr<Fellowship> fellows_;
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<PeerGroup> peers_;
+  std::shared_ptr<CudaGpu> gpu_;
   Identity identity_;
-  Meeting meeting_;
+  BarrierScratch barrier_scratch_;
   std::map<model::DataType, ncclRedOp_t> premul_sums_;
   ncclComm_t comm_; // last: nothing before it can fail once we own it
 };

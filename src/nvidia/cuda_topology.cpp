@@ -3,7 +3,7 @@
 
 #include "nvidia/cuda_topology.h"
 
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 
 #include <cuda_runtime_api.h>
 

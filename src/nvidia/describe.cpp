@@ -3,10 +3,10 @@
 
 #include "nvidia/cublaslt_library.h"
 #include "nvidia/cuda_error.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/cuda_topology.h"
 #include "nvidia/cupti_library.h"
 #include "nvidia/factory.h"
-#include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
 #include "nvidia/nvml_topology.h"

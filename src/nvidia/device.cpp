@@ -21,7 +21,7 @@ NvmlFuture start_nvml(const backend::Options& options) {
   });
 }
 
-GpuDevice::GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl,
+GpuDevice::GpuDevice(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<const NcclLibrary> nccl,
                      NvmlFuture nvml, std::shared_ptr<ProductSource> products)
     : gpu_(std::move(gpu)), nccl_(std::move(nccl)), nvml_(std::move(nvml)),
       products_(std::move(products)), pci_bus_id_(pci_bus_id(gpu_->index())) {}

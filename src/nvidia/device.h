@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/matrix_products.h"
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
@@ -21,9 +21,9 @@ NvmlFuture start_nvml(const backend::Options& options);
 
 class GpuDevice final : public backend::Device {
 public:
-  GpuDevice(std::shared_ptr<Gpu> gpu, std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
+  GpuDevice(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<const NcclLibrary> nccl, NvmlFuture nvml,
             std::shared_ptr<ProductSource> products);
-  const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
+  const std::shared_ptr<CudaGpu>& gpu() const { return gpu_; }
 
   std::unique_ptr<backend::Buffer> allocate(std::uint64_t bytes) override;
   std::unique_ptr<backend::Stream> open_stream(int priority) override;
@@ -40,7 +40,7 @@ public:
   std::int64_t elapsed_ns(backend::Event& begin, backend::Event& end) override;
 
 private:
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<CudaGpu> gpu_;
   std::shared_ptr<const NcclLibrary> nccl_;
   NvmlFuture nvml_;
   std::shared_ptr<ProductSource> products_;

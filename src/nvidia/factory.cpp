@@ -3,7 +3,7 @@
 
 #include "nvidia/factory.h"
 
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/gpu_attributes.h"
 #include "nvidia/nccl_backend.h"
 #include "nvidia/nvml_health.h"

@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 #include "nvidia/cublaslt_library.h"
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 
 #include <compare>
 #include <map>

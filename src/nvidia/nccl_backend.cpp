@@ -67,7 +67,7 @@ std::vector<model::Library> NcclBackend::libraries() const {
 }
 
 std::unique_ptr<backend::Device> NcclBackend::open_device(int index) {
-  auto gpu = std::make_shared<Gpu>(index, current_);
+  auto gpu = std::make_shared<CudaGpu>(index, current_);
   if (link_)
     link_->clocks.add(gpu);
   return std::make_unique<GpuDevice>(std::move(gpu), nccl_, nvml_, products_);
@@ -85,9 +85,9 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     return {};
   close_stale_groups();
   ncclUniqueId id = share_id(*nccl_, key, ranks, local, rendezvous);
-  std::unique_ptr<backend::HostMeeting> meeting;
+  std::unique_ptr<backend::HostBarrier> barrier;
   if (on_one_host(ranks))
-    meeting = backend::share_meeting(key, ranks, local, rendezvous);
+    barrier = backend::share_barrier(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
   // If one of these fails, what NCCL has made so far is left to the end of the process, which is
@@ -103,7 +103,7 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
   std::vector<Made> made;
   for (std::size_t i = 0; i < local.size(); ++i)
     made.push_back({comms[i], &local[i]});
-  return own(made, size, std::move(meeting));
+  return own(made, size, std::move(barrier));
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>
@@ -144,15 +144,15 @@ bool NcclBackend::on_one_host(const std::vector<int>& ranks) const {
 
 std::vector<std::unique_ptr<backend::Communicator>>
 NcclBackend::own(const std::vector<Made>& made, int size,
-                 std::unique_ptr<backend::HostMeeting> meeting) {
-  auto fellows = std::make_shared<Fellowship>();
-  fellows->meeting = std::move(meeting);
+                 std::unique_ptr<backend::HostBarrier> barrier) {
+  auto peers = std::make_shared<PeerGroup>();
+  peers->barrier = std::move(barrier);
   std::vector<std::unique_ptr<backend::Communicator>> members;
   for (const Made& one : made) {
     const auto& gpu = static_cast<GpuDevice*>(one.member->device)->gpu();
     gpu->note_communicator();
     members.push_back(std::make_unique<NcclCommunicator>(
-        nccl_, depth_, fellows, gpu, one.comm, NcclCommunicator::Identity{one.member->rank, size}));
+        nccl_, depth_, peers, gpu, one.comm, NcclCommunicator::Identity{one.member->rank, size}));
   }
   return members;
 }
@@ -194,7 +194,7 @@ void NcclBackend::group_end() {
   NCCLPROBE_NCCL_CALL(*nccl_, group_end());
 }
 
-// A group that an exception left open, in a cell that was skipped then. Meetings and new
+// A group that an exception left open, in a cell that was skipped then. Barriers and new
 // communicators are never part of a group, so one that is still open there is such a remainder.
 void NcclBackend::close_stale_groups() {
   while (depth_->open > 0) {
@@ -215,7 +215,7 @@ double NcclBackend::max_over_ranks(std::span<backend::Communicator* const> local
   close_stale_groups();
   std::vector<NcclCommunicator*> members = nccl_members(local);
   try {
-    return meet(*nccl_, members, value);
+    return all_reduce_max(*nccl_, members, value);
   } catch (...) {
     for (NcclCommunicator* member : members)
       member->give_up();

@@ -4,9 +4,9 @@
 
 #include "backend/backend.h"
 #include "nvidia/communicator.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/cupti_tracer.h"
 #include "nvidia/device.h"
-#include "nvidia/gpu.h"
 #include "nvidia/nccl_library.h"
 
 #include <memory>
@@ -52,7 +52,7 @@ private:
     const backend::Member* member;
   };
   std::vector<std::unique_ptr<backend::Communicator>>
-  own(const std::vector<Made>& made, int size, std::unique_ptr<backend::HostMeeting> meeting);
+  own(const std::vector<Made>& made, int size, std::unique_ptr<backend::HostBarrier> barrier);
   bool on_one_host(const std::vector<int>& ranks) const;
   void close_stale_groups();
 

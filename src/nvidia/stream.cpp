@@ -31,7 +31,7 @@ bool done(cudaError_t code, const char* call) {
 
 } // namespace
 
-GpuEvent::GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use)
+GpuEvent::GpuEvent(std::shared_ptr<CudaGpu> gpu, backend::EventUse use)
     : gpu_(std::move(gpu)), takes_time_(use == backend::EventUse::time) {
   gpu_->use();
   // Events that take the time cost the stream more.
@@ -42,7 +42,7 @@ bool GpuEvent::reached() {
   return done(cudaEventQuery(handle()), "cudaEventQuery");
 }
 
-GpuStream::GpuStream(std::shared_ptr<Gpu> gpu, std::shared_ptr<ProductSource> products,
+GpuStream::GpuStream(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<ProductSource> products,
                      int priority)
     : gpu_(std::move(gpu)), product_source_(std::move(products)) {
   gpu_->use();

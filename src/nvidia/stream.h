@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/matrix_products.h"
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace ncclprobe::nvidia {
 
 class GpuEvent final : public backend::Event {
 public:
-  GpuEvent(std::shared_ptr<Gpu> gpu, backend::EventUse use);
+  GpuEvent(std::shared_ptr<CudaGpu> gpu, backend::EventUse use);
   cudaEvent_t handle() const { return event_.get(); }
   bool takes_time() const { return takes_time_; }
   bool reached() override;
 
 private:
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<CudaGpu> gpu_;
   bool takes_time_;
   EventHandle event_;
 };
@@ -26,9 +26,9 @@ private:
 // A CUDA stream that does not wait for the legacy default stream.
 class GpuStream final : public backend::Stream {
 public:
-  GpuStream(std::shared_ptr<Gpu> gpu, std::shared_ptr<ProductSource> products, int priority);
+  GpuStream(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<ProductSource> products, int priority);
   cudaStream_t handle() const { return stream_.get(); }
-  const Gpu& gpu() const { return *gpu_; }
+  const CudaGpu& gpu() const { return *gpu_; }
 
   void record(backend::Event& event) override; // of the same device
   void wait(backend::Event& event) override;   // of any device
@@ -51,7 +51,7 @@ public:
 private:
   void require_reach(const backend::Place& place);
 
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<CudaGpu> gpu_;
   std::shared_ptr<ProductSource> product_source_;
   StreamHandle stream_;
   std::unique_ptr<MatrixProducts> products_; // since the first that was prepared

@@ -17,7 +17,7 @@ inline constexpr std::uint16_t k_no_stream = UINT16_MAX;
 // Bits of KernelRow::flags.
 inline constexpr std::uint8_t k_communication = 0x1; // belongs to the communication library
 inline constexpr std::uint8_t k_helper = 0x2;        // ncclprobe's own: spins that hold a stream,
-                                                     // meetings, filling and checking data
+                                                     // barriers, filling and checking data
 inline constexpr std::uint8_t k_no_times = 0x4;      // the device told no times: a counted loss
 // As words, in the order of the bits.
 inline constexpr std::array<std::string_view, 3> k_flag_names{"communication", "helper",

@@ -38,20 +38,20 @@ struct Hello {
 };
 NCCLPROBE_FIELDS(Hello, protocol, version, pid)
 
-struct Seat {
+struct RankDevice {
   int rank = 0;   // global
   int device = 0; // index on its host
 };
-NCCLPROBE_FIELDS(Seat, rank, device)
+NCCLPROBE_FIELDS(RankDevice, rank, device)
 
 // Supervisor -> worker: what to do.
 struct Start {
   model::TrialSpec spec;
-  std::vector<Seat> seats;       // what this worker drives
+  std::vector<RankDevice> ranks; // what this worker drives
   std::vector<int> host_of_rank; // host number by global rank
   std::string spool;             // file for the trace, if the trial is traced
 };
-NCCLPROBE_FIELDS(Start, spec, seats, host_of_rank, spool)
+NCCLPROBE_FIELDS(Start, spec, ranks, host_of_rank, spool)
 
 // Worker -> supervisor: how far it is. `cell` is -1 outside cells.
 struct Phase {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "worker/communicator_cache.h"
-#include "worker/seat_state.h"
+#include "worker/local_rank_state.h"
 #include "worker/shared_buffers.h"
 #include "worker/step_marks.h"
 #include "worker/trace_recorder.h"
@@ -22,7 +22,7 @@ public:
   // All arguments outlive the object. `communicators` follows schedule.communicators. `marks` may
   // be null: then markers of the timed region are not timed.
   BoundSchedule(const model::Schedule& schedule, backend::Backend& backend,
-                std::vector<SeatState>& seats, const SeatBuffers& buffers,
+                std::vector<LocalRankState>& local_ranks, const LocalBuffers& buffers,
                 const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared,
                 TraceRecorder& trace, StepMarks* marks = nullptr);
 
@@ -38,12 +38,12 @@ public:
   void launch_before();
   void launch_after();
 
-  // Streams on which the timed region of a seat puts work.
-  std::vector<backend::Stream*> timed_streams(std::size_t seat) const;
+  // Streams on which the timed region of a local rank puts work.
+  std::vector<backend::Stream*> timed_streams(std::size_t local_rank) const;
 
-  // Waits until every stream is idle. `on_seat_done(seat)` is called as soon as all streams of that
-  // seat are. Throws what went wrong in a stream or communicator.
-  void wait(const std::function<void(std::size_t)>& on_seat_done = {});
+  // Waits until every stream is idle. `on_rank_done(local_rank)` is called as soon as all streams
+  // of that local rank are. Throws what went wrong in a stream or communicator.
+  void wait(const std::function<void(std::size_t)>& on_rank_done = {});
 
 private:
   using Step = std::function<void()>;
@@ -56,20 +56,20 @@ private:
   void bind(const model::Operation& operation);
   void bind(const model::CopyOp& copy);
   void bind(const model::ChaseOp& chase);
-  // A slice of any rank's buffer, as a seat reaches it.
-  backend::Place reach(std::size_t seat, int global_rank, const model::Slice& slice);
+  // A slice of any rank's buffer, as a local rank reaches it.
+  backend::Place reach(std::size_t local_rank, int global_rank, const model::Slice& slice);
   template <typename Op, typename Enqueue>
   void bind_communication(const model::Operation&, const Op&, Enqueue);
-  backend::Stream& stream(std::size_t seat, int index);
-  backend::Stream& used_stream(std::size_t seat, int index);
-  backend::Event& event(std::size_t seat, int index);
-  std::size_t seat_of(int global_rank) const; // k_nobody if another process drives it
+  backend::Stream& stream(std::size_t local_rank, int index);
+  backend::Stream& used_stream(std::size_t local_rank, int index);
+  backend::Event& event(std::size_t local_rank, int index);
+  std::size_t local_rank_of(int global_rank) const; // k_nobody if another process drives it
   bool takes_part(const model::Operation& operation, int global_rank) const;
 
   const model::Schedule& schedule_;
   backend::Backend& backend_;
-  std::vector<SeatState>& seats_;
-  const SeatBuffers& buffers_;
+  std::vector<LocalRankState>& ranks_;
+  const LocalBuffers& buffers_;
   const std::vector<LocalCommunicator*>& communicators_;
   SharedBuffers& shared_;
   TraceRecorder& trace_;
@@ -78,7 +78,7 @@ private:
   std::vector<OperationNote> notes_;          // likewise
   bool in_group_ = false;
   bool binding_timed_ = false;
-  std::vector<std::set<backend::Stream*>> timed_streams_; // by seat
+  std::vector<std::set<backend::Stream*>> timed_streams_; // by local rank
   std::unique_ptr<backend::Graph> graph_;
   model::Region captured_{-1, -1}; // what the graph stands for
 };

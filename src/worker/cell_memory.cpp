@@ -17,17 +17,17 @@ constexpr std::uint64_t k_large_slot_bytes = std::uint64_t{256} << 20;
 
 } // namespace
 
-CellMemory::CellMemory(const std::vector<SeatState>& seats)
-    : seats_(seats), buffers_(seats.size()), slots_(seats.size()) {}
+CellMemory::CellMemory(const std::vector<LocalRankState>& local_ranks)
+    : ranks_(local_ranks), buffers_(local_ranks.size()), slots_(local_ranks.size()) {}
 
-backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, int index,
+backend::Buffer& CellMemory::grown(std::size_t local_rank, std::vector<Pool>& pools, int index,
                                    const model::BufferDecl& declared) {
-  std::uint64_t bytes = with_guards(declared.bytes.at(seats_[seat].rank));
-  auto& buffer = pools[seat][{index, declared.memory}];
+  std::uint64_t bytes = with_guards(declared.bytes.at(ranks_[local_rank].rank));
+  auto& buffer = pools[local_rank][{index, declared.memory}];
   if (buffer && buffer->size_bytes() >= bytes)
     return *buffer;
   buffer.reset(); // free the old one before asking for more
-  backend::Device& device = *seats_[seat].device;
+  backend::Device& device = *ranks_[local_rank].device;
   switch (bytes == 0 ? Memory::plain : declared.memory) { // nothing is had of any kind
   case Memory::plain:
     buffer = device.allocate(bytes);
@@ -46,9 +46,9 @@ backend::Buffer& CellMemory::grown(std::size_t seat, std::vector<Pool>& pools, i
   return *buffer;
 }
 
-std::uint64_t CellMemory::held_bytes(std::size_t seat) const {
+std::uint64_t CellMemory::held_bytes(std::size_t local_rank) const {
   std::uint64_t bytes = 0;
-  for (const Pool* pool : {&buffers_[seat], &slots_[seat]})
+  for (const Pool* pool : {&buffers_[local_rank], &slots_[local_rank]})
     for (const auto& [key, buffer] : *pool) {
       bool on_host = key.second == Memory::pinned_host || key.second == Memory::pageable_host;
       bytes += buffer && !on_host ? buffer->size_bytes() : 0;
@@ -56,22 +56,22 @@ std::uint64_t CellMemory::held_bytes(std::size_t seat) const {
   return bytes;
 }
 
-SeatBuffers CellMemory::make_room(const model::Schedule& schedule) {
-  SeatBuffers all(seats_.size());
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+LocalBuffers CellMemory::make_room(const model::Schedule& schedule) {
+  LocalBuffers all(ranks_.size());
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (int index = 0; index < static_cast<int>(schedule.buffers.size()); ++index)
-      all[seat].push_back(
-          &grown(seat, buffers_, index, schedule.buffers[static_cast<std::size_t>(index)]));
+      all[local_rank].push_back(
+          &grown(local_rank, buffers_, index, schedule.buffers[static_cast<std::size_t>(index)]));
   return all;
 }
 
-SeatBuffers CellMemory::make_slots(const model::Schedule& schedule, const SeatBuffers& buffers,
-                                   const std::vector<int>& replaced) {
-  SeatBuffers all = buffers;
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+LocalBuffers CellMemory::make_slots(const model::Schedule& schedule, const LocalBuffers& buffers,
+                                    const std::vector<int>& replaced) {
+  LocalBuffers all = buffers;
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (int index : replaced) {
       auto at = static_cast<std::size_t>(index);
-      all[seat][at] = &grown(seat, slots_, index, schedule.buffers[at]);
+      all[local_rank][at] = &grown(local_rank, slots_, index, schedule.buffers[at]);
     }
   return all;
 }
@@ -84,13 +84,13 @@ void CellMemory::drop_large_slots() {
 }
 
 std::vector<std::unique_ptr<backend::Registration>>
-register_buffers(const model::Schedule& schedule, const SeatBuffers& buffers,
+register_buffers(const model::Schedule& schedule, const LocalBuffers& buffers,
                  const std::vector<LocalCommunicator*>& communicators) {
   std::vector<std::unique_ptr<backend::Registration>> all;
   for (LocalCommunicator* local : communicators)
-    for (std::size_t i = 0; i < local->seats.size(); ++i)
+    for (std::size_t i = 0; i < local->local_ranks.size(); ++i)
       for (std::size_t index = 0; index < schedule.buffers.size(); ++index) {
-        backend::Buffer& buffer = *buffers[local->seats[i]][index];
+        backend::Buffer& buffer = *buffers[local->local_ranks[i]][index];
         if (schedule.buffers[index].memory == Memory::registered && buffer.size_bytes() > 0)
           all.push_back(local->members[i]->register_buffer(buffer));
       }

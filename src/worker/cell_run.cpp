@@ -49,37 +49,37 @@ double CellRun::warm_up(BoundSchedule& bound) {
   return static_cast<double>(parts_.backend.now_ns() - start);
 }
 
-void CellRun::meet() {
+void CellRun::barrier() {
   TraceRecorder::Span span(parts_.trace, trace::SpanKind::meeting);
-  parts_.board.set(Step::meeting);
-  parts_.communicators.agree_on_largest(0);
+  parts_.board.set(Step::barrier);
+  parts_.communicators.all_reduce_max(0);
 }
 
-// The one meeting after a batch: does any rank have wrong data, or need more?
+// The one barrier after a batch: does any rank have wrong data, or need more?
 Vote CellRun::agree(const std::vector<bool>& wrong) {
   Vote own = Vote::enough;
   std::int64_t spent_ns = parts_.backend.now_ns() - start_ns_;
-  for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat) {
-    const std::vector<double>& times = times_ns_[seat];
+  for (std::size_t local_rank = 0; local_rank < parts_.local_ranks.size(); ++local_rank) {
+    const std::vector<double>& times = times_ns_[local_rank];
     bool due = static_cast<int>(times.size()) % vote_every_ == 0;
     Vote one = due                                 ? vote(limits_, times, spent_ns)
                : is_out_of_time(limits_, spent_ns) ? Vote::out_of_time
                                                    : Vote::more;
-    own = std::max(own, wrong[seat] ? Vote::wrong_data : one);
+    own = std::max(own, wrong[local_rank] ? Vote::wrong_data : one);
   }
-  parts_.board.set(Step::meeting);
+  parts_.board.set(Step::barrier);
   return static_cast<Vote>(
-      static_cast<int>(parts_.communicators.agree_on_largest(static_cast<int>(own))));
+      static_cast<int>(parts_.communicators.all_reduce_max(static_cast<int>(own))));
 }
 
-std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string& launch) {
+std::vector<bool> CellRun::compare(const LocalBuffers& buffers, const std::string& launch) {
   TraceRecorder::Span span(parts_.trace, trace::SpanKind::check);
   parts_.board.set(Step::comparing);
-  std::vector<Finding> findings = parts_.data.compare(buffers);
+  std::vector<DataComparison> findings = parts_.data.compare(buffers);
   std::vector<bool> wrong;
-  for (std::size_t seat = 0; seat < findings.size(); ++seat) {
-    const Finding& found = findings[seat];
-    CheckResult& check = parts_.results[seat].check;
+  for (std::size_t local_rank = 0; local_rank < findings.size(); ++local_rank) {
+    const DataComparison& found = findings[local_rank];
+    CheckResult& check = parts_.results[local_rank].check;
     ++check.launches;
     check.elements += found.elements;
     check.wrong += found.wrong;
@@ -87,26 +87,28 @@ std::vector<bool> CellRun::compare(const SeatBuffers& buffers, const std::string
     if (found.wrong == 0)
       continue;
     check.first_wrong = found.first_wrong + ", " + launch;
-    parts_.results[seat].outcome = {OutcomeKind::wrong_data,
-                                    fmt::format("{} of {} elements are wrong; {}", found.wrong,
-                                                found.elements, check.first_wrong),
-                                    {parts_.seats[seat].rank}};
+    parts_.results[local_rank].outcome = {OutcomeKind::wrong_data,
+                                          fmt::format("{} of {} elements are wrong; {}",
+                                                      found.wrong, found.elements,
+                                                      check.first_wrong),
+                                          {parts_.local_ranks[local_rank].rank}};
   }
   return wrong;
 }
 
 // After all ranks' last launch, and not more often: what was overwritten stays so.
-void CellRun::compare_untouched(const SeatBuffers& buffers, const std::vector<int>& which) {
+void CellRun::compare_untouched(const LocalBuffers& buffers, const std::vector<int>& which) {
   TraceRecorder::Span span(parts_.trace, trace::SpanKind::check);
   parts_.board.set(Step::comparing);
   std::vector<std::string> findings = parts_.data.compare_untouched(buffers, which);
-  for (std::size_t seat = 0; seat < findings.size(); ++seat) {
-    CellRecord& result = parts_.results[seat];
-    if (findings[seat].empty() || !result.outcome.ok())
+  for (std::size_t local_rank = 0; local_rank < findings.size(); ++local_rank) {
+    CellRecord& result = parts_.results[local_rank];
+    if (findings[local_rank].empty() || !result.outcome.ok())
       continue;
-    result.check.first_wrong = findings[seat];
-    result.outcome = {
-        OutcomeKind::wrong_data, std::move(findings[seat]), {parts_.seats[seat].rank}};
+    result.check.first_wrong = findings[local_rank];
+    result.outcome = {OutcomeKind::wrong_data,
+                      std::move(findings[local_rank]),
+                      {parts_.local_ranks[local_rank].rank}};
   }
 }
 
@@ -116,9 +118,9 @@ void CellRun::compare_all_untouched() {
   compare_untouched(parts_.main.buffers, all);
 }
 
-void CellRun::note(std::size_t seat, const Sample& sample) {
-  parts_.results[seat].samples.push_back(sample);
-  times_ns_[seat].push_back(static_cast<double>(sample.elapsed_ns) / sample.iterations);
+void CellRun::note(std::size_t local_rank, const Sample& sample) {
+  parts_.results[local_rank].samples.push_back(sample);
+  times_ns_[local_rank].push_back(static_cast<double>(sample.elapsed_ns) / sample.iterations);
 }
 
 void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
@@ -126,7 +128,7 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
   const Region& timed = parts_.cell.schedule.timed;
   main.launch_before();
   main.wait();
-  meet(); // all ranks start together
+  barrier(); // all ranks start together
   parts_.board.set(Step::launching);
   parts_.trace.enter_batch(batch);
   {
@@ -141,12 +143,12 @@ void CellRun::time_batch(int batch, int iterations, BoundSchedule& last) {
     last.launch(timed);
     std::int64_t launch_ns = parts_.backend.now_ns() - start;
     parts_.board.set(Step::waiting);
-    last.wait([&](std::size_t seat) {
-      if (looks_on_[seat])
-        times_ns_[seat].push_back(0);
+    last.wait([&](std::size_t local_rank) {
+      if (looks_on_[local_rank])
+        times_ns_[local_rank].push_back(0);
       else
-        note(seat, {parts_.seats[seat].rank, batch, iterations, parts_.backend.now_ns() - start,
-                    launch_ns});
+        note(local_rank, {parts_.local_ranks[local_rank].rank, batch, iterations,
+                          parts_.backend.now_ns() - start, launch_ns});
     });
   }
   parts_.trace.enter_batch(-1);
@@ -166,35 +168,34 @@ void CellRun::enter_launch(int iteration) {
 // All ranks launch equally often.
 MarkLimits CellRun::prepare_marks(int wanted) {
   auto largest = [this](std::size_t own) {
-    return static_cast<std::size_t>(
-        parts_.communicators.agree_on_largest(static_cast<double>(own)));
+    return static_cast<std::size_t>(parts_.communicators.all_reduce_max(static_cast<double>(own)));
   };
   std::size_t in_process = largest(parts_.marks->in_process());
-  MarkLimits limits = mark_limits(wanted, in_process, largest(parts_.marks->most_of_a_seat()));
+  MarkLimits limits = mark_limits(wanted, in_process, largest(parts_.marks->most_of_one_rank()));
   parts_.marks->make_events(limits.launches);
   return limits;
 }
 
 std::vector<bool> CellRun::check_separately(int batch) {
   fill();
-  meet(); // no rank may write into a buffer that another still fills
+  barrier(); // no rank may write into a buffer that another still fills
   parts_.board.set(Step::waiting);
   run_once(*parts_.main.bound);
-  meet(); // a rank that leaves early may take its last message with it
+  barrier(); // a rank that leaves early may take its last message with it
   return compare(parts_.main.buffers, fmt::format("launch after batch {}", batch + 1));
 }
 
 void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* slot) {
   limits_ = limits_for(parts_.cell.timing, effort);
-  times_ns_.resize(parts_.seats.size());
-  looks_on_.assign(parts_.seats.size(), false);
+  times_ns_.resize(parts_.local_ranks.size());
+  looks_on_.assign(parts_.local_ranks.size(), false);
   MarkLimits marked;
   int iterations = effort.iterations;
   if (parts_.marks != nullptr) {
     marked = prepare_marks(effort.iterations);
     iterations = marked.launches;
-    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat)
-      looks_on_[seat] = parts_.main.bound->timed_streams(seat).empty();
+    for (std::size_t local_rank = 0; local_rank < parts_.local_ranks.size(); ++local_rank)
+      looks_on_[local_rank] = parts_.main.bound->timed_streams(local_rank).empty();
   }
   start_ns_ = parts_.backend.now_ns();
   bool to_slot = method == CheckMethod::last_launch;
@@ -212,7 +213,7 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
     time_batch(batch, iterations, last);
     if (parts_.marks != nullptr && batch < marked.batches)
       parts_.marks->read(batch, iterations, parts_.results);
-    std::vector<bool> wrong(parts_.seats.size(), false);
+    std::vector<bool> wrong(parts_.local_ranks.size(), false);
     if (to_slot)
       wrong = compare(slot->buffers, fmt::format("launch {} of batch {}", iterations, batch + 1));
     else if (method == CheckMethod::separate_launch)
@@ -246,7 +247,7 @@ bool CellRun::time_launch(LaunchTimer& timer, int batch, int tries_before, int i
   BoundSchedule& main = *parts_.main.bound;
   main.launch_before();
   main.wait();
-  meet(); // all ranks start together, on inputs that are all written
+  barrier(); // all ranks start together, on inputs that are all written
   parts_.board.set(Step::launching);
   timer.begin(tries_before);
   parts_.trace.enter_batch(batch);
@@ -265,7 +266,7 @@ bool CellRun::time_launch(LaunchTimer& timer, int batch, int tries_before, int i
     main.wait();
   }
   parts_.trace.enter_batch(-1);
-  return parts_.communicators.agree_on_largest(held ? 0 : 1) == 0;
+  return parts_.communicators.all_reduce_max(held ? 0 : 1) == 0;
 }
 
 void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
@@ -273,10 +274,10 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
   int iterations = single ? 1 : effort.iterations;
   limits_ = limits_for(parts_.cell.timing, effort);
   vote_every_ = single ? effort.iterations : 1;
-  times_ns_.resize(parts_.seats.size());
+  times_ns_.resize(parts_.local_ranks.size());
   start_ns_ = parts_.backend.now_ns();
   BoundSchedule& main = *parts_.main.bound;
-  LaunchTimer timer(parts_.backend, parts_.communicators, main, parts_.seats);
+  LaunchTimer timer(parts_.backend, parts_.communicators, main, parts_.local_ranks);
   parts_.board.set_single_launches(limits_.most);
   time_launch(timer, -1, 0, iterations);
   main.launch_after();
@@ -295,16 +296,17 @@ void CellRun::time_on_device(const Effort& effort, CheckMethod method) {
       main.launch_after();
       main.wait();
     }
-    for (std::size_t seat = 0; seat < parts_.seats.size(); ++seat) {
-      std::int64_t elapsed_ns = timer.elapsed_ns(seat);
+    for (std::size_t local_rank = 0; local_rank < parts_.local_ranks.size(); ++local_rank) {
+      std::int64_t elapsed_ns = timer.elapsed_ns(local_rank);
       if (!single && elapsed_ns == 0)
-        times_ns_[seat].push_back(0); // it had nothing to do
+        times_ns_[local_rank].push_back(0); // it had nothing to do
       else
-        note(seat, {parts_.seats[seat].rank, launch, iterations, elapsed_ns, launch_ns_});
+        note(local_rank,
+             {parts_.local_ranks[local_rank].rank, launch, iterations, elapsed_ns, launch_ns_});
     }
     main.launch_after();
     main.wait();
-    std::vector<bool> wrong(parts_.seats.size(), false);
+    std::vector<bool> wrong(parts_.local_ranks.size(), false);
     if (method != CheckMethod::none)
       wrong = compare(parts_.main.buffers,
                       fmt::format("{} {}", single ? "launch" : "batch", launch + 1));

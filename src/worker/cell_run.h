@@ -18,7 +18,7 @@ namespace ncclprobe::worker {
 // A schedule with the memory it works on. Its parts die in the reverse order: graphs before
 // registrations.
 struct Binding {
-  SeatBuffers buffers;
+  LocalBuffers buffers;
   std::vector<std::unique_ptr<backend::Registration>> registrations;
   std::optional<BoundSchedule> bound;
 };
@@ -27,14 +27,14 @@ struct Binding {
 struct CellParts {
   backend::Backend& backend;
   CommunicatorCache& communicators;
-  const std::vector<SeatState>& seats;
+  const std::vector<LocalRankState>& local_ranks;
   const model::Cell& cell;
   const CellData& data;
   Binding& main;
   ProgressBoard& board;
   TraceRecorder& trace;
   StepMarks* marks;                        // null: no steps
-  std::vector<model::CellRecord>& results; // by seat
+  std::vector<model::CellRecord>& results; // by local rank
 };
 
 // Warm-up and timed part of one cell. All ranks call the same functions in the same order, and meet
@@ -59,10 +59,10 @@ public:
 private:
   void fill();
   void run_once(BoundSchedule& bound);
-  void meet();
+  void barrier();
   Vote agree(const std::vector<bool>& wrong);
-  std::vector<bool> compare(const SeatBuffers& buffers, const std::string& launch);
-  void compare_untouched(const SeatBuffers& buffers, const std::vector<int>& which);
+  std::vector<bool> compare(const LocalBuffers& buffers, const std::string& launch);
+  void compare_untouched(const LocalBuffers& buffers, const std::vector<int>& which);
   void compare_all_untouched();
   void time_batch(int batch, int iterations, BoundSchedule& last);
   void enter_launch(int iteration);
@@ -71,7 +71,7 @@ private:
   void poison_or_fill();
   void add_remark(const std::string& remark);
   bool time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations);
-  void note(std::size_t seat, const model::Sample& sample);
+  void note(std::size_t local_rank, const model::Sample& sample);
 
   CellParts parts_;
   int warm_ups_ = 0;
@@ -79,8 +79,8 @@ private:
   std::int64_t start_ns_ = 0;
   int vote_every_ = 1;                        // samples
   std::int64_t launch_ns_ = 0;                // of the latest time_launch()
-  std::vector<std::vector<double>> times_ns_; // of one iteration, by seat
-  std::vector<bool> looks_on_;                // has nothing to do in a step, by seat
+  std::vector<std::vector<double>> times_ns_; // of one iteration, by local rank
+  std::vector<bool> looks_on_;                // has nothing to do in a step, by local rank
 };
 
 } // namespace ncclprobe::worker

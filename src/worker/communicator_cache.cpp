@@ -11,15 +11,17 @@
 
 namespace ncclprobe::worker {
 
-CommunicatorCache::CommunicatorCache(backend::Backend& backend, const std::vector<SeatState>& seats,
-                                     int world_size, backend::Rendezvous& rendezvous)
-    : backend_(backend), seats_(seats), world_size_(world_size), rendezvous_(rendezvous) {}
+CommunicatorCache::CommunicatorCache(backend::Backend& backend,
+                                     const std::vector<LocalRankState>& local_ranks, int world_size,
+                                     backend::Rendezvous& rendezvous)
+    : backend_(backend), ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
 
 // Its rank is -1 if it is none of these.
-backend::Member CommunicatorCache::member(std::size_t seat, const std::vector<int>& ranks) const {
-  auto at = std::find(ranks.begin(), ranks.end(), seats_[seat].rank);
+backend::Member CommunicatorCache::member(std::size_t local_rank,
+                                          const std::vector<int>& ranks) const {
+  auto at = std::find(ranks.begin(), ranks.end(), ranks_[local_rank].rank);
   int rank = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
-  return {seats_[seat].rank, rank, seats_[seat].device};
+  return {ranks_[local_rank].rank, rank, ranks_[local_rank].device};
 }
 
 LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalCommunicator* parent) {
@@ -29,19 +31,19 @@ LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalComm
   LocalCommunicator local;
   local.ranks = key.ranks;
   std::vector<backend::Member> members;
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
-    backend::Member one = member(seat, key.ranks);
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
+    backend::Member one = member(local_rank, key.ranks);
     if (one.rank < 0)
       continue;
     members.push_back(one);
-    local.seats.push_back(seat);
+    local.local_ranks.push_back(local_rank);
   }
   std::string name = fmt::format("communicator {}", all_.size());
   plugin::set_members(key.ranks); // whose events NCCL tells in a trace
   if (parent != nullptr) {
     std::vector<backend::SplitMember> of_parent;
-    for (std::size_t i = 0; i < parent->seats.size(); ++i)
-      of_parent.push_back({parent->members[i].get(), member(parent->seats[i], key.ranks)});
+    for (std::size_t i = 0; i < parent->local_ranks.size(); ++i)
+      of_parent.push_back({parent->members[i].get(), member(parent->local_ranks[i], key.ranks)});
     if (!of_parent.empty())
       local.members = backend_.split(name, key.ranks, of_parent, rendezvous_);
   } else if (!members.empty()) {
@@ -89,7 +91,7 @@ std::vector<backend::Communicator*> CommunicatorCache::world_members() {
 }
 
 bool CommunicatorCache::connected() const {
-  return !all_.empty() || static_cast<int>(seats_.size()) < world_size_;
+  return !all_.empty() || static_cast<int>(ranks_.size()) < world_size_;
 }
 
 void CommunicatorCache::align(std::span<backend::Stream* const> streams) {
@@ -97,22 +99,22 @@ void CommunicatorCache::align(std::span<backend::Stream* const> streams) {
     return backend_.align(world_members(), streams);
   // All streams are ours: they wait for the first.
   backend::Event* gate = nullptr;
-  for (std::size_t seat = 0; seat < streams.size(); ++seat) {
-    if (streams[seat] == nullptr)
+  for (std::size_t local_rank = 0; local_rank < streams.size(); ++local_rank) {
+    if (streams[local_rank] == nullptr)
       continue;
     if (gate != nullptr) {
-      streams[seat]->wait(*gate);
+      streams[local_rank]->wait(*gate);
       continue;
     }
-    auto& own = gates_[seat];
+    auto& own = gates_[local_rank];
     if (!own)
-      own = seats_[seat].device->create_event(backend::EventUse::order);
+      own = ranks_[local_rank].device->create_event(backend::EventUse::order);
     gate = own.get();
-    streams[seat]->record(*gate);
+    streams[local_rank]->record(*gate);
   }
 }
 
-double CommunicatorCache::agree_on_largest(double value) {
+double CommunicatorCache::all_reduce_max(double value) {
   return connected() ? backend_.max_over_ranks(world_members(), value) : value;
 }
 

@@ -9,13 +9,14 @@ namespace ncclprobe::worker {
 
 using When = model::Condition::When;
 
-ConditionSampler::ConditionSampler(backend::Backend& backend, const std::vector<SeatState>& seats,
+ConditionSampler::ConditionSampler(backend::Backend& backend,
+                                   const std::vector<LocalRankState>& local_ranks,
                                    std::int64_t cell_start_ns, Pace pace, Company company)
-    : backend_(backend), seats_(seats), start_ns_(cell_start_ns), company_(company),
-      readings_(seats.size()) {
+    : backend_(backend), ranks_(local_ranks), start_ns_(cell_start_ns), company_(company),
+      readings_(local_ranks.size()) {
   read(When::before);
   bool readable = std::any_of(readings_.begin(), readings_.end(),
-                              [](const auto& of_seat) { return !of_seat.empty(); });
+                              [](const auto& of_local_rank) { return !of_local_rank.empty(); });
   if (readable)
     thread_ = std::thread([this, pace] { sample_now_and_then(pace); });
 }
@@ -25,20 +26,20 @@ ConditionSampler::~ConditionSampler() {
 }
 
 void ConditionSampler::read(When when) {
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
     if (when == When::during && stopped_within({}))
       return; // the cell is over and waits for us
-    std::optional<model::Condition> reading = seats_[seat].device->read_condition();
+    std::optional<model::Condition> reading = ranks_[local_rank].device->read_condition();
     if (!reading)
       continue;
     reading->at_ns = backend_.now_ns() - start_ns_; // traffic takes tens of milliseconds more
-    reading->rank = seats_[seat].rank;
+    reading->rank = ranks_[local_rank].rank;
     reading->when = when;
     if (when == When::during)
-      seats_[seat].device->read_traffic(*reading);
+      ranks_[local_rank].device->read_traffic(*reading);
     else if (company_ == Company::asked)
-      seats_[seat].device->read_company(*reading);
-    readings_[seat].push_back(std::move(*reading));
+      ranks_[local_rank].device->read_company(*reading);
+    readings_[local_rank].push_back(std::move(*reading));
   }
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "worker/seat_state.h"
+#include "worker/local_rank_state.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -25,13 +25,13 @@ public:
 
   // Reads for the first time. `cell_start_ns` on the backend's clock. References outlive the
   // object.
-  ConditionSampler(backend::Backend& backend, const std::vector<SeatState>& seats,
+  ConditionSampler(backend::Backend& backend, const std::vector<LocalRankState>& local_ranks,
                    std::int64_t cell_start_ns, Pace pace, Company company);
   ~ConditionSampler(); // stops the thread
   ConditionSampler(const ConditionSampler&) = delete;
   ConditionSampler& operator=(const ConditionSampler&) = delete;
 
-  // Stops the thread and reads for the last time. By seat, ordered by time.
+  // Stops the thread and reads for the last time. By local rank, ordered by time.
   std::vector<std::vector<model::Condition>> finish();
 
 private:
@@ -41,7 +41,7 @@ private:
   void stop();
 
   backend::Backend& backend_;
-  const std::vector<SeatState>& seats_;
+  const std::vector<LocalRankState>& ranks_;
   std::int64_t start_ns_;
   Company company_;
   std::vector<std::vector<model::Condition>> readings_; // the thread's while it runs

@@ -139,7 +139,7 @@ void write_chain(const ChaseOp& chase, backend::Buffer& buffer) {
                std::as_bytes(std::span(words)));
 }
 
-void compare_position(const ChaseOp& chase, backend::Buffer& buffer, Finding& finding) {
+void compare_position(const ChaseOp& chase, backend::Buffer& buffer, DataComparison& finding) {
   std::uint64_t position = 0;
   buffer.read(place_in(buffer, chase.result, chase.rank).offset,
               std::as_writable_bytes(std::span(&position, std::size_t{1})));
@@ -155,26 +155,26 @@ void compare_position(const ChaseOp& chase, backend::Buffer& buffer, Finding& fi
 
 } // namespace
 
-CellData::CellData(const Schedule& schedule, const std::vector<SeatState>& seats,
+CellData::CellData(const Schedule& schedule, const std::vector<LocalRankState>& local_ranks,
                    const std::vector<LocalCommunicator*>& communicators, int world_size,
                    std::uint64_t seed)
-    : schedule_(schedule), seats_(seats), communicators_(communicators), world_size_(world_size),
-      seed_(seed), flow_(data_flow(schedule)) {}
+    : schedule_(schedule), ranks_(local_ranks), communicators_(communicators),
+      world_size_(world_size), seed_(seed), flow_(data_flow(schedule)) {}
 
 CellData::Group CellData::group(int communicator, const std::vector<int>& ranks) const {
   Group group;
   if (communicator == k_all_ranks) {
     group.size = world_size_;
-    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
-      group.members.push_back({seat, seats_[seat].rank});
+    for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
+      group.members.push_back({local_rank, ranks_[local_rank].rank});
   } else {
     const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(communicator)];
     group.size = static_cast<int>(local.ranks.size());
-    for (std::size_t i = 0; i < local.seats.size(); ++i)
-      group.members.push_back({local.seats[i], local.members[i]->rank()});
+    for (std::size_t i = 0; i < local.local_ranks.size(); ++i)
+      group.members.push_back({local.local_ranks[i], local.members[i]->rank()});
   }
   std::erase_if(group.members, [&](const Group::Member& member) {
-    return !names_rank(ranks, seats_[member.seat].rank);
+    return !names_rank(ranks, ranks_[member.local_rank].rank);
   });
   return group;
 }
@@ -189,78 +189,81 @@ Pattern CellData::input_pattern(const Fill& fill, int ranks) const {
                      fill.signs);
 }
 
-void CellData::guard(const SeatBuffers& buffers) const {
-  for (std::size_t seat = 0; seat < buffers.size(); ++seat)
+void CellData::guard(const LocalBuffers& buffers) const {
+  for (std::size_t local_rank = 0; local_rank < buffers.size(); ++local_rank)
     for (std::size_t index = 0; index < schedule_.buffers.size(); ++index) {
-      std::uint64_t bytes = schedule_.buffers[index].bytes.at(seats_[seat].rank);
+      std::uint64_t bytes = schedule_.buffers[index].bytes.at(ranks_[local_rank].rank);
       if (bytes == 0)
         continue;
-      buffers[seat][index]->poison_bytes(0, k_guard_bytes);
-      buffers[seat][index]->poison_bytes(k_guard_bytes + bytes, k_guard_bytes);
+      buffers[local_rank][index]->poison_bytes(0, k_guard_bytes);
+      buffers[local_rank][index]->poison_bytes(k_guard_bytes + bytes, k_guard_bytes);
     }
 }
 
-void CellData::fill(const SeatBuffers& buffers) const {
+void CellData::fill(const LocalBuffers& buffers) const {
   for (int index = 0; index < static_cast<int>(schedule_.buffers.size()); ++index)
     poison(buffers, index);
   for (const Fill& fill : schedule_.fills) {
     Group of = group(fill.communicator, fill.ranks);
-    for (auto [seat, rank] : of.members) {
-      if (!has_input(fill, rank, seats_[seat].rank))
+    for (auto [local_rank, rank] : of.members) {
+      if (!has_input(fill, rank, ranks_[local_rank].rank))
         continue;
-      backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(fill.slice.buffer)];
+      backend::Buffer& buffer = *buffers[local_rank][static_cast<std::size_t>(fill.slice.buffer)];
       buffer.fill(place_in(buffer, fill.slice, rank).offset, fill.type,
                   input_pattern(fill, of.size), rank, fill.count);
     }
   }
   for (const ChaseOp* chase : chases_of(schedule_))
-    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
-      if (seats_[seat].rank == chase->through_rank)
-        write_chain(*chase, *buffers[seat][static_cast<std::size_t>(chase->through.buffer)]);
+    for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
+      if (ranks_[local_rank].rank == chase->through_rank)
+        write_chain(*chase, *buffers[local_rank][static_cast<std::size_t>(chase->through.buffer)]);
 }
 
-void CellData::poison_results(const SeatBuffers& buffers) const {
+void CellData::poison_results(const LocalBuffers& buffers) const {
   for (int index : flow_.results)
     poison(buffers, index);
 }
 
 // What this schedule declares: a buffer may be larger, from an earlier cell.
-void CellData::poison(const SeatBuffers& buffers, int index) const {
+void CellData::poison(const LocalBuffers& buffers, int index) const {
   auto at = static_cast<std::size_t>(index);
-  for (std::size_t seat = 0; seat < buffers.size(); ++seat) {
-    backend::Buffer& buffer = *buffers[seat][at];
-    buffer.poison_bytes(data_begin(buffer), schedule_.buffers[at].bytes.at(seats_[seat].rank));
+  for (std::size_t local_rank = 0; local_rank < buffers.size(); ++local_rank) {
+    backend::Buffer& buffer = *buffers[local_rank][at];
+    buffer.poison_bytes(data_begin(buffer),
+                        schedule_.buffers[at].bytes.at(ranks_[local_rank].rank));
   }
 }
 
-std::vector<Finding> CellData::compare(const SeatBuffers& buffers) const {
-  std::vector<Finding> findings(seats_.size());
+std::vector<DataComparison> CellData::compare(const LocalBuffers& buffers) const {
+  std::vector<DataComparison> findings(ranks_.size());
   for (const model::DataCheck& one : schedule_.checks) {
     Group of = group(one.communicator, one.ranks);
     Pattern pattern =
         pattern_for(seed_of(one.communicator), one.collective, one.type, one.op, of.size);
-    for (auto [seat, rank] : of.members) {
+    for (auto [local_rank, rank] : of.members) {
       Expectation expected = expectation_for(one.collective, one.op, one.root, one.count, rank,
                                              of.size, {one.distance, one.first_index});
-      backend::Buffer& buffer = *buffers[seat][static_cast<std::size_t>(one.slice.buffer)];
+      backend::Buffer& buffer = *buffers[local_rank][static_cast<std::size_t>(one.slice.buffer)];
       backend::Mismatch found =
           buffer.compare(place_in(buffer, one.slice, rank).offset, one.type, pattern, expected);
-      findings[seat].elements += found.elements;
-      findings[seat].wrong += found.wrong;
-      if (found.wrong > 0 && findings[seat].first_wrong.empty())
-        findings[seat].first_wrong = first_wrong(seats_[seat].rank, one, expected, pattern, found);
+      findings[local_rank].elements += found.elements;
+      findings[local_rank].wrong += found.wrong;
+      if (found.wrong > 0 && findings[local_rank].first_wrong.empty())
+        findings[local_rank].first_wrong =
+            first_wrong(ranks_[local_rank].rank, one, expected, pattern, found);
     }
   }
   for (const ChaseOp* chase : chases_of(schedule_))
-    for (std::size_t seat = 0; seat < seats_.size(); ++seat)
-      if (seats_[seat].rank == chase->rank)
-        compare_position(*chase, *buffers[seat][static_cast<std::size_t>(chase->result.buffer)],
-                         findings[seat]);
+    for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
+      if (ranks_[local_rank].rank == chase->rank)
+        compare_position(*chase,
+                         *buffers[local_rank][static_cast<std::size_t>(chase->result.buffer)],
+                         findings[local_rank]);
   return findings;
 }
 
 // What was overwritten in a region, in words; "" if nothing was.
-std::string CellData::overwritten(const UntouchedRegion& region, std::size_t seat,
+std::string CellData::overwritten(const UntouchedRegion& region, std::size_t local_rank,
                                   backend::Buffer& buffer) const {
   const BufferDecl& declared = schedule_.buffers[static_cast<std::size_t>(region.buffer)];
   auto say = [&](const backend::Mismatch& found, std::uint64_t begin, std::uint64_t size,
@@ -268,7 +271,7 @@ std::string CellData::overwritten(const UntouchedRegion& region, std::size_t sea
     if (found.wrong == 0)
       return std::string();
     auto at = static_cast<std::int64_t>(begin + found.first * size - k_guard_bytes);
-    int rank = seats_[seat].rank;
+    int rank = ranks_[local_rank].rank;
     return fmt::format(
         "rank {}: {} {}{} {} overwritten, the first at byte {} of buffer '{}' ({} bytes)", rank,
         found.wrong, unit, found.wrong == 1 ? "" : "s", which, at, declared.name,
@@ -278,7 +281,7 @@ std::string CellData::overwritten(const UntouchedRegion& region, std::size_t sea
     return say(buffer.compare_poison(region.begin, region.end - region.begin), region.begin, 1,
                "byte", "outside of all results");
   const Fill& fill = schedule_.fills[static_cast<std::size_t>(region.fill)];
-  Group of = group(fill.communicator, {seats_[seat].rank});
+  Group of = group(fill.communicator, {ranks_[local_rank].rank});
   int rank = of.members.front().rank;
   std::uint64_t size = size_bytes(fill.type);
   std::uint64_t start = place_in(buffer, fill.slice, rank).offset;
@@ -293,16 +296,16 @@ std::string CellData::overwritten(const UntouchedRegion& region, std::size_t sea
              "element", "of an input");
 }
 
-std::vector<std::string> CellData::compare_untouched(const SeatBuffers& buffers,
+std::vector<std::string> CellData::compare_untouched(const LocalBuffers& buffers,
                                                      const std::vector<int>& which) const {
-  std::vector<std::string> findings(seats_.size());
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat)
+  std::vector<std::string> findings(ranks_.size());
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (const UntouchedRegion& region :
-         untouched_memory(schedule_, world_size_, seats_[seat].rank)) {
+         untouched_memory(schedule_, world_size_, ranks_[local_rank].rank)) {
       bool meant = std::find(which.begin(), which.end(), region.buffer) != which.end();
-      if (meant && findings[seat].empty())
-        findings[seat] =
-            overwritten(region, seat, *buffers[seat][static_cast<std::size_t>(region.buffer)]);
+      if (meant && findings[local_rank].empty())
+        findings[local_rank] = overwritten(
+            region, local_rank, *buffers[local_rank][static_cast<std::size_t>(region.buffer)]);
     }
   return findings;
 }

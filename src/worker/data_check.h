@@ -6,7 +6,7 @@
 #include "model/record.h"
 #include "model/schedule.h"
 #include "worker/communicator_cache.h"
-#include "worker/seat_state.h"
+#include "worker/local_rank_state.h"
 #include "worker/untouched_memory.h"
 
 #include <string>
@@ -41,8 +41,8 @@ DataFlow data_flow(const model::Schedule& schedule);
 enum class Slots { none, there };
 CheckMethod choose_method(const DataFlow& flow, model::TimingMode mode, Slots slots);
 
-// What one launch left on one seat.
-struct Finding {
+// What one launch left on one local rank.
+struct DataComparison {
   std::uint64_t elements = 0;
   std::uint64_t wrong = 0;
   std::string first_wrong; // "rank 3 element 17: bits 0x1 instead of 0x2 (2)"
@@ -53,29 +53,29 @@ struct Finding {
 class CellData {
 public:
   // All arguments outlive the object; `communicators` follows schedule.communicators.
-  CellData(const model::Schedule& schedule, const std::vector<SeatState>& seats,
+  CellData(const model::Schedule& schedule, const std::vector<LocalRankState>& local_ranks,
            const std::vector<LocalCommunicator*>& communicators, int world_size,
            std::uint64_t seed);
 
   const DataFlow& flow() const { return flow_; }
   // Poisons the guard bands, once: what is written there later is still there at the end.
-  void guard(const SeatBuffers& buffers) const;
+  void guard(const LocalBuffers& buffers) const;
   // Poisons every buffer between its guard bands, then writes the inputs.
-  void fill(const SeatBuffers& buffers) const;
+  void fill(const LocalBuffers& buffers) const;
   // For repeatable schedules: what tells a launch that did nothing from one that did its work.
-  void poison_results(const SeatBuffers& buffers) const;
-  // By seat.
-  std::vector<Finding> compare(const SeatBuffers& buffers) const;
-  // By seat, what was overwritten that no operation writes (untouched_memory.h) since it was
+  void poison_results(const LocalBuffers& buffers) const;
+  // By local rank.
+  std::vector<DataComparison> compare(const LocalBuffers& buffers) const;
+  // By local rank, what was overwritten that no operation writes (untouched_memory.h) since it was
   // written last, in words; "" if nothing was. Of the buffers with these indexes.
-  std::vector<std::string> compare_untouched(const SeatBuffers& buffers,
+  std::vector<std::string> compare_untouched(const LocalBuffers& buffers,
                                              const std::vector<int>& which) const;
 
 private:
-  // Those of this process's seats that have some data, with their numbers among `size` ranks.
+  // Those of this process's local ranks that have some data, with their numbers among `size` ranks.
   struct Group {
     struct Member {
-      std::size_t seat;
+      std::size_t local_rank;
       int rank;
     };
     int size = 0;
@@ -83,13 +83,13 @@ private:
   };
   Group group(int communicator, const std::vector<int>& ranks) const;
   std::uint64_t seed_of(int communicator) const;
-  void poison(const SeatBuffers& buffers, int index) const;
+  void poison(const LocalBuffers& buffers, int index) const;
   model::Pattern input_pattern(const model::Fill& fill, int ranks) const;
-  std::string overwritten(const UntouchedRegion& region, std::size_t seat,
+  std::string overwritten(const UntouchedRegion& region, std::size_t local_rank,
                           backend::Buffer& buffer) const;
 
   const model::Schedule& schedule_;
-  const std::vector<SeatState>& seats_;
+  const std::vector<LocalRankState>& ranks_;
   const std::vector<LocalCommunicator*>& communicators_;
   int world_size_;
   std::uint64_t seed_;

@@ -25,18 +25,19 @@ std::int64_t Hold::duration_ns(int tries_before) const {
 }
 
 LaunchTimer::LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
-                         const BoundSchedule& schedule, const std::vector<SeatState>& seats)
-    : backend_(backend), communicators_(communicators), seats_(seats), lanes_(seats.size()),
-      aligned_(seats.size()), first_streams_(seats.size()) {
-  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
-    backend::Device& device = *seats[seat].device;
-    for (backend::Stream* stream : schedule.timed_streams(seat))
-      lanes_[seat].push_back({stream, device.create_event(backend::EventUse::time),
-                              device.create_event(backend::EventUse::time)});
-    if (!lanes_[seat].empty())
-      first_streams_[seat] = lanes_[seat].front().stream;
-    if (lanes_[seat].size() > 1)
-      aligned_[seat] = device.create_event(backend::EventUse::order);
+                         const BoundSchedule& schedule,
+                         const std::vector<LocalRankState>& local_ranks)
+    : backend_(backend), communicators_(communicators), ranks_(local_ranks),
+      lanes_(local_ranks.size()), aligned_(local_ranks.size()), first_streams_(local_ranks.size()) {
+  for (std::size_t local_rank = 0; local_rank < local_ranks.size(); ++local_rank) {
+    backend::Device& device = *local_ranks[local_rank].device;
+    for (backend::Stream* stream : schedule.timed_streams(local_rank))
+      lanes_[local_rank].push_back({stream, device.create_event(backend::EventUse::time),
+                                    device.create_event(backend::EventUse::time)});
+    if (!lanes_[local_rank].empty())
+      first_streams_[local_rank] = lanes_[local_rank].front().stream;
+    if (lanes_[local_rank].size() > 1)
+      aligned_[local_rank] = device.create_event(backend::EventUse::order);
   }
 }
 
@@ -46,12 +47,12 @@ void LaunchTimer::begin(int tries_before) {
     if (stream != nullptr)
       stream->spin(static_cast<std::uint64_t>(hold_.duration_ns(tries_before)));
   communicators_.align(first_streams_);
-  for (std::size_t seat = 0; seat < lanes_.size(); ++seat) {
-    if (aligned_[seat])
-      first_streams_[seat]->record(*aligned_[seat]);
-    for (Lane& lane : lanes_[seat]) {
-      if (lane.stream != first_streams_[seat])
-        lane.stream->wait(*aligned_[seat]);
+  for (std::size_t local_rank = 0; local_rank < lanes_.size(); ++local_rank) {
+    if (aligned_[local_rank])
+      first_streams_[local_rank]->record(*aligned_[local_rank]);
+    for (Lane& lane : lanes_[local_rank]) {
+      if (lane.stream != first_streams_[local_rank])
+        lane.stream->wait(*aligned_[local_rank]);
       lane.stream->record(*lane.begin);
     }
   }
@@ -59,21 +60,21 @@ void LaunchTimer::begin(int tries_before) {
 
 bool LaunchTimer::end() {
   bool held = true;
-  for (auto& of_seat : lanes_)
-    for (Lane& lane : of_seat)
+  for (auto& of_local_rank : lanes_)
+    for (Lane& lane : of_local_rank)
       held = !lane.begin->reached() && held;
-  for (auto& of_seat : lanes_)
-    for (Lane& lane : of_seat)
+  for (auto& of_local_rank : lanes_)
+    for (Lane& lane : of_local_rank)
       lane.stream->record(*lane.end);
   hold_.add_enqueueing(backend_.now_ns() - begun_ns_);
   return held;
 }
 
-std::int64_t LaunchTimer::elapsed_ns(std::size_t seat) const {
-  const std::vector<Lane>& lanes = lanes_[seat];
+std::int64_t LaunchTimer::elapsed_ns(std::size_t local_rank) const {
+  const std::vector<Lane>& lanes = lanes_[local_rank];
   if (lanes.empty())
     return 0;
-  backend::Device& device = *seats_[seat].device;
+  backend::Device& device = *ranks_[local_rank].device;
   std::int64_t first_ns = 0; // both since the first lane began
   std::int64_t last_ns = 0;
   for (const Lane& lane : lanes) {

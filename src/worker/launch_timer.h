@@ -34,7 +34,7 @@ class LaunchTimer {
 public:
   // All outlive the object.
   LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
-              const BoundSchedule& schedule, const std::vector<SeatState>& seats);
+              const BoundSchedule& schedule, const std::vector<LocalRankState>& local_ranks);
 
   // Around the enqueueing of one launch, on all ranks. The first launch shows how long enqueueing
   // takes here, so it is for warming up.
@@ -42,8 +42,8 @@ public:
   // True if the streams were busy all the while. Else the time has some of the host's in it, on all
   // ranks, because the others wait for this one.
   bool end();
-  // When the streams are idle again. 0 for a seat that the timed region gives no work.
-  std::int64_t elapsed_ns(std::size_t seat) const;
+  // When the streams are idle again. 0 for a local rank that the timed region gives no work.
+  std::int64_t elapsed_ns(std::size_t local_rank) const;
 
 private:
   struct Lane {
@@ -53,10 +53,11 @@ private:
   };
   backend::Backend& backend_;
   CommunicatorCache& communicators_;
-  const std::vector<SeatState>& seats_;
-  std::vector<std::vector<Lane>> lanes_;                 // by seat
-  std::vector<std::unique_ptr<backend::Event>> aligned_; // by seat, where there are several lanes
-  std::vector<backend::Stream*> first_streams_;          // by seat, or null
+  const std::vector<LocalRankState>& ranks_;
+  std::vector<std::vector<Lane>> lanes_; // by local rank
+  // By local rank, where there are several lanes.
+  std::vector<std::unique_ptr<backend::Event>> aligned_;
+  std::vector<backend::Stream*> first_streams_; // by local rank, or null
   Hold hold_;
   std::int64_t begun_ns_ = 0;
 };

@@ -57,7 +57,7 @@ model::OutcomeKind outcome_of(base::Errc code) {
   int rank = -1;
   try {
     wire::Start start = link.wait_for_start();
-    rank = start.seats.empty() ? -1 : start.seats.front().rank;
+    rank = start.ranks.empty() ? -1 : start.ranks.front().rank;
     worker::run_trial(start, read_environment(), link, board, last_cell);
     leave(base::k_exit_ok);
   } catch (const base::Exception& error) {

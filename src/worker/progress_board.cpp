@@ -30,8 +30,8 @@ std::string ProgressBoard::text() const {
   case Step::warming_up:
   case Step::launching:
     return where();
-  case Step::meeting:
-    return "meeting the other ranks, after " + where();
+  case Step::barrier:
+    return "waiting for the other ranks, after " + where();
   case Step::waiting:
     return "waiting for " + where();
   case Step::comparing:

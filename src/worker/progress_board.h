@@ -17,7 +17,7 @@ public:
     preparing,
     filling,
     warming_up,
-    meeting,
+    barrier,
     launching,
     waiting,
     comparing

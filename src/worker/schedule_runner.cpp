@@ -32,12 +32,12 @@ std::optional<base::Error> attempt(Prepare prepare) {
   }
 }
 
-std::vector<SeatState> states_of(const std::vector<Seat>& seats) {
-  std::vector<SeatState> states;
-  for (const Seat& seat : seats) {
-    SeatState state;
-    state.rank = seat.rank;
-    state.device = seat.device.get();
+std::vector<LocalRankState> states_of(const std::vector<LocalRank>& local_ranks) {
+  std::vector<LocalRankState> states;
+  for (const LocalRank& local_rank : local_ranks) {
+    LocalRankState state;
+    state.rank = local_rank.rank;
+    state.device = local_rank.device.get();
     states.push_back(std::move(state));
   }
   return states;
@@ -46,15 +46,15 @@ std::vector<SeatState> states_of(const std::vector<Seat>& seats) {
 } // namespace
 
 struct ScheduleRunner::Impl {
-  Impl(backend::Backend& used, std::vector<Seat> opened, int size, std::uint64_t seed_,
+  Impl(backend::Backend& used, std::vector<LocalRank> opened, int size, std::uint64_t seed_,
        backend::Rendezvous& rendezvous, ProgressBoard& progress, TraceRecorder& recorder)
-      : backend(used), owned(std::move(opened)), seats(states_of(owned)), world_size(size),
-        seed(seed_), board(progress), trace(recorder), memory(seats),
-        shared(seats, size, rendezvous), communicators(used, seats, size, rendezvous) {}
+      : backend(used), owned(std::move(opened)), local_ranks(states_of(owned)), world_size(size),
+        seed(seed_), board(progress), trace(recorder), memory(local_ranks),
+        shared(local_ranks, size, rendezvous), communicators(used, local_ranks, size, rendezvous) {}
 
   backend::Backend& backend;
-  std::vector<Seat> owned; // before what lives on their devices
-  std::vector<SeatState> seats;
+  std::vector<LocalRank> owned; // before what lives on their devices
+  std::vector<LocalRankState> local_ranks;
   int world_size;
   std::uint64_t seed;
   ProgressBoard& board;
@@ -75,7 +75,8 @@ struct ScheduleRunner::Impl {
   void bind(const Schedule& schedule, const std::vector<LocalCommunicator*>& locals,
             Binding& binding, StepMarks* marks) {
     binding.registrations = register_buffers(schedule, binding.buffers, locals);
-    binding.bound.emplace(schedule, backend, seats, binding.buffers, locals, shared, trace, marks);
+    binding.bound.emplace(schedule, backend, local_ranks, binding.buffers, locals, shared, trace,
+                          marks);
   }
 
   void prepare(const Cell& cell, Binding& main) {
@@ -93,12 +94,12 @@ struct ScheduleRunner::Impl {
 
   // True if some rank has a problem; then all ranks skip the cell, and those that have it say why.
   bool skip(const std::optional<base::Error>& problem, std::vector<model::CellRecord>& results) {
-    if (communicators.agree_on_largest(problem ? 1 : 0) == 0)
+    if (communicators.all_reduce_max(problem ? 1 : 0) == 0)
       return false;
     board.set(Step::outside);
-    for (std::size_t seat = 0; seat < results.size(); ++seat)
-      results[seat].outcome =
-          problem ? Outcome{OutcomeKind::skipped, problem->text(), {seats[seat].rank}}
+    for (std::size_t local_rank = 0; local_rank < results.size(); ++local_rank)
+      results[local_rank].outcome =
+          problem ? Outcome{OutcomeKind::skipped, problem->text(), {local_ranks[local_rank].rank}}
                   : Outcome{OutcomeKind::skipped, "", {}};
     return true;
   }
@@ -115,7 +116,7 @@ struct ScheduleRunner::Impl {
     slot.emplace();
     std::optional<base::Error> problem = attempt(
         [&] { slot->buffers = memory.make_slots(schedule, main.buffers, data.flow().results); });
-    if (communicators.agree_on_largest(problem ? 1 : 0) == 0)
+    if (communicators.all_reduce_max(problem ? 1 : 0) == 0)
       return true;
     slot.reset();
     memory.drop_large_slots();
@@ -123,11 +124,11 @@ struct ScheduleRunner::Impl {
   }
 };
 
-ScheduleRunner::ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
-                               std::uint64_t seed, backend::Rendezvous& rendezvous,
+ScheduleRunner::ScheduleRunner(backend::Backend& backend, std::vector<LocalRank> local_ranks,
+                               int world_size, std::uint64_t seed, backend::Rendezvous& rendezvous,
                                ProgressBoard& board, TraceRecorder& trace)
-    : impl_(std::make_unique<Impl>(backend, std::move(seats), world_size, seed, rendezvous, board,
-                                   trace)) {}
+    : impl_(std::make_unique<Impl>(backend, std::move(local_ranks), world_size, seed, rendezvous,
+                                   board, trace)) {}
 
 ScheduleRunner::~ScheduleRunner() = default;
 
@@ -135,8 +136,8 @@ void ScheduleRunner::connect_world() {
   impl_->communicators.world();
 }
 
-std::uint64_t ScheduleRunner::buffer_bytes(std::size_t seat) const {
-  return impl_->memory.held_bytes(seat);
+std::uint64_t ScheduleRunner::buffer_bytes(std::size_t local_rank) const {
+  return impl_->memory.held_bytes(local_rank);
 }
 
 std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
@@ -144,7 +145,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
   Impl& own = *impl_;
   const Schedule& schedule = cell.schedule;
   std::int64_t cell_start_ns = own.backend.now_ns();
-  std::vector<model::CellRecord> results(own.seats.size());
+  std::vector<model::CellRecord> results(own.local_ranks.size());
   TraceRecorder::Span span(own.trace, trace::SpanKind::cell);
   own.board.set(Step::preparing);
   own.board.set_batch(0, 0);
@@ -152,7 +153,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
 
   std::optional<StepMarks> step_marks; // outlives what is bound to it
   if (cell.timing.mode == TimingMode::steps)
-    step_marks.emplace(schedule, own.seats);
+    step_marks.emplace(schedule, own.local_ranks);
   StepMarks* marks = step_marks ? &*step_marks : nullptr;
   Binding main;
   bool shares_memory = own.shares_memory(schedule);
@@ -168,13 +169,13 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     if (own.skip(attempt([&] { own.bind(schedule, locals, main, marks); }), results))
       return results;
   }
-  CellData data(schedule, own.seats, locals, own.world_size, own.seed);
-  CellRun run({own.backend, own.communicators, own.seats, cell, data, main, own.board, own.trace,
-               marks, results});
+  CellData data(schedule, own.local_ranks, locals, own.world_size, own.seed);
+  CellRun run({own.backend, own.communicators, own.local_ranks, cell, data, main, own.board,
+               own.trace, marks, results});
   run.prepare();
   if (shares_memory)
-    own.communicators.agree_on_largest(0); // nobody reads what its owner has yet to write
-  run.warm_up();                           // connections are made on first use: not an estimate
+    own.communicators.all_reduce_max(0); // nobody reads what its owner has yet to write
+  run.warm_up();                         // connections are made on first use: not an estimate
   if (estimate_us != nullptr)
     *estimate_us = main.bound->estimate_us(schedule.timed);
 
@@ -201,7 +202,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
       run.warm_up(); // nor does a graph's first launch, which uploads it, tell what one takes
   }
 
-  double iteration_ns = own.communicators.agree_on_largest(run.warm_up());
+  double iteration_ns = own.communicators.all_reduce_max(run.warm_up());
   int warmups = remaining_warmups(cell.timing, iteration_ns);
   for (int i = 1; i < warmups; ++i)
     run.warm_up();
@@ -222,7 +223,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
   bool sampled = due || cell.timing.mode != TimingMode::events;
   std::optional<ConditionSampler> sampler;
   if (sampled)
-    sampler.emplace(own.backend, own.seats, cell_start_ns, ConditionSampler::Pace{},
+    sampler.emplace(own.backend, own.local_ranks, cell_start_ns, ConditionSampler::Pace{},
                     due ? Company::asked : Company::left);
   if (cell.timing.mode == TimingMode::batch || marks != nullptr)
     run.time_batches(effort, method, slot ? &*slot : nullptr);
@@ -230,8 +231,8 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     run.time_on_device(effort, method);
   if (sampler) {
     auto conditions = sampler->finish();
-    for (std::size_t seat = 0; seat < results.size(); ++seat)
-      results[seat].conditions = std::move(conditions[seat]);
+    for (std::size_t local_rank = 0; local_rank < results.size(); ++local_rank)
+      results[local_rank].conditions = std::move(conditions[local_rank]);
   }
   slot.reset(); // before its buffers
   own.memory.drop_large_slots();

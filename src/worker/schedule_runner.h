@@ -12,7 +12,7 @@
 namespace ncclprobe::worker {
 
 // A global rank that this process drives.
-struct Seat {
+struct LocalRank {
   int rank = 0;
   std::unique_ptr<backend::Device> device;
 };
@@ -27,7 +27,7 @@ struct Seat {
 // the process.
 class ScheduleRunner {
 public:
-  ScheduleRunner(backend::Backend& backend, std::vector<Seat> seats, int world_size,
+  ScheduleRunner(backend::Backend& backend, std::vector<LocalRank> local_ranks, int world_size,
                  std::uint64_t seed, backend::Rendezvous& rendezvous, ProgressBoard& board,
                  TraceRecorder& trace);
   ~ScheduleRunner();
@@ -38,13 +38,13 @@ public:
   // drives all of them and the cells' schedules declare no communicator.
   void connect_world();
 
-  // Results in the order of the seats. `estimate_us`: gets what the library itself expects one
-  // launch to take, if it can tell; null: it is not asked.
+  // Results in the order of the local ranks. `estimate_us`: gets what the library itself expects
+  // one launch to take, if it can tell; null: it is not asked.
   std::vector<model::CellRecord> run(const model::Cell& cell,
                                      std::optional<double>* estimate_us = nullptr);
 
-  // Of the seat's device: what the buffers take that are kept from cell to cell.
-  std::uint64_t buffer_bytes(std::size_t seat) const;
+  // Of the local rank's device: what the buffers take that are kept from cell to cell.
+  std::uint64_t buffer_bytes(std::size_t local_rank) const;
 
 private:
   struct Impl;

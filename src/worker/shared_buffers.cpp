@@ -10,9 +10,9 @@ namespace ncclprobe::worker {
 
 using base::Errc;
 
-SharedBuffers::SharedBuffers(const std::vector<SeatState>& seats, int world_size,
+SharedBuffers::SharedBuffers(const std::vector<LocalRankState>& local_ranks, int world_size,
                              backend::Rendezvous& rendezvous)
-    : seats_(seats), world_size_(world_size), rendezvous_(rendezvous) {}
+    : ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
 
 // From the schedule alone, so that all ranks come to the same answer.
 bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
@@ -28,7 +28,7 @@ bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
   return grows;
 }
 
-void SharedBuffers::exchange(const model::Schedule& schedule, const SeatBuffers& own) {
+void SharedBuffers::exchange(const model::Schedule& schedule, const LocalBuffers& own) {
   for (int index = 0; index < static_cast<int>(schedule.buffers.size()); ++index) {
     const model::BufferDecl& declared = schedule.buffers[static_cast<std::size_t>(index)];
     if (declared.memory == model::Memory::shared && grows(index, declared))
@@ -37,11 +37,11 @@ void SharedBuffers::exchange(const model::Schedule& schedule, const SeatBuffers&
 }
 
 // "<bytes> <handle>", or "0 <why not>": the others must not wait for one that cannot.
-void SharedBuffers::exchange(int index, const SeatBuffers& own) {
+void SharedBuffers::exchange(int index, const LocalBuffers& own) {
   std::map<int, std::string> texts;
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
-    backend::Buffer& buffer = *own[seat][static_cast<std::size_t>(index)];
-    std::string& text = texts[seats_[seat].rank];
+  for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
+    backend::Buffer& buffer = *own[local_rank][static_cast<std::size_t>(index)];
+    std::string& text = texts[ranks_[local_rank].rank];
     try {
       text = buffer.size_bytes() == 0 ? "0 it is empty"
                                       : fmt::format("{} {}", buffer.size_bytes(), buffer.share());
@@ -66,7 +66,7 @@ void SharedBuffers::exchange(int index, const SeatBuffers& own) {
   }
 }
 
-backend::Buffer& SharedBuffers::of(std::size_t seat, int rank, int index) {
+backend::Buffer& SharedBuffers::of(std::size_t local_rank, int rank, int index) {
   auto offers = offers_.find(index);
   if (offers == offers_.end())
     base::raise(Errc::unsupported,
@@ -76,9 +76,9 @@ backend::Buffer& SharedBuffers::of(std::size_t seat, int rank, int index) {
   if (offer.bytes == 0)
     base::raise(Errc::unsupported, "rank {} cannot share its buffer {}: {}", rank, index,
                 offer.handle);
-  auto& mapped = mapped_[{seat, rank, offer.handle}];
+  auto& mapped = mapped_[{local_rank, rank, offer.handle}];
   if (!mapped)
-    mapped = seats_[seat].device->map_shared(offer.handle, offer.bytes);
+    mapped = ranks_[local_rank].device->map_shared(offer.handle, offer.bytes);
   return *mapped;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/schedule.h"
-#include "worker/seat_state.h"
+#include "worker/local_rank_state.h"
 
 #include <map>
 #include <memory>
@@ -13,21 +13,22 @@
 
 namespace ncclprobe::worker {
 
-// Buffers of other processes (model::Memory::shared), mapped when a seat of ours first needs them
-// and kept from cell to cell.
+// Buffers of other processes (model::Memory::shared), mapped when a local rank of ours first needs
+// them and kept from cell to cell.
 class SharedBuffers {
 public:
   // All outlive the object.
-  SharedBuffers(const std::vector<SeatState>& seats, int world_size,
+  SharedBuffers(const std::vector<LocalRankState>& local_ranks, int world_size,
                 backend::Rendezvous& rendezvous);
 
   // All ranks tell each other of the shared buffers of this schedule. Called by all of them with
   // the same schedules in the same order; only when some buffer is new or has grown do they talk.
   // Throws Errc::unsupported.
-  void exchange(const model::Schedule& schedule, const SeatBuffers& own);
+  void exchange(const model::Schedule& schedule, const LocalBuffers& own);
 
-  // As that seat's device reaches it. Throws Errc::unsupported if the rank shares no such buffer.
-  backend::Buffer& of(std::size_t seat, int rank, int index);
+  // As that local rank's device reaches it. Throws Errc::unsupported if the rank shares no such
+  // buffer.
+  backend::Buffer& of(std::size_t local_rank, int rank, int index);
 
 private:
   struct Offer {
@@ -35,15 +36,15 @@ private:
     std::uint64_t bytes = 0;
   };
   bool grows(int index, const model::BufferDecl& declared);
-  void exchange(int index, const SeatBuffers& own);
+  void exchange(int index, const LocalBuffers& own);
 
-  const std::vector<SeatState>& seats_;
+  const std::vector<LocalRankState>& ranks_;
   int world_size_;
   backend::Rendezvous& rendezvous_;
   int exchanges_ = 0;
   std::map<int, std::vector<std::uint64_t>> largest_bytes_; // by buffer, then rank
   std::map<int, std::vector<Offer>> offers_;                // likewise
-  // By seat, rank and handle.
+  // By local rank, rank and handle.
   std::map<std::tuple<std::size_t, int, std::string>, std::unique_ptr<backend::Buffer>> mapped_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "model/record.h"
 #include "model/schedule.h"
-#include "worker/seat_state.h"
+#include "worker/local_rank_state.h"
 
 #include <map>
 #include <memory>
@@ -22,12 +22,12 @@ namespace ncclprobe::worker {
 class StepMarks {
 public:
   // Both outlive the object.
-  StepMarks(const model::Schedule& schedule, const std::vector<SeatState>& seats)
-      : schedule_(schedule), seats_(seats), lanes_(seats.size()) {}
+  StepMarks(const model::Schedule& schedule, const std::vector<LocalRankState>& local_ranks)
+      : schedule_(schedule), ranks_(local_ranks), lanes_(local_ranks.size()) {}
   StepMarks(const StepMarks&) = delete;
   StepMarks& operator=(const StepMarks&) = delete;
 
-  // One marker on one seat.
+  // One marker on one local rank.
   class Lane {
   public:
     void record(backend::Stream& on) {
@@ -44,24 +44,25 @@ public:
     std::vector<std::unique_ptr<backend::Event>> events_; // by launch of the batch
   };
   // Stays where it is. The same for every binding of the schedule.
-  Lane& lane(std::size_t seat, int operation);
+  Lane& lane(std::size_t local_rank, int operation);
 
-  // Of one launch: on all seats, and on the one that has most.
+  // Of one launch: on all local ranks, and on the one that has most.
   std::size_t in_process() const;
-  std::size_t most_of_a_seat() const;
+  std::size_t most_of_one_rank() const;
 
   // For batches of so many launches.
   void make_events(int launches);
   // What is launched next; -1: no launch of a batch.
   void enter_launch(int launch) { launch_ = launch; }
-  // After a batch, when all streams are idle: adds its marks to the results, which are by seat.
+  // After a batch, when all streams are idle: adds its marks to the results, which are by local
+  // rank.
   void read(int batch, int launches, std::vector<model::CellRecord>& results);
 
 private:
   const model::Schedule& schedule_;
-  const std::vector<SeatState>& seats_;
+  const std::vector<LocalRankState>& ranks_;
   int launch_ = -1;
-  std::vector<std::map<int, Lane>> lanes_; // by seat, then operation
+  std::vector<std::map<int, Lane>> lanes_; // by local rank, then operation
 };
 
 // How much of a cell is marked, the same on all ranks. An event takes memory of host and device,
@@ -73,7 +74,7 @@ struct MarkLimits {
   int batches = 1;  // that are marked; later ones are timed only
 };
 // `wanted` launches a batch; the other two are the largest of any process and of any rank.
-MarkLimits mark_limits(int wanted, std::size_t in_process, std::size_t of_a_seat);
+MarkLimits mark_limits(int wanted, std::size_t in_process, std::size_t of_one_rank);
 
 // What a reader of the marks has to know, for CheckResult::method; empty: nothing.
 std::string remark_on_marks(const model::Schedule& schedule, int wanted, const MarkLimits& limits,

@@ -33,7 +33,7 @@ std::unique_ptr<backend::Backend> make_backend(const std::string& name,
 }
 
 bool needs_world(const wire::Start& start) {
-  return static_cast<int>(start.seats.size()) < start.spec.ranks ||
+  return static_cast<int>(start.ranks.size()) < start.spec.ranks ||
          std::any_of(start.spec.cells.begin(), start.spec.cells.end(),
                      [](const model::Cell& cell) { return !cell.schedule.communicators.empty(); });
 }
@@ -49,8 +49,8 @@ struct Library {
 void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
                SupervisorLink& link, ProgressBoard& board, int& last_cell) {
   auto tell_phase = [&](const std::string& name, int cell) {
-    for (const wire::Seat& seat : start.seats)
-      link.send({seat.rank, wire::Phase{name, cell}});
+    for (const wire::RankDevice& one : start.ranks)
+      link.send({one.rank, wire::Phase{name, cell}});
   };
   const model::TrialSpec& spec = start.spec;
   EvidenceCollector evidence(spec, environment);
@@ -59,33 +59,33 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   auto library = std::make_unique<Library>();
   library->backend = make_backend(spec.backend, options);
   std::map<int, int> rank_of_device;
-  for (const wire::Seat& seat : start.seats)
-    rank_of_device[seat.device] = seat.rank;
+  for (const wire::RankDevice& one : start.ranks)
+    rank_of_device[one.device] = one.rank;
   auto trace = spec.trace == model::TraceLevel::off
                    ? std::make_unique<TraceRecorder>()
                    : std::make_unique<TraceRecorder>(*library->backend, spec.trace, start.spool,
                                                      std::move(rank_of_device));
-  // All ranks meet twice before they launch anything: the supervisors let them go on only when
-  // nothing else of theirs disturbs.
+  // All ranks wait for each other twice before they launch anything: the supervisors let them go on
+  // only when nothing else of theirs disturbs.
   std::vector<int> everybody(static_cast<std::size_t>(spec.ranks));
   std::iota(everybody.begin(), everybody.end(), 0);
   std::map<int, std::string> present;
-  for (const wire::Seat& seat : start.seats)
-    present[seat.rank] = "";
+  for (const wire::RankDevice& one : start.ranks)
+    present[one.rank] = "";
   link.exchange(wire::k_turn_key, everybody, present);
   std::vector<model::MemoryUse> memory;
   auto note_memory = [&](model::MemoryUse::What what) {
-    for (const wire::Seat& seat : start.seats)
-      if (auto bytes = library->backend->memory_used(seat.device))
-        memory.push_back({seat.rank, what, *bytes});
+    for (const wire::RankDevice& one : start.ranks)
+      if (auto bytes = library->backend->memory_used(one.device))
+        memory.push_back({one.rank, what, *bytes});
   };
   note_memory(model::MemoryUse::What::before);
-  std::vector<Seat> seats;
-  for (const wire::Seat& seat : start.seats)
-    seats.push_back({seat.rank, library->backend->open_device(seat.device)});
+  std::vector<LocalRank> local_ranks;
+  for (const wire::RankDevice& one : start.ranks)
+    local_ranks.push_back({one.rank, library->backend->open_device(one.device)});
   note_memory(model::MemoryUse::What::opened);
   tell_phase("ready", -1);
-  library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(seats),
+  library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(local_ranks),
                                                      spec.ranks, spec.seed, link, board, *trace);
   tell_phase("communicator_init", -1);
   if (needs_world(start))
@@ -118,25 +118,26 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
                              spec.purpose == model::Purpose::companion ? &estimate_us : nullptr);
     evidence.leave_cell(estimate_us);
     trace->end_cell();
-    for (std::size_t seat = 0; seat < results.size(); ++seat)
-      link.send({start.seats[seat].rank, wire::CellEnd{cell, std::move(results[seat])}});
+    for (std::size_t local_rank = 0; local_rank < results.size(); ++local_rank)
+      link.send(
+          {start.ranks[local_rank].rank, wire::CellEnd{cell, std::move(results[local_rank])}});
   }
   last_cell = -1;
   evidence.enter_cell(-1);
   trace->finish();
   note_memory(model::MemoryUse::What::finished);
   if (!memory.empty())
-    for (std::size_t seat = 0; seat < start.seats.size(); ++seat)
-      memory.push_back({start.seats[seat].rank, model::MemoryUse::What::buffers,
-                        library->runner->buffer_bytes(seat)});
+    for (std::size_t local_rank = 0; local_rank < start.ranks.size(); ++local_rank)
+      memory.push_back({start.ranks[local_rank].rank, model::MemoryUse::What::buffers,
+                        library->runner->buffer_bytes(local_rank)});
   tell_what_is_used(); // some libraries are opened when a cell needs them
   std::vector<int> ranks;
-  for (const wire::Seat& seat : start.seats)
-    ranks.push_back(seat.rank);
+  for (const wire::RankDevice& one : start.ranks)
+    ranks.push_back(one.rank);
   for (model::Evidence& one : evidence.collect(ranks, spec.ranks, library->backend->words()))
     link.send({one.rank, wire::Evidence{std::move(one)}});
-  for (const wire::Seat& seat : start.seats)
-    link.send({seat.rank, wire::Done{}});
+  for (const wire::RankDevice& one : start.ranks)
+    link.send({one.rank, wire::Done{}});
   tell_phase("teardown", -1);
   if (spec.purpose == model::Purpose::companion)
     return; // shows that the library's own teardown works

@@ -26,25 +26,25 @@ Cell empty_kernel(Launch launch, const Timing& timing) {
 } // namespace
 
 base::Result<std::vector<Cell>> make_launch_cells(int ranks, const Timing& timing, Graphs graphs) {
-  struct Way {
+  struct Style {
     Launch launch = Launch::direct;
     int priority = 0;
   };
-  std::vector<Way> ways{{}, {Launch::direct, k_highest_priority}};
+  std::vector<Style> styles{{}, {Launch::direct, k_highest_priority}};
   if (graphs == Graphs::yes)
-    ways.push_back({Launch::graph, 0});
+    styles.push_back({Launch::graph, 0});
   std::vector<Cell> cells;
   for (TimingMode mode : {TimingMode::latency, TimingMode::batch}) {
     Timing how = timing;
     how.mode = mode;
-    for (const Way& way : ways) {
-      if (way.priority == 0)
-        cells.push_back(empty_kernel(way.launch, how));
+    for (const Style& style : styles) {
+      if (style.priority == 0)
+        cells.push_back(empty_kernel(style.launch, how));
       CollectiveRequest request;
       request.bytes = k_launched_bytes;
       request.ranks = ranks;
-      request.launch = way.launch;
-      request.priority = way.priority;
+      request.launch = style.launch;
+      request.priority = style.priority;
       NCCLPROBE_TRY_ASSIGN(Cell cell, make_collective_cell(request, how));
       cells.push_back(std::move(cell));
     }

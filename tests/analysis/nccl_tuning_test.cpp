@@ -12,12 +12,13 @@ using namespace ncclprobe::analysis;
 
 namespace {
 
-const TunedWay* way_in(const TuningTable& table, std::string_view function,
-                       std::string_view algorithm, std::string_view protocol) {
-  auto found = std::find_if(table.ways.begin(), table.ways.end(), [&](const TunedWay& one) {
-    return one.function == function && one.algorithm == algorithm && one.protocol == protocol;
-  });
-  return found == table.ways.end() ? nullptr : &*found;
+const TunedAlgorithm* tuned_in(const TuningTable& table, std::string_view function,
+                               std::string_view algorithm, std::string_view protocol) {
+  auto found = std::find_if(
+      table.algorithms.begin(), table.algorithms.end(), [&](const TunedAlgorithm& one) {
+        return one.function == function && one.algorithm == algorithm && one.protocol == protocol;
+      });
+  return found == table.algorithms.end() ? nullptr : &*found;
 }
 
 } // namespace
@@ -34,13 +35,13 @@ TEST_CASE("NCCL's table of latencies and bandwidths is read off its log") {
   CHECK(table.ranks == 8);
   CHECK(table.nodes == 1);
   // Ring and tree of all-reduce, ring of the four others; what has no bandwidth is not considered.
-  CHECK(table.ways.size() == 6 + 4 * 3);
-  REQUIRE(way_in(table, "AllReduce", "TREE", "LL128") != nullptr);
-  CHECK(way_in(table, "AllReduce", "TREE", "LL128")->latency_us == 31.5);
-  CHECK(way_in(table, "AllReduce", "TREE", "LL128")->gb_per_s == 128.8);
-  REQUIRE(way_in(table, "ReduceScatter", "RING", "SIMPLE") != nullptr);
-  CHECK(way_in(table, "ReduceScatter", "RING", "SIMPLE")->gb_per_s == 411.4);
-  CHECK(way_in(table, "AllReduce", "NVLS", "SIMPLE") == nullptr);
+  CHECK(table.algorithms.size() == 6 + 4 * 3);
+  REQUIRE(tuned_in(table, "AllReduce", "TREE", "LL128") != nullptr);
+  CHECK(tuned_in(table, "AllReduce", "TREE", "LL128")->latency_us == 31.5);
+  CHECK(tuned_in(table, "AllReduce", "TREE", "LL128")->gb_per_s == 128.8);
+  REQUIRE(tuned_in(table, "ReduceScatter", "RING", "SIMPLE") != nullptr);
+  CHECK(tuned_in(table, "ReduceScatter", "RING", "SIMPLE")->gb_per_s == 411.4);
+  CHECK(tuned_in(table, "AllReduce", "NVLS", "SIMPLE") == nullptr);
 }
 
 TEST_CASE("Each communicator has a table of its own") {
@@ -57,14 +58,15 @@ TEST_CASE("Each communicator has a table of its own") {
 
   REQUIRE(log.tables.size() == 2);
   CHECK(log.tables[0].nodes == 2);
-  CHECK(log.tables[0].ways == std::vector<TunedWay>{{"AllReduce", "RING", "LL", 10, 50}});
+  CHECK(log.tables[0].algorithms ==
+        std::vector<TunedAlgorithm>{{"AllReduce", "RING", "LL", 10, 50}});
   CHECK(log.tables[1].ranks == 2);
-  REQUIRE_FALSE(log.tables[1].ways.empty());
-  CHECK(log.tables[1].ways[0].latency_us == 6.5);
+  REQUIRE_FALSE(log.tables[1].algorithms.empty());
+  CHECK(log.tables[1].algorithms[0].latency_us == 6.5);
 }
 
 TEST_CASE("NCCL expects latency and bytes by bandwidth") {
-  const TunedWay ring{"AllReduce", "RING", "LL", 15, 80.6};
+  const TunedAlgorithm ring{"AllReduce", "RING", "LL", 15, 80.6};
 
   CHECK(tuned_time(ring, 65536, 1).time_us == Approx(15 + 65536 / 80600.0));
   CHECK(tuned_time(ring, 65536, 2).is_whole);

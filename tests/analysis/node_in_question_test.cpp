@@ -67,10 +67,10 @@ TEST_CASE("an examination's hosts are told once, with what NCCL took of a GPU at
     survey.inventory = host(name, 2);
     one.surveys.push_back(survey);
   }
-  doctor::Rehearsal rehearsal;
-  rehearsal.ranks = 4;
-  rehearsal.communicators = {{0, 500'000'000}, {1, 700'000'000}};
-  one.rehearsals = {rehearsal};
+  doctor::SmokeTest smoke_test;
+  smoke_test.ranks = 4;
+  smoke_test.communicators = {{0, 500'000'000}, {1, 700'000'000}};
+  one.rehearsals = {smoke_test};
 
   auto nodes = base::value_or_throw(nodes_of(one));
 

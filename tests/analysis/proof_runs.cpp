@@ -43,7 +43,7 @@ void add_evidence(model::TrialRecord& trial, const std::string& algorithm,
     if (!words.empty())
       evidence.log += fmt::format("node01:1:1 [{}] NCCL INFO {}\n", rank, words);
     evidence.choices = {{0, "AllReduce", "ncclFloat32", k_reduced_floats, algorithm, "LL", 4, -1},
-                        {0, "Send", "ncclFloat64", 1, "", "", 1, 1 - rank}, // ranks meet
+                        {0, "Send", "ncclFloat64", 1, "", "", 1, 1 - rank}, // a barrier
                         {1, "Send", "ncclFloat64", 1, "", "", 1, 1 - rank},
                         {1, "Send", "ncclInt8", 4 * k_sent_floats, "", "", 2, 1 - rank}};
     trial.evidence.push_back(std::move(evidence));

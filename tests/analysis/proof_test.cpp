@@ -35,7 +35,7 @@ TEST_CASE("what each cell used is known for every rank, sends included") {
   REQUIRE(base.cells.size() == 2);
   CHECK(base.cells[0].by_rank.at(1) == std::vector<Use>{{"RING", "LL", 4}});
   CHECK(base.cells[1].by_rank.at(0) ==
-        std::vector<Use>{{"", "", 2}}); // the meeting's 8 bytes are not it
+        std::vector<Use>{{"", "", 2}}); // the barrier's 8 bytes are not it
   CHECK(in_words(base.cells[1].by_rank.at(0)[0]) == "2 channels");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Order: streams, events, messages between two ranks, and the meeting of all ranks.
+// Order: streams, events, messages between two ranks, and the barrier of all ranks.
 
 #include "backend/contract_world.h"
 #include "support/byte_pattern.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend/synthetic/cost_model.h"
-#include "backend/synthetic/fellows.h"
+#include "backend/synthetic/peer_clocks.h"
 #include "backend/synthetic/synthetic_backend.h"
 #include "support/catch.h"
 #include "support/error_of.h"
@@ -63,7 +63,7 @@ std::vector<std::int64_t> measure(const Options& options, int calls) {
   return times;
 }
 
-// A traced rank of two, in a thread as in a process of its own: when the meeting and then the
+// A traced rank of two, in a thread as in a process of its own: when the barrier and then the
 // collective were over on its clock.
 std::pair<std::int64_t, std::int64_t> traced_rank(int rank, std::uint64_t late_ns,
                                                   Rendezvous& rendezvous,
@@ -107,13 +107,13 @@ TEST_CASE("traced ranks meet at one time, and a collective ends after its last r
 TEST_CASE("of traced ranks a message arrives after it was sent, and its number is its pair's") {
   support::LocalRendezvous rendezvous;
   std::vector<Member> members{{0, 0, nullptr}, {1, 1, nullptr}};
-  std::shared_ptr<Fellows> sender;
+  std::shared_ptr<PeerClocks> sender;
   std::thread other([&] {
-    sender = Fellows::meet("world", {0, 1}, std::span(members).subspan(1), rendezvous);
+    sender = PeerClocks::connect("world", {0, 1}, std::span(members).subspan(1), rendezvous);
     sender->tell_begin(1, 0, 0, 500);
     sender->tell_begin(1, 0, 1, 700);
   });
-  auto receiver = Fellows::meet("world", {0, 1}, std::span(members).first(1), rendezvous);
+  auto receiver = PeerClocks::connect("world", {0, 1}, std::span(members).first(1), rendezvous);
 
   CHECK(receiver->sent_ns(1, 0, 1) == 700);
   CHECK(receiver->sent_ns(1, 0, 0) == 500);

@@ -23,7 +23,7 @@ struct Machine {
       gpu.compute_mode = "default";
       gpu.free_bytes = 80 * k_gib;
       hosts[0].gpus.push_back(gpu);
-      layout.seats.push_back({device, 0, 0, device});
+      layout.placements.push_back({device, 0, 0, device});
     }
   }
   cli::Preparation choose(const std::string& asked, const std::string& backend = "nvidia") const {

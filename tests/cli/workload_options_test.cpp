@@ -40,7 +40,7 @@ Session four_ranks() {
   session.backend.name = "host";
   session.hosts.resize(1);
   for (int rank = 0; rank < 4; ++rank)
-    session.layout.seats.push_back({rank, 0, 0, rank});
+    session.layout.placements.push_back({rank, 0, 0, rank});
   return session;
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("all ranks learn the largest value") {
   CHECK(found == std::vector<double>(5, 9.5));
 }
 
-TEST_CASE("nobody leaves the meeting before all have come") {
+TEST_CASE("nobody leaves the barrier before all have come") {
   std::atomic<int> arrived = 0;
   std::atomic<int> early = 0;
 
@@ -159,8 +159,8 @@ TEST_CASE(
   CHECK(took_ns < 10'000'000'000);
 }
 
-TEST_CASE("a peer that is gone ends the meeting and a receive") {
-  base::Error meeting;
+TEST_CASE("a peer that is gone ends the barrier and a receive") {
+  base::Error barrier;
   base::Error receive;
 
   in_threads(2, {}, [&](int number, Rank& rank) {
@@ -169,12 +169,12 @@ TEST_CASE("a peer that is gone ends the meeting and a receive") {
       return;
     rank.communicator->receive({*rank.buffer, 0}, 4, DataType::f32, 1, *rank.stream);
     receive = error_of([&] { rank.wait(*rank.stream); });
-    meeting = error_of([&] { rank.largest(0); });
+    barrier = error_of([&] { rank.largest(0); });
   });
 
   CHECK(receive.code == Errc::failed);
   CHECK_THAT(receive.text(), ContainsSubstring("receive from rank 1"));
-  CHECK(meeting.code == Errc::failed);
+  CHECK(barrier.code == Errc::failed);
 }
 
 TEST_CASE("a stream can be given up while its collective waits for a peer that never comes") {

@@ -138,8 +138,8 @@ TEST_CASE("one supervisor drives all GPUs, or two CPU ranks, or as many as asked
   CHECK(launch::make_layout(reports, {host_with(4)}, "nvidia", {})->ranks() == 4);
   CHECK(launch::make_layout(reports, {host_with(0)}, "host", {})->ranks() == 2);
   auto three = launch::make_layout(reports, {host_with(0)}, "host", 3);
-  CHECK(three->seats[2].device == 2);
-  CHECK(three->seats[2].supervisor == 0);
+  CHECK(three->placements[2].device == 2);
+  CHECK(three->placements[2].supervisor == 0);
 }
 
 TEST_CASE("under mpirun each supervisor has a rank, devices are counted per host") {
@@ -147,8 +147,8 @@ TEST_CASE("under mpirun each supervisor has a rank, devices are counted per host
                                     "nvidia", {});
 
   REQUIRE(layout.has_value());
-  CHECK(layout->seats[2].host == 0);
-  CHECK(layout->seats[2].device == 1);
+  CHECK(layout->placements[2].host == 0);
+  CHECK(layout->placements[2].device == 1);
   CHECK(layout->host_of_rank() == std::vector<int>{0, 1, 0, 1});
 }
 
@@ -165,37 +165,37 @@ TEST_CASE("more ranks than GPUs names the ranks without") {
 
 TEST_CASE(
     "a supervisor that is alone on its host may drive all GPUs of it, or those that are named") {
-  launch::Seating seating{launch::Seating::Share::all_gpus, {}};
+  launch::DeviceChoice choice{launch::DeviceChoice::Share::all_gpus, {}};
 
-  auto layout = launch::make_layout(ranks_on({"a", "b"}), {host_with(2), host_with(3)}, "nvidia",
-                                    {}, seating);
+  auto layout =
+      launch::make_layout(ranks_on({"a", "b"}), {host_with(2), host_with(3)}, "nvidia", {}, choice);
 
   REQUIRE(layout.has_value());
   CHECK(layout->host_of_rank() == std::vector<int>{0, 0, 1, 1, 1});
-  CHECK(layout->seats[4].supervisor == 1);
-  CHECK(layout->seats[4].device == 2);
+  CHECK(layout->placements[4].supervisor == 1);
+  CHECK(layout->placements[4].device == 2);
 
-  seating.devices = {2, 0};
-  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, seating);
+  choice.devices = {2, 0};
+  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, choice);
   REQUIRE(layout.has_value());
   CHECK(layout->ranks() == 2);
-  CHECK(layout->seats[0].device == 2);
-  CHECK(layout->seats[1].device == 0);
+  CHECK(layout->placements[0].device == 2);
+  CHECK(layout->placements[1].device == 0);
 
-  seating.devices = {3};
-  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, seating);
+  choice.devices = {3};
+  layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, choice);
   REQUIRE_FALSE(layout.has_value());
   CHECK_THAT(layout.error().message, ContainsSubstring("have no GPU"));
 }
 
 TEST_CASE("supervisors that share a host have a GPU each, whatever they may drive") {
-  launch::Seating seating{launch::Seating::Share::all_gpus, {}};
+  launch::DeviceChoice choice{launch::DeviceChoice::Share::all_gpus, {}};
 
-  auto layout = launch::make_layout(ranks_on({"a", "a"}), {host_with(4)}, "nvidia", {}, seating);
+  auto layout = launch::make_layout(ranks_on({"a", "a"}), {host_with(4)}, "nvidia", {}, choice);
 
   REQUIRE(layout.has_value());
   CHECK(layout->ranks() == 2);
-  CHECK(layout->seats[1].supervisor == 1);
+  CHECK(layout->placements[1].supervisor == 1);
 }
 
 TEST_CASE("what ranks have otherwise in their environment than rank 0 is told by value") {

@@ -104,7 +104,7 @@ TEST_CASE("trials follow each other in the same supervisor, whatever happened be
 
   CHECK(supervisor.run(make_spec(2, 2, 0)).outcome.kind == OutcomeKind::crashed);
   CHECK(supervisor.run(make_spec(2, 2)).outcome.ok());
-  CHECK(supervisor.run(make_spec(1, 1)).outcome.ok()); // fewer ranks than seats
+  CHECK(supervisor.run(make_spec(1, 1)).outcome.ok()); // fewer ranks than placements
   CHECK(supervisor.run(make_spec(3, 1)).outcome.kind == OutcomeKind::failed);
   CHECK(!supervisor.stopped());
 }

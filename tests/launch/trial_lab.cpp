@@ -37,7 +37,7 @@ launch::Layout make_layout(int ranks, int supervisors) {
   launch::Layout layout;
   layout.hosts = {"node1"};
   for (int rank = 0; rank < ranks; ++rank)
-    layout.seats.push_back({rank, rank * supervisors / ranks, 0, rank});
+    layout.placements.push_back({rank, rank * supervisors / ranks, 0, rank});
   return layout;
 }
 
@@ -51,11 +51,11 @@ launch::SupervisorOptions make_options(const std::string& worker,
 }
 
 LocalRun run_locally(const std::string& worker, const model::TrialSpec& spec,
-                     int seats_per_worker) {
+                     int devices_per_worker) {
   std::string token = make_token();
   auto fleet = launch::make_local_fleet();
   launch::SupervisorOptions options = make_options(worker, {token});
-  options.seats_per_worker = seats_per_worker;
+  options.devices_per_worker = devices_per_worker;
   launch::Supervisor supervisor(*fleet, make_layout(spec.ranks), options);
   std::int64_t start_ns = base::monotonic_ns();
   LocalRun run{supervisor.run(spec)};

@@ -28,6 +28,6 @@ struct LocalRun {
   double seconds = 0;
 };
 LocalRun run_locally(const std::string& worker, const model::TrialSpec& spec,
-                     int seats_per_worker = 1);
+                     int devices_per_worker = 1);
 
 } // namespace ncclprobe::test_launch

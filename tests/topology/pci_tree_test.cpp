@@ -35,14 +35,14 @@ TEST_CASE("NCCL's view of a tree of ports leaves out root ports and the lower si
 
 TEST_CASE("two devices meet at the switch above both, or nowhere") {
   Host host = read_machine("switches-hwloc.xml").hosts[0];
-  auto meeting = [&](const std::string& a, const std::string& b) {
-    return pci_meeting(host, position_of(host, a), position_of(host, b));
+  auto ancestor = [&](const std::string& a, const std::string& b) {
+    return lowest_common_ancestor(host, position_of(host, a), position_of(host, b));
   };
 
-  CHECK(bus_id_at(host, meeting("0000:03:00.0", "0000:04:00.0").common) == "0000:01:00.0");
-  CHECK(meeting("0000:03:00.0", "0000:04:00.0").switches == 1);
-  CHECK(meeting("0000:07:00.0", "0000:04:00.0").switches == 2);
-  CHECK(meeting("0000:07:00.0", "0000:41:00.0").common == -1);
+  CHECK(bus_id_at(host, ancestor("0000:03:00.0", "0000:04:00.0").common) == "0000:01:00.0");
+  CHECK(ancestor("0000:03:00.0", "0000:04:00.0").switches == 1);
+  CHECK(ancestor("0000:07:00.0", "0000:04:00.0").switches == 2);
+  CHECK(ancestor("0000:07:00.0", "0000:41:00.0").common == -1);
 }
 
 TEST_CASE("a tree of switches stands below NUMA nodes") {

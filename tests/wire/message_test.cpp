@@ -121,7 +121,7 @@ TEST_CASE("opaque bytes, samples and the trial arrive as they were sent") {
   CHECK(exchange.members == std::vector<int>{0, 2, 3});
   CHECK(cell_end.result == std::get<wire::CellEnd>(all[4].body).result);
   CHECK(start.spec == some_spec());
-  CHECK(start.seats.at(1).device == 5);
+  CHECK(start.ranks.at(1).device == 5);
   CHECK(start.host_of_rank == std::vector<int>{0, 0, 1, 1});
   CHECK(start.spool == "trace.spool");
 }

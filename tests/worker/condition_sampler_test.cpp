@@ -37,10 +37,10 @@ public:
 struct Lab {
   std::unique_ptr<backend::Backend> backend = backend::make_synthetic_backend({});
   Thermometer thermometer;
-  std::vector<worker::SeatState> seats{1};
+  std::vector<worker::LocalRankState> local_ranks{1};
   Lab() {
-    seats[0].rank = 7;
-    seats[0].device = &thermometer;
+    local_ranks[0].rank = 7;
+    local_ranks[0].device = &thermometer;
   }
 };
 
@@ -49,7 +49,7 @@ struct Lab {
 TEST_CASE("a short cell is looked at before and after, never in between") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {10min, 1ms}, Company::asked);
+  worker::ConditionSampler sampler(*lab.backend, lab.local_ranks, 0, {10min, 1ms}, Company::asked);
   auto readings = sampler.finish();
 
   REQUIRE(readings.size() == 1);
@@ -67,7 +67,7 @@ TEST_CASE("a short cell is looked at before and after, never in between") {
 TEST_CASE("who else is there is looked at only where it is asked for") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, 0, {10min, 1ms}, Company::left);
+  worker::ConditionSampler sampler(*lab.backend, lab.local_ranks, 0, {10min, 1ms}, Company::left);
   auto readings = sampler.finish();
 
   REQUIRE(readings[0].size() == 2);
@@ -80,7 +80,7 @@ TEST_CASE("who else is there is looked at only where it is asked for") {
 TEST_CASE("a long cell is looked at on the way as well") {
   Lab lab;
 
-  worker::ConditionSampler sampler(*lab.backend, lab.seats, -7, {1ms, 1ms}, Company::asked);
+  worker::ConditionSampler sampler(*lab.backend, lab.local_ranks, -7, {1ms, 1ms}, Company::asked);
   while (lab.thermometer.readings < 4) {
   }
   auto readings = sampler.finish();
@@ -98,10 +98,10 @@ TEST_CASE("a long cell is looked at on the way as well") {
 TEST_CASE("where there is nothing to read there are no conditions") {
   auto backend = backend::make_synthetic_backend({});
   auto device = backend->open_device(0);
-  std::vector<worker::SeatState> seats(1);
-  seats[0].device = device.get();
+  std::vector<worker::LocalRankState> local_ranks(1);
+  local_ranks[0].device = device.get();
 
-  worker::ConditionSampler sampler(*backend, seats, 0, {1ms, 1ms}, Company::asked);
+  worker::ConditionSampler sampler(*backend, local_ranks, 0, {1ms, 1ms}, Company::asked);
 
   CHECK(sampler.finish()[0].empty());
 }

@@ -28,15 +28,15 @@ Bytes read(const Place& place, std::uint64_t bytes) {
 // Shared by the backend and its communicators.
 struct Plan {
   const PlantedFault& fault;
-  int meetings = 0;
-  int launches = 0;                              // since the last meeting
+  int barriers = 0;
+  int launches = 0;                              // since the last barrier
   std::vector<std::function<void()>> afterwards; // when the group's work is done
   std::map<int, Bytes> inputs;                   // by rank, of the latest launch
 
   bool active(Kind kind, int rank) const {
     bool anybody = kind == Kind::nothing_done;
     return fault.kind == kind && (anybody || fault.rank == rank) && launches == fault.launch &&
-           meetings >= fault.first_meeting;
+           barriers >= fault.first_barrier;
   }
 };
 
@@ -206,7 +206,7 @@ public:
       work();
   }
   double max_over_ranks(std::span<backend::Communicator* const> local, double value) override {
-    ++plan_.meetings;
+    ++plan_.barriers;
     plan_.launches = 0;
     std::vector<backend::Communicator*> members;
     for (backend::Communicator* one : local)

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::support {
 
-// What a library may get wrong, planted into one launch out of those between two meetings of all
+// What a library may get wrong, planted into one launch out of those between two barriers of all
 // ranks: the runner meets before every batch, and before every launch of latency mode.
 struct PlantedFault {
   enum class Kind {
@@ -34,8 +34,8 @@ struct PlantedFault {
   };
   Kind kind = Kind::none;
   int rank = 0;
-  int launch = 1;        // since the meeting, counted from 1
-  int first_meeting = 0; // before this one all is well
+  int launch = 1;        // since the barrier, counted from 1
+  int first_barrier = 0; // before this one all is well
 };
 
 // The memory backend with that fault, for cells of one operation. `fault` outlives it and may

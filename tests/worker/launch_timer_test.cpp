@@ -43,13 +43,13 @@ private:
 // Of rank 0; rank 1 enqueues in time.
 std::vector<model::CellRecord> run_with(int late) {
   auto backend = host::make_backend(support::options_for(2));
-  std::vector<worker::Seat> seats;
-  seats.push_back({0, std::make_unique<LateDevice>(backend->open_device(0), late)});
-  seats.push_back({1, backend->open_device(1)});
+  std::vector<worker::LocalRank> local_ranks;
+  local_ranks.push_back({0, std::make_unique<LateDevice>(backend->open_device(0), late)});
+  local_ranks.push_back({1, backend->open_device(1)});
   support::LocalRendezvous rendezvous;
   worker::ProgressBoard board;
   worker::TraceRecorder trace;
-  worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, trace);
+  worker::ScheduleRunner runner(*backend, std::move(local_ranks), 2, 1, rendezvous, board, trace);
   model::Cell cell = workload::make_collective_cell({.bytes = 4096, .ranks = 2}, {}).value();
   cell.timing = {1, 5, 1, 0};
   cell.timing.mode = model::TimingMode::latency;

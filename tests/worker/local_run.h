@@ -21,10 +21,10 @@ inline backend::Options options_for(int ranks) {
 class LocalRun {
 public:
   LocalRun(std::unique_ptr<backend::Backend> backend, int ranks) : backend_(std::move(backend)) {
-    std::vector<worker::Seat> seats;
+    std::vector<worker::LocalRank> local_ranks;
     for (int rank = 0; rank < ranks; ++rank)
-      seats.push_back({rank, backend_->open_device(rank)});
-    runner_ = std::make_unique<worker::ScheduleRunner>(*backend_, std::move(seats), ranks, 1,
+      local_ranks.push_back({rank, backend_->open_device(rank)});
+    runner_ = std::make_unique<worker::ScheduleRunner>(*backend_, std::move(local_ranks), ranks, 1,
                                                        rendezvous_, board_, trace_);
   }
   explicit LocalRun(int ranks) : LocalRun(host::make_backend(options_for(ranks)), ranks) {}

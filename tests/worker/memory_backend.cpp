@@ -198,7 +198,7 @@ public:
     std::vector<int> everybody(static_cast<std::size_t>(local.front()->size()));
     std::iota(everybody.begin(), everybody.end(), 0);
     for (const std::string& text :
-         rendezvous_->exchange(fmt::format("meeting {}", meetings_++), everybody, own))
+         rendezvous_->exchange(fmt::format("barrier {}", barriers_++), everybody, own))
       value = std::max(value, std::stod(text));
     return value;
   }
@@ -209,7 +209,7 @@ private:
   MemoryLibrary library_;
   int communicators_ = 0;
   backend::Rendezvous* rendezvous_ = nullptr;
-  int meetings_ = 0;
+  int barriers_ = 0;
 };
 
 } // namespace

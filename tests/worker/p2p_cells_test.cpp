@@ -137,11 +137,11 @@ std::vector<model::CellRecord> run_apart(const std::vector<Cell>& cells,
   support::LocalRendezvous rendezvous;
   auto process = [&](int rank) {
     auto backend = support::make_memory_backend(fault);
-    std::vector<worker::Seat> seats;
-    seats.push_back({rank, backend->open_device(rank)});
+    std::vector<worker::LocalRank> local_ranks;
+    local_ranks.push_back({rank, backend->open_device(rank)});
     worker::ProgressBoard board;
     worker::TraceRecorder trace;
-    worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, trace);
+    worker::ScheduleRunner runner(*backend, std::move(local_ranks), 2, 1, rendezvous, board, trace);
     std::vector<model::CellRecord> results;
     for (const Cell& cell : cells)
       results.push_back(runner.run(cell).front());

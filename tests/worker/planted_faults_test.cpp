@@ -263,10 +263,10 @@ TEST_CASE("the first fault ends the cell and is named by rank, element and launc
   cell.timing.iterations = 50;
   // Warm-up meets twice before the timed part, and this part three times a launch.
   auto clean_launches = [&] {
-    fault.first_meeting = 1000;
+    fault.first_barrier = 1000;
     return run.run(cell)[0].samples.size();
   }();
-  fault.first_meeting = 225; // in the second run of the cell, some launches after its first
+  fault.first_barrier = 225; // in the second run of the cell, some launches after its first
 
   auto results = run.run(cell);
 

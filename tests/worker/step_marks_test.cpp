@@ -144,9 +144,9 @@ TEST_CASE("markers have roles, and those outside the timed region are not timed"
 
   auto results = LocalRun(backend::make_synthetic_backend(options_for(2)), 2).run(cell);
 
-  auto operations = [&](std::size_t seat) {
+  auto operations = [&](std::size_t local_rank) {
     std::set<int> all;
-    for (const Mark& mark : results[seat].marks)
+    for (const Mark& mark : results[local_rank].marks)
       all.insert(mark.operation);
     return all;
   };
@@ -248,9 +248,9 @@ TEST_CASE("a marker in a graph is timed in the last launch of a batch") {
   auto stream = device->open_stream(0);
   Schedule schedule = step_cell().schedule;
   schedule.capture = Region{spin, k_step_end};
-  std::vector<worker::SeatState> seats(1);
-  seats[0].device = device.get();
-  worker::StepMarks marks(schedule, seats);
+  std::vector<worker::LocalRankState> local_ranks(1);
+  local_ranks[0].device = device.get();
+  worker::StepMarks marks(schedule, local_ranks);
   auto& outside = marks.lane(0, step_begin);
   auto& inside = marks.lane(0, bucket_begin);
   inside.record(*stream); // captured: before anything is timed

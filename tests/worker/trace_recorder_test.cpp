@@ -67,11 +67,12 @@ Traced run_traced(std::unique_ptr<backend::Backend> backend, const std::filesyst
                                  {{0, 0}, {1, 1}});
   support::LocalRendezvous rendezvous;
   worker::ProgressBoard board;
-  std::vector<worker::Seat> seats;
+  std::vector<worker::LocalRank> local_ranks;
   for (int rank = 0; rank < 2; ++rank)
-    seats.push_back({rank, backend->open_device(rank)});
+    local_ranks.push_back({rank, backend->open_device(rank)});
   {
-    worker::ScheduleRunner runner(*backend, std::move(seats), 2, 1, rendezvous, board, recorder);
+    worker::ScheduleRunner runner(*backend, std::move(local_ranks), 2, 1, rendezvous, board,
+                                  recorder);
     recorder.enter_cell(0);
     for (const model::CellRecord& result : runner.run(cell))
       CHECK(result.outcome.ok());

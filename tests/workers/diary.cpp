@@ -36,11 +36,11 @@ int main() {
   using namespace ncclprobe;
   test_worker::Talk talk;
   note("loaded", talk.trial());
-  talk.meet(wire::k_turn_key, "");
+  talk.exchange(wire::k_turn_key, "");
   note("turn", talk.trial());
   talk.enter("ready");
   talk.enter("communicator_init");
-  talk.meet(wire::k_measure_key, "");
+  talk.exchange(wire::k_measure_key, "");
   note("measuring", talk.trial());
   talk.run_cells(0, talk.cells());
   note("measured", talk.trial());

@@ -13,12 +13,12 @@ int main() {
   talk.init();
   talk.begin_cell(0);
   if (test_worker::chosen()) {
-    talk.meet("the others have complained", "");
+    talk.exchange("the others have complained", "");
     ::kill(::getpid(), SIGKILL);
   }
   talk.send(
       wire::Failure{{model::OutcomeKind::failed, "connection closed by peer", {talk.rank()}}, 0});
-  talk.meet("the others have complained", "");
+  talk.exchange("the others have complained", "");
   while (true)
     ::pause();
 }

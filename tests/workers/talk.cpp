@@ -51,39 +51,39 @@ void Talk::enter(const std::string& phase, int cell) {
   base::value_or_throw(channel_.send({-1, wire::Phase{phase, cell}}));
 }
 
-std::map<int, std::string> Talk::meet(const std::string& key, const std::string& bytes) {
+std::map<int, std::string> Talk::exchange(const std::string& key, const std::string& bytes) {
   wire::Exchange exchange{key, {}, {}};
   for (int member = 0; member < start_.spec.ranks; ++member)
     exchange.members.push_back(member);
-  for (const wire::Seat& seat : start_.seats)
-    exchange.contributions[seat.rank] = bytes;
+  for (const wire::RankDevice& one : start_.ranks)
+    exchange.contributions[one.rank] = bytes;
   send(std::move(exchange));
   return std::get<wire::Exchange>(receive().body).contributions;
 }
 
 void Talk::init() {
-  meet(wire::k_turn_key, "");
+  exchange(wire::k_turn_key, "");
   enter("ready");
   enter("communicator_init");
-  meet("init", std::to_string(rank()));
+  exchange("init", std::to_string(rank()));
   send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}},
                     base::format_number_list(base::allowed_cpus()),
                     {{rank(), model::MemoryUse::What::connected, 1 << 20}}});
-  meet(wire::k_measure_key, "");
+  exchange(wire::k_measure_key, "");
 }
 
 void Talk::begin_cell(int cell) {
   enter("cell", cell);
-  meet("cell " + std::to_string(cell), std::string(1, '\0'));
+  exchange("cell " + std::to_string(cell), std::string(1, '\0'));
 }
 
 void Talk::end_cell(int cell) {
-  for (const wire::Seat& seat : start_.seats) {
+  for (const wire::RankDevice& one : start_.ranks) {
     wire::CellEnd end{cell, {{}, {true, 10, 0, "", ""}, {}, {}}};
     for (int batch = 0; batch < 2; ++batch)
       end.result.samples.push_back(
-          {seat.rank, batch, 20, 1000 * cell + 10 * seat.rank + batch, 500 + batch});
-    base::value_or_throw(channel_.send({seat.rank, std::move(end)}));
+          {one.rank, batch, 20, 1000 * cell + 10 * one.rank + batch, 500 + batch});
+    base::value_or_throw(channel_.send({one.rank, std::move(end)}));
   }
 }
 

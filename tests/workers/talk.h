@@ -20,16 +20,16 @@ class Talk {
 public:
   // Says hello and waits for the start. Of another version than ncclprobe's, unless it is told one.
   explicit Talk(Guard guard = Guard::yes, const std::string& version = "test");
-  int rank() const { return start_.seats.front().rank; }
+  int rank() const { return start_.ranks.front().rank; }
   int trial() const { return start_.spec.id; }
   int cells() const { return static_cast<int>(start_.spec.cells.size()); }
 
   void send(wire::Body body);
   void enter(const std::string& phase, int cell = -1);
-  // Everybody of the trial meets under `key`; returns what the others brought.
-  std::map<int, std::string> meet(const std::string& key, const std::string& bytes);
-  void init();               // ready, communicator_init, and the meetings of all ranks between
-  void begin_cell(int cell); // enters and meets
+  // An exchange of all ranks under `key`; returns what the others brought.
+  std::map<int, std::string> exchange(const std::string& key, const std::string& bytes);
+  void init();               // ready, communicator_init, and the exchanges between
+  void begin_cell(int cell); // enters it, and an exchange
   void end_cell(int cell);   // two batches on each of its ranks
   // Cells first .. last-1.
   void run_cells(int first, int last);

@@ -98,7 +98,7 @@ public:
     for (const Column& column : columns_)
       if (!rows_.contains(column.name))
         return fail_at(name_, lines_.size(), "the matrix ends before the row of {}", column.name);
-    NCCLPROBE_TRY(check_surroundings());
+    NCCLPROBE_TRY(check_length());
     for (; line < lines_.size(); ++line)
       read_legend(lines_[line]);
     std::ranges::sort(host_.gpus, {}, &Gpu::index);
@@ -192,7 +192,7 @@ private:
     return {};
   }
 
-  Result<void> check_surroundings() const {
+  Result<void> check_length() const {
     auto written =
         lines_.size() - static_cast<std::size_t>(std::ranges::count_if(lines_, is_blank));
     if (written > k_most_foreign_lines + rows_.size())

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-// The ways of NVLinks in a picture: down from a GPU's lower edge, along a horizontal track below
+// The routes of NVLinks in a picture: down from a GPU's lower edge, along a horizontal track below
 // all boxes, and up to the other GPU; or straight down to the bar of the NVSwitches. Tracks that do
 // not overlap share a height.
 namespace ncclprobe::topology {
@@ -23,7 +23,7 @@ struct LinkEnd {
   double y = 0;
 };
 
-struct LinkWay {
+struct LinkRoute {
   NvlinkBundle bundle;
   LinkEnd from;   // where it leaves its GPU; the left end if it leads to a GPU
   LinkEnd to;     // the same if it leads to the NVSwitches
@@ -31,13 +31,14 @@ struct LinkWay {
   double label_x = 0;
 };
 
-struct LinkWays {
-  std::vector<LinkWay> ways;
+struct LinkRoutes {
+  std::vector<LinkRoute> routes;
   int tracks = 0;
   bool switches = false;
 };
 
 // `edges` by Gpu::index.
-LinkWays route_links(const std::vector<NvlinkBundle>& bundles, const std::map<int, GpuEdge>& edges);
+LinkRoutes route_links(const std::vector<NvlinkBundle>& bundles,
+                       const std::map<int, GpuEdge>& edges);
 
 } // namespace ncclprobe::topology

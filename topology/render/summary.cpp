@@ -6,7 +6,7 @@
 #include "base/number_list.h"
 #include "base/text_table.h"
 #include "topology/derive.h"
-#include "topology/findings.h"
+#include "topology/host_notes.h"
 #include "topology/links.h"
 #include "topology/paths.h"
 #include "topology/pci_tree.h"
@@ -298,8 +298,8 @@ std::string render_summary(const Machine& machine,
     if (!host.gpus.empty())
       out += "\n" + render_matrix({{host}}, Legend::no);
     out += "\n";
-    for (const Finding& finding : findings(host, Load::idle))
-      out += fmt::format("{}: {}\n", to_string(finding.kind), finding.text);
+    for (const HostNote& note : host_notes(host, Load::idle))
+      out += fmt::format("{}: {}\n", to_string(note.kind), note.text);
     if (i < contradictions.size())
       for (const std::string& contradiction : contradictions[i])
         out += "sources disagree: " + contradiction + "\n";

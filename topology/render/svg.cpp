@@ -78,7 +78,7 @@ public:
         const Box& one = *gpus.at(id_of_gpu(gpu));
         edges[gpu] = {one.x, one.x + one.width, one.bottom()};
       }
-    LinkWays links = route_links(outline.nvlinks, edges);
+    LinkRoutes links = route_links(outline.nvlinks, edges);
     double boxes_bottom = box.bottom();
     box.height += height_of(links); // the links are the host's as well
     draw(box);
@@ -106,7 +106,7 @@ public:
   }
 
 private:
-  static double height_of(const LinkWays& links) {
+  static double height_of(const LinkRoutes& links) {
     double height = links.tracks > 0 ? k_above_tracks + links.tracks * k_track : 0;
     return height + (links.switches ? k_above_bar + k_bar + k_pad : 0);
   }
@@ -164,28 +164,29 @@ private:
   }
 
   // The boxes in the host end at `below`.
-  void draw_links(const LinkWays& links, double below, const Box& host) {
+  void draw_links(const LinkRoutes& links, double below, const Box& host) {
     double bar = below + height_of(links) - k_pad - k_bar;
     double first_track = below + k_above_tracks;
-    for (const LinkWay& way : links.ways) {
-      double y = way.track < 0 ? bar : first_track + way.track * k_track;
-      if (way.track < 0)
-        line(fmt::format("M{:.1f} {:.1f}V{:.1f}", way.from.x, way.from.y, y),
-             stroke_of(way.bundle));
+    for (const LinkRoute& route : links.routes) {
+      double y = route.track < 0 ? bar : first_track + route.track * k_track;
+      if (route.track < 0)
+        line(fmt::format("M{:.1f} {:.1f}V{:.1f}", route.from.x, route.from.y, y),
+             stroke_of(route.bundle));
       else
         line(fmt::format("M{0:.1f} {1:.1f}V{2:.1f}Q{0:.1f} {3:.1f} {4:.1f} {3:.1f}H{5:.1f}"
                          "Q{6:.1f} {3:.1f} {6:.1f} {2:.1f}V{7:.1f}",
-                         way.from.x, way.from.y, y - k_corner, y, way.from.x + k_corner,
-                         way.to.x - k_corner, way.to.x, way.to.y),
-             stroke_of(way.bundle));
+                         route.from.x, route.from.y, y - k_corner, y, route.from.x + k_corner,
+                         route.to.x - k_corner, route.to.x, route.to.y),
+             stroke_of(route.bundle));
     }
     if (links.switches) {
       rectangle(host.x + k_pad, bar, host.width - 2 * k_pad, k_bar, Kind::nvswitch);
       text(host.x + 2 * k_pad, bar + 16, "title", "NVSwitch");
     }
-    for (const LinkWay& way : links.ways)
-      count(way.label_x, way.track < 0 ? bar - k_above_bar / 2 : first_track + way.track * k_track,
-            way.bundle.links);
+    for (const LinkRoute& route : links.routes)
+      count(route.label_x,
+            route.track < 0 ? bar - k_above_bar / 2 : first_track + route.track * k_track,
+            route.bundle.links);
   }
 
   std::string shapes_;

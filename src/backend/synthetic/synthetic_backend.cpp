@@ -4,7 +4,7 @@
 #include "backend/synthetic/synthetic_backend.h"
 
 #include "backend/synthetic/cost_model.h"
-#include "backend/synthetic/fellows.h"
+#include "backend/synthetic/peer_clocks.h"
 #include "backend/task_tracer.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct World {
   int group_depth = 0;
   TaskTracer* tracer = nullptr;
   struct Message { // one side of it
-    Fellows* fellows;
+    PeerClocks* peer_clocks;
     int from, to;
     std::uint64_t number;
     bool sends;
@@ -196,12 +196,12 @@ void end_transfers(World& world) {
   for (const auto& [stream, transfers] : world.group)
     for (const World::Message& one : transfers.messages)
       if (one.sends)
-        one.fellows->tell_begin(one.from, one.to, one.number, stream->next_start_ns());
+        one.peer_clocks->tell_begin(one.from, one.to, one.number, stream->next_start_ns());
   for (const auto& [stream, transfers] : world.group) {
     std::int64_t begin_ns = stream->next_start_ns();
     for (const World::Message& one : transfers.messages)
       if (!one.sends)
-        begin_ns = std::max(begin_ns, one.fellows->sent_ns(one.from, one.to, one.number));
+        begin_ns = std::max(begin_ns, one.peer_clocks->sent_ns(one.from, one.to, one.number));
     stream->add_communication(transfers.longest_ns + begin_ns - stream->next_start_ns(),
                               "send_recv");
   }
@@ -210,9 +210,11 @@ void end_transfers(World& world) {
 
 class SyntheticCommunicator : public Communicator {
 public:
-  SyntheticCommunicator(World& world, int rank, int size, std::shared_ptr<Fellows> fellows)
-      : world_(world), rank_(rank), size_(size), fellows_(std::move(fellows)) {}
-  double largest(double value) { return fellows_ ? fellows_->largest(value) : value; }
+  SyntheticCommunicator(World& world, int rank, int size, std::shared_ptr<PeerClocks> peer_clocks)
+      : world_(world), rank_(rank), size_(size), peer_clocks_(std::move(peer_clocks)) {}
+  double largest(double value) {
+    return peer_clocks_ ? peer_clocks_->all_reduce_max(value) : value;
+  }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
@@ -228,18 +230,18 @@ public:
         synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
     auto& on = static_cast<SyntheticStream&>(stream);
     cost = with_noise(cost, world_.settings, world_.options, calls_++);
-    if (fellows_) // all end after the last one has begun
-      cost += fellows_->last_begin_ns(on.next_start_ns()) - on.next_start_ns();
+    if (peer_clocks_) // all end after the last one has begun
+      cost += peer_clocks_->last_begin_ns(on.next_start_ns()) - on.next_start_ns();
     on.add_communication(cost, to_string(call.collective));
   }
   void send(Place, std::uint64_t count, model::DataType type, int peer, Stream& stream) override {
     transfer(count, type, stream, 2 * transfers_sent_++,
-             {fellows_.get(), rank_, peer, sent_[peer]++, true});
+             {peer_clocks_.get(), rank_, peer, sent_[peer]++, true});
   }
   void receive(Place, std::uint64_t count, model::DataType type, int peer,
                Stream& stream) override {
     transfer(count, type, stream, 2 * transfers_received_++ + 1,
-             {fellows_.get(), peer, rank_, received_[peer]++, false});
+             {peer_clocks_.get(), peer, rank_, received_[peer]++, false});
   }
   void check() override {}
 
@@ -254,7 +256,7 @@ private:
     cost = with_noise(cost, world_.settings, world_.options, call);
     World::Transfers& transfers = world_.group[&static_cast<SyntheticStream&>(stream)];
     transfers.longest_ns = std::max(transfers.longest_ns, cost);
-    if (message.fellows != nullptr)
+    if (message.peer_clocks != nullptr)
       transfers.messages.push_back(message);
     if (world_.group_depth == 0)
       end_transfers(world_);
@@ -272,7 +274,7 @@ private:
   World& world_;
   int rank_;
   int size_;
-  std::shared_ptr<Fellows> fellows_; // null: nobody traces, or they are on several hosts
+  std::shared_ptr<PeerClocks> peer_clocks_; // null: nobody traces, or they are on several hosts
   std::uint64_t calls_ = 0;
   std::uint64_t transfers_sent_ = 0;
   std::uint64_t transfers_received_ = 0;
@@ -329,13 +331,13 @@ public:
                                                      Rendezvous& rendezvous) override {
     if (world_.settings.failure == Failure::start)
       base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
-    std::shared_ptr<Fellows> fellows;
+    std::shared_ptr<PeerClocks> peer_clocks;
     if (world_.tracer != nullptr && !local.empty())
-      fellows = Fellows::meet(key, ranks, local, rendezvous);
+      peer_clocks = PeerClocks::connect(key, ranks, local, rendezvous);
     std::vector<std::unique_ptr<Communicator>> communicators;
     for (const Member& member : local) {
       communicators.push_back(std::make_unique<SyntheticCommunicator>(
-          world_, member.rank, static_cast<int>(ranks.size()), fellows));
+          world_, member.rank, static_cast<int>(ranks.size()), peer_clocks));
       const int index = static_cast<SyntheticDevice*>(member.device)->index();
       *world_.memory_used.at(index) += k_synthetic_communicator_bytes;
     }

@@ -105,7 +105,7 @@ TEST_CASE("Of two ways that are alike near, the nearer size's is taken") {
   known.push_back(ring_point(2, 100 * k_kib));
   known.back().algorithm = "";
 
-  auto points = with_ways(known);
+  auto points = with_nearest_algorithms(known);
 
   CHECK(points[points.size() - 2].protocol == "LL"); // 64K is nearer than 256K
   CHECK(points.back().algorithm.empty());            // nothing is known on 2 ranks

@@ -113,8 +113,8 @@ std::string words_of(const LogSign& sign) {
     text += " with " + quoted(alternatives(sign.with).front());
   if (!sign.without.empty())
     text += " without " + quoted(alternatives(sign.without).front());
-  if (!sign.way.empty())
-    text += " with connections `via " + sign.way + "`";
+  if (!sign.transport.empty())
+    text += " with connections `via " + sign.transport + "`";
   return text;
 }
 
@@ -137,9 +137,9 @@ std::string role_text(const LogCause& cause) {
   case CauseRole::cause:
     break;
   }
-  return cause.severity == Severity::info   ? "<br>information"
-         : cause.severity == Severity::warn ? "<br>a warning"
-                                            : "";
+  return cause.severity == CauseSeverity::info   ? "<br>information"
+         : cause.severity == CauseSeverity::warn ? "<br>a warning"
+                                                 : "";
 }
 
 std::string joined(const std::vector<std::string>& items) {

@@ -47,7 +47,7 @@ bool Diagnosed::shows(std::string_view id) const {
 
 bool Diagnosed::says_nothing() const {
   return findings.problems.empty() && diagnosis.unknown.empty() && diagnosis.remarks.empty() &&
-         diagnosis.severity == ncclprobe::knowledge::Severity::info;
+         diagnosis.severity == ncclprobe::knowledge::CauseSeverity::info;
 }
 
 } // namespace test_diagnosis

@@ -14,7 +14,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using knowledge::Severity;
+using knowledge::CauseSeverity;
 using Named = std::vector<std::string>;
 
 Named named(const std::string& line) {
@@ -93,7 +93,7 @@ TEST_CASE("no Xid is passed over, whatever its number") {
   for (int number = 1; number <= 1000; ++number) {
     test_diagnosis::Diagnosed log(xid_line(number) + "\n");
     INFO(number);
-    CHECK(log.diagnosis.severity >= Severity::warn);
+    CHECK(log.diagnosis.severity >= CauseSeverity::warn);
   }
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("failures that were passed over without a word are named") {
     test_diagnosis::Diagnosed log(std::string(line) + "\n");
     INFO(line);
     CHECK(log.named() == Named{cause});
-    CHECK(log.diagnosis.severity >= Severity::warn);
+    CHECK(log.diagnosis.severity >= CauseSeverity::warn);
   }
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("information is no cause") {
 
   CHECK(log.diagnosis.causes.empty());
   CHECK(log.diagnosis.notes.size() == 1);
-  CHECK(log.diagnosis.severity == knowledge::Severity::info);
+  CHECK(log.diagnosis.severity == knowledge::CauseSeverity::info);
   CHECK_THAT(log.text(), ContainsSubstring("no known problem"));
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("ranks of one host that do not go from GPU to GPU are remarked") {
   CHECK_THAT(log.diagnosis.remarks[1],
              ContainsSubstring("over the network between 1 pair of ranks on one host: 2->3 (via "
                                "NET); "));
-  CHECK(log.diagnosis.severity == knowledge::Severity::info);
+  CHECK(log.diagnosis.severity == knowledge::CauseSeverity::info);
   CHECK_THAT(log.text(), ContainsSubstring("via SHM"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("of a job on one node every way over the network is within a host") {
 
 TEST_CASE("an empty log and one that is no text are said to be so") {
   CHECK_THAT(diagnosed("").text(), ContainsSubstring("unknown: the log is empty"));
-  CHECK(diagnosed("").diagnosis.severity == knowledge::Severity::warn);
+  CHECK(diagnosed("").diagnosis.severity == knowledge::CauseSeverity::warn);
   std::string packed;
   for (int i = 0; i < 4096; ++i)
     packed += static_cast<char>(i % 251);

@@ -9,7 +9,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using knowledge::Severity;
+using knowledge::CauseSeverity;
 using test_diagnosis::Diagnosed;
 using Named = std::vector<std::string>;
 
@@ -26,7 +26,7 @@ TEST_CASE("P2P that a variable switched off is one finding with the way through 
 
   CHECK(log.named() == Named{"p2p-switched-off"});
   CHECK(log.diagnosis.remarks.empty());
-  CHECK(log.diagnosis.severity == Severity::warn);
+  CHECK(log.diagnosis.severity == CauseSeverity::warn);
   CHECK_FALSE(log.diagnosis.first_failure);
   REQUIRE(log.diagnosis.causes[0]->first.size() == 2);
   CHECK(log.diagnosis.causes[0]->first[1].line == 2);
@@ -98,7 +98,7 @@ TEST_CASE("NVLink SHARP that a variable switched off is a note") {
 
   CHECK(log.named().empty());
   CHECK(log.shows("nvls-switched-off"));
-  CHECK(log.diagnosis.severity == Severity::info);
+  CHECK(log.diagnosis.severity == CauseSeverity::info);
 }
 
 TEST_CASE("who has set NCCL_DEBUG is not told to set it") {

@@ -127,7 +127,7 @@ TEST_CASE("what stopped all ranks says nothing of types") {
   Case one = two_hosts();
   model::Outcome stopped{model::OutcomeKind::failed, "no way to rank 1", {0}};
   one.rehearsals[0].outcome = stopped;
-  for (RehearsedCell& cell : one.rehearsals[0].cells)
+  for (SmokeTestCell& cell : one.rehearsals[0].cells)
     cell.outcome = stopped;
 
   CHECK(worst(one, "D27") == Severity::fail);

@@ -94,7 +94,7 @@ TEST_CASE("NCCL reduces FP8 on Hopper and newer only") {
   CHECK(chain_of(one, "multi-node NVLink").what == "multi-node NVLink: no");
 }
 
-TEST_CASE("a chain takes from the rehearsal what was tried there") {
+TEST_CASE("a chain takes from the smoke test what was tried there") {
   Case one = healthy_case();
   CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: yes");
 

@@ -16,18 +16,18 @@ using test_doctor::worst;
 
 namespace {
 
-RehearsedCell copy(int from, int to) {
-  RehearsedCell cell;
+SmokeTestCell copy(int from, int to) {
+  SmokeTestCell cell;
   workload::P2pLabel label;
   label.transfers = {{{false, from}, {false, to}}};
   cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
   return cell;
 }
 
-// Last of all rehearsals.
-Case with_copies(model::Outcome outcome, std::vector<RehearsedCell> cells) {
+// Last of all smoke tests.
+Case with_copies(model::Outcome outcome, std::vector<SmokeTestCell> cells) {
   Case one = healthy_case();
-  Rehearsal copies;
+  SmokeTest copies;
   copies.name = k_copies;
   copies.backend = "nvidia";
   copies.ranks = 2;
@@ -51,7 +51,7 @@ TEST_CASE("copies that all arrive are well, and are no all-reduce") {
 }
 
 TEST_CASE("a pair whose data is wrong is named") {
-  RehearsedCell bad = copy(1, 0);
+  SmokeTestCell bad = copy(1, 0);
   bad.outcome = {OutcomeKind::wrong_data, "rank 0 element 5: 3 instead of 2", {0}};
   bad.first_wrong = "rank 0 element 5: 3 instead of 2";
 
@@ -69,9 +69,9 @@ TEST_CASE("a pair whose data is wrong is named") {
 }
 
 TEST_CASE("a pair that fails is named, and what came after it is not") {
-  RehearsedCell bad = copy(0, 1);
+  SmokeTestCell bad = copy(0, 1);
   bad.outcome = {OutcomeKind::failed, "invalid device", {0}};
-  RehearsedCell later = copy(1, 0);
+  SmokeTestCell later = copy(1, 0);
   later.outcome = {OutcomeKind::not_run, "", {}};
 
   auto findings = found(with_copies(bad.outcome, {bad, later}), "D36");
@@ -89,7 +89,7 @@ TEST_CASE("a trial of copies that does not start says why; one that cannot be is
              ContainsSubstring("no copy from GPU to GPU was tried"));
   CHECK(worst(dead, "D27") == Severity::ok);
 
-  RehearsedCell untried = copy(0, 1);
+  SmokeTestCell untried = copy(0, 1);
   untried.outcome = {OutcomeKind::skipped, "no CUDA IPC in this container", {0}};
   CHECK(worst(with_copies(untried.outcome, {untried}), "D36") == Severity::info);
   CHECK(worst(with_copies({OutcomeKind::skipped, "no CUDA IPC", {0}}, {}), "D36") ==
@@ -98,8 +98,8 @@ TEST_CASE("a trial of copies that does not start says why; one that cannot be is
 
 TEST_CASE("what failed before the first copy is no failure of copies") {
   const model::Outcome failed{OutcomeKind::failed, "rank 0 while connecting: some words", {0}};
-  RehearsedCell first = copy(0, 1);
-  RehearsedCell second = copy(1, 0);
+  SmokeTestCell first = copy(0, 1);
+  SmokeTestCell second = copy(1, 0);
   first.outcome = second.outcome = failed;
 
   for (const Finding& finding : found(with_copies(failed, {first, second}), "D36"))

@@ -20,8 +20,8 @@ using test_doctor::joined_case;
 
 namespace {
 
-RehearsedCell copy(int from, int to, const model::Outcome& outcome) {
-  RehearsedCell cell;
+SmokeTestCell copy(int from, int to, const model::Outcome& outcome) {
+  SmokeTestCell cell;
   workload::P2pLabel label;
   label.transfers = {{{false, from}, {false, to}}};
   cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
@@ -32,11 +32,11 @@ RehearsedCell copy(int from, int to, const model::Outcome& outcome) {
 // The all-reduce and the copies end like this before their first cell, as a failed start does.
 void stop_before_everything(Case& one, const std::string& words) {
   const model::Outcome failed{OutcomeKind::failed, "rank 0 while connecting: " + words, {0}};
-  Rehearsal& collective = one.rehearsals[0];
+  SmokeTest& collective = one.rehearsals[0];
   collective.outcome = failed;
-  for (RehearsedCell& cell : collective.cells)
+  for (SmokeTestCell& cell : collective.cells)
     cell.outcome = failed;
-  Rehearsal copies;
+  SmokeTest copies;
   copies.name = k_copies;
   copies.backend = "nvidia";
   copies.ranks = 2;
@@ -133,7 +133,7 @@ TEST_CASE("ACS that is really on may explain wrong data, and is said to be no mo
   Case one = healthy_case();
   one.surveys[0].host->pci.bridges = {{"0000:3a:00.0", true}};
   const model::Outcome wrong{OutcomeKind::wrong_data, "element 5: 3 instead of 2", {0}};
-  Rehearsal copies;
+  SmokeTest copies;
   copies.name = k_copies;
   copies.backend = "nvidia";
   copies.outcome = wrong;

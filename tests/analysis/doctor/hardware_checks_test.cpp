@@ -6,7 +6,7 @@
 
 #include "analysis/doctor/diagnosis.h"
 #include "support/catch.h"
-#include "topology/findings.h"
+#include "topology/host_notes.h"
 
 #include <fmt/ranges.h>
 
@@ -209,9 +209,9 @@ TEST_CASE("no NVLink up is never all NVLinks up, and the map says what the docto
     int links;
     bool mig;
     Severity severity;
-    topology::FindingKind kind;
+    topology::NoteKind kind;
   };
-  using enum topology::FindingKind;
+  using enum topology::NoteKind;
   for (const Known& known : {Known{"NVIDIA H200", 18, false, Severity::fail, degraded},
                              Known{"NVIDIA H200", 18, true, Severity::unknown, unknown},
                              Known{"NVIDIA H200 NVL", 18, false, Severity::unknown, unknown},
@@ -238,11 +238,11 @@ TEST_CASE("no NVLink up is never all NVLinks up, and the map says what the docto
     }
 
     auto doctor = found(one, "D12").front();
-    auto map = topology::findings(host, topology::Load::idle);
+    auto map = topology::host_notes(host, topology::Load::idle);
 
     CHECK(doctor.severity == known.severity);
     CHECK_THAT(doctor.evidence.front(), ContainsSubstring("0 of"));
-    CHECK(std::ranges::any_of(map, [&](const topology::Finding& finding) {
+    CHECK(std::ranges::any_of(map, [&](const topology::HostNote& finding) {
       return finding.kind == known.kind && finding.text.find("NVLinks are up") != std::string::npos;
     }));
   }
@@ -444,7 +444,7 @@ TEST_CASE("ranks that share too few CPUs are named") {
 TEST_CASE("clocks that fall under load are found, steady ones are not") {
   Case one = healthy_case();
   one.deep = true;
-  Rehearsal load{"sustained load", "nvidia", 2, {}, {one.rehearsals[0].cells[0]}, {}};
+  SmokeTest load{"sustained load", "nvidia", 2, {}, {one.rehearsals[0].cells[0]}, {}};
   for (int i = 0; i < 60; ++i) {
     std::int64_t at_ns = i * 1'000'000'000LL;
     load.cells[0].conditions.push_back(

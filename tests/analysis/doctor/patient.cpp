@@ -99,8 +99,8 @@ model::HostSurvey healthy_host() {
   return host;
 }
 
-RehearsedCell right_cell(model::DataType type, const std::string& variant) {
-  RehearsedCell cell;
+SmokeTestCell right_cell(model::DataType type, const std::string& variant) {
+  SmokeTestCell cell;
   cell.label.workload = "all_reduce";
   cell.label.bytes = 8 << 20;
   cell.label.type = type;
@@ -119,7 +119,7 @@ Case healthy_case() {
   one.surveys = {rank_survey(0), rank_survey(1)};
   one.surveys[0].host = healthy_host();
   one.surveys[0].health = {healthy_gpu(0), healthy_gpu(1)};
-  Rehearsal all{"all ranks", "nvidia", 2, {}, {}, {}};
+  SmokeTest all{"all ranks", "nvidia", 2, {}, {}, {}};
   all.cells = {right_cell(model::DataType::f32, ""), right_cell(model::DataType::bf16, ""),
                right_cell(model::DataType::f8e4m3, ""), right_cell(model::DataType::f32, "graph")};
   one.rehearsals = {all};
@@ -146,7 +146,7 @@ Case healthy_cpu_case() {
   return one;
 }
 
-Case joined_case(const std::string& way) {
+Case joined_case(const std::string& transport) {
   Case one = healthy_case();
   topology::Host host;
   for (int i = 0; i < 2; ++i) {
@@ -160,7 +160,7 @@ Case joined_case(const std::string& way) {
   }
   for (model::Survey& survey : one.surveys)
     survey.inventory.topology = host;
-  one.rehearsals[0].ways = {{0, 1, "0", "1", way}, {1, 0, "1", "0", way}};
+  one.rehearsals[0].ways = {{0, 1, "0", "1", transport}, {1, 0, "1", "0", transport}};
   return one;
 }
 

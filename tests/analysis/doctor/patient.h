@@ -16,8 +16,9 @@ analysis::doctor::Case healthy_case();
 // The same on a host without GPUs, one process.
 analysis::doctor::Case healthy_cpu_case();
 
-// The healthy one with NVLinks between its GPUs, which NCCL joined this way ("SHM/direct/direct").
-analysis::doctor::Case joined_case(const std::string& way);
+// The healthy one with NVLinks between its GPUs, which NCCL joined by this transport
+// ("SHM/direct/direct").
+analysis::doctor::Case joined_case(const std::string& transport);
 
 // What examine() finds under an id.
 std::vector<analysis::doctor::Finding> found(const analysis::doctor::Case& one,

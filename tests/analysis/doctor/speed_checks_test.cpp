@@ -18,7 +18,7 @@ namespace {
 
 Case measured(double busbw_gb_per_s) {
   Case one = healthy_case();
-  RehearsedCell& cell = one.rehearsals[0].cells[0];
+  SmokeTestCell& cell = one.rehearsals[0].cells[0];
   cell.label.bytes = k_measured_bytes;
   cell.busbw_gb_per_s = busbw_gb_per_s;
   return one;
@@ -59,7 +59,7 @@ TEST_CASE("nothing is said of speed where nothing was measured, or that cannot b
 
 TEST_CASE("a GPU without memory for the large message is told, and works all the same") {
   Case one = healthy_case();
-  RehearsedCell large = one.rehearsals[0].cells[0];
+  SmokeTestCell large = one.rehearsals[0].cells[0];
   large.label.bytes = k_measured_bytes;
   large.outcome = {model::OutcomeKind::skipped, "rank 1: out of memory", {1}};
   one.rehearsals[0].cells.push_back(large);

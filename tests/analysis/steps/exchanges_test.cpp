@@ -141,7 +141,7 @@ TEST_CASE("A send and a receive that meet in one group are one exchange") {
   auto plan = plan_of(schedule, 2);
   REQUIRE(plan.has_value());
   REQUIRE(plan->stretches[0].exchanges.size() == 1);
-  CHECK(plan->stretches[0].exchanges[0].partners == std::vector<Seat>{{1, 1}});
+  CHECK(plan->stretches[0].exchanges[0].partners == std::vector<RankStretch>{{1, 1}});
   CHECK(plan->stretches[0].exchanges[0].ends_together);
 
   auto figures =
@@ -221,7 +221,7 @@ TEST_CASE("What has no other side, or several one after the other, waited for an
     auto plan = plan_of(build.take(), 3);
     REQUIRE(plan.has_value());
     CHECK(plan->stretches[0].exchanges.empty());
-    CHECK(plan->stretches[0].meetings.empty());
+    CHECK(plan->stretches[0].groups.empty());
   }
 }
 

@@ -35,10 +35,10 @@ TEST_CASE("A schedule's markers become stretches with what they wait for") {
   REQUIRE(plan->stretches.size() == 6);
   CHECK(plan->stretches[2].label == "bucket 0");
   CHECK(plan->stretches[2].ready_after == std::vector{1}); // backward 1
-  CHECK(plan->stretches[2].meetings == std::vector<std::vector<int>>{{1, 2}});
+  CHECK(plan->stretches[2].groups == std::vector<std::vector<int>>{{1, 2}});
   CHECK(plan->stretches[4].ready_after == std::vector{3}); // backward 2
   CHECK(plan->stretches[5].ready_after == std::vector{4}); // the optimizer: bucket 1
-  CHECK(plan->stretches[5].meetings.empty());
+  CHECK(plan->stretches[5].groups.empty());
 }
 
 TEST_CASE("Marks become steps that follow one another") {
@@ -155,5 +155,5 @@ TEST_CASE("Who sends and receives cannot tell whom it waited for") {
   auto plan = plan_of(schedule, 4);
 
   REQUIRE(plan.has_value());
-  CHECK(plan->stretches[2].meetings.empty());
+  CHECK(plan->stretches[2].groups.empty());
 }

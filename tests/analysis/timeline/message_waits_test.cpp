@@ -126,7 +126,7 @@ TEST_CASE("A kernel of several messages waits for the last of the ranks that it 
   REQUIRE(into.cells[0].waited_for.size() == 1);
   CHECK(into.cells[0].waited_for.at(2).wait.value_ns == 120);
   CHECK(into.cells[0].waited_for.at(2).delay.value_ns == 70); // rank 1 came at 150
-  CHECK(into.halves[static_cast<std::size_t>(Meeting::met)] == 3);
+  CHECK(into.halves[static_cast<std::size_t>(MatchState::matched)] == 3);
   CHECK(into.kernels == 1);
 
   // Two messages with the same rank are one wait.
@@ -207,7 +207,7 @@ TEST_CASE("The bubbles of a pipeline are waiting, not transfer: every figure by 
   CHECK(messages.per_step);
   const MessageWaits::OfCell& waits = only(messages.cells);
   CHECK(waits.steps == 20);
-  CHECK(messages.all.halves[static_cast<std::size_t>(Meeting::met)] == 80);
+  CHECK(messages.all.halves[static_cast<std::size_t>(MatchState::matched)] == 80);
   CHECK(messages.all.unmatched_halves() == 0);
   CHECK(messages.all.physics.checked == 40);
   CHECK(messages.all.physics.violations == 0);
@@ -275,7 +275,7 @@ TEST_CASE("Messages without their other side count as transfer, and are named") 
   CHECK(out.ranks[0].communications == 6);
   CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
   CHECK(only(out.ranks[0].cells).parts.exposed_transfer_ns == 3 * 500);
-  CHECK(out.messages.all.halves[static_cast<std::size_t>(Meeting::alone)] == 6);
+  CHECK(out.messages.all.halves[static_cast<std::size_t>(MatchState::alone)] == 6);
   CHECK(out.messages.all.unmatched.size() == 6);
 
   source = source_of(pipeline(3)); // nobody tells who sends to whom
@@ -287,7 +287,7 @@ TEST_CASE("Messages without their other side count as transfer, and are named") 
   source.ranks[1].host = "never compared";
   out = analysed(source);
   CHECK(out.messages.all.clock_unknown == 6);
-  CHECK(out.messages.all.halves[static_cast<std::size_t>(Meeting::alone)] == 6);
+  CHECK(out.messages.all.halves[static_cast<std::size_t>(MatchState::alone)] == 6);
   CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
 }
 

@@ -133,14 +133,14 @@ TEST_CASE("Halves meet, or it is said why not") {
   table.add(once, {70, 80}, 1);
   table.seal();
 
-  REQUIRE(table.other_half(send).meeting == Meeting::met);
+  REQUIRE(table.other_half(send).match == MatchState::matched);
   CHECK(table.other_half(send).half->rank == 1);
   CHECK(table.other_half(send).half->span == Span{15, 20});
   CHECK(table.other_half(receive).half->rank == 0);
-  CHECK(table.other_half(alone).meeting == Meeting::alone);
-  CHECK(table.other_half(small).meeting == Meeting::contradicted);
-  CHECK(table.other_half(large).meeting == Meeting::contradicted);
-  CHECK(table.other_half(twice).meeting == Meeting::repeated);
-  CHECK(table.other_half(once).meeting == Meeting::repeated);
+  CHECK(table.other_half(alone).match == MatchState::alone);
+  CHECK(table.other_half(small).match == MatchState::contradicted);
+  CHECK(table.other_half(large).match == MatchState::contradicted);
+  CHECK(table.other_half(twice).match == MatchState::repeated);
+  CHECK(table.other_half(once).match == MatchState::repeated);
   CHECK(table.other_half(once).half == nullptr);
 }

@@ -23,38 +23,38 @@ NvlinkBundle between(int a, int b) {
 } // namespace
 
 TEST_CASE("links to NVSwitches lead straight down from the middle of their GPU") {
-  LinkWays found = route_links({{0, std::nullopt, 18, {}}, {1, std::nullopt, 18, {}}}, row_of(2));
+  LinkRoutes found = route_links({{0, std::nullopt, 18, {}}, {1, std::nullopt, 18, {}}}, row_of(2));
 
   CHECK(found.switches);
   CHECK(found.tracks == 0);
-  CHECK(found.ways[1].from.x == 170);
-  CHECK(found.ways[1].to.x == 170);
-  CHECK(found.ways[1].from.y == 50);
+  CHECK(found.routes[1].from.x == 170);
+  CHECK(found.routes[1].to.x == 170);
+  CHECK(found.routes[1].from.y == 50);
 }
 
 TEST_CASE("links beside each other share a track, those that overlap do not") {
-  LinkWays pairs = route_links({between(0, 1), between(2, 3)}, row_of(4));
+  LinkRoutes pairs = route_links({between(0, 1), between(2, 3)}, row_of(4));
   CHECK(pairs.tracks == 1);
 
-  LinkWays mesh = route_links({between(0, 1), between(0, 2), between(1, 2)}, row_of(3));
+  LinkRoutes mesh = route_links({between(0, 1), between(0, 2), between(1, 2)}, row_of(3));
   CHECK(mesh.tracks == 2);
-  for (const LinkWay& way : mesh.ways)
-    for (const LinkWay& other : mesh.ways) {
-      bool apart = way.to.x < other.from.x || other.to.x < way.from.x;
-      CHECK((&way == &other || way.track != other.track || apart));
+  for (const LinkRoute& route : mesh.routes)
+    for (const LinkRoute& other : mesh.routes) {
+      bool apart = route.to.x < other.from.x || other.to.x < route.from.x;
+      CHECK((&route == &other || route.track != other.track || apart));
     }
 }
 
 TEST_CASE("no two lines leave a GPU at one place, and none leaves beside it") {
   auto edges = row_of(4);
-  LinkWays mesh = route_links(
+  LinkRoutes mesh = route_links(
       {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
       edges);
 
   std::vector<double> ends;
-  for (const LinkWay& way : mesh.ways)
-    for (auto [end, gpu] :
-         {std::pair(way.from.x, way.bundle.gpu), std::pair(way.to.x, way.bundle.peer.value())}) {
+  for (const LinkRoute& route : mesh.routes)
+    for (auto [end, gpu] : {std::pair(route.from.x, route.bundle.gpu),
+                            std::pair(route.to.x, route.bundle.peer.value())}) {
       CHECK(end > edges[gpu].left);
       CHECK(end < edges[gpu].right);
       CHECK(std::ranges::find(ends, end) == ends.end());
@@ -63,13 +63,13 @@ TEST_CASE("no two lines leave a GPU at one place, and none leaves beside it") {
 }
 
 TEST_CASE("a number stands where no line crosses its track") {
-  LinkWays mesh = route_links(
+  LinkRoutes mesh = route_links(
       {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
       row_of(4));
 
-  for (const LinkWay& way : mesh.ways)
-    for (const LinkWay& other : mesh.ways)
+  for (const LinkRoute& route : mesh.routes)
+    for (const LinkRoute& other : mesh.routes)
       for (double x : {other.from.x, other.to.x})
-        if (other.track > way.track)
-          CHECK(std::abs(x - way.label_x) > 10);
+        if (other.track > route.track)
+          CHECK(std::abs(x - route.label_x) > 10);
 }

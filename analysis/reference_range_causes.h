@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 
 #include <string>
 #include <vector>
@@ -11,6 +11,6 @@ namespace ncclprobe::analysis {
 
 // Why a figure may be below what is normal, likeliest first, each with what shows it.
 std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFigure& figure,
-                                       const NormalityVerdict& verdict);
+                                       const RangeVerdict& verdict);
 
 } // namespace ncclprobe::analysis

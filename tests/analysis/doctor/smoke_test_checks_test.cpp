@@ -83,7 +83,7 @@ TEST_CASE("without a trial it is unknown whether anything runs") {
   CHECK(worst(one, "D27") == Severity::unknown);
 }
 
-TEST_CASE("a rehearsal keeps of a trial what verdicts need") {
+TEST_CASE("a smoke test keeps of a trial what verdicts need") {
   model::TrialRecord record;
   record.spec.backend = "host";
   record.spec.ranks = 2;
@@ -94,7 +94,7 @@ TEST_CASE("a rehearsal keeps of a trial what verdicts need") {
   record.outcome = {OutcomeKind::wrong_data, "element 3", {1}};
   record.workers = {{{1}, "node01", 7, "cell", 0, "exit 1", "NCCL WARN something", "", "", ""}};
 
-  Rehearsal one = rehearsal_of(record, "2 ranks");
+  SmokeTest one = smoke_test_of(record, "2 ranks");
 
   CHECK(one.backend == "host");
   CHECK(one.cells.at(0).wrong == 1);
@@ -115,7 +115,7 @@ TEST_CASE("a cell that was launched often enough has a bandwidth") {
   record.cells.resize(1);
   record.cells[0].samples = {{0, 0, 10, 100'000}, {1, 0, 10, 100'000}}; // 10 us each
 
-  CHECK(rehearsal_of(record, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
+  CHECK(smoke_test_of(record, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
 }
 
 TEST_CASE("what NCCL's log says of the network, and what it took of memory, is kept by rank") {
@@ -133,15 +133,15 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
   record.workers[0].memory = {{0, What::opened, 1 << 20}, {0, What::connected, 2 << 20}};
   record.workers[1].memory = {{1, What::opened, 1 << 20}, {1, What::connected, 3 << 20}};
 
-  Rehearsal rehearsal = rehearsal_of(record, "all ranks");
+  SmokeTest smoke_test = smoke_test_of(record, "all ranks");
 
-  REQUIRE(rehearsal.networks.size() == 1);
-  CHECK(rehearsal.networks[0].ranks == std::vector<int>{0, 1});
-  CHECK(rehearsal.communicators == std::vector<CommunicatorMemory>{{0, 1 << 20}, {1, 2 << 20}});
+  REQUIRE(smoke_test.networks.size() == 1);
+  CHECK(smoke_test.networks[0].ranks == std::vector<int>{0, 1});
+  CHECK(smoke_test.communicators == std::vector<CommunicatorMemory>{{0, 1 << 20}, {1, 2 << 20}});
 
   Case one = healthy_case();
   one.surveys[0].host->rdma.clear();
-  one.rehearsals = {rehearsal};
+  one.rehearsals = {smoke_test};
   std::vector<std::string> said;
   for (const char* id : {"D19", "D20"})
     for (const Finding& finding : found(one, id)) {
@@ -171,10 +171,10 @@ TEST_CASE("ranks that chose different networks cannot connect; sockets beside RD
 
 TEST_CASE("what connecting takes is told once, of the largest communicator that was made") {
   Case one = healthy_case();
-  Rehearsal pair = one.rehearsals[0];
+  SmokeTest pair = one.rehearsals[0];
   pair.name = "2 ranks";
   pair.communicators = {{0, std::uint64_t{500} << 20}, {1, std::uint64_t{500} << 20}};
-  Rehearsal copies = one.rehearsals[0];
+  SmokeTest copies = one.rehearsals[0];
   copies.name = k_copies;
   copies.ranks = 4;
   one.rehearsals[0].ranks = 4;
@@ -203,7 +203,7 @@ TEST_CASE("a trial that connects nothing tells nothing of what connecting takes"
   using What = model::MemoryUse::What;
   record.workers[0].memory = {{0, What::opened, 1 << 20}, {0, What::connected, 1 << 20}};
 
-  CHECK(rehearsal_of(record, k_copies).communicators.empty());
+  CHECK(smoke_test_of(record, k_copies).communicators.empty());
 }
 
 TEST_CASE("what NCCL's log says of its choices is told by size") {
@@ -222,7 +222,7 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   Case one = healthy_case();
   CHECK(found(one, "D23").empty());
 
-  one.rehearsals[0].algorithms = rehearsal_of(record, "all ranks").algorithms;
+  one.rehearsals[0].algorithms = smoke_test_of(record, "all ranks").algorithms;
 
   REQUIRE(found(one, "D23").size() == 1);
   Finding finding = found(one, "D23").front();

@@ -38,16 +38,16 @@ struct MeasuredFigure {
   bool nvls_off = false; // by NCCL_NVLS_ENABLE=0: then a ring is what to expect
 };
 
-enum class Normality { normal, low, broken, unknown };
-constexpr auto enum_names(Normality) {
-  return std::to_array<std::pair<Normality, std::string_view>>({{Normality::normal, "normal"},
-                                                                {Normality::low, "low"},
-                                                                {Normality::broken, "broken"},
-                                                                {Normality::unknown, "unknown"}});
+enum class RangeLevel { normal, low, broken, unknown };
+constexpr auto enum_names(RangeLevel) {
+  return std::to_array<std::pair<RangeLevel, std::string_view>>({{RangeLevel::normal, "normal"},
+                                                                 {RangeLevel::low, "low"},
+                                                                 {RangeLevel::broken, "broken"},
+                                                                 {RangeLevel::unknown, "unknown"}});
 }
 
-struct NormalityVerdict {
-  Normality verdict = Normality::unknown;
+struct RangeVerdict {
+  RangeLevel verdict = RangeLevel::unknown;
   std::optional<double> expected_gb_per_s; // what was published, or estimated
   std::optional<double> least_gb_per_s;    // from here on it is normal
   std::optional<double> ceiling_gb_per_s;  // of the link
@@ -57,10 +57,10 @@ struct NormalityVerdict {
   std::vector<std::string> causes;         // of what is not normal, likeliest first
 };
 
-NormalityVerdict judge_normality(const NodeLinks& links, const MeasuredFigure& figure);
+RangeVerdict judge_by_range(const NodeLinks& links, const MeasuredFigure& figure);
 
 // One line: "low: 201.30 GB/s; 8 x NVIDIA H200 reach 467.60 (published, all_reduce large, NVLS)".
-std::string describe(const NormalityVerdict& verdict, const MeasuredFigure& figure);
+std::string describe(const RangeVerdict& verdict, const MeasuredFigure& figure);
 
 // Why a second GPU may bring little, likeliest first for these links; with what one gigabyte of
 // gradients costs each step. Speed-up below 1.5 from two GPUs is what people call "none".

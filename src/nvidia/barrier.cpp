@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/meeting.h"
+#include "nvidia/barrier.h"
 
 #include "nvidia/communicator.h"
 #include "nvidia/cuda_error.h"
@@ -16,11 +16,11 @@ constexpr int k_polls_between_checks = 1024; // a poll is tens of nanoseconds, a
 
 void wait_for(NcclCommunicator& member) {
   for (int poll = 1;; ++poll) {
-    cudaError_t code = cudaStreamQuery(member.meeting().stream());
+    cudaError_t code = cudaStreamQuery(member.barrier_scratch().stream());
     if (code == cudaSuccess)
       return;
     if (code != cudaErrorNotReady)
-      raise_cuda(code, "meeting of all ranks", __FILE__, __LINE__);
+      raise_cuda(code, "barrier of all ranks", __FILE__, __LINE__);
     if (poll % k_polls_between_checks != 0)
       continue;
     member.check();
@@ -38,7 +38,7 @@ void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> 
     NcclGroup group(nccl);
     for (std::size_t i = 0; i < local.size(); ++i) {
       NcclCommunicator& member = *local[i];
-      Meeting& own = member.meeting();
+      BarrierScratch& own = member.barrier_scratch();
       member.gpu().use();
       int next = (member.rank() + distance) % size;
       int previous = (member.rank() - distance + size) % size;
@@ -53,12 +53,12 @@ void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> 
   }
 }
 
-double meet_on_host(backend::HostMeeting& meeting, std::span<NcclCommunicator* const> local,
-                    double value) {
+double all_reduce_max_on_host(backend::HostBarrier& barrier,
+                              std::span<NcclCommunicator* const> local, double value) {
   std::vector<int> ranks;
   for (const NcclCommunicator* member : local)
     ranks.push_back(member->rank());
-  return meeting.meet(ranks, value, [&] {
+  return barrier.all_reduce_max(ranks, value, [&] {
     for (NcclCommunicator* member : local)
       member->check();
   });
@@ -66,41 +66,42 @@ double meet_on_host(backend::HostMeeting& meeting, std::span<NcclCommunicator* c
 
 } // namespace
 
-Meeting::Meeting(const Gpu& gpu) {
+BarrierScratch::BarrierScratch(const CudaGpu& gpu) {
   gpu.use();
   stream_ = make_stream(0);
   numbers_.reset(static_cast<double*>(allocate_device_memory(2 * sizeof(double))));
   host_.reset(static_cast<double*>(allocate_pinned_memory(sizeof(double))));
 }
 
-double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value) {
+double all_reduce_max(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
+                      double value) {
   if (local.empty())
     return value;
-  if (backend::HostMeeting* meeting = local.front()->host_meeting())
-    return meet_on_host(*meeting, local, value);
+  if (backend::HostBarrier* barrier = local.front()->host_barrier())
+    return all_reduce_max_on_host(*barrier, local, value);
   for (NcclCommunicator* member : local) {
-    Meeting& own = member->meeting();
+    BarrierScratch& own = member->barrier_scratch();
     member->gpu().use();
     *own.host() = value;
     NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(own.largest(), own.host(), sizeof(double),
                                         cudaMemcpyHostToDevice, own.stream()));
   }
   enqueue_rounds(
-      nccl, local, [&](std::size_t i) { return local[i]->meeting().stream(); },
+      nccl, local, [&](std::size_t i) { return local[i]->barrier_scratch().stream(); },
       [](NcclCommunicator& member) {
-        Meeting& own = member.meeting();
+        BarrierScratch& own = member.barrier_scratch();
         member.gpu().use();
         NCCLPROBE_CUDA_CALL(enqueue_take_larger(own.largest(), own.received(), own.stream()));
       });
   for (NcclCommunicator* member : local) {
-    Meeting& own = member->meeting();
+    BarrierScratch& own = member->barrier_scratch();
     member->gpu().use();
     NCCLPROBE_CUDA_CALL(cudaMemcpyAsync(own.host(), own.largest(), sizeof(double),
                                         cudaMemcpyDeviceToHost, own.stream()));
   }
   for (NcclCommunicator* member : local)
     wait_for(*member);
-  return *local.front()->meeting().host();
+  return *local.front()->barrier_scratch().host();
 }
 
 void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
@@ -110,7 +111,7 @@ void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
   enqueue_rounds(
       nccl, local,
       [&](std::size_t i) {
-        return streams[i] != nullptr ? streams[i] : local[i]->meeting().stream();
+        return streams[i] != nullptr ? streams[i] : local[i]->barrier_scratch().stream();
       },
       [](NcclCommunicator&) {});
 }

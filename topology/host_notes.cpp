@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "topology/findings.h"
+#include "topology/host_notes.h"
 
 #include "base/number_list.h"
 #include "topology/derive.h"
@@ -24,11 +24,11 @@ std::string gpus_text(const std::vector<int>& gpus) {
   return (gpus.size() == 1 ? "GPU " : "GPUs ") + base::format_number_list(gpus);
 }
 
-class Findings {
+class HostNotes {
 public:
-  Findings(const Host& host, Load load) : host_(host), load_(load) {}
+  HostNotes(const Host& host, Load load) : host_(host), load_(load) {}
 
-  std::vector<Finding> take() {
+  std::vector<HostNote> take() {
     what_is_hidden();
     pcie_links();
     nvlinks();
@@ -39,10 +39,10 @@ public:
   }
 
 private:
-  void add(FindingKind kind, std::string text) { found_.push_back({kind, std::move(text)}); }
+  void add(NoteKind kind, std::string text) { found_.push_back({kind, std::move(text)}); }
 
-  // One finding for all GPUs of which the same is to be said.
-  void of_gpus(FindingKind kind, const std::function<std::string(const Gpu&)>& say) {
+  // One note for all GPUs of which the same is to be said.
+  void of_gpus(NoteKind kind, const std::function<std::string(const Gpu&)>& say) {
     std::vector<std::pair<std::string, std::vector<int>>> said;
     for (const Gpu& gpu : host_.gpus) {
       std::string text = say(gpu);
@@ -63,19 +63,19 @@ private:
     bool any_bridge = std::ranges::any_of(
         host_.pci, [](const PciDevice& device) { return device.kind == PciKind::bridge; });
     if (!host_.gpus.empty() && !any_bridge)
-      add(FindingKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
-                                                     "hang on: shared PCIe links are unknown");
+      add(NoteKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
+                                                  "hang on: shared PCIe links are unknown");
     bool of_some_gpu = std::ranges::any_of(
         host_.gpus, [](const Gpu& gpu) { return gpu.numa_node || gpu.near_numa_nodes; });
     bool any_numa = !host_.numa.empty() || (of_some_gpu && !vm);
     if (!any_numa)
-      add(FindingKind::unknown, std::string(where) + "NUMA nodes");
-    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
+      add(NoteKind::unknown, std::string(where) + "NUMA nodes");
+    of_gpus(NoteKind::unknown, [&](const Gpu& gpu) {
       return gpu.numa_node || gpu.near_numa_nodes || !any_numa
                  ? ""
                  : std::string(where) + "the NUMA node";
     });
-    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) -> std::string {
+    of_gpus(NoteKind::unknown, [&](const Gpu& gpu) -> std::string {
       const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr;
       if (!vm || !gpu.numa_node || !device || device->numa_node)
         return "";
@@ -83,7 +83,7 @@ private:
                          "it may not be the machine's",
                          *gpu.numa_node, to_string(gpu.numa_node.source));
     });
-    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::unknown, [&](const Gpu& gpu) {
       return gpu.nvlinks || stated_in_matrix(host_, gpu)
                  ? ""
                  : "no source says whether there are NVLinks";
@@ -115,7 +115,7 @@ private:
 
   void pcie_links() {
     auto state = [&](const Gpu& gpu) { return pcie_state(speed_of(gpu.pcie), load_); };
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::degraded, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);
       return state(gpu) == PcieState::narrow
                  ? fmt::format("PCIe x{} of x{}: a link this narrow at any load is a fault of "
@@ -123,7 +123,7 @@ private:
                                *speed.width, *speed.best_width)
                  : lesser_slot("x", gpu.pcie.width_slot_max, gpu.pcie.width_gpu_max);
     });
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::degraded, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);
       return state(gpu) == PcieState::slow
                  ? fmt::format("PCIe generation {} of {} under load", *speed.generation,
@@ -135,13 +135,13 @@ private:
     for (const Gpu& gpu : host_.gpus)
       widest = std::max(widest, width_of(gpu));
     // Of a width that is the most its slot has nothing is degraded; yet the others wait for it.
-    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       auto width = width_of(gpu);
       return width && *width < *widest && state(gpu) != PcieState::narrow
                  ? fmt::format("PCIe x{}, and other GPUs of this host have x{}", *width, *widest)
                  : "";
     });
-    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);
       return state(gpu) == PcieState::idle
                  ? fmt::format("PCIe generation {} of {} now: idle GPUs lower their link; look "
@@ -189,7 +189,7 @@ private:
     auto health = [&](const Gpu& gpu) -> const NvLinkHealth& {
       return all[static_cast<std::size_t>(&gpu - host_.gpus.data())];
     };
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
+    of_gpus(NoteKind::degraded, [&](const Gpu& gpu) -> std::string {
       const NvLinkHealth& one = health(gpu);
       if (one.state != NvLinkState::down)
         return "";
@@ -197,11 +197,11 @@ private:
       return one.text() +
              (some ? "; down: " + base::format_number_list(links_down(gpu)) : std::string());
     });
-    of_gpus(FindingKind::unknown, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::unknown, [&](const Gpu& gpu) {
       const NvLinkHealth& one = health(gpu);
       return one.state == NvLinkState::undecided ? one.text() : "";
     });
-    of_gpus(FindingKind::remark, [&](const Gpu& gpu) {
+    of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       const NvLinkHealth& one = health(gpu);
       return one.state == NvLinkState::bridged
                  ? one.text() + ", on all GPUs alike: bridges on some of the slots?"
@@ -210,7 +210,7 @@ private:
   }
 
   void fabric() {
-    of_gpus(FindingKind::degraded, [&](const Gpu& gpu) -> std::string {
+    of_gpus(NoteKind::degraded, [&](const Gpu& gpu) -> std::string {
       const Fabric& fabric = gpu.fabric;
       // A guest may run no manager of its own.
       const char* where =
@@ -227,13 +227,13 @@ private:
   }
 
   void modes() {
-    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+    of_gpus(NoteKind::remark, [](const Gpu& gpu) -> std::string {
       if (!gpu.ecc_now || !gpu.ecc_pending || *gpu.ecc_now == *gpu.ecc_pending)
         return "";
       return fmt::format("ECC is {} and will be {} after the next reset",
                          *gpu.ecc_now ? "on" : "off", *gpu.ecc_pending ? "on" : "off");
     });
-    of_gpus(FindingKind::remark, [](const Gpu& gpu) -> std::string {
+    of_gpus(NoteKind::remark, [](const Gpu& gpu) -> std::string {
       return gpu.mig_now.value_or(false) ? "MIG is on: its instances have neither P2P nor NVLink"
                                          : "";
     });
@@ -245,7 +245,7 @@ private:
       std::string list;
       for (const auto& [name, gpus] : models)
         list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, gpus_text(gpus));
-      add(FindingKind::remark, "different GPUs in one host: " + list);
+      add(NoteKind::remark, "different GPUs in one host: " + list);
     }
   }
 
@@ -253,7 +253,7 @@ private:
     std::vector<std::string> open;
     for (const Nic& nic : host_.nics) {
       if (nic.up && !*nic.up && nic.kind && *nic.kind != NicKind::ethernet)
-        add(FindingKind::degraded, nic_label(nic) + ": the port is down");
+        add(NoteKind::degraded, nic_label(nic) + ": the port is down");
       if (!nic.gpudirect)
         open.push_back(nic_label(nic));
     }
@@ -262,19 +262,19 @@ private:
     std::string names;
     for (const std::string& name : open)
       names += (names.empty() ? "" : ", ") + name;
-    add(FindingKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf, "
-                                      "which needs none, is only seen by trying)");
+    add(NoteKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf, "
+                                   "which needs none, is only seen by trying)");
   }
 
   const Host& host_;
   Load load_;
-  std::vector<Finding> found_;
+  std::vector<HostNote> found_;
 };
 
 } // namespace
 
-std::vector<Finding> findings(const Host& host, Load load) {
-  return Findings(host, load).take();
+std::vector<HostNote> host_notes(const Host& host, Load load) {
+  return HostNotes(host, load).take();
 }
 
 } // namespace ncclprobe::topology

@@ -36,13 +36,13 @@ std::string pci_bus_id(int index);
 
 // One opened GPU: what its buffers, streams and communicators share. They hold it, so it outlives
 // them.
-class Gpu {
+class CudaGpu {
 public:
   // Creates the CUDA context, which takes a second. Errors: unavailable; unsupported (no code for
   // it).
-  Gpu(int index, std::shared_ptr<CurrentGpu> current);
-  Gpu(const Gpu&) = delete;
-  Gpu& operator=(const Gpu&) = delete;
+  CudaGpu(int index, std::shared_ptr<CurrentGpu> current);
+  CudaGpu(const CudaGpu&) = delete;
+  CudaGpu& operator=(const CudaGpu&) = delete;
 
   int index() const { return index_; }
   int compute_capability_major() const { return compute_capability_major_; }
@@ -59,9 +59,9 @@ public:
 
   // Lets this GPU reach the other's memory directly, where the hardware has a way; without one,
   // copy engines go through host memory. True if it does. Tried once per pair.
-  bool open_path_to(const Gpu& other);
+  bool open_path_to(const CudaGpu& other);
   // The opposite. Errors: unsupported once NCCL works here, which needs the path itself.
-  void close_path_to(const Gpu& other);
+  void close_path_to(const CudaGpu& other);
   void note_communicator() { has_communicators_ = true; }
 
 private:

@@ -11,15 +11,15 @@
 namespace ncclprobe::worker {
 
 // What one of this process's ranks holds across cells.
-struct SeatState {
+struct LocalRankState {
   int rank = 0; // global
   backend::Device* device = nullptr;
   std::map<std::pair<int, int>, std::unique_ptr<backend::Stream>> streams; // by (index, priority)
   std::map<int, std::unique_ptr<backend::Event>> events;
 };
 
-// A schedule's buffers in this process: by seat, then by the schedule's index. Data lie between
-// guard bands (guard_bands.h).
-using SeatBuffers = std::vector<std::vector<backend::Buffer*>>;
+// A schedule's buffers in this process: by local rank, then by the schedule's index. Data lie
+// between guard bands (guard_bands.h).
+using LocalBuffers = std::vector<std::vector<backend::Buffer*>>;
 
 } // namespace ncclprobe::worker

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backend/host_meeting.h"
+#include "backend/host_barrier.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,14 +15,14 @@ namespace ncclprobe::backend {
 // What the made-up ranks of a communicator tell each other of their clocks. Each clock moves by its
 // own rank's work alone, but a trace compares them: what waits for others has to wait for them here
 // too, or a message would arrive before it was sent.
-class Fellows {
+class PeerClocks {
 public:
   // None if they cannot share memory, as on several hosts. Members as in Backend::connect().
-  static std::shared_ptr<Fellows> meet(const std::string& key, const std::vector<int>& ranks,
-                                       std::span<const Member> local, Rendezvous& rendezvous);
+  static std::shared_ptr<PeerClocks> connect(const std::string& key, const std::vector<int>& ranks,
+                                             std::span<const Member> local, Rendezvous& rendezvous);
 
   // The largest value of all ranks, once all have called.
-  double largest(double value);
+  double all_reduce_max(double value);
   // When the last rank begins the collective that this one begins then.
   std::int64_t last_begin_ns(std::int64_t own_ns);
   // The number of a message among those from one rank to the other. Sends never block.
@@ -32,10 +32,10 @@ public:
 
 private:
   struct Slot;
-  Fellows(std::unique_ptr<HostMeeting> meeting, int size, std::span<const Member> local);
+  PeerClocks(std::unique_ptr<HostBarrier> barrier, int size, std::span<const Member> local);
   Slot& slot(int from, int to, std::uint64_t number) const;
 
-  std::unique_ptr<HostMeeting> meeting_;
+  std::unique_ptr<HostBarrier> barrier_;
   int size_;
   std::vector<int> own_;
 };

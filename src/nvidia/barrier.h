@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 #include "nvidia/nccl_library.h"
 
 #include <nccl.h>
@@ -13,11 +13,11 @@ namespace ncclprobe::nvidia {
 
 class NcclCommunicator;
 
-// What one rank needs to meet the others of its communicator: a stream of its own, two numbers on
+// What one rank needs for the barrier of its communicator: a stream of its own, two numbers on
 // the GPU and one in pinned host memory.
-class Meeting {
+class BarrierScratch {
 public:
-  explicit Meeting(const Gpu& gpu);
+  explicit BarrierScratch(const CudaGpu& gpu);
   cudaStream_t stream() const { return stream_.get(); }
   double* largest() const { return numbers_.get(); }      // on the GPU
   double* received() const { return numbers_.get() + 1; } // on the GPU
@@ -29,18 +29,19 @@ private:
   PinnedMemory<double> host_;
 };
 
-// The largest value over all ranks; returns once every rank has called. Ranks of one host meet in
+// The largest value over all ranks; returns once every rank has called. Ranks of one host use
 // memory that they share. Else it works by sends and receives (dissemination: in round k each rank
 // hears from the one 2^k before it), not by an all-reduce: a setting under test that forces an
 // algorithm, such as NCCL_ALGO=PAT or NVLS, can leave NCCL without one for this all-reduce, and the
-// meeting must not fail where the collective under test would not. The first sends and receives
+// barrier must not fail where the collective under test would not. The first sends and receives
 // make connections that most collectives do not need, which took longer (0.7 s on 4 H200) than
 // everything else between connecting and the first sample.
-double meet(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local, double value);
+double all_reduce_max(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
+                      double value);
 
-// The same rounds on a stream of each member (null: its meeting's own), enqueued and not waited
+// The same rounds on a stream of each member (null: its barrier's own), enqueued and not waited
 // for: what follows on the streams begins once every rank has come that far. Within the time of a
-// small message, where hosts that leave a meeting differ by tens of microseconds.
+// small message, where hosts that leave a barrier differ by tens of microseconds.
 void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
            std::span<const cudaStream_t> streams);
 

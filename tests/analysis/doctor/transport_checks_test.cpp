@@ -30,7 +30,7 @@ void cut_nvlinks(Case& one) {
       gpu.nvlinks = {std::vector<topology::NvLink>{}, topology::Source::nvml};
 }
 
-// What is said of ways.
+// What is said of transports.
 const Finding* of_ways(const std::vector<Finding>& all) {
   for (const Finding& one : all)
     if (one.what.find("NCCL") != std::string::npos)
@@ -40,19 +40,19 @@ const Finding* of_ways(const std::vector<Finding>& all) {
 
 } // namespace
 
-TEST_CASE("NCCL that leaves NVLinks aside is a warning with both ways in it") {
-  for (const char* way : {"SHM/direct/direct", "NET/IB/0"}) {
-    auto all = found(joined_case(way), "D12");
+TEST_CASE("NCCL that leaves NVLinks aside is a warning with both transports in it") {
+  for (const char* transport : {"SHM/direct/direct", "NET/IB/0"}) {
+    auto all = found(joined_case(transport), "D12");
     const Finding* finding = of_ways(all);
 
     REQUIRE(finding);
     CHECK(finding->severity == Severity::warn);
     CHECK(finding->evidence.at(0) ==
-          fmt::format("rank 0 to rank 1: via {}; GPU 0 to GPU 1: NV18", way));
+          fmt::format("rank 0 to rank 1: via {}; GPU 0 to GPU 1: NV18", transport));
   }
 }
 
-TEST_CASE("direct ways are well, and nothing is said without NCCL's log") {
+TEST_CASE("direct transports are well, and nothing is said without NCCL's log") {
   auto all = found(joined_case("P2P/CUMEM"), "D12");
   REQUIRE(of_ways(all));
   CHECK(of_ways(all)->severity == Severity::ok);
@@ -85,16 +85,16 @@ TEST_CASE("what CUDA could join through the CPU is worth knowing only") {
   CHECK(of_ways(all)->severity == Severity::info);
 }
 
-TEST_CASE("the ways are read off the rehearsal's log and stored") {
+TEST_CASE("the transports are read off the smoke test's log and stored") {
   model::TrialRecord record;
   record.spec.backend = "nvidia";
   record.evidence = {
       {0, "h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n", "v5", {}}};
 
   Case one = healthy_case();
-  one.rehearsals = {rehearsal_of(record, "all ranks")};
+  one.rehearsals = {smoke_test_of(record, "all ranks")};
 
   REQUIRE(one.rehearsals[0].ways.size() == 1);
-  CHECK(one.rehearsals[0].ways[0] == ChosenWay{0, 1, "0", "1", "SHM/direct/direct"});
+  CHECK(one.rehearsals[0].ways[0] == ChosenTransport{0, 1, "0", "1", "SHM/direct/direct"});
   CHECK(read_case(write_case(one))->rehearsals == one.rehearsals);
 }

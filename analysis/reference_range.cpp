@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/normality.h"
+#include "analysis/reference_range.h"
 
-#include "analysis/normality_causes.h"
+#include "analysis/reference_range_causes.h"
 #include "knowledge/document.h"
 #include "knowledge/gpu_models.h"
 #include "knowledge/measured.h"
@@ -122,16 +122,16 @@ const ReferenceCurve* published_curve(const NodeLinks& links, const MeasuredFigu
   return nullptr;
 }
 
-void judge_against(double expected, double least, double value, NormalityVerdict& verdict) {
+void judge_against(double expected, double least, double value, RangeVerdict& verdict) {
   verdict.expected_gb_per_s = expected;
   verdict.least_gb_per_s = least;
-  verdict.verdict = value >= least                       ? Normality::normal
-                    : value >= k_broken_share * expected ? Normality::low
-                                                         : Normality::broken;
+  verdict.verdict = value >= least                       ? RangeLevel::normal
+                    : value >= k_broken_share * expected ? RangeLevel::low
+                                                         : RangeLevel::broken;
 }
 
 bool judge_by_publication(const NodeLinks& links, const MeasuredFigure& figure,
-                          NormalityVerdict& verdict) {
+                          RangeVerdict& verdict) {
   if (const ReferenceFigure* one = published_figure(links, figure)) {
     double least = one->threshold_gb_per_s.value_or(k_normal_share * one->low_gb_per_s);
     // A threshold alone is no typical value; what passes it is normal all the same.
@@ -157,8 +157,7 @@ bool judge_by_publication(const NodeLinks& links, const MeasuredFigure& figure,
   return true;
 }
 
-void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure,
-                      NormalityVerdict& verdict) {
+void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure, RangeVerdict& verdict) {
   verdict.basis = "nothing published for this node, kind and size";
   bool large = figure.bytes == 0 || figure.bytes >= k_large_bytes;
   if (!verdict.ceiling_gb_per_s || !large || copied_by_kernel(figure.kind))
@@ -202,8 +201,8 @@ std::optional<NodeLinks> node_links(const model::Host& host) {
   return links;
 }
 
-NormalityVerdict judge_normality(const NodeLinks& links, const MeasuredFigure& figure) {
-  NormalityVerdict verdict;
+RangeVerdict judge_by_range(const NodeLinks& links, const MeasuredFigure& figure) {
+  RangeVerdict verdict;
   verdict.ceiling_gb_per_s = ceiling_of(links, figure);
   if (!(figure.gb_per_s > 0)) {
     verdict.basis = "nothing was measured";
@@ -219,12 +218,12 @@ NormalityVerdict judge_normality(const NodeLinks& links, const MeasuredFigure& f
   }
   if (!judge_by_publication(links, figure, verdict))
     judge_by_ceiling(links, figure, verdict);
-  if (verdict.verdict == Normality::low || verdict.verdict == Normality::broken)
+  if (verdict.verdict == RangeLevel::low || verdict.verdict == RangeLevel::broken)
     verdict.causes = likely_causes(links, figure, verdict);
   return verdict;
 }
 
-std::string describe(const NormalityVerdict& verdict, const MeasuredFigure& figure) {
+std::string describe(const RangeVerdict& verdict, const MeasuredFigure& figure) {
   std::string text = fmt::format("{}{}: {:.2f} GB/s", model::to_string(verdict.verdict),
                                  verdict.estimate ? " (estimate)" : "", figure.gb_per_s);
   if (verdict.expected_gb_per_s)

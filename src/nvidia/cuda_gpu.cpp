@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/gpu.h"
+#include "nvidia/cuda_gpu.h"
 
 #include "nvidia/compute_kernels.h"
 #include "nvidia/cuda_error.h"
@@ -54,7 +54,7 @@ void CurrentGpu::switch_to(int index) {
   index_ = index;
 }
 
-Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
+CudaGpu::CudaGpu(int index, std::shared_ptr<CurrentGpu> current)
     : index_(index), current_(std::move(current)) {
   check_exists(index);
   use();
@@ -70,11 +70,11 @@ Gpu::Gpu(int index, std::shared_ptr<CurrentGpu> current)
   compare_result_.reset(static_cast<CompareResult*>(allocate_device_memory(sizeof(CompareResult))));
 }
 
-void Gpu::finish_side_stream() const {
+void CudaGpu::finish_side_stream() const {
   NCCLPROBE_CUDA_CALL(cudaStreamSynchronize(side_stream()));
 }
 
-bool Gpu::open_path_to(const Gpu& other) {
+bool CudaGpu::open_path_to(const CudaGpu& other) {
   if (other.index_ == index_)
     return true;
   if (other.index_ >= 64)
@@ -102,7 +102,7 @@ bool Gpu::open_path_to(const Gpu& other) {
   return true;
 }
 
-void Gpu::close_path_to(const Gpu& other) {
+void CudaGpu::close_path_to(const CudaGpu& other) {
   if (has_communicators_)
     base::raise(base::Errc::unsupported,
                 "NCCL uses the direct path between GPUs in this process: it cannot be closed");

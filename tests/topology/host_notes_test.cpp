@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 #include "topology/example_machines.h"
-#include "topology/findings.h"
+#include "topology/host_notes.h"
 #include "topology/machine_files.h"
 #include "topology/read/nccl_xml.h"
 
@@ -24,9 +24,9 @@ Host example() {
   return host;
 }
 
-bool says(const std::vector<Finding>& all, FindingKind kind, const std::string& words) {
-  return std::ranges::any_of(all, [&](const Finding& finding) {
-    return finding.kind == kind && finding.text.find(words) != std::string::npos;
+bool says(const std::vector<HostNote>& all, NoteKind kind, const std::string& words) {
+  return std::ranges::any_of(all, [&](const HostNote& note) {
+    return note.kind == kind && note.text.find(words) != std::string::npos;
   });
 }
 
@@ -34,18 +34,18 @@ bool says(const std::vector<Finding>& all, FindingKind kind, const std::string& 
 
 TEST_CASE("a machine of which everything is known and well has no findings") {
   for (Load load : {Load::idle, Load::busy})
-    for (const Finding& finding : findings(example(), load))
-      FAIL(finding.text);
+    for (const HostNote& note : host_notes(example(), load))
+      FAIL(note.text);
 }
 
 TEST_CASE("a slow PCIe link of an idle GPU is a remark, under load it is a fault") {
   Host host = example();
   host.gpus[1].pcie.generation_now = {1, Source::nvml};
 
-  CHECK(says(findings(host, Load::idle), FindingKind::remark,
+  CHECK(says(host_notes(host, Load::idle), NoteKind::remark,
              "GPU 1: PCIe generation 1 of 4 now: idle"));
-  CHECK_FALSE(says(findings(host, Load::idle), FindingKind::degraded, ""));
-  CHECK(says(findings(host, Load::busy), FindingKind::degraded, "GPU 1: PCIe generation 1 of 4"));
+  CHECK_FALSE(says(host_notes(host, Load::idle), NoteKind::degraded, ""));
+  CHECK(says(host_notes(host, Load::busy), NoteKind::degraded, "GPU 1: PCIe generation 1 of 4"));
 }
 
 TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told") {
@@ -54,20 +54,20 @@ TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told"
   host.gpus[1].pcie.generation_slot_max = {3, Source::nvml};
   host.gpus[1].pcie.generation_now = {3, Source::nvml};
 
-  std::vector<Finding> found = findings(host, Load::idle);
+  std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, FindingKind::degraded, "GPU 0: PCIe x8 of x16"));
-  CHECK(says(found, FindingKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
+  CHECK(says(found, NoteKind::degraded, "GPU 0: PCIe x8 of x16"));
+  CHECK(says(found, NoteKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
 }
 
 TEST_CASE(
     "a GPU whose link is narrower than its neighbours' is remarked, though its slot has no more") {
   Host host = topology_test::read_machine("four-t4.xml").hosts.at(0);
 
-  CHECK(says(findings(host, Load::idle), FindingKind::remark,
+  CHECK(says(host_notes(host, Load::idle), NoteKind::remark,
              "GPU 3: PCIe x8, and other GPUs of this host have x16"));
-  CHECK_FALSE(says(findings(host, Load::idle), FindingKind::remark, "GPU 0: PCIe"));
-  CHECK_FALSE(says(findings(example(), Load::idle), FindingKind::remark, "PCIe x"));
+  CHECK_FALSE(says(host_notes(host, Load::idle), NoteKind::remark, "GPU 0: PCIe"));
+  CHECK_FALSE(says(host_notes(example(), Load::idle), NoteKind::remark, "PCIe x"));
 }
 
 TEST_CASE("two ends that count their NVLinks differently are a fault of the machine") {
@@ -79,7 +79,7 @@ TEST_CASE("two ends that count their NVLinks differently are a fault of the mach
                                "uneven.xml");
 
   REQUIRE(machine);
-  CHECK(says(findings(machine->hosts.at(0), Load::idle), FindingKind::degraded,
+  CHECK(says(host_notes(machine->hosts.at(0), Load::idle), NoteKind::degraded,
              "GPU 1: 4 of 4 NVLinks are up; others of this host have 12 up"));
 }
 
@@ -92,10 +92,10 @@ TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it ma
   host.gpus[0].nvlinks->push_back(down);
   host.gpus[1].nvlinks = {std::vector<NvLink>{down}, Source::nvml};
 
-  std::vector<Finding> found = findings(host, Load::idle);
+  std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, FindingKind::degraded, "GPU 0: 1 of 2 NVLinks are up; down: 7"));
-  CHECK(says(found, FindingKind::degraded,
+  CHECK(says(found, NoteKind::degraded, "GPU 0: 1 of 2 NVLinks are up; down: 7"));
+  CHECK(says(found, NoteKind::degraded,
              "GPU 1: 0 of 1 NVLinks are up; others of this host have 1 up"));
 
   for (Gpu& gpu : host.gpus) {
@@ -103,16 +103,16 @@ TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it ma
     gpu.nvlinks = {std::vector<NvLink>{down}, Source::nvml};
     gpu.fabric = {};
   }
-  found = findings(host, Load::idle);
-  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: 0 of 1 NVLinks are up; its model does not"));
-  CHECK_FALSE(says(found, FindingKind::degraded, ""));
+  found = host_notes(host, Load::idle);
+  CHECK(says(found, NoteKind::unknown, "GPUs 0,1: 0 of 1 NVLinks are up; its model does not"));
+  CHECK_FALSE(says(found, NoteKind::degraded, ""));
 
   up.remote = {};
   for (Gpu& gpu : host.gpus)
     gpu.nvlinks = {std::vector<NvLink>{up, down}, Source::nvml};
-  found = findings(host, Load::idle);
-  CHECK(says(found, FindingKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, on all GPUs alike"));
-  CHECK_FALSE(says(found, FindingKind::degraded, ""));
+  found = host_notes(host, Load::idle);
+  CHECK(says(found, NoteKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, on all GPUs alike"));
+  CHECK_FALSE(says(found, NoteKind::degraded, ""));
 }
 
 TEST_CASE("a fabric that is not ready is a fault") {
@@ -120,13 +120,13 @@ TEST_CASE("a fabric that is not ready is a fault") {
   host.gpus[0].fabric.state = {std::string("in_progress"), Source::nvml};
   host.gpus[1].fabric.health = {std::string("bandwidth degraded"), Source::nvml};
 
-  std::vector<Finding> found = findings(host, Load::idle);
+  std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, FindingKind::degraded, "GPU 0: the NVLink fabric is not ready (in_progress)"));
-  CHECK(says(found, FindingKind::degraded, "GPU 1: NVLink fabric: bandwidth degraded"));
+  CHECK(says(found, NoteKind::degraded, "GPU 0: the NVLink fabric is not ready (in_progress)"));
+  CHECK(says(found, NoteKind::degraded, "GPU 1: NVLink fabric: bandwidth degraded"));
 
   host.virtual_machine = {true, Source::sysfs}; // which may run no manager of its own
-  CHECK(says(findings(host, Load::idle), FindingKind::degraded,
+  CHECK(says(host_notes(host, Load::idle), NoteKind::degraded,
              "does nvidia-fabricmanager run here or on the virtual machine's host?"));
 }
 
@@ -141,27 +141,27 @@ TEST_CASE("what a virtual machine hides is said once for all GPUs") {
     gpu.nvlinks = {};
   host.nics[0].gpudirect = {};
 
-  std::vector<Finding> found = findings(host, Load::idle);
+  std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, FindingKind::unknown, "the virtual machine does not show which PCIe switches"));
-  CHECK(says(found, FindingKind::unknown, "the virtual machine does not show NUMA nodes"));
-  CHECK(says(found, FindingKind::unknown, "GPUs 0,1: no source says whether there are NVLinks"));
-  CHECK(says(found, FindingKind::unknown, "mlx5_0: GPUDirect is unknown"));
+  CHECK(says(found, NoteKind::unknown, "the virtual machine does not show which PCIe switches"));
+  CHECK(says(found, NoteKind::unknown, "the virtual machine does not show NUMA nodes"));
+  CHECK(says(found, NoteKind::unknown, "GPUs 0,1: no source says whether there are NVLinks"));
+  CHECK(says(found, NoteKind::unknown, "mlx5_0: GPUDirect is unknown"));
 }
 
 TEST_CASE("a matrix tells of NVLinks and NUMA nodes without listing them") {
   Machine machine = topology_test::read_machine("eight-h200-vm.topo-m.txt");
   Host& host = machine.hosts.at(0);
 
-  std::vector<Finding> all = findings(host, Load::idle);
-  CHECK_FALSE(says(all, FindingKind::unknown, "NVLinks"));
-  CHECK_FALSE(says(all, FindingKind::unknown, "NUMA node"));
+  std::vector<HostNote> all = host_notes(host, Load::idle);
+  CHECK_FALSE(says(all, NoteKind::unknown, "NVLinks"));
+  CHECK_FALSE(says(all, NoteKind::unknown, "NUMA node"));
 
   host.gpus[3].numa_node = {};
   host.stated_paths.clear();
-  std::vector<Finding> less = findings(host, Load::idle);
-  CHECK(says(less, FindingKind::unknown, "GPU 3: no source shows the NUMA node"));
-  CHECK(says(less, FindingKind::unknown, "GPUs 0-7: no source says whether there are NVLinks"));
+  std::vector<HostNote> less = host_notes(host, Load::idle);
+  CHECK(says(less, NoteKind::unknown, "GPU 3: no source shows the NUMA node"));
+  CHECK(says(less, NoteKind::unknown, "GPUs 0-7: no source says whether there are NVLinks"));
 }
 
 TEST_CASE("modes that will change and mixed GPUs are remarked") {
@@ -170,9 +170,9 @@ TEST_CASE("modes that will change and mixed GPUs are remarked") {
   host.gpus[1].mig_now = {true, Source::nvml};
   host.gpus[1].name = {std::string("Another GPU"), Source::nvml};
 
-  std::vector<Finding> found = findings(host, Load::idle);
+  std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, FindingKind::remark, "GPU 0: ECC is on and will be off"));
-  CHECK(says(found, FindingKind::remark, "GPU 1: MIG is on"));
-  CHECK(says(found, FindingKind::remark, "Another GPU (GPU 1), Example GPU (GPU 0)"));
+  CHECK(says(found, NoteKind::remark, "GPU 0: ECC is on and will be off"));
+  CHECK(says(found, NoteKind::remark, "GPU 1: MIG is on"));
+  CHECK(says(found, NoteKind::remark, "Another GPU (GPU 1), Example GPU (GPU 0)"));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/normality_causes.h"
+#include "analysis/reference_range_causes.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ bool over_host_link(const MeasuredFigure& figure) {
 } // namespace
 
 std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFigure& figure,
-                                       const NormalityVerdict& verdict) {
+                                       const RangeVerdict& verdict) {
   std::vector<std::string> causes;
   bool nvlink = links.nvlink_gb_per_s.value_or(0) > 0;
   if (over_host_link(figure)) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D12, as far as NCCL goes: whether it takes the way between GPUs that the topology has.
+// D12, as far as NCCL goes: whether it uses the links that the topology has between GPUs.
 #include "analysis/doctor/findings.h"
 #include "topology/paths.h"
 
@@ -36,7 +36,7 @@ std::optional<bool> can_access(const topology::Host& host, int from, int to) {
 enum class Better {
   none,
   near, // NVLinks or PCIe switches, which NCCL uses unless something forbids it
-  far,  // CUDA says that it could, but the way leads through the CPU, which NCCL avoids
+  far,  // CUDA says that it could, but the path leads through the CPU, which NCCL avoids
 };
 
 struct Passed {
@@ -44,10 +44,10 @@ struct Passed {
   std::string seen;
 };
 
-Passed passed_by(const model::Host& on, const ChosenWay& way) {
+Passed passed_by(const model::Host& on, const ChosenTransport& transport) {
   const topology::Host& host = on.topology;
-  const topology::Gpu* from = gpu_of(host, way.from_gpu);
-  const topology::Gpu* to = gpu_of(host, way.to_gpu);
+  const topology::Gpu* from = gpu_of(host, transport.from_gpu);
+  const topology::Gpu* to = gpu_of(host, transport.to_gpu);
   if (from == nullptr || to == nullptr || from == to)
     return {};
   std::optional<bool> access = can_access(host, from->index, to->index);
@@ -61,27 +61,27 @@ Passed passed_by(const model::Host& on, const ChosenWay& way) {
   if (!near && access != true)
     return {};
   return {near ? Better::near : Better::far,
-          fmt::format("rank {} to rank {}: via {}; GPU {} to GPU {}: {}{}", way.from_rank,
-                      way.to_rank, way.way, from->index, to->index, found.path.label(),
+          fmt::format("rank {} to rank {}: via {}; GPU {} to GPU {}: {}{}", transport.from_rank,
+                      transport.to_rank, transport.way, from->index, to->index, found.path.label(),
                       access == true ? ", and CUDA can reach the other's memory" : "")};
 }
 
-void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
+void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::size_t direct = 0;
   std::size_t within = 0;
   std::vector<std::string> near;
   std::vector<std::string> far;
-  for (const ChosenWay& way : rehearsal.ways) {
-    const model::Host* from = surveyed_host(one, way.from_rank);
-    const model::Host* to = surveyed_host(one, way.to_rank);
+  for (const ChosenTransport& transport : smoke_test.ways) {
+    const model::Host* from = surveyed_host(one, transport.from_rank);
+    const model::Host* to = surveyed_host(one, transport.to_rank);
     if (from == nullptr || to == nullptr || from->boot_id != to->boot_id)
       continue;
     ++within;
-    if (way.way.starts_with("P2P/")) {
+    if (transport.way.starts_with("P2P/")) {
       ++direct;
       continue;
     }
-    Passed passed = passed_by(*from, way);
+    Passed passed = passed_by(*from, transport);
     if (passed.what != Better::none)
       (passed.what == Better::near ? near : far).push_back(std::move(passed.seen));
   }
@@ -93,7 +93,7 @@ void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
         near,
         "bandwidth and latency of the detour instead of those of the link",
         "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH says why; ncclprobe p2p "
-        "--methods ce,staged compares the ways",
+        "--methods ce,staged compares the paths",
         {},
         {}};
     finding.symptom = Symptom::detour;
@@ -104,14 +104,14 @@ void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
               Severity::info,
               "GPUs that CUDA could join directly, through the CPU, are joined otherwise by NCCL",
               far,
-              "none in general: NCCL takes direct ways only up to a distance (NCCL_P2P_LEVEL)",
+              "none in general: NCCL takes direct paths only up to a distance (NCCL_P2P_LEVEL)",
               "NCCL_P2P_LEVEL=SYS ncclprobe run, compared with a run without it",
               {},
               {}});
   if (direct > 0 && direct == within)
     into.add({"D12",
               Severity::ok,
-              fmt::format("NCCL joins the GPUs of a host directly (P2P), {} ways", direct),
+              fmt::format("NCCL joins the GPUs of a host directly (P2P), {} paths", direct),
               {},
               "",
               "",
@@ -121,9 +121,9 @@ void judge(const Case& one, const Rehearsal& rehearsal, Findings& into) {
 
 } // namespace
 
-void check_ways(const Case& one, Findings& into) {
-  for (const Rehearsal& rehearsal : one.rehearsals)
-    judge(one, rehearsal, into);
+void check_transports(const Case& one, Findings& into) {
+  for (const SmokeTest& smoke_test : one.rehearsals)
+    judge(one, smoke_test, into);
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -11,24 +11,24 @@
 // What a reader of a host's topology should know beside the picture.
 namespace ncclprobe::topology {
 
-enum class FindingKind {
+enum class NoteKind {
   unknown,  // what no source told, and what follows from that
   degraded, // a link or GPU that is less than it could be
   remark,
 };
 
-constexpr auto enum_names(FindingKind) {
-  using E = std::pair<FindingKind, std::string_view>;
-  return std::array{E{FindingKind::unknown, "unknown"}, E{FindingKind::degraded, "degraded"},
-                    E{FindingKind::remark, "remark"}};
+constexpr auto enum_names(NoteKind) {
+  using E = std::pair<NoteKind, std::string_view>;
+  return std::array{E{NoteKind::unknown, "unknown"}, E{NoteKind::degraded, "degraded"},
+                    E{NoteKind::remark, "remark"}};
 }
 
-struct Finding {
-  FindingKind kind = FindingKind::remark;
+struct HostNote {
+  NoteKind kind = NoteKind::remark;
   std::string text;
-  bool operator==(const Finding&) const = default;
+  bool operator==(const HostNote&) const = default;
 };
 
-std::vector<Finding> findings(const Host& host, Load load);
+std::vector<HostNote> host_notes(const Host& host, Load load);
 
 } // namespace ncclprobe::topology

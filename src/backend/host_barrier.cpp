@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend/host_meeting.h"
+#include "backend/host_barrier.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -22,7 +22,7 @@ namespace ncclprobe::backend {
 
 // In a cache line of its own. Of two rounds that follow each other the values lie apart: a rank may
 // begin the next one while another still reads, but nobody gets further than that.
-struct alignas(64) HostMeeting::Seat {
+struct alignas(64) HostBarrier::Slot {
   std::atomic<std::uint64_t> round; // that it has come to, from 1
   std::atomic<double> values[2];    // by round modulo 2
 };
@@ -38,39 +38,39 @@ constexpr std::uint64_t k_polls_between_looks = 1024;
 
 } // namespace
 
-std::size_t HostMeeting::bytes_of(int size, std::size_t extra_bytes) {
-  return static_cast<std::size_t>(size) * sizeof(Seat) + extra_bytes;
+std::size_t HostBarrier::bytes_of(int size, std::size_t extra_bytes) {
+  return static_cast<std::size_t>(size) * sizeof(Slot) + extra_bytes;
 }
 
-HostMeeting::HostMeeting(base::Fd file, std::string name, int size, std::size_t extra_bytes)
+HostBarrier::HostBarrier(base::Fd file, std::string name, int size, std::size_t extra_bytes)
     : file_(std::move(file)), name_(std::move(name)), size_(size),
       bytes_(bytes_of(size, extra_bytes)) {
   static_assert(std::atomic<double>::is_always_lock_free);
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED)
     raise_errno("cannot map the memory that the ranks of this host share");
-  seats_ = static_cast<Seat*>(memory); // zero-filled by the kernel, which is round 0 for all
+  slots_ = static_cast<Slot*>(memory); // zero-filled by the kernel, which is round 0 for all
 }
 
-HostMeeting::~HostMeeting() {
-  munmap(seats_, bytes_);
+HostBarrier::~HostBarrier() {
+  munmap(slots_, bytes_);
 }
 
-std::byte* HostMeeting::extra() const {
-  return reinterpret_cast<std::byte*>(seats_ + size_);
+std::byte* HostBarrier::extra() const {
+  return reinterpret_cast<std::byte*>(slots_ + size_);
 }
 
-std::unique_ptr<HostMeeting> HostMeeting::create(int size, std::size_t extra_bytes) {
+std::unique_ptr<HostBarrier> HostBarrier::create(int size, std::size_t extra_bytes) {
   std::random_device random;
-  std::string name = fmt::format("ncclprobe-meeting-{:08x}{:08x}", random(), random());
+  std::string name = fmt::format("ncclprobe-barrier-{:08x}{:08x}", random(), random());
   base::Fd file(memfd_create(name.c_str(), MFD_CLOEXEC));
   if (!file || ftruncate(file.get(), static_cast<off_t>(bytes_of(size, extra_bytes))) != 0)
     raise_errno("cannot make memory for the ranks of this host to share");
-  return std::unique_ptr<HostMeeting>(
-      new HostMeeting(std::move(file), std::move(name), size, extra_bytes));
+  return std::unique_ptr<HostBarrier>(
+      new HostBarrier(std::move(file), std::move(name), size, extra_bytes));
 }
 
-std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, int size,
+std::unique_ptr<HostBarrier> HostBarrier::open(const std::string& invitation, int size,
                                                std::size_t extra_bytes) {
   std::size_t blank = invitation.find(' ');
   std::string path = invitation.substr(0, blank);
@@ -87,41 +87,41 @@ std::unique_ptr<HostMeeting> HostMeeting::open(const std::string& invitation, in
   if (static_cast<std::size_t>(status.st_size) != bytes_of(size, extra_bytes))
     base::raise(base::Errc::unavailable, "{} is something else than the memory of {} ranks", path,
                 size);
-  return std::unique_ptr<HostMeeting>(
-      new HostMeeting(std::move(file), std::move(name), size, extra_bytes));
+  return std::unique_ptr<HostBarrier>(
+      new HostBarrier(std::move(file), std::move(name), size, extra_bytes));
 }
 
-std::string HostMeeting::invitation() const {
+std::string HostBarrier::invitation() const {
   return fmt::format("/proc/{}/fd/{} {}", getpid(), file_.get(), name_);
 }
 
-double HostMeeting::meet(std::span<const int> own_ranks, double value,
-                         const std::function<void()>& look_around) {
+double HostBarrier::all_reduce_max(std::span<const int> own_ranks, double value,
+                                   const std::function<void()>& look_around) {
   ++round_;
   for (int rank : own_ranks) {
-    seats_[rank].values[round_ % 2].store(value, std::memory_order_relaxed);
-    seats_[rank].round.store(round_, std::memory_order_release);
+    slots_[rank].values[round_ % 2].store(value, std::memory_order_relaxed);
+    slots_[rank].round.store(round_, std::memory_order_release);
   }
   double largest = value;
   std::uint64_t polls = 0;
   for (int rank = 0; rank < size_; ++rank) {
-    while (seats_[rank].round.load(std::memory_order_acquire) < round_) {
+    while (slots_[rank].round.load(std::memory_order_acquire) < round_) {
       ++polls;
       if (polls % k_polls_between_looks == 0)
         look_around();
       if (polls > k_polls_before_yielding)
         std::this_thread::yield();
     }
-    largest = std::max(largest, seats_[rank].values[round_ % 2].load(std::memory_order_relaxed));
+    largest = std::max(largest, slots_[rank].values[round_ % 2].load(std::memory_order_relaxed));
   }
   return largest;
 }
 
-std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::vector<int>& ranks,
+std::unique_ptr<HostBarrier> share_barrier(const std::string& key, const std::vector<int>& ranks,
                                            std::span<const Member> local, Rendezvous& rendezvous,
                                            std::size_t extra_bytes) {
   auto size = static_cast<int>(ranks.size());
-  std::unique_ptr<HostMeeting> meeting;
+  std::unique_ptr<HostBarrier> barrier;
   auto tell = [&](const std::string& topic, auto&& words_of) {
     std::map<int, std::string> own;
     for (const Member& member : local)
@@ -130,23 +130,23 @@ std::unique_ptr<HostMeeting> share_meeting(const std::string& key, const std::ve
   };
   auto attempt = [&](auto&& make) {
     try {
-      meeting = make();
+      barrier = make();
     } catch (const base::Exception& error) {
-      spdlog::debug("ranks meet by messages: {}", error.what());
+      spdlog::debug("the barrier uses messages: {}", error.what());
     }
   };
-  std::string invitation = tell("/meeting", [&](const Member& member) {
+  std::string invitation = tell("/barrier", [&](const Member& member) {
                              if (member.rank == 0)
-                               attempt([&] { return HostMeeting::create(size, extra_bytes); });
-                             return member.rank == 0 && meeting ? meeting->invitation() : "";
+                               attempt([&] { return HostBarrier::create(size, extra_bytes); });
+                             return member.rank == 0 && barrier ? barrier->invitation() : "";
                            }).front();
-  if (!meeting && !invitation.empty())
-    attempt([&] { return HostMeeting::open(invitation, size, extra_bytes); });
+  if (!barrier && !invitation.empty())
+    attempt([&] { return HostBarrier::open(invitation, size, extra_bytes); });
   for (const std::string& word :
-       tell("/met", [&](const Member&) { return meeting ? "yes" : "no"; }))
+       tell("/met", [&](const Member&) { return barrier ? "yes" : "no"; }))
     if (word != "yes")
       return nullptr;
-  return meeting;
+  return barrier;
 }
 
 } // namespace ncclprobe::backend

@@ -19,14 +19,14 @@ namespace {
 using model::OutcomeKind;
 
 // For the large message that is measured there may be no memory left.
-bool is_base(const RehearsedCell& cell) {
+bool is_base(const SmokeTestCell& cell) {
   bool left_out = cell.outcome.kind == OutcomeKind::skipped && cell.label.bytes >= k_measured_bytes;
   return !is_graph(cell) && cell.label.type == model::DataType::f32 && !left_out;
 }
 
-std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
-  std::string text = fmt::format("{}, {} backend: {} of {} bytes in {}{}", rehearsal.name,
-                                 rehearsal.backend, cell.label.workload, cell.label.bytes,
+std::string text_of(const SmokeTest& smoke_test, const SmokeTestCell& cell) {
+  std::string text = fmt::format("{}, {} backend: {} of {} bytes in {}{}", smoke_test.name,
+                                 smoke_test.backend, cell.label.workload, cell.label.bytes,
                                  to_string(cell.label.type), is_graph(cell) ? " from a graph" : "");
   if (cell.outcome.ok())
     return fmt::format("{}: {} elements right", text, cell.elements);
@@ -39,37 +39,37 @@ std::string text_of(const Rehearsal& rehearsal, const RehearsedCell& cell) {
 }
 
 // "on all ranks (4 ranks)"
-std::string where_it_ran(const Rehearsal& rehearsal) {
+std::string where_it_ran(const SmokeTest& smoke_test) {
   const std::string ranks =
-      fmt::format("{} rank{}", rehearsal.ranks, rehearsal.ranks == 1 ? "" : "s");
-  if (rehearsal.name == ranks)
+      fmt::format("{} rank{}", smoke_test.ranks, smoke_test.ranks == 1 ? "" : "s");
+  if (smoke_test.name == ranks)
     return "on " + ranks;
-  return fmt::format("{} {} ({})", rehearsal.name == k_load ? "under" : "on", rehearsal.name,
+  return fmt::format("{} {} ({})", smoke_test.name == k_load ? "under" : "on", smoke_test.name,
                      ranks);
 }
 
 // On the CPU no kernel of a GPU is part of it.
-std::string what_ran(const Rehearsal& rehearsal) {
-  return rehearsal.backend == "nvidia" ? "a kernel and an all-reduce ran"
-                                       : "an all-reduce ran without a GPU";
+std::string what_ran(const SmokeTest& smoke_test) {
+  return smoke_test.backend == "nvidia" ? "a kernel and an all-reduce ran"
+                                        : "an all-reduce ran without a GPU";
 }
 
 // The base cell decides whether it works at all; what else is tried is a check of its own.
-void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
+void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   std::vector<std::string> seen;
-  model::Outcome worst = rehearsal.cells.empty() ? rehearsal.outcome : model::Outcome{};
-  for (const RehearsedCell& cell : rehearsal.cells)
+  model::Outcome worst = smoke_test.cells.empty() ? smoke_test.outcome : model::Outcome{};
+  for (const SmokeTestCell& cell : smoke_test.cells)
     if (is_base(cell)) {
-      seen.push_back(text_of(rehearsal, cell));
+      seen.push_back(text_of(smoke_test, cell));
       worst = model::worse(worst, cell.outcome);
     }
-  bool crashed_elsewhere = rehearsal.outcome.kind == OutcomeKind::crashed && worst.ok();
+  bool crashed_elsewhere = smoke_test.outcome.kind == OutcomeKind::crashed && worst.ok();
   if (crashed_elsewhere)
-    worst = rehearsal.outcome;
+    worst = smoke_test.outcome;
   if (worst.ok()) {
     into.add({"D27",
               Severity::ok,
-              fmt::format("{} {}", what_ran(rehearsal), where_it_ran(rehearsal)),
+              fmt::format("{} {}", what_ran(smoke_test), where_it_ran(smoke_test)),
               seen,
               "",
               "",
@@ -82,14 +82,14 @@ void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
         {"D27", Severity::unknown, "the collective was not run", {worst.reason}, "", "", {}, {}});
     return;
   }
-  if (seen.empty() || !rehearsal.outcome.reason.empty())
-    seen.push_back(rehearsal.outcome.reason);
-  seen.insert(seen.end(), rehearsal.last_words.begin(), rehearsal.last_words.end());
+  if (seen.empty() || !smoke_test.outcome.reason.empty())
+    seen.push_back(smoke_test.outcome.reason);
+  seen.insert(seen.end(), smoke_test.last_words.begin(), smoke_test.last_words.end());
   bool wrong = worst.kind == OutcomeKind::wrong_data;
   Finding finding{"D27",
                   Severity::fail,
-                  wrong ? fmt::format("an all-reduce delivers wrong data ({})", rehearsal.name)
-                        : fmt::format("an all-reduce does not run ({}): {}", rehearsal.name,
+                  wrong ? fmt::format("an all-reduce delivers wrong data ({})", smoke_test.name)
+                        : fmt::format("an all-reduce does not run ({}): {}", smoke_test.name,
                                       to_string(worst.kind)),
                   seen,
                   wrong ? "every result of this machine is in doubt"
@@ -99,7 +99,7 @@ void check_end_to_end(const Rehearsal& rehearsal, Findings& into) {
                   worst.ranks,
                   {}};
   finding.symptom =
-      ended_before_its_cells(rehearsal) ? Symptom::did_not_start : symptom_of(worst.kind);
+      ended_before_its_cells(smoke_test) ? Symptom::did_not_start : symptom_of(worst.kind);
   into.add(std::move(finding));
 }
 
@@ -108,14 +108,14 @@ struct Capability {
   const char* id;
   const char* what;
   int least_nccl; // that has it; 0: all have
-  bool (*is_it)(const RehearsedCell&);
+  bool (*is_it)(const SmokeTestCell&);
 };
 const Capability k_capabilities[] = {
     {"D21", "an all-reduce captured in a CUDA graph", 0, is_graph},
     {"D25", "a reduction in bf16", 21003,
-     [](const RehearsedCell& cell) { return cell.label.type == model::DataType::bf16; }},
+     [](const SmokeTestCell& cell) { return cell.label.type == model::DataType::bf16; }},
     {"D25", "a reduction in fp8", 22403,
-     [](const RehearsedCell& cell) { return cell.label.type == model::DataType::f8e4m3; }},
+     [](const SmokeTestCell& cell) { return cell.label.type == model::DataType::f8e4m3; }},
 };
 
 // `nccl`: its version, if it is known; only one that is too old is called the reason.
@@ -126,16 +126,16 @@ std::string fix_of(const Capability& capability, const std::optional<int>& nccl)
   return "the library's own words stand above; NCCL_DEBUG=WARN ncclprobe doctor has more of them";
 }
 
-void check_capability(const Rehearsal& rehearsal, const Capability& capability,
+void check_capability(const SmokeTest& smoke_test, const Capability& capability,
                       const std::optional<int>& nccl, Findings& into) {
-  for (const RehearsedCell& cell : rehearsal.cells) {
+  for (const SmokeTestCell& cell : smoke_test.cells) {
     if (!capability.is_it(cell))
       continue;
     // What stopped the ranks before any cell says nothing of what this one needs.
-    if (!cell.outcome.ok() && cell.outcome == rehearsal.cells.front().outcome)
+    if (!cell.outcome.ok() && cell.outcome == smoke_test.cells.front().outcome)
       continue;
     const char* id = capability.id;
-    std::string seen = text_of(rehearsal, cell);
+    std::string seen = text_of(smoke_test, cell);
     if (cell.outcome.ok())
       into.add(
           {id, Severity::ok, fmt::format("{} works", capability.what), {seen}, "", "", {}, {}});
@@ -161,9 +161,9 @@ void check_capability(const Rehearsal& rehearsal, const Capability& capability,
 }
 
 // What NCCL's log says that it took for the sizes that ran.
-void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
+void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::string> by_size; // a line
-  for (const ChosenAlgorithm& one : rehearsal.algorithms) {
+  for (const ChosenAlgorithm& one : smoke_test.algorithms) {
     if (!is_named(one))
       continue;
     std::string way =
@@ -186,7 +186,7 @@ void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
   }
   into.add({"D23",
             Severity::info,
-            fmt::format("NCCL took, {}: {}", where_it_ran(rehearsal), fmt::join(choices, ", ")),
+            fmt::format("NCCL took, {}: {}", where_it_ran(smoke_test), fmt::join(choices, ", ")),
             seen,
             "",
             "ncclprobe run --proof shows it for every size",
@@ -196,7 +196,7 @@ void check_algorithms(const Rehearsal& rehearsal, Findings& into) {
 
 } // namespace
 
-void check_rehearsal(const Case& one, Findings& into) {
+void check_smoke_tests(const Case& one, Findings& into) {
   // One that was chosen has a reason; one that the user asked for and cannot have does not.
   bool refused = !one.backend.empty() && one.backend_reason.empty();
   if (one.rehearsals.empty() && refused)
@@ -211,16 +211,16 @@ void check_rehearsal(const Case& one, Findings& into) {
   else if (one.rehearsals.empty())
     into.add(
         {"D27", Severity::unknown, "no collective was run", {one.not_rehearsed}, "", "", {}, {}});
-  for (const Rehearsal& rehearsal : one.rehearsals) {
-    if (rehearsal.name == k_copies)
+  for (const SmokeTest& smoke_test : one.rehearsals) {
+    if (smoke_test.name == k_copies)
       continue;
-    check_end_to_end(rehearsal, into);
-    check_algorithms(rehearsal, into);
+    check_end_to_end(smoke_test, into);
+    check_algorithms(smoke_test, into);
     std::optional<int> nccl;
-    if (rehearsal.backend == "nvidia" && !one.surveys.empty())
+    if (smoke_test.backend == "nvidia" && !one.surveys.empty())
       nccl = nccl_place(one, one.surveys.front()).version;
     for (const Capability& capability : k_capabilities)
-      check_capability(rehearsal, capability, nccl, into);
+      check_capability(smoke_test, capability, nccl, into);
   }
 }
 
