@@ -10,6 +10,7 @@ namespace {
 
 // Turns follow each other faster than this, unless something kept us.
 constexpr std::int64_t k_gap_ns = 250'000'000;
+constexpr std::int64_t k_request_interval_ns = 1'000'000'000;
 
 } // namespace
 
@@ -37,6 +38,16 @@ void Heartbeats::look(std::int64_t now_ns) {
 bool Heartbeats::silent(int supervisor, std::chrono::nanoseconds longer_than) const {
   std::int64_t heard_ns = heard_ns_.at(static_cast<std::size_t>(supervisor));
   return expecting() && looked_ns_ - std::max(heard_ns, since_ns_) > longer_than.count();
+}
+
+bool Heartbeats::request_due() {
+  if (!expecting())
+    expect();
+  const std::int64_t now_ns = base::monotonic_ns();
+  const bool due = now_ns >= next_request_ns_;
+  if (due)
+    next_request_ns_ = now_ns + k_request_interval_ns;
+  return due;
 }
 
 } // namespace ncclprobe::launch

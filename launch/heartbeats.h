@@ -21,17 +21,21 @@ public:
 
   void heard(int from);
   void expect(); // from now on silence counts
-  void stop_expecting() { since_ns_ = 0; }
+  void stop_expecting() { since_ns_ = next_request_ns_ = 0; }
   bool expecting() const { return since_ns_ != 0; }
   // To be called in every turn, after what has come was heard.
   void look() { look(base::monotonic_ns()); }
   void look(std::int64_t now_ns);
   bool silent(int supervisor, std::chrono::nanoseconds longer_than) const;
+  // Once a second, while somebody is expected to say something, it is time to ask for a heartbeat.
+  // Expects them from the first call on.
+  bool request_due();
 
 private:
   std::vector<std::int64_t> heard_ns_; // by supervisor
   std::int64_t since_ns_ = 0;          // 0: nobody is expected to say anything
   std::int64_t looked_ns_;
+  std::int64_t next_request_ns_ = 0;
 };
 
 } // namespace ncclprobe::launch

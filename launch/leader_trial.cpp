@@ -8,6 +8,7 @@
 #include "model/document.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace ncclprobe::launch {
 namespace {
@@ -18,8 +19,6 @@ using namespace std::chrono_literals;
 constexpr auto k_settle = 100ms;
 // What supervisors that say that they are at work get, beyond the stop ladder, to report.
 constexpr auto k_report_slack = 15s;
-// Between two questions to who keeps others waiting.
-constexpr auto k_question_interval = 1s;
 constexpr auto k_backstop_slack = 30s;
 
 // Of two troubles in the settling time, the one that explains the other.
@@ -46,9 +45,9 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 } // namespace
 
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
-                         const SupervisorOptions& options, Tell tell)
-    : spec_(spec), options_(options), tell_(std::move(tell)), heartbeats_(supervisors),
-      reports_(static_cast<std::size_t>(supervisors)) {
+                         const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
+    : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
+      heartbeats_(supervisors), reports_(static_cast<std::size_t>(supervisors)) {
   for (const RankPlacement& placement : layout.placements) {
     supervisor_of_rank_.push_back(placement.supervisor);
     host_of_rank_.push_back(layout.host_name(placement));
@@ -58,8 +57,7 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
 void LeaderTrial::start() {
   started_utc_ = base::utc_now();
   started_ns_ = base::monotonic_ns();
-  backstop_ =
-      base::Deadline::after(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
+  backstop_ns_ = clock_.in(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
   TrialOrder order{model::write_json(spec_)};
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     tell_(supervisor, order);
@@ -72,12 +70,10 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
   if (found == exchanges_.end()) {
     std::int64_t allowed_ns =
         part.key == wire::k_leave_key ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns;
-    found =
-        exchanges_
-            .try_emplace(part.key,
-                         OpenExchange{{part.key, part.members, {}},
-                                      base::Deadline::after(std::chrono::nanoseconds(allowed_ns))})
-            .first;
+    found = exchanges_
+                .try_emplace(part.key, OpenExchange{{part.key, part.members, {}},
+                                                    clock_.now_ns() + allowed_ns})
+                .first;
   }
   wire::Exchange& whole = found->second.whole;
   if (whole.members != part.members) {
@@ -104,8 +100,8 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
 void LeaderTrial::on_trouble(Trouble trouble) {
   if (!cause_) {
     cause_ = std::move(trouble);
-    settled_ = base::Deadline::after(k_settle);
-  } else if (settled_.expired()) {
+    settled_ns_ = clock_.in(k_settle);
+  } else if (clock_.past(settled_ns_)) {
     return; // a consequence of the stop
   } else if (weight(trouble.kind) > weight(cause_->kind) &&
              trouble.kind != Trouble::Kind::timed_out) {
@@ -128,7 +124,7 @@ void LeaderTrial::send_stop(Haste haste) {
                           ? fast_stop_ladder()
                           : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
   Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
-  reports_due_ = base::Deadline::after(options_.where_wait + total_wait(ladder) + k_report_slack);
+  reports_due_ns_ = clock_.in(options_.where_wait + total_wait(ladder) + k_report_slack);
   heartbeats_.expect();
   // To those too that have reported: what they prepared is not to be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
@@ -171,27 +167,20 @@ void LeaderTrial::on_report(int from, TrialReport report) {
 void LeaderTrial::look_at_clock() {
   if (over_)
     return;
-  if (backstop_.expired() && !cause_)
+  if (clock_.past(backstop_ns_) && !cause_)
     on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
   heartbeats_.look();
   if (!cause_)
     look_for_absent();
-  if (cause_ && settled_.expired())
+  if (cause_ && clock_.past(settled_ns_))
     send_stop(Haste::normal);
-  if (!reports_due_.expired() && !all_cut_off())
+  if (!clock_.past(reports_due_ns_) && !all_cut_off())
     return;
   if (cause_->kind == Trouble::Kind::interrupted)
     cause_->kind = Trouble::Kind::failed;
   cause_->reason +=
       fmt::format("{}no report from {}", cause_->reason.empty() ? "" : "; ", silent());
   over_ = true;
-}
-
-void LeaderTrial::postpone(std::chrono::nanoseconds by) {
-  backstop_.postpone(by);
-  reports_due_.postpone(by);
-  for (auto& [key, open] : exchanges_)
-    open.due.postpone(by);
 }
 
 std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
@@ -205,17 +194,13 @@ std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
 // Ranks that wait in an exchange have no deadline of their own; those they wait for have, but if
 // their host is cut off nobody hears that it has passed. So they are asked, once it has.
 void LeaderTrial::look_for_absent() {
-  bool any_due = false;
-  for (const auto& [key, open] : exchanges_) {
-    if (!open.due.expired())
-      continue;
-    any_due = true;
-    if (!heartbeats_.expecting()) {
-      heartbeats_.expect();
-      next_question_ = base::Deadline::after(0s);
-    }
+  auto due = [this](const auto& entry) { return clock_.past(entry.second.due_ns); };
+  if (std::ranges::none_of(exchanges_, due))
+    return heartbeats_.stop_expecting();
+  const bool ask = heartbeats_.request_due();
+  for (const auto& [key, open] : exchanges_ | std::views::filter(due)) {
     std::set<int> absent = absent_from(open);
-    if (next_question_.expired())
+    if (ask)
       for (int supervisor : absent)
         tell_(supervisor, HeartbeatRequest{});
     std::erase_if(absent, [&](int supervisor) {
@@ -224,10 +209,6 @@ void LeaderTrial::look_for_absent() {
     if (!absent.empty())
       return cut_off(open, absent);
   }
-  if (!any_due)
-    heartbeats_.stop_expecting();
-  else if (next_question_.expired())
-    next_question_ = base::Deadline::after(k_question_interval);
 }
 
 void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/clock.h"
+#include "launch/active_clock.h"
 #include "launch/heartbeats.h"
 #include "launch/layout.h"
 #include "launch/supervisor.h"
@@ -23,7 +23,7 @@ public:
   using Tell = std::function<void(int supervisor, MessageBody)>;
 
   LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
-              const SupervisorOptions& options, Tell tell);
+              const SupervisorOptions& options, const ActiveClock& clock, Tell tell);
 
   void start(); // sends the order to all
   void on_exchange(wire::Exchange part);
@@ -33,7 +33,6 @@ public:
   void on_finished(int from) { finished_.insert(from); }
   void on_heartbeat(int from) { heartbeats_.heard(from); } // any message is one
   void look_at_clock();
-  void postpone(std::chrono::nanoseconds by); // we did not run for so long ourselves
 
   const model::TrialSpec& spec() const { return spec_; }
   bool over() const { return over_; }
@@ -61,7 +60,7 @@ private:
   // An exchange, and until when all may take to join it, by their own deadlines.
   struct OpenExchange {
     wire::Exchange whole;
-    base::Deadline due;
+    std::int64_t due_ns = 0;
   };
 
   void send_stop(Haste haste);
@@ -74,22 +73,22 @@ private:
 
   model::TrialSpec spec_;
   const SupervisorOptions& options_;
+  const ActiveClock& clock_;
   Tell tell_;
   std::vector<int> supervisor_of_rank_;
   std::vector<std::string> host_of_rank_;
   std::string started_utc_;
   std::int64_t started_ns_ = 0;
   std::optional<Trouble> cause_;
-  base::Deadline settled_ = base::Deadline::never();
-  base::Deadline backstop_ = base::Deadline::never(); // all deadlines passed, and nobody said so
-  base::Deadline reports_due_ = base::Deadline::never();
+  std::int64_t settled_ns_ = ActiveClock::k_never;
+  std::int64_t backstop_ns_ = ActiveClock::k_never; // all deadlines passed, and nobody said so
+  std::int64_t reports_due_ns_ = ActiveClock::k_never;
   bool stop_sent_ = false;
   bool over_ = false;
   bool shows_progress_ = false;
   std::map<std::string, OpenExchange> exchanges_;
   Heartbeats heartbeats_;
   std::set<int> cut_off_; // known to be, before the stop
-  base::Deadline next_question_ = base::Deadline::never();
   std::vector<TrialReport> reports_;
   std::set<int> reported_;
   std::set<int> finished_;

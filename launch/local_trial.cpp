@@ -40,19 +40,20 @@ std::vector<model::WorkerRecord> workers_of(const Layout& layout, int supervisor
 } // namespace
 
 LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
-                       const SupervisorOptions& options, TrialPhase phase, Tell tell_leader)
-    : spec_(std::move(spec)), layout_(layout), options_(options),
+                       const SupervisorOptions& options, const ActiveClock& clock, TrialPhase phase,
+                       Tell tell_leader)
+    : spec_(std::move(spec)), layout_(layout), options_(options), clock_(clock),
       tell_leader_(std::move(tell_leader)),
       state_(spec_, options_,
              workers_of(layout, supervisor, spec_.ranks, options.devices_per_worker),
-             std::move(phase), base::monotonic_ns()),
+             std::move(phase), clock.now_ns()),
       handles_(state_.report.workers.size()), spawned_at_s_(std::time(nullptr)) {
   for (std::size_t worker = 0; worker < handles_.size(); ++worker)
     spawn(worker);
 }
 
 void LocalTrial::take(TrialEvent event) {
-  TrialStep next = step(std::move(state_), std::move(event), base::monotonic_ns());
+  TrialStep next = step(std::move(state_), std::move(event), clock_.now_ns());
   state_ = std::move(next.state);
   for (TrialAction& action : next.actions)
     std::visit([this](auto& one) { perform(one); }, action);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launch/active_clock.h"
 #include "launch/layout.h"
 #include "launch/trial_state.h"
 #include "launch/worker_handle.h"
@@ -18,7 +19,8 @@ public:
 
   // Starts the workers. `phase` is Prepared or Running.
   LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
-             const SupervisorOptions& options, TrialPhase phase, Tell tell_leader);
+             const SupervisorOptions& options, const ActiveClock& clock, TrialPhase phase,
+             Tell tell_leader);
 
   const TrialState& state() const { return state_; }
   void take(TrialEvent event);
@@ -55,6 +57,7 @@ private:
   model::TrialSpec spec_;
   const Layout& layout_;
   const SupervisorOptions& options_;
+  const ActiveClock& clock_;
   Tell tell_leader_;
   TrialState state_;
   std::vector<std::optional<WorkerHandle>> handles_; // none: it could not be started

@@ -8,17 +8,10 @@
 #include <algorithm>
 
 namespace ncclprobe::launch {
-namespace {
-
-std::int64_t after(std::chrono::nanoseconds wait) {
-  return base::monotonic_ns() + wait.count();
-}
-
-} // namespace
 
 LocalTrials::LocalTrials(const Layout& layout, int supervisor, const SupervisorOptions& options,
-                         Tell tell_leader)
-    : layout_(layout), supervisor_(supervisor), options_(options),
+                         const ActiveClock& clock, Tell tell_leader)
+    : layout_(layout), supervisor_(supervisor), options_(options), clock_(clock),
       tell_leader_(std::move(tell_leader)) {}
 
 LocalTrials::Numbered* LocalTrials::find(int trial) {
@@ -41,7 +34,7 @@ std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered, TrialPh
     return nullptr;
   }
   return std::make_unique<LocalTrial>(
-      std::move(*spec), layout_, supervisor_, options_, std::move(phase),
+      std::move(*spec), layout_, supervisor_, options_, clock_, std::move(phase),
       [this, trial = numbered.number](MessageBody body) { tell_leader_(trial, std::move(body)); });
 }
 
@@ -131,7 +124,7 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
   for (Numbered& one : trials_) {
     one.trial->serve(polled);
     const auto* failing = std::get_if<phase::Failing>(&one.trial->state().phase);
-    if (failing != nullptr && base::monotonic_ns() >= failing->answer_due_ns) {
+    if (failing != nullptr && clock_.past(failing->answer_due_ns)) {
       spdlog::warn("supervisor {}: trial {} has failed, and the leader does not answer: its "
                    "workers are stopped",
                    supervisor_, one.number);
@@ -151,9 +144,9 @@ void LocalTrials::serve(const std::vector<pollfd>& polled) {
   begin_what_may();
   const bool nothing_runs = trials_.empty() && !waiting_ && discarded_.empty();
   if (!nothing_runs)
-    order_due_.reset();
-  else if (!order_due_)
-    order_due_ = base::Deadline::after(options_.leader_patience);
+    order_due_ns_.reset();
+  else if (!order_due_ns_)
+    order_due_ns_ = clock_.in(options_.leader_patience);
 }
 
 void LocalTrials::drop_what_is_over() {
@@ -185,7 +178,7 @@ void LocalTrials::begin_what_may() {
   LocalTrial& present = *trials_.back().trial;
   if (next_ && !next_->trial && !waiting_ && present.state().opened() &&
       !present.state().past_measure_gate()) {
-    next_->trial = begin(*next_, phase::Prepared{after(options_.prepare_patience)});
+    next_->trial = begin(*next_, phase::Prepared{clock_.in(options_.prepare_patience)});
     if (!next_->trial)
       next_.reset();
   }
@@ -206,16 +199,16 @@ bool LocalTrials::waits_for_exchange() const {
 }
 
 bool LocalTrials::forgotten() const {
-  auto is_over = [](const auto& at_ns) { return at_ns && base::monotonic_ns() >= *at_ns; };
+  auto is_over = [this](const auto& at_ns) { return at_ns && clock_.past(*at_ns); };
   return is_over(leader_lost_ns_) || std::ranges::any_of(trials_, [&](const Numbered& one) {
            return is_over(one.trial->state().leader_lost_ns);
          });
 }
 
 bool LocalTrials::leader_overdue() const {
-  return (order_due_ && order_due_->expired()) ||
-         std::ranges::any_of(trials_, [](const Numbered& one) {
-           return one.trial->state().exchange_overdue(base::monotonic_ns());
+  return (order_due_ns_ && clock_.past(*order_due_ns_)) ||
+         std::ranges::any_of(trials_, [this](const Numbered& one) {
+           return one.trial->state().exchange_overdue(clock_.now_ns());
          });
 }
 
@@ -223,17 +216,8 @@ void LocalTrials::on_leader_heard() {
   for (Numbered& one : trials_)
     one.trial->take(event::LeaderHeard{});
   if (leader_lost_ns_)
-    leader_lost_ns_ = after(options_.leader_silence);
-  order_due_.reset();
-}
-
-void LocalTrials::postpone(std::chrono::nanoseconds by) {
-  for (Numbered& one : trials_)
-    one.trial->take(event::Excused{by});
-  if (next_ && next_->trial)
-    next_->trial->take(event::Excused{by});
-  if (leader_lost_ns_)
-    *leader_lost_ns_ += by.count();
+    leader_lost_ns_ = clock_.in(options_.leader_silence);
+  order_due_ns_.reset();
 }
 
 bool LocalTrials::measuring() const {

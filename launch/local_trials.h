@@ -22,7 +22,7 @@ public:
   using Tell = std::function<void(int trial, MessageBody)>;
 
   LocalTrials(const Layout& layout, int supervisor, const SupervisorOptions& options,
-              Tell tell_leader);
+              const ActiveClock& clock, Tell tell_leader);
 
   void order(int trial, std::string spec);
   void prepare(int trial, std::string spec);
@@ -45,7 +45,6 @@ public:
   // The leader should have said something by now: nothing runs here, or ranks wait for its word.
   bool leader_overdue() const;
   void on_leader_heard();
-  void postpone(std::chrono::nanoseconds by); // see event::Excused
 
 private:
   struct Numbered {
@@ -64,6 +63,7 @@ private:
   const Layout& layout_;
   int supervisor_;
   const SupervisorOptions& options_;
+  const ActiveClock& clock_;
   Tell tell_leader_;
   std::vector<Numbered> trials_;    // begun; the present one is the last
   std::optional<Numbered> waiting_; // ordered, and to begin when all others are gone
@@ -72,7 +72,7 @@ private:
   bool closed_ = false;
   // The leader counts as lost then: it never ordered the end of a trial that we ended.
   std::optional<std::int64_t> leader_lost_ns_;
-  std::optional<base::Deadline> order_due_; // while nothing runs
+  std::optional<std::int64_t> order_due_ns_; // while nothing runs
   SharedMemorySweep shared_memory_;
 };
 

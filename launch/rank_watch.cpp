@@ -16,11 +16,6 @@ void RankWatch::allow(std::int64_t limit_ns, std::int64_t now_ns) {
   deadline_ns_ = now_ns + limit_ns;
 }
 
-void RankWatch::postpone(std::chrono::nanoseconds by) {
-  if (deadline_ns_ != k_never)
-    deadline_ns_ += by.count();
-}
-
 // Between two cells a rank has as long as the next one may take; after the last, as for teardown.
 void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
   allow(cell < cells_ ? spec_.cells[static_cast<std::size_t>(cell)].deadline_ns

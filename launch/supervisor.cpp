@@ -20,8 +20,6 @@ using namespace std::chrono_literals;
 constexpr auto k_leader_patience = 5s;
 // What the leader gives those that are left, when others are lost, to end what was begun ahead.
 constexpr auto k_lost_patience = 5s;
-// Between two questions to a leader that says nothing.
-constexpr auto k_question_interval = 1s;
 // A turn waits for milliseconds. If that takes so long, this process was stopped (SIGSTOP, Ctrl-Z,
 // a suspended batch job), and most likely the others with it.
 constexpr auto k_longest_turn = 2s;
@@ -150,8 +148,11 @@ void Supervisor::Impl::turn() {
   local.watch(watched);
   const std::int64_t asleep_ns = base::monotonic_ns();
   int ready = ::poll(watched.data(), watched.size(), any ? 0 : patience_ms());
-  if (std::chrono::nanoseconds gap(base::monotonic_ns() - asleep_ns); gap > k_longest_turn)
-    excuse(gap);
+  if (std::chrono::nanoseconds gap(base::monotonic_ns() - asleep_ns); gap > k_longest_turn) {
+    spdlog::warn("supervisor {} did not run for {}: all deadlines move by as much", fleet.rank(),
+                 base::format_duration(static_cast<double>(gap.count())));
+    active.exclude(gap);
+  }
   if (ready > 0 || any)
     last_event_ns = base::monotonic_ns();
   if (ready > 0 && watched[0].revents != 0) {
@@ -167,37 +168,22 @@ void Supervisor::Impl::turn() {
     one.look_at_clock();
 }
 
-// What did not happen in a time in which this process did not run is nobody's fault.
-void Supervisor::Impl::excuse(std::chrono::nanoseconds gap) {
-  spdlog::warn("supervisor {} did not run for {}: all deadlines move by as much", fleet.rank(),
-               base::format_duration(static_cast<double>(gap.count())));
-  local.postpone(gap);
-  for (auto& [number, one] : leading)
-    one.postpone(gap);
-}
-
 // A frozen leader would keep us for ever; a busy one answers, or says so by itself.
 void Supervisor::Impl::watch_leader() {
   if (!local.leader_overdue()) {
     heartbeats.stop_expecting();
     return;
   }
-  if (!heartbeats.expecting()) {
-    heartbeats.expect();
-    next_question = base::Deadline::after(0s);
-  }
-  heartbeats.look();
-  if (next_question.expired()) {
+  if (heartbeats.request_due())
     tell(k_leader, k_whole_run, HeartbeatRequest{});
-    next_question = base::Deadline::after(k_question_interval);
-  }
+  heartbeats.look();
   leader_lost = heartbeats.silent(k_leader, options.leader_silence);
 }
 
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {
   int number = ++last_number;
   announced.reset();
-  auto [one, fresh] = leading.try_emplace(number, spec, layout, fleet.size(), options,
+  auto [one, fresh] = leading.try_emplace(number, spec, layout, fleet.size(), options, active,
                                           [this, number](int supervisor, MessageBody body) {
                                             tell(supervisor, number, std::move(body));
                                           });

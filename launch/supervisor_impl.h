@@ -22,7 +22,7 @@ struct Supervisor::Impl {
   Impl(Fleet& fleet_in, Layout layout_in, SupervisorOptions options_in)
       : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        local(layout, fleet.rank(), options,
+        local(layout, fleet.rank(), options, active,
               [this](int number, MessageBody body) { tell(k_leader, number, std::move(body)); }),
         heartbeats(fleet.size()), fetch([this](int supervisor, MessageBody body) {
           tell(supervisor, last_number, std::move(body));
@@ -47,7 +47,6 @@ struct Supervisor::Impl {
   void note_losses(const LeaderTrial& ended);
   void watch_leader();
   void act_on_stop_request();
-  void excuse(std::chrono::nanoseconds gap);
   void end_run(Haste haste);
   int patience_ms() const;
   // Of traces, in supervisor_traces.cpp.
@@ -64,6 +63,7 @@ struct Supervisor::Impl {
   Layout layout;
   SupervisorOptions options;
   base::Fd wake;
+  ActiveClock active;
   std::atomic<bool> stop_requested{false};
   bool stop_acted_on = false;
   bool released = false;
@@ -73,9 +73,8 @@ struct Supervisor::Impl {
   bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
-  bool leader_lost = false; // on a follower: it was asked, and does not answer
-  base::Deadline next_question = base::Deadline::never(); // to the leader
-  std::vector<ClockReading> clock;                        // against the leader's
+  bool leader_lost = false;        // on a follower: it was asked, and does not answer
+  std::vector<ClockReading> clock; // against the leader's
   FileSource files_here;
 
   Heartbeats heartbeats; // on the leader of those that store traces, on a follower of the leader

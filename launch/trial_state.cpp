@@ -176,21 +176,6 @@ public:
         pending.due_ns = in(state_.options->leader_patience);
   }
 
-  void on(event::Excused& excused) {
-    const std::int64_t gap_ns = excused.gap.count();
-    for (auto& [rank, watch] : state_.watches)
-      watch.postpone(excused.gap);
-    for (auto& [key, pending] : state_.exchanges)
-      if (pending.due_ns)
-        *pending.due_ns += gap_ns;
-    if (auto* prepared = std::get_if<phase::Prepared>(&state_.phase))
-      prepared->due_ns += gap_ns;
-    if (auto* failing = std::get_if<phase::Failing>(&state_.phase))
-      failing->answer_due_ns += gap_ns;
-    if (state_.leader_lost_ns)
-      *state_.leader_lost_ns += gap_ns;
-  }
-
 private:
   template <typename... Phases>
   bool in_any() const {

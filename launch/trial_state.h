@@ -10,7 +10,7 @@
 #include <set>
 
 // One supervisor's part of one trial as a state machine. step() decides and has no side effects;
-// LocalTrial tells it what happens and does what it says. All times are base::monotonic_ns().
+// LocalTrial tells it what happens and does what it says. All times are an ActiveClock's.
 //
 //   Prepared -> Running -> Failing -> Asking -> Stopping -> Over
 //   Prepared -> Spoilt -> Discarding -> Over
@@ -100,10 +100,6 @@ struct StopAsked {
 };
 struct LeaderAnswered {}; // our trouble
 struct LeaderHeard {};    // it is busy with something else
-// This supervisor did not run for so long.
-struct Excused {
-  std::chrono::nanoseconds gap{0};
-};
 
 } // namespace event
 
@@ -111,7 +107,7 @@ using TrialEvent =
     std::variant<event::Spawned, event::Failed, event::Said, event::Broke, event::Exited,
                  event::Examined, event::AllGone, event::Tick, event::Promoted, event::Discarded,
                  event::MeasureGateOpened, event::Delivered, event::StopAsked,
-                 event::LeaderAnswered, event::LeaderHeard, event::Excused>;
+                 event::LeaderAnswered, event::LeaderHeard>;
 
 // What to do, in this order.
 namespace action {

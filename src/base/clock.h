@@ -24,10 +24,6 @@ public:
   static Deadline never() { return Deadline(INT64_MAX); }
 
   bool expired() const { return monotonic_ns() >= at_ns_; }
-  void postpone(std::chrono::nanoseconds by) {
-    if (at_ns_ != INT64_MAX)
-      at_ns_ += by.count();
-  }
   // Time left, never negative; for poll(2), rounded up and at most `limit_ms`.
   std::int64_t left_ns() const;
   int left_ms(int limit_ms) const;

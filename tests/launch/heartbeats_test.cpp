@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t k_ms = 1'000'000;
 
-struct Lab {
+struct HeartbeatLab {
   launch::Heartbeats heartbeats{2};
   std::int64_t now_ns = base::monotonic_ns();
 
@@ -25,7 +25,7 @@ struct Lab {
 } // namespace
 
 TEST_CASE("nobody is silent while nobody is expected to speak") {
-  Lab lab;
+  HeartbeatLab lab;
 
   lab.pass(10'000);
   CHECK_FALSE(lab.heartbeats.silent(0, 1s));
@@ -35,7 +35,7 @@ TEST_CASE("nobody is silent while nobody is expected to speak") {
 }
 
 TEST_CASE("who says nothing is silent after the time given, who speaks is not") {
-  Lab lab;
+  HeartbeatLab lab;
   lab.heartbeats.expect();
 
   lab.pass(3000);
@@ -47,7 +47,7 @@ TEST_CASE("who says nothing is silent after the time given, who speaks is not") 
 }
 
 TEST_CASE("a time in which we did not listen ourselves is not their silence") {
-  Lab lab;
+  HeartbeatLab lab;
   lab.heartbeats.expect();
   lab.pass(1000);
 

@@ -19,9 +19,12 @@ struct Lab {
   model::TrialSpec spec = test_launch::make_spec(4, 2);
   Layout layout = test_launch::make_layout(4, 2);
   SupervisorOptions options;
+  ActiveClock clock;
   std::vector<std::pair<int, MessageBody>> told;
-  LeaderTrial leader{spec, layout, 2, options,
-                     [this](int to, MessageBody body) { told.emplace_back(to, std::move(body)); }};
+  LeaderTrial leader{
+      spec,  layout,
+      2,     options,
+      clock, [this](int to, MessageBody body) { told.emplace_back(to, std::move(body)); }};
 
   Lab() { leader.start(); }
 
@@ -219,7 +222,7 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
   Lab lab;
   lab.options.cut_off_after = std::chrono::milliseconds(800);
   lab.spec.startup_deadline_ns = 300'000'000;
-  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
+  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options, lab.clock,
                      [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
   leader.start();
   leader.on_exchange({wire::k_measure_key, {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
@@ -249,11 +252,11 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
 TEST_CASE("in a time in which the leader did not run itself nobody was late") {
   Lab lab;
   lab.spec.startup_deadline_ns = 0;
-  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options,
+  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options, lab.clock,
                      [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
   leader.on_exchange({"turn", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
 
-  leader.postpone(std::chrono::minutes(1));
+  lab.clock.exclude(std::chrono::minutes(1));
   leader.look_at_clock();
   CHECK(lab.told_to<HeartbeatRequest>().empty());
 

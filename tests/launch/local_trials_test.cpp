@@ -189,7 +189,8 @@ TEST_CASE(
   launch::SupervisorOptions options = test_launch::make_options("exit_early", {token});
   launch::Layout layout = test_launch::make_layout(1);
   std::vector<launch::SupervisorMessage> told;
-  launch::LocalTrials trials(layout, 0, options, [&](int trial, launch::MessageBody body) {
+  launch::ActiveClock clock;
+  launch::LocalTrials trials(layout, 0, options, clock, [&](int trial, launch::MessageBody body) {
     told.push_back({trial, std::move(body)});
   });
   auto turn = [&] {
@@ -242,7 +243,8 @@ TEST_CASE("a leader that does not answer trouble is not waited for: workers end,
   int reports = 0;
   int heartbeats = 0;
   std::vector<wire::Exchange> parts;
-  launch::LocalTrials trials(layout, 0, options, [&](int, launch::MessageBody body) {
+  launch::ActiveClock clock;
+  launch::LocalTrials trials(layout, 0, options, clock, [&](int, launch::MessageBody body) {
     if (auto* part = std::get_if<launch::ExchangePart>(&body))
       parts.push_back(part->exchange);
     reports += std::holds_alternative<launch::TrialReport>(body) ? 1 : 0;
@@ -287,12 +289,13 @@ struct FrozenLeader {
   std::string token = test_launch::make_token();
   launch::SupervisorOptions options = test_launch::make_options("good", {token});
   launch::Layout layout = test_launch::make_layout(2);
+  launch::ActiveClock clock;
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(20));
   std::optional<launch::LocalTrials> trials;
 
   explicit FrozenLeader(std::chrono::milliseconds leader_patience) {
     options.leader_patience = leader_patience;
-    trials.emplace(layout, 0, options, [](int, launch::MessageBody) {});
+    trials.emplace(layout, 0, options, clock, [](int, launch::MessageBody) {});
   }
   void turn() {
     std::vector<pollfd> watched;

@@ -13,90 +13,78 @@ namespace {
 
 // A limit nobody can keep, to see which one applies.
 constexpr std::int64_t k_at_once = 0;
+constexpr std::int64_t k_now_ns = 1000;
 
 } // namespace
 
 TEST_CASE("a rank that keeps the order has no complaint against it") {
   model::TrialSpec spec = test_launch::make_spec(1, 2);
-  RankWatch watch(0, spec);
+  RankWatch watch(0, spec, k_now_ns);
 
   CHECK(!watch.on_hello());
-  CHECK(!watch.on_phase({"communicator_init", -1}));
+  CHECK(!watch.on_phase({"communicator_init", -1}, k_now_ns));
   CHECK(!watch.started());
-  CHECK(!watch.on_phase({"cell", 0}));
+  CHECK(!watch.on_phase({"cell", 0}, k_now_ns));
   CHECK(watch.started());
   CHECK(watch.current_cell() == 0);
-  CHECK(!watch.on_cell_end({0, {}}));
+  CHECK(!watch.on_cell_end({0, {}}, k_now_ns));
   CHECK(watch.current_cell() == -1);
-  CHECK(!watch.on_phase({"cell", 1}));
+  CHECK(!watch.on_phase({"cell", 1}, k_now_ns));
   CHECK(watch.measuring());
-  CHECK(!watch.on_cell_end({1, {}}));
-  CHECK(!watch.on_done());
-  CHECK(!watch.on_phase({"teardown", -1}));
+  CHECK(!watch.on_cell_end({1, {}}, k_now_ns));
+  CHECK(!watch.on_done(k_now_ns));
+  CHECK(!watch.on_phase({"teardown", -1}, k_now_ns));
   CHECK(watch.done());
 }
 
 TEST_CASE("what no correct worker says is named") {
   model::TrialSpec spec = test_launch::make_spec(1, 2);
-  RankWatch watch(0, spec);
+  RankWatch watch(0, spec, k_now_ns);
   watch.on_hello();
-  watch.on_phase({"cell", 0});
-  watch.on_cell_end({0, {}});
+  watch.on_phase({"cell", 0}, k_now_ns);
+  watch.on_cell_end({0, {}}, k_now_ns);
 
   CHECK(watch.on_hello().has_value());
-  CHECK(watch.on_phase({"cell", 2}).has_value());
-  CHECK(watch.on_phase({"cell", -7}).has_value());
-  CHECK(watch.on_phase({"cell", 0}).has_value());
-  CHECK(watch.on_cell_end({0, {}}).has_value());
-  CHECK(watch.on_cell_end({2, {}}).has_value());
-  CHECK(watch.on_cell_end({1, {{}, {}, {{5, 0, 1, 1}}, {}}}).has_value()); // a sample of rank 5
-  CHECK(watch.on_done().has_value());                                      // with a cell to go
+  CHECK(watch.on_phase({"cell", 2}, k_now_ns).has_value());
+  CHECK(watch.on_phase({"cell", -7}, k_now_ns).has_value());
+  CHECK(watch.on_phase({"cell", 0}, k_now_ns).has_value());
+  CHECK(watch.on_cell_end({0, {}}, k_now_ns).has_value());
+  CHECK(watch.on_cell_end({2, {}}, k_now_ns).has_value());
+  CHECK(watch.on_cell_end({1, {{}, {}, {{5, 0, 1, 1}}, {}}}, k_now_ns)
+            .has_value());                    // a sample of rank 5
+  CHECK(watch.on_done(k_now_ns).has_value()); // with a cell to go
 }
 
 TEST_CASE("each step has its own deadline") {
   model::TrialSpec spec = test_launch::make_spec(1, 2);
   SECTION("start-up") {
     spec.startup_deadline_ns = k_at_once;
-    RankWatch watch(0, spec);
-    watch.on_phase({"communicator_init", -1});
-    CHECK(watch.late()); // a phase on the way does not buy time
-    watch.on_phase({"cell", 0});
-    CHECK(!watch.late());
+    RankWatch watch(0, spec, k_now_ns);
+    watch.on_phase({"communicator_init", -1}, k_now_ns);
+    CHECK(watch.late(k_now_ns)); // a phase on the way does not buy time
+    watch.on_phase({"cell", 0}, k_now_ns);
+    CHECK(!watch.late(k_now_ns));
   }
   SECTION("a cell, and the way to it from the one before") {
     spec.cells[1].deadline_ns = k_at_once;
-    RankWatch watch(0, spec);
-    watch.on_phase({"cell", 0});
-    CHECK(!watch.late());
-    watch.on_cell_end({0, {}});
-    CHECK(watch.late());
-    watch.on_phase({"cell", 1});
-    CHECK(watch.late());
-    watch.on_cell_end({1, {}});
-    CHECK(!watch.late());
+    RankWatch watch(0, spec, k_now_ns);
+    watch.on_phase({"cell", 0}, k_now_ns);
+    CHECK(!watch.late(k_now_ns));
+    watch.on_cell_end({0, {}}, k_now_ns);
+    CHECK(watch.late(k_now_ns));
+    watch.on_phase({"cell", 1}, k_now_ns);
+    CHECK(watch.late(k_now_ns));
+    watch.on_cell_end({1, {}}, k_now_ns);
+    CHECK(!watch.late(k_now_ns));
   }
   SECTION("teardown, until the exit") {
     spec.teardown_deadline_ns = k_at_once;
-    RankWatch watch(0, spec);
-    watch.on_cell_end({0, {}});
-    watch.on_cell_end({1, {}});
-    watch.on_done();
-    CHECK(watch.late());
+    RankWatch watch(0, spec, k_now_ns);
+    watch.on_cell_end({0, {}}, k_now_ns);
+    watch.on_cell_end({1, {}}, k_now_ns);
+    watch.on_done(k_now_ns);
+    CHECK(watch.late(k_now_ns));
     watch.on_exit();
-    CHECK(!watch.late());
+    CHECK(!watch.late(k_now_ns));
   }
-}
-
-TEST_CASE("a time in which the supervisor did not run postpones what is due, and only that") {
-  model::TrialSpec spec = test_launch::make_spec(1, 1);
-  spec.startup_deadline_ns = k_at_once;
-  RankWatch watch(0, spec);
-  REQUIRE(watch.late());
-
-  watch.postpone(std::chrono::minutes(1));
-  CHECK_FALSE(watch.late());
-
-  watch.hold(); // no deadline
-  watch.postpone(std::chrono::hours(1'000'000));
-  CHECK_FALSE(watch.late());
 }

@@ -291,28 +291,3 @@ TEST_CASE("what hanging workers and the kernel say of them is reported") {
   CHECK(workers[1].state == "D");
   CHECK(workers[1].waits_in == "world");
 }
-
-TEST_CASE("in a time in which this supervisor did not run nothing becomes due") {
-  StateLab lab;
-  SECTION("a rank's deadline") {
-    lab.take(event::Excused{60s});
-    CHECK(lab.take(event::Tick{}, 79 * k_second) == "tell progress spawned");
-    lab.take(event::Tick{}, 80 * k_second);
-    CHECK(words(lab.state.phase) == "failing late");
-  }
-  SECTION("a preparation") {
-    lab.state.phase = phase::Prepared{5 * k_second};
-    lab.take(event::Excused{60s});
-    lab.take(event::Tick{}, 64 * k_second);
-    CHECK(words(lab.state.phase) == "prepared");
-  }
-  SECTION("the leader's word") {
-    lab.both_wait_at("world");
-    lab.take(says(0, failure(model::OutcomeKind::failed)));
-    lab.take(event::Excused{60s});
-    CHECK(!lab.state.exchange_overdue(79 * k_second));
-    CHECK(lab.state.exchange_overdue(80 * k_second));
-    CHECK(std::get<phase::Failing>(lab.state.phase).answer_due_ns == 64 * k_second);
-    CHECK(lab.state.leader_lost_ns == 90 * k_second);
-  }
-}
