@@ -3,7 +3,7 @@
 
 #include "cli/chosen_trace.h"
 
-#include "base/console.h"
+#include "base/log.h"
 #include "cli/report_files.h"
 #include "cli/trace_cache.h"
 #include "store/run_file.h"
@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
@@ -22,13 +21,13 @@ using base::Errc;
 using base::Result;
 namespace fs = std::filesystem;
 
-void tell(std::ostream& err, const std::vector<std::string>& remarks) {
+void tell(const std::vector<std::string>& remarks) {
   for (const std::string& remark : remarks)
-    err << base::hanging("ncclprobe-report: " + remark) << "\n";
+    spdlog::warn("{}", remark);
 }
 
 // Converted anew whenever a spool has changed: the job may still go on.
-Result<store::TraceFile> converted(const fs::path& folder, std::ostream& err) {
+Result<store::TraceFile> converted(const fs::path& folder) {
   std::vector<fs::path> spools;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
@@ -50,7 +49,7 @@ Result<store::TraceFile> converted(const fs::path& folder, std::ostream& err) {
     return store::TraceFile::open(made_before);
   return cached_trace(folder, spools, [&](const fs::path& target) -> Result<void> {
     NCCLPROBE_TRY_ASSIGN(store::TraceReport report, store::convert_spools(spools, target, {}));
-    tell(err, report.remarks);
+    tell(report.remarks);
     return {};
   });
 }
@@ -60,8 +59,8 @@ bool was_traced(const model::TrialRecord& trial) {
 }
 
 // The trial's trace out of what a run left in its parts folder, which stays as it is.
-Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial, const model::Run* run,
-                                        std::ostream& err) {
+Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial,
+                                        const model::Run* run) {
   store::TraceIdentity identity{trial, "", ""};
   if (run != nullptr) {
     identity.run_id = run->header.run_id;
@@ -72,7 +71,7 @@ Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial, con
   return temporary_trace([&](const fs::path& target) -> Result<void> {
     NCCLPROBE_TRY_ASSIGN(store::TraceReport report,
                          store::gather_trace(run_file, identity, target));
-    tell(err, report.remarks);
+    tell(report.remarks);
     return {};
   });
 }
@@ -89,7 +88,7 @@ std::map<int, fs::path> traces_of(const fs::path& run_file) {
 
 // The trial's, or the first. `run`: null if it is not known.
 Result<ChosenTrace> chosen_of(const fs::path& run_file, const std::map<int, fs::path>& traces,
-                              std::optional<int> trial, const model::Run* run, std::ostream& err) {
+                              std::optional<int> trial, const model::Run* run) {
   std::vector<int> others;
   for (const auto& [one, path] : traces)
     if (one != trial.value_or(traces.begin()->first))
@@ -98,14 +97,13 @@ Result<ChosenTrace> chosen_of(const fs::path& run_file, const std::map<int, fs::
   if (chosen == traces.end())
     return base::fail({Errc::not_found, fmt::format("trial {} has no trace", *trial),
                        fmt::format("traced: {}", fmt::join(others, ", "))});
-  NCCLPROBE_TRY_ASSIGN(store::TraceFile file,
-                       chosen->second.empty() ? unfolded_trace(run_file, chosen->first, run, err)
-                                              : store::TraceFile::open(chosen->second));
+  NCCLPROBE_TRY_ASSIGN(store::TraceFile file, chosen->second.empty()
+                                                  ? unfolded_trace(run_file, chosen->first, run)
+                                                  : store::TraceFile::open(chosen->second));
   return ChosenTrace{std::move(file), std::move(others), {}};
 }
 
-Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> trial,
-                                  std::ostream& err) {
+Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> trial) {
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
   const std::map<int, fs::path> traces = traces_of(run_file);
   if (traces.empty() && std::ranges::any_of(run.trials, was_traced))
@@ -116,26 +114,25 @@ Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> t
   if (traces.empty())
     return base::fail({Errc::not_found, fmt::format("{} has no traces", run_file.string()),
                        "run with --trace kernels"});
-  NCCLPROBE_TRY_ASSIGN(ChosenTrace chosen, chosen_of(run_file, traces, trial, &run, err));
+  NCCLPROBE_TRY_ASSIGN(ChosenTrace chosen, chosen_of(run_file, traces, trial, &run));
   chosen.run = std::move(run);
   return chosen;
 }
 
 } // namespace
 
-Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial,
-                                 std::ostream& err) {
+Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
   if (fs::path run_file = is_folder ? run_file_of(path) : ""; !run_file.empty()) {
     if (fs::exists(run_file, ignored) || fs::exists(store::parts_folder(run_file), ignored))
-      return choose_of_run(run_file, trial, err);
+      return choose_of_run(run_file, trial);
     if (auto traces = traces_of(run_file); !traces.empty())
-      return chosen_of(run_file, traces, trial, nullptr, err);
+      return chosen_of(run_file, traces, trial, nullptr);
   }
-  auto file = is_folder ? converted(path, err) : store::TraceFile::open(path);
+  auto file = is_folder ? converted(path) : store::TraceFile::open(path);
   if (!file && !is_folder) {
-    auto of_run = choose_of_run(path, trial, err);
+    auto of_run = choose_of_run(path, trial);
     if (!of_run && of_run.error().code == Errc::protocol) {
       of_run.error().message += "; nor a trace: " + file.error().message;
       of_run.error().hint = "give a run file, one of its traces, or a folder of spools";

@@ -6,7 +6,6 @@
 #include "store/trace_file.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <optional>
 #include <vector>
 
@@ -20,9 +19,8 @@ struct ChosenTrace {
 
 // The trace that a path means: a run file or its folder of traces (the first traced trial, or
 // `trial`), a trace file, or a folder of spools, whose trace is made elsewhere (trace_cache.h), as
-// is that of a run which was never folded. What is missing in it is told on `err`. Errors:
+// is that of a run which was never folded. What is missing in it is logged. Errors:
 // not_found, protocol, io, with what to do.
-base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial,
-                                       std::ostream& err);
+base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial);
 
 } // namespace ncclprobe::cli

@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "cli/report_files.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -19,7 +21,7 @@
 namespace ncclprobe::cli {
 namespace {
 
-constexpr const char* k_command = "ncclprobe claim";
+constexpr const char* k_claim_command = "ncclprobe claim";
 constexpr int k_exit_claim_fails = base::k_exit_failures;
 
 using analysis::steps::StepResult;
@@ -95,38 +97,68 @@ std::string not_decided_in_words(const analysis::Comparison* compared) {
                          : ".");
 }
 
+// What is said of a claim.
+struct Answer {
+  std::vector<std::string> sentences;
+  std::optional<analysis::cost_model::ClaimVerdict> verdict; // unset: there is no claim
+  int exit_code = base::k_exit_ok;
+};
+
+std::string text_of(const Answer& answer) {
+  std::string text;
+  for (const std::string& sentence : answer.sentences)
+    text += analysis::paragraph("", sentence, 0);
+  return text;
+}
+
+std::string json_of(const Answer& answer) {
+  nlohmann::ordered_json document;
+  auto known = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  };
+  document["holds"] = answer.exit_code == base::k_exit_ok;
+  if (const auto& verdict = answer.verdict) {
+    document["possible"] = verdict->possible;
+    document["fits"] = verdict->fits;
+    document["implied_share"] = known(verdict->implied_share);
+    document["least_step_change"] = known(verdict->least_step_change);
+    document["most_step_change"] = known(verdict->most_step_change);
+  }
+  document["text"] = answer.sentences;
+  return document.dump(1) + "\n";
+}
+
 // What the setting did to communication by itself and to the step is the claim.
-int check_setting(const std::vector<StepResult>& results,
-                  const std::vector<analysis::SettingResult>& pooled, const StepResult& step,
-                  const std::string& setting, std::ostream& out, std::ostream& err) {
+base::Result<void> check_setting(const std::vector<StepResult>& results,
+                                 const std::vector<analysis::SettingResult>& pooled,
+                                 const StepResult& step, const std::string& setting,
+                                 Answer& answer) {
   using workload::StepParts;
   const auto* after = step_of(results, step, setting, StepParts::all);
   const auto* sync = step_of(results, step, step.setting, StepParts::communication);
   const auto* sync_after = step_of(results, step, setting, StepParts::communication);
   if (!after || after->processes.empty() || !sync || !sync_after)
-    return complain(
-        err, k_command,
+    return base::fail(
         {base::Errc::not_found,
          fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
                      "whole and its communication alone",
                      setting, step.step.ranks.size()),
-         settings_of(results)},
-        base::k_exit_usage);
+         settings_of(results)});
   const auto verdicts = analysis::judge(pooled);
   const auto* compared = verdicts.of(*after->pooled);
   const auto verdict = compared ? compared->verdict : analysis::Verdict::not_decided;
-  auto say = [&](const std::string& text) { out << analysis::paragraph("", text, 0); };
+  auto say = [&](std::string text) { answer.sentences.push_back(std::move(text)); };
   say(fmt::format("{} against the default: {}, {}; verdict on the step: {}.",
                   analysis::printable(setting),
                   change_in_words("communication by itself", *sync, *sync_after),
                   change_in_words("step", step, *after), model::to_string(verdict)));
   if (verdict == analysis::Verdict::no_difference) {
     say("The step did not change beyond the noise of this run: there is no claim to check.");
-    return base::k_exit_ok;
+    return {};
   }
   if (verdict == analysis::Verdict::not_decided) {
     say(not_decided_in_words(compared));
-    return base::k_exit_ok;
+    return {};
   }
   const auto claim = analysis::cost_model::judge_claim(
       {sync_after->pooled->time_ns / sync->pooled->time_ns - 1,
@@ -134,37 +166,50 @@ int check_setting(const std::vector<StepResult>& results,
   const auto [fits, words] = uncovered_in_words(step, *after);
   say(claim.text);
   say(words);
-  return claim.possible && fits ? base::k_exit_ok : k_exit_claim_fails;
+  answer.verdict = claim;
+  answer.exit_code = claim.possible && fits ? base::k_exit_ok : k_exit_claim_fails;
+  return {};
 }
 
 } // namespace
 
 int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
+  if (auto possible = check_output(options.output, {options.run_file}); !possible)
+    return complain(err, k_claim_command, possible.error(), exit_code_of_output(possible.error()));
+  Answer answer;
+  auto finish = [&] {
+    const int written = write_text(options.format == "json" ? json_of(answer) : text_of(answer),
+                                   options.output, out, err, k_claim_command);
+    return written == base::k_exit_ok ? answer.exit_code : written;
+  };
   if (!options.run_file.empty()) {
     auto run = read_summary_or_parts(options.run_file);
     if (!run)
-      return complain_of_input(err, k_command, run.error());
+      return complain_of_input(err, k_claim_command, run.error());
     const auto pooled = analysis::setting_results(*run);
     const auto results = analysis::steps::step_results(*run, pooled);
     const auto* step = widest_step(results);
     if (!step)
-      return complain(err, k_command,
+      return complain(err, k_claim_command,
                       {base::Errc::not_found,
                        "this run has no step of training on two ranks or more",
                        "measure one: ncclprobe run --workload ddp --model NAME"},
                       base::k_exit_usage);
-    out << analysis::paragraph("",
-                               fmt::format("{}, {} ranks{}", describe_step(*step),
-                                           step->step.ranks.size(), analysis::synthetic_mark(*run)),
-                               0);
-    if (!options.setting.empty())
-      return check_setting(results, pooled, *step, options.setting, out, err);
+    answer.sentences.push_back(fmt::format("{}, {} ranks{}", describe_step(*step),
+                                           step->step.ranks.size(),
+                                           analysis::synthetic_mark(*run)));
+    if (!options.setting.empty()) {
+      if (auto checked = check_setting(results, pooled, *step, options.setting, answer); !checked)
+        return complain(err, k_claim_command, checked.error(), base::k_exit_usage);
+      return finish();
+    }
     options.claim.exposed_share = step->times.exposed_ns() / step->times.step_ns;
     options.claim.communication_share = step->times.communication_ns / step->times.step_ns;
   }
-  const auto verdict = analysis::cost_model::judge_claim(options.claim);
-  out << analysis::paragraph("", verdict.text, 0);
-  return verdict.fits ? base::k_exit_ok : k_exit_claim_fails;
+  answer.verdict = analysis::cost_model::judge_claim(options.claim);
+  answer.sentences.push_back(answer.verdict->text);
+  answer.exit_code = answer.verdict->fits ? base::k_exit_ok : k_exit_claim_fails;
+  return finish();
 }
 
 } // namespace ncclprobe::cli

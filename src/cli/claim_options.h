@@ -3,26 +3,27 @@
 #pragma once
 
 #include "analysis/cost_model/claim.h"
-#include "base/error.h"
+#include "base/log.h"
+#include "base/output_file.h"
+#include "cli/usage.h"
 
 #include <filesystem>
-#include <iosfwd>
+#include <optional>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace ncclprobe::cli {
 
 struct ClaimOptions {
+  std::optional<double> sync_change, step_change; // as said
   analysis::cost_model::Claim claim;
   std::filesystem::path run_file; // whose steps say how much is exposed; may be empty
   std::string setting;            // of that run, whose measured changes are the claim; may be empty
+  std::string format = "text";
+  base::Destination output; // without a file: standard output
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// Options, or the exit code to leave with at once, as parse_report_arguments. `arguments` without
-// "claim".
-std::variant<ClaimOptions, int> parse_claim_arguments(const std::vector<std::string>& arguments,
-                                                      std::ostream& out, std::ostream& err);
+Usage claim_usage(ClaimOptions& into);
 
 // "-9%" -> -0.09. Errors: invalid_argument for what is no change of a time, which cannot fall below
 // -100%.

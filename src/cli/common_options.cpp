@@ -3,143 +3,171 @@
 
 #include "cli/common_options.h"
 
-#include "base/units.h"
+#include "base/exit_code.h"
+#include "base/number_list.h"
 #include "cli/option_values.h"
-
-#include <CLI/CLI.hpp>
-
-#include <charconv>
 
 namespace ncclprobe::cli {
 namespace {
 
 using base::Result;
 
-void accept(const std::string& option, const Result<void>& taken) {
-  if (!taken)
-    throw CLI::ValidationError(option, taken.error().text());
-}
+constexpr const char* k_backend_help = "{}; host is Gloo on the CPU";
 
-CLI::Option* add_one_of(CLI::App& app, const char* name, std::optional<std::string>& into,
-                        const char* help, const std::vector<std::string>& choices) {
-  return app.add_option(name, into, help)->type_name("NAME")->check(CLI::IsMember(choices));
-}
-
-// "250ms", "2m"
-void add_duration(CLI::App& app, const char* names, std::optional<std::int64_t>& into_ns,
-                  const char* help) {
-  add_text(app, names, "TIME", help, [&into_ns](const std::string& text) -> Result<void> {
-    NCCLPROBE_TRY_ASSIGN(into_ns, base::parse_duration_ns(text));
-    return {};
-  });
+template <typename T>
+Option switch_option(const char* name, T& into, T on, const char* help,
+                     OptionDetails details = {}) {
+  return make_option(
+      name, "", help, std::move(details),
+      [&into, on](const std::string&) -> Result<void> {
+        into = on;
+        return {};
+      },
+      [&into, on] {
+        return into == on ? std::vector<std::string>{"on"} : std::vector<std::string>();
+      });
 }
 
 } // namespace
 
-CLI::Option* add_text(CLI::App& app, const char* names, const char* value, const char* help,
-                      TakeText take) {
-  auto read = [option = std::string(names), take = std::move(take)](const std::string& text) {
-    accept(option, take(text));
-  };
-  return app.add_option_function<std::string>(names, read, help)->type_name(value);
+Words<std::filesystem::path> path_words(std::string example) {
+  return {[](const std::string& text) -> Result<std::filesystem::path> { return text; },
+          [](const std::filesystem::path& path) { return path.string(); }, std::move(example)};
 }
 
-CLI::Option* add_texts(CLI::App& app, const char* names, const char* value, const char* help,
-                       TakeText take) {
-  auto read = [option = std::string(names),
-               take = std::move(take)](const std::vector<std::string>& all) {
-    for (const std::string& text : all)
-      accept(option, take(text));
-  };
-  return app.add_option_function<std::vector<std::string>>(names, read, help)
-      ->type_name(value)
-      ->allow_extra_args(false);
+Option backend_option(std::optional<std::string>& into) {
+  return option("backend", "NAME", into, choice_words({"auto", "nvidia", "host", "synthetic"}),
+                k_backend_help, {.initial = "auto"});
 }
 
-void add_form(CLI::App& app, const std::string& names, const char* value, const char* help,
-              const char* group, TakeText take) {
-  if (*value != '\0') {
-    add_text(app, names.c_str(), value, help, std::move(take))->group(group);
-    return;
-  }
-  app.add_flag_callback(
-         names, [names, take = std::move(take)] { accept(names, take("on")); }, help)
-      ->group(group);
+Option real_backend_option(std::optional<std::string>& into) {
+  return option("backend", "NAME", into, choice_words({"auto", "nvidia", "host"}), k_backend_help,
+                {.initial = "auto"});
 }
 
-CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& into) {
-  return add_one_of(app, "--backend", into,
-                    "auto (default), nvidia, host (Gloo on the CPU), synthetic",
-                    {"auto", "nvidia", "host", "synthetic"});
+Option ranks_option(std::optional<int>& into, int most) {
+  return option("ranks", "N", into, number_words(1, most), "Ranks of a run without mpirun",
+                {.initial = "all GPUs, or 2 on the CPU"});
 }
 
-CLI::Option* add_real_backend(CLI::App& app, std::optional<std::string>& into) {
-  return add_one_of(app, "--backend", into, "auto (default), nvidia, host (Gloo on the CPU)",
-                    {"auto", "nvidia", "host"});
+Option seed_option(std::optional<std::uint64_t>& into) {
+  return option(
+      "seed", "N", into, number_words<std::uint64_t>(0, INT64_MAX), // signed in plan files
+      "Seed of the order of trials and of the data patterns", {.initial = "random, recorded"});
 }
 
-CLI::Option* add_ranks(CLI::App& app, std::optional<int>& into, int most) {
-  return app
-      .add_option("--ranks", into,
-                  "Ranks of a run without mpirun (default: all GPUs, or 2 on the CPU)")
-      ->type_name("N")
-      ->check(CLI::Range(1, most));
+Option library_option(std::vector<model::Setting>& into) {
+  Words<model::Setting> words{[](const std::string& text) -> Result<model::Setting> {
+                                NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
+                                NCCLPROBE_TRY(check_library_name(library.name));
+                                return library;
+                              },
+                              setting_text, "nccl=/opt/nccl-2.27/lib/libnccl.so.2"};
+  return repeated("library", "NAME=PATH", into, std::move(words),
+                  "Load this shared library: nccl, nvml, cupti or cublaslt; worker=PATH starts "
+                  "this ncclprobe-worker");
 }
 
-void add_seed(CLI::App& app, std::optional<std::uint64_t>& into, const char* help) {
-  add_text(app, "--seed", "N", help, [&into](const std::string& text) -> Result<void> {
-    std::int64_t seed = 0; // signed, as in plan files
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-    if (error != std::errc{} || end != text.data() + text.size() || seed < 0)
-      return base::fail(base::Errc::invalid_argument,
-                        "'{}' is not a whole number from 0 to 2^63 - 1", text);
-    into = static_cast<std::uint64_t>(seed);
-    return {};
-  });
+Options timeout_options(std::optional<std::int64_t>& cell_ns,
+                        std::optional<std::int64_t>& startup_ns) {
+  return {option("cell-timeout", "TIME", cell_ns, duration_words(),
+                 "A cell that takes longer counts as hung", {.initial = "30s"}),
+          option("startup-timeout", "TIME", startup_ns, duration_words(),
+                 "Most time from the start of a process to its first cell", {.initial = "180s"})};
 }
 
-CLI::Option* add_library(CLI::App& app, std::vector<model::Setting>& into) {
-  return add_texts(
-      app, "--library", "NAME=PATH",
-      "Load this shared library: nccl, nvml, cupti, cublaslt; worker: start this ncclprobe-worker",
-      [&into](const std::string& text) -> Result<void> {
-        NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));
-        NCCLPROBE_TRY(check_library_name(library.name));
-        into.push_back(std::move(library));
-        return {};
+Option input_option(const char* name, std::filesystem::path& into, const char* help,
+                    OptionDetails details) {
+  return option(name, "RUN.h5", into, path_words("run.h5"), help, std::move(details));
+}
+
+Option trial_option(std::optional<int>& into, OptionDetails details) {
+  details.initial = "the first traced one";
+  return option("trial", "N", into, number_words(0, k_most), "The trial whose trace is read",
+                std::move(details));
+}
+
+Option window_option(std::optional<WindowRequest>& into, OptionDetails details) {
+  return option("window", "WINDOW", into,
+                Words<WindowRequest>{parse_window,
+                                     [](const WindowRequest& window) { return window.text; },
+                                     "step:3-5"},
+                "Only this part of the trace: times from the start of the timed part (0:5ms, "
+                ":500ms, 1.2s:) or whole steps (step:3, step:3-5), counted from 0",
+                std::move(details));
+}
+
+Option traced_ranks_option(std::vector<int>& into, OptionDetails details) {
+  return option("ranks", "LIST", into,
+                Words<std::vector<int>>{[](const std::string& text) -> Result<std::vector<int>> {
+                                          auto ranks = base::parse_number_list(text);
+                                          if (ranks.empty())
+                                            return base::fail(
+                                                {base::Errc::invalid_argument,
+                                                 fmt::format("'{}' is not a list of ranks", text),
+                                                 "write 0,4-7"});
+                                          return ranks;
+                                        },
+                                        base::format_number_list, "0,4-7"},
+                "Only these ranks", std::move(details));
+}
+
+Option price_option(std::map<std::string, double>& into, const char* help, OptionDetails details) {
+  details.repeats = true;
+  details.example = "T4=800";
+  return make_option(
+      "price", "[GPU=]VALUE", help, std::move(details),
+      [&into](const std::string& text) { return add_price(text, into); },
+      [&into] {
+        std::vector<std::string> texts;
+        for (const auto& [gpu, price] : into)
+          texts.push_back(fmt::format("{}{}{}", gpu, gpu.empty() ? "" : "=", price));
+        return texts;
       });
 }
 
-void add_cell_timeouts(CLI::App& app, std::optional<std::int64_t>& cell_ns,
-                       std::optional<std::int64_t>& startup_ns) {
-  add_duration(app, "--cell-timeout", cell_ns, "A cell that takes longer is a hang (default 30s)");
-  add_duration(app, "--startup-timeout", startup_ns, "From spawn to the first cell (default 180s)");
+Option run_file_option(std::optional<std::string>& into) {
+  return option("output", "FILE", into, text_words("run.h5"),
+                "Run file; or with the suffix .json or .csv, the file of the report",
+                {.also = "-o", .initial = "ncclprobe-<time>.h5"});
 }
 
-CLI::Option* add_run_file(CLI::App& app, std::optional<std::string>& into) {
-  return app.add_option("--output,-o", into, "Run file (default ncclprobe-<time>.h5)")
-      ->type_name("FILE");
+Option format_option(std::string& into, const char* help, std::vector<std::string> choices) {
+  return option("format", "FORMAT", into, choice_words(std::move(choices)), help, {.also = "-f"});
 }
 
-void add_text_file(CLI::App& app, base::Destination& into) {
-  app.add_option("--output,-o", into.file, "Write to this file instead of standard output")
-      ->type_name("FILE");
-  add_force(app, into.overwrite, "Replace the file if it is there");
+Option format_option(std::optional<analysis::Format>& into) {
+  return option("format", "FORMAT", into, name_words<analysis::Format>("format"),
+                "{}: for people, one object, a row for each cell",
+                {.also = "-f", .initial = "table"});
 }
 
-CLI::Option* add_force(CLI::App& app, base::Overwrite& into, const char* help) {
-  return app.add_flag_callback(
-      "--force", [&into] { into = base::Overwrite::yes; }, help);
+Options text_file_options(base::Destination& into) {
+  return {option("output", "FILE", into.file, path_words("result.json"),
+                 "Write to this file instead of standard output; without --format, its suffix says "
+                 "the format",
+                 {.also = "-o"}),
+          force_option(into.overwrite, "Replace the file if it exists")};
 }
 
-void add_quiet(CLI::App& app, base::Verbosity& into, const char* help) {
-  app.add_flag_callback(
-      "--quiet,-q", [&into] { into = base::Verbosity::quiet; }, help);
+Option force_option(base::Overwrite& into, const char* help) {
+  return switch_option("force", into, base::Overwrite::yes, help);
 }
 
-void add_verbose(CLI::App& app, base::Verbosity& into) {
-  app.add_flag_callback(
-      "--verbose,-v", [&into] { into = base::Verbosity::verbose; }, "Say more on stderr");
+Options log_options(base::Verbosity& into) {
+  return {switch_option("quiet", into, base::Verbosity::quiet, "Print errors only on stderr",
+                        {.also = "-q"}),
+          switch_option("verbose", into, base::Verbosity::verbose, "Print details on stderr",
+                        {.also = "-v"})};
+}
+
+std::vector<ExitMeaning> measurement_exits(const char* environment) {
+  return {{base::k_exit_ok, "all was measured"},
+          {base::k_exit_some_failed, "some cells failed, timed out or were skipped"},
+          {base::k_exit_nothing, "nothing could be measured"},
+          {base::k_exit_wrong_data, "a collective or a transfer delivered wrong data"},
+          {base::k_exit_environment, environment},
+          {base::k_exit_interrupted, "interrupted"}};
 }
 
 } // namespace ncclprobe::cli

@@ -2,51 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/error.h"
+#include "analysis/report/report.h"
 #include "base/log.h"
 #include "base/output_file.h"
+#include "cli/trace_window.h"
+#include "cli/usage.h"
 #include "model/trial.h"
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
+#include <filesystem>
+#include <map>
 
-namespace CLI {
-class App;
-class Option;
-} // namespace CLI
-
-// What options of several commands have in common, so that they read, refuse and explain the same.
-// `names` is "--sizes,-s", `value` what the help shows of its argument.
+// Options that several commands have: each is the same everywhere.
 namespace ncclprobe::cli {
 
-// Takes one argument; its error is shown with the option's name.
-using TakeText = std::function<base::Result<void>(const std::string&)>;
+inline constexpr int k_most = 1'000'000; // of what is counted: ranks, repeats, batches
 
-CLI::Option* add_text(CLI::App& app, const char* names, const char* value, const char* help,
-                      TakeText take);
-// The same for an option that may be repeated.
-CLI::Option* add_texts(CLI::App& app, const char* names, const char* value, const char* help,
-                       TakeText take);
+// "real": without the synthetic one.
+Option backend_option(std::optional<std::string>& into);
+Option real_backend_option(std::optional<std::string>& into);
+Option ranks_option(std::optional<int>& into, int most);
+Option seed_option(std::optional<std::uint64_t>& into);
+Option library_option(std::vector<model::Setting>& into);
+Options timeout_options(std::optional<std::int64_t>& cell_ns,
+                        std::optional<std::int64_t>& startup_ns);
 
-// The same in a group of the help; without `value` a flag, which takes "on".
-void add_form(CLI::App& app, const std::string& names, const char* value, const char* help,
-              const char* group, TakeText take);
+Words<std::filesystem::path> path_words(std::string example);
 
-CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& into);
-CLI::Option* add_real_backend(CLI::App& app, std::optional<std::string>& into); // no synthetic one
-CLI::Option* add_ranks(CLI::App& app, std::optional<int>& into, int most);
-void add_seed(CLI::App& app, std::optional<std::uint64_t>& into, const char* help);
-CLI::Option* add_library(CLI::App& app, std::vector<model::Setting>& into);
-void add_cell_timeouts(CLI::App& app, std::optional<std::int64_t>& cell_ns,
-                       std::optional<std::int64_t>& startup_ns);
+// Of commands that read runs and traces.
+Option input_option(const char* name, std::filesystem::path& into, const char* help,
+                    OptionDetails details = {.positional = true, .required = true});
+Option trial_option(std::optional<int>& into, OptionDetails details = {});
+Option window_option(std::optional<WindowRequest>& into, OptionDetails details = {});
+Option traced_ranks_option(std::vector<int>& into, OptionDetails details = {});
+Option price_option(std::map<std::string, double>& into, const char* help,
+                    OptionDetails details = {});
 
-CLI::Option* add_run_file(CLI::App& app, std::optional<std::string>& into); // --output
-void add_text_file(CLI::App& app, base::Destination& into);                 // --output, --force
-CLI::Option* add_force(CLI::App& app, base::Overwrite& into, const char* help);
-void add_quiet(CLI::App& app, base::Verbosity& into, const char* help);
-void add_verbose(CLI::App& app, base::Verbosity& into);
+Option run_file_option(std::optional<std::string>& into); // --output
+
+// Of commands whose result is a text.
+Option format_option(std::string& into, const char* help, std::vector<std::string> choices);
+Option format_option(std::optional<analysis::Format>& into);
+Options text_file_options(base::Destination& into); // --output, --force
+Option force_option(base::Overwrite& into, const char* help);
+Options log_options(base::Verbosity& into); // --quiet, --verbose
+
+// Of commands that measure. `environment`: when they end with k_exit_environment.
+std::vector<ExitMeaning> measurement_exits(const char* environment);
 
 } // namespace ncclprobe::cli

@@ -19,15 +19,14 @@ using base::Errc;
 using base::fail;
 using base::Result;
 
-Result<void> add_compared_library(const std::string& text, std::vector<workload::Axis>& libraries) {
+Result<workload::Axis> parse_compared_library(const std::string& text) {
   auto axis = workload::parse_axis(text);
   if (!axis)
     return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=PATH,PATH", text),
                             "for example nccl=/opt/nccl-2.27/lib/libnccl.so.2, or "
                             "worker=/opt/ncclprobe-cuda12/bin/ncclprobe-worker"});
   NCCLPROBE_TRY(check_library_name(axis->name));
-  libraries.push_back(std::move(*axis));
-  return {};
+  return axis;
 }
 
 Result<void> check_library_files(const std::vector<workload::Axis>& libraries) {

@@ -11,8 +11,7 @@
 namespace ncclprobe::cli {
 
 // "nccl=/b/libnccl.so.2,/c/libnccl.so.2". Errors: invalid_argument.
-base::Result<void> add_compared_library(const std::string& text,
-                                        std::vector<workload::Axis>& libraries);
+base::Result<workload::Axis> parse_compared_library(const std::string& text);
 
 // Errors: not_found for a file that is not on this host or cannot be read, so that a run does not
 // find out in its trials. Bare names are left to the loader.

@@ -54,7 +54,7 @@ void fill_collectives(RunOptions& options, bool on_cpu) {
        std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   if (options.counts && !options.counts->empty())
     fill(options.sizes, std::vector<std::uint64_t>{});
-  fill(options.sizes, base::parse_sizes(on_cpu ? "1K:16M:x4" : "1K:256M:x4").value());
+  fill(options.sizes, base::parse_sizes(on_cpu ? k_default_sizes_on_cpu : k_default_sizes).value());
   fill(options.types, std::vector{DataType::f32});
   fill(options.ops, std::vector{ReduceOp::sum});
   fill(options.placements, std::vector{Placement::out_of_place});
@@ -124,16 +124,16 @@ void fill_defaults(RunOptions& options, const std::string& backend,
 double expected_trial_ns(const TrialSpec& trial) {
   bool on_gpu = trial.backend == "nvidia";
   double ranks = trial.ranks;
-  double expected = trial.backend == "synthetic" ? 0.2e9
-                    : on_gpu                     ? 1e9 + 0.5e9 * ranks
-                                                 : 0.5e9 + 0.05e9 * ranks;
+  if (trial.backend == "synthetic") // its times pass on paper
+    return 0.2e9 + 0.02e9 * ranks;
+  double expected = on_gpu ? 1e9 + 0.5e9 * ranks : 0.5e9 + 0.05e9 * ranks;
   for (const Cell& cell : trial.cells) {
     const Timing& timing = cell.timing;
     // One launch: a latency and a bandwidth of the slow side.
     double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
                               : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
     if (timing.mode == TimingMode::steps)
-      launch_ns += compute_ns(cell, trial.backend != "host");
+      launch_ns += compute_ns(cell, on_gpu);
     double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
     expected += timing.budget_ns > 0
                     ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))

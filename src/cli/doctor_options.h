@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/output_file.h"
 #include "cli/doctor_question_options.h"
+#include "cli/usage.h"
 #include "model/trial.h"
 
 #include <cstdint>
@@ -12,11 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace ncclprobe::cli {
+
+constexpr std::int64_t k_second_ns = 1'000'000'000;
 
 struct DoctorOptions {
   std::string format = "text"; // or "json"
@@ -32,7 +31,6 @@ struct DoctorOptions {
   DoctorQuestions questions; // answered instead of an examination
   base::Verbosity verbosity = base::Verbosity::normal;
 };
-
-void declare_doctor_options(CLI::App& app, DoctorOptions& options);
+Usage doctor_usage(DoctorOptions& into);
 
 } // namespace ncclprobe::cli

@@ -4,70 +4,40 @@
 #include "cli/doctor_question_options.h"
 
 #include "cli/common_options.h"
-#include "cli/option_values.h"
-
-#include <CLI/CLI.hpp>
 
 namespace ncclprobe::cli {
-void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions) {
-  const char* group = "Questions (answered instead of an examination; no mpirun needed)";
-  CLI::Option* log = app.add_option("--log", questions.log,
-                                    "Diagnose a training, NCCL or kernel log; - is standard input")
-                         ->type_name("FILE")
-                         ->group(group);
-  CLI::Option* binary = app.add_option("--binary", questions.binary,
-                                       "List the GPU code of a program, library, archive or object "
-                                       "file, and what each GPU would run of it")
-                            ->type_name("FILE")
-                            ->group(group)
-                            ->excludes(log);
-  CLI::Option* wheel =
-      app.add_option("--wheel", questions.wheel,
-                     "Will this PyTorch wheel run (torch==2.8.0+cu128; without a tag the one that "
-                     "PyPI has), why not, and which will")
-          ->type_name("WHEEL")
-          ->group(group)
-          ->excludes(log)
-          ->excludes(binary);
-  app.add_flag(
-         "--explain-gpu", questions.explain_gpu,
-         "What the GPUs are good for: capability, memory, interconnect, power, price, and the "
-         "software that supports them")
-      ->group(group)
-      ->excludes(log)
-      ->excludes(binary)
-      ->excludes(wheel);
-  app.add_option(
-         "--gpu", questions.gpus,
-         "For --binary, --explain-gpu and --wheel: this model (T4, NVIDIA A100-SXM4-80GB) or "
-         "capability (8.9, sm_89) instead of the GPUs of this host; may be repeated")
-      ->type_name("GPU")
-      ->allow_extra_args(false)
-      ->group(group)
-      ->excludes(log);
-  app.add_option(
-         "--node", questions.nodes,
-         "For --binary, --explain-gpu and --wheel: the nodes of a stored examination (--format "
-         "json) "
-         "or of a run file instead of this host; may be repeated. Of several nodes or GPUs, "
-         "also the newest software that all run")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->group(group)
-      ->excludes(log);
-  app.add_option("--policy", questions.policy,
-                 "For --explain-gpu: what a node must have (TOML), and whether it does")
-      ->type_name("FILE")
-      ->group(group)
-      ->excludes(log)
-      ->excludes(binary)
-      ->excludes(wheel);
-  add_texts(app, "--price", "[GPU=]VALUE", "For --explain-gpu: what a unit costs; may be repeated",
-            [&](const std::string& text) { return add_price(text, questions.prices); })
-      ->group(group)
-      ->excludes(log)
-      ->excludes(binary)
-      ->excludes(wheel);
+
+Options doctor_question_options(DoctorQuestions& into) {
+  return in_group(
+      "Questions (answered instead of an examination; no mpirun needed)",
+      {option("log", "FILE", into.log, text_words("train.log"),
+              "Diagnose a training, NCCL or kernel log; - is standard input"),
+       option("binary", "FILE", into.binary, text_words("libtorch_cuda.so"),
+              "List the GPU code of a program, library, archive or object file, and what each GPU "
+              "would run of it",
+              {.excludes = {"log"}}),
+       option("wheel", "WHEEL", into.wheel, text_words("torch==2.8.0+cu128"),
+              "Will this PyTorch wheel run (without a tag: the one on PyPI), why not, and which "
+              "will",
+              {.excludes = {"log", "binary"}}),
+       flag("explain-gpu", into.explain_gpu,
+            "What the GPUs are good for: capability, memory, interconnect, power, price, and the "
+            "software that supports them",
+            {.excludes = {"log", "binary", "wheel"}}),
+       repeated("gpu", "GPU", into.gpus, text_words("T4"),
+                "For --binary, --explain-gpu and --wheel: this model (T4, NVIDIA A100-SXM4-80GB) "
+                "or capability (8.9, sm_89) instead of the GPUs of this host",
+                {.excludes = {"log"}}),
+       repeated("node", "FILE", into.nodes, text_words("node7.json"),
+                "For --binary, --explain-gpu and --wheel: the nodes of a stored examination or of "
+                "a run file instead of this host. For several nodes or GPUs, also the newest "
+                "software that all run",
+                {.excludes = {"log"}}),
+       option("policy", "FILE", into.policy, text_words("training.toml"),
+              "For --explain-gpu: what a node must have (TOML), and whether it does",
+              {.excludes = {"log", "binary", "wheel"}}),
+       price_option(into.prices, "For --explain-gpu: what a unit costs",
+                    {.excludes = {"log", "binary", "wheel"}})});
 }
 
 } // namespace ncclprobe::cli

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/option.h"
+
 #include <map>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -31,7 +29,6 @@ struct DoctorQuestions {
   }
 };
 
-// The options --log, --binary, --explain-gpu, --wheel, --gpu, --node, --policy and --price.
-void declare_doctor_questions(CLI::App& app, DoctorQuestions& questions);
+Options doctor_question_options(DoctorQuestions& into);
 
 } // namespace ncclprobe::cli

@@ -20,9 +20,6 @@ using analysis::doctor::Case;
 using analysis::doctor::smoke_test_of;
 using base::Result;
 
-constexpr std::int64_t k_second_ns = 1'000'000'000;
-constexpr std::chrono::seconds k_survey_patience{60};
-
 model::Timing once() {
   model::Timing timing;
   timing.warmups = 0;

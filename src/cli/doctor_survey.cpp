@@ -14,9 +14,6 @@ namespace {
 
 using base::Result;
 
-// A driver that hangs must not hold the examination: without it all the rest can be told.
-constexpr std::chrono::seconds k_survey_patience{60};
-
 model::Survey survey_here(const World& world, const DoctorOptions& options, const Ward& ward) {
   launch::WorkerProgram program = with_libraries(ward.worker, options.libraries);
   if (options.backend == "host")

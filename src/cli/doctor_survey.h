@@ -6,7 +6,12 @@
 #include "cli/session.h"
 #include "model/survey.h"
 
+#include <chrono>
+
 namespace ncclprobe::cli {
+
+// A driver that hangs does not hold the examination: the rest can be reported without it.
+constexpr std::chrono::seconds k_survey_patience{60};
 
 // Everybody's survey, the same on all supervisors, and what a trial needs to be run on them.
 struct Ward {

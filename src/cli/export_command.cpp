@@ -11,6 +11,7 @@
 #include "analysis/trace_export/perfetto.h"
 #include "analysis/trace_export/rank_events.h"
 #include "base/exit_code.h"
+#include "base/log.h"
 #include "base/printable.h"
 #include "cli/chosen_trace.h"
 #include "cli/report_files.h"
@@ -34,8 +35,7 @@ using analysis::trace_export::RankRows;
 // The ranks that are wanted, and one clock for all.
 class Selection {
 public:
-  static Result<Selection> make(const store::TraceFile& trace, const ExportOptions& options,
-                                std::ostream& err) {
+  static Result<Selection> make(const store::TraceFile& trace, const ExportOptions& options) {
     Selection selection(trace, options);
     for (int rank : options.ranks)
       if (std::ranges::find(trace.ranks(), rank) == trace.ranks().end())
@@ -45,22 +45,21 @@ public:
                                        trace.ranks().empty() ? 0 : trace.ranks().back())});
     for (int rank : trace.ranks())
       if (std::uint64_t bytes = trace.origin(rank).bytes_left_out; bytes > 0)
-        err << fmt::format("ncclprobe export: the trace of rank {} lacks its last {} bytes: its "
-                           "process was killed\n",
-                           rank, bytes);
+        spdlog::warn("the trace of rank {} lacks its last {} bytes: its process was killed", rank,
+                     bytes);
     NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(trace, nullptr));
     selection.clocks_ = analysis::timeline::fit_clocks(source.ranks);
     if (selection.clocks_.inferred_hosts > 0)
-      err << fmt::format(
-          "ncclprobe export: {} never compared; {} aligned by what is possible, "
-          "so that hosts are known to +- {:.1f} us of each other\n",
+      spdlog::warn(
+          "{} never compared; {} aligned by what is possible, which is exact to +- {:.1f} us "
+          "between hosts",
           selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts
               ? "the hosts' clocks were"
               : fmt::format("the clocks of {} host(s) were", selection.clocks_.inferred_hosts),
           selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
                                                                           : "those are",
           selection.clocks_.worst_host_error_ns() / 1e3);
-    selection.find_first(err);
+    selection.find_first();
     if (options.window)
       NCCLPROBE_TRY(selection.find_window());
     return selection;
@@ -111,7 +110,7 @@ private:
   Selection(const store::TraceFile& trace, const ExportOptions& options)
       : trace_(trace), options_(options) {
     for (int rank : trace.ranks())
-      if (options.ranks.empty() || options.ranks.contains(rank))
+      if (options.ranks.empty() || std::ranges::count(options.ranks, rank) > 0)
         ranks_.push_back(rank);
   }
 
@@ -120,7 +119,7 @@ private:
     return first == UINT64_MAX ? 0 : static_cast<std::int64_t>(first);
   }
 
-  void find_first(std::ostream& err) {
+  void find_first() {
     std::int64_t first = INT64_MAX;
     for (int rank : trace_.ranks()) {
       std::uint64_t own = trace_.first_ns(rank);
@@ -129,9 +128,9 @@ private:
       if (is_aligned(rank))
         first = std::min(first, clocks_.ranks.at(rank).host->to_reference(own));
       else
-        err << fmt::format("ncclprobe export: the clock of rank {}'s host was not compared with "
-                           "the others: its events begin at 0\n",
-                           rank);
+        spdlog::warn("the clock of rank {}'s host was not compared with the others: its events "
+                     "begin at 0",
+                     rank);
     }
     first_ns_ = first == INT64_MAX ? 0 : first;
   }
@@ -343,10 +342,10 @@ Result<void> check_outputs(const ExportOptions& options) {
   return {};
 }
 
-constexpr const char* k_command = "ncclprobe export";
+constexpr const char* k_export_command = "ncclprobe export";
 
 int complain_of_output(std::ostream& err, const base::Error& error) {
-  return complain(err, k_command, error, exit_code_of_output(error));
+  return complain(err, k_export_command, error, exit_code_of_output(error));
 }
 
 } // namespace
@@ -354,11 +353,11 @@ int complain_of_output(std::ostream& err, const base::Error& error) {
 int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err) {
   if (auto distinct = check_outputs(options); !distinct)
     return complain_of_output(err, distinct.error());
-  auto chosen = choose_trace(options.path, options.trial, err);
+  auto chosen = choose_trace(options.path, options.trial);
   if (!chosen)
-    return complain_of_input(err, k_command, chosen.error());
+    return complain_of_input(err, k_export_command, chosen.error());
   const store::TraceFile& trace = chosen->file;
-  auto selection = Selection::make(trace, options, err);
+  auto selection = Selection::make(trace, options);
   if (!selection)
     return complain_of_output(err, selection.error());
   struct Wanted {

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/log.h"
 #include "base/output_file.h"
 #include "cli/trace_window.h"
+#include "cli/usage.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <optional>
-#include <set>
-#include <string>
-#include <variant>
 #include <vector>
 
 namespace ncclprobe::cli {
@@ -20,13 +18,11 @@ struct ExportOptions {
   std::filesystem::path perfetto, chrome, csv_folder; // empty: not wanted
   base::Overwrite overwrite = base::Overwrite::no;
   std::optional<int> trial;
-  std::set<int> ranks; // empty: all
+  std::vector<int> ranks; // empty: all
   std::optional<WindowRequest> window;
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// Options, or the exit code to leave with at once: help was printed on `out`, or what is wrong with
-// the arguments on `err`.
-std::variant<ExportOptions, int> parse_export_arguments(const std::vector<std::string>& arguments,
-                                                        std::ostream& out, std::ostream& err);
+Usage export_usage(ExportOptions& into);
 
 } // namespace ncclprobe::cli

@@ -5,7 +5,7 @@
 
 #include "base/exit_code.h"
 #include "cli/command_end.h"
-#include "cli/help_layout.h"
+#include "cli/help.h"
 #include "workload/models/model_file.h"
 #include "workload/models/model_text.h"
 

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/log.h"
 #include "base/output_file.h"
+#include "cli/usage.h"
 #include "model/data_type.h"
 #include "workload/models/ddp_buckets.h"
 
 #include <optional>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -25,8 +23,8 @@ struct ModelsOptions {
   std::optional<std::uint64_t> bucket_bytes; // nothing: PyTorch's default
   workload::BucketOrder order = workload::BucketOrder::rebuilt;
   model::DataType type = model::DataType::f32;
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
-
-void declare_models_options(CLI::App& app, ModelsOptions& options);
+Usage models_usage(ModelsOptions& into);
 
 } // namespace ncclprobe::cli

@@ -132,8 +132,7 @@ std::vector<std::string> as_options(const std::set<Named>& all) {
       ranks[{one.name, one.value}].push_back(one.rank);
     } else if (option == "--set" || option == "--compare-library") {
       std::string& list = lists[{option, one.name}];
-      const bool several = one.value.find(',') != std::string::npos;
-      list += (list.empty() ? "" : ",") + (several ? "[" + one.value + "]" : one.value);
+      list += (list.empty() ? "" : ",") + bracketed_list({one.value});
     } else {
       words.push_back(fmt::format(
           "{} {}", option, quoted(one.name.empty() ? one.value : one.name + "=" + one.value)));
@@ -188,6 +187,7 @@ void drop_named(RunOptions& said) {
   said.libraries.clear();
   said.compared_libraries.clear();
   said.axes.clear();
+  said.settings.clear();
   said.per_rank.clear();
   said.workload.model.reset();
 }

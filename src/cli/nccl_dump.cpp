@@ -14,7 +14,7 @@ namespace {
 
 using base::Result;
 
-constexpr std::int64_t k_second_ns = 1'000'000'000;
+constexpr std::int64_t k_start_limit_ns = 60'000'000'000;
 
 Result<model::TrialSpec> trial_on(int gpus, const std::vector<model::Setting>& libraries,
                                   const std::filesystem::path& folder) {
@@ -23,8 +23,8 @@ Result<model::TrialSpec> trial_on(int gpus, const std::vector<model::Setting>& l
   spec.backend = "nvidia";
   spec.ranks = gpus;
   spec.libraries = libraries;
-  spec.startup_deadline_ns = 60 * k_second_ns;
-  spec.teardown_deadline_ns = 20 * k_second_ns;
+  spec.startup_deadline_ns = k_start_limit_ns;
+  spec.teardown_deadline_ns = k_start_limit_ns / 3;
   spec.process.common = {{"NCCL_TOPO_DUMP_FILE", (folder / "topology.xml").string()},
                          {"NCCL_GRAPH_DUMP_FILE", (folder / "graphs.xml").string()}};
   model::Timing once;

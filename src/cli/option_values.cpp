@@ -50,6 +50,10 @@ Result<model::Setting> parse_setting(const std::string& text) {
   return model::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+std::string setting_text(const model::Setting& setting) {
+  return setting.name + "=" + setting.value;
+}
+
 Result<void> add_price(const std::string& text, std::map<std::string, double>& prices) {
   const std::size_t equals = text.rfind('=');
   const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);

@@ -29,25 +29,9 @@ base::Result<std::int64_t> parse_time_ns(const std::string& text);
 
 // "NAME=value". Errors: invalid_argument.
 base::Result<model::Setting> parse_setting(const std::string& text);
+std::string setting_text(const model::Setting& setting);
 
 // "T4=800", or "800" for any GPU, into prices by name ("" for any). Errors: invalid_argument.
 base::Result<void> add_price(const std::string& text, std::map<std::string, double>& prices);
-
-// "a,b" -> the enumerators of these names, repeated ones once. Errors: invalid_argument, saying
-// which `what` there are.
-template <typename T>
-base::Result<void> parse_names(const std::string& text, const char* what,
-                               std::optional<std::vector<T>>& into) {
-  NCCLPROBE_TRY_ASSIGN(into, list_of(name_words<T>(what)).read(text));
-  return {};
-}
-
-// A list of whole numbers, repeated ones once.
-template <typename T>
-base::Result<void> parse_numbers(const std::string& text, T least, T most,
-                                 std::optional<std::vector<T>>& into) {
-  NCCLPROBE_TRY_ASSIGN(into, list_of(number_words<T>(least, most)).read(text));
-  return {};
-}
 
 } // namespace ncclprobe::cli

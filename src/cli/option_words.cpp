@@ -11,18 +11,28 @@ namespace ncclprobe::cli {
 using base::Errc;
 using base::Result;
 
-Words<std::string> text_words() {
-  return {[](const std::string& text) -> Result<std::string> { return text; }, word<std::string>};
+std::string bracketed_list(const std::vector<std::string>& values) {
+  std::string list;
+  for (const std::string& value : values) {
+    const bool closed = value.find(',') != std::string::npos || value.starts_with('[');
+    list += (&value == &values.front() ? "" : ",") + (closed ? "[" + value + "]" : value);
+  }
+  return list;
+}
+
+Words<std::string> text_words(std::string example) {
+  return {[](const std::string& text) -> Result<std::string> { return text; }, word<std::string>,
+          std::move(example)};
 }
 
 Words<std::string> choice_words(std::vector<std::string> choices) {
-  return {[choices = std::move(choices)](const std::string& text) -> Result<std::string> {
+  return {[choices](const std::string& text) -> Result<std::string> {
             if (std::find(choices.begin(), choices.end(), text) == choices.end())
               return base::fail(Errc::invalid_argument, "'{}' is none of {}", text,
                                 fmt::join(choices, ", "));
             return text;
           },
-          word<std::string>};
+          word<std::string>, choices.back(), choices};
 }
 
 Words<bool> on_off_words() {
@@ -31,16 +41,23 @@ Words<bool> on_off_words() {
               return base::fail(Errc::invalid_argument, "'{}' is neither on nor off", text);
             return text == "on";
           },
-          [](bool on) { return std::string(on ? "on" : "off"); }};
+          [](bool on) { return std::string(on ? "on" : "off"); },
+          "on",
+          {"on", "off"}};
 }
 
 Words<double> share_words() {
-  return {parse_share, [](double share) { return fmt::format("{:.10g}%", 100 * share); }};
+  return {parse_share, [](double share) { return fmt::format("{:.10g}%", 100 * share); }, "0.5%"};
 }
 
 Words<std::int64_t> duration_words() {
   return {[](const std::string& text) { return base::parse_duration_ns(text); },
-          [](std::int64_t ns) { return fmt::format("{}us", static_cast<double>(ns) / 1000); }};
+          [](std::int64_t ns) {
+            constexpr std::int64_t k_second_ns = 1'000'000'000;
+            return ns % k_second_ns == 0 ? fmt::format("{}s", ns / k_second_ns)
+                                         : fmt::format("{}us", static_cast<double>(ns) / 1000);
+          },
+          "250ms"};
 }
 
 Words<std::vector<std::uint64_t>> size_words() {
@@ -50,7 +67,8 @@ Words<std::vector<std::uint64_t>> size_words() {
             for (std::uint64_t size : sizes)
               list += (list.empty() ? "" : ",") + base::format_bytes(size);
             return list;
-          }};
+          },
+          "1K:64M:x4"};
 }
 
 } // namespace ncclprobe::cli

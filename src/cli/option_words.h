@@ -21,6 +21,8 @@ template <typename T>
 struct Words {
   std::function<base::Result<T>(const std::string&)> read;
   std::function<std::string(const T&)> write;
+  std::string example;
+  std::vector<std::string> choices = {}; // all there are; empty: too many to list
 };
 
 template <typename T>
@@ -34,7 +36,11 @@ std::string word(const T& value) {
 // The name of an enumerator; `what` it is for the message.
 template <typename T>
 Words<T> name_words(const char* what) {
-  return {[=](const std::string& text) { return model::parse_enum<T>(text, what); }, word<T>};
+  std::vector<std::string> names;
+  for (const auto& [value, name] : enum_names(T{}))
+    names.emplace_back(name);
+  return {[=](const std::string& text) { return model::parse_enum<T>(text, what); }, word<T>,
+          names.back(), names};
 }
 
 template <typename T>
@@ -48,7 +54,7 @@ Words<T> number_words(T least, T most) {
                                 "'{}' is not a whole number from {} to {}", text, least, most);
             return value;
           },
-          word<T>};
+          word<T>, word(std::min<T>(std::max<T>(least, 2), most))};
 }
 
 // Values between commas, repeated ones once.
@@ -70,7 +76,8 @@ Words<std::vector<T>> list_of(Words<T> one) {
             for (const T& value : values)
               list += (list.empty() ? "" : ",") + one.write(value);
             return list;
-          }};
+          },
+          one.example, one.choices};
 }
 
 // Names of data types between commas; PyTorch's users say fp32 where we say f32.
@@ -82,10 +89,13 @@ Words<std::vector<T>> float_names(const char* what) {
       text.erase(at + 1, 1);
     return of_ours(text);
   };
-  return {read, names.write};
+  return {read, names.write, names.example, names.choices};
 }
 
-Words<std::string> text_words();
+// Values between commas; brackets keep one with a comma together: "Ring,[Ring,Tree]".
+std::string bracketed_list(const std::vector<std::string>& values);
+
+Words<std::string> text_words(std::string example);
 Words<std::string> choice_words(std::vector<std::string> choices);
 Words<bool> on_off_words();
 Words<double> share_words();                    // "1%", "0.01"

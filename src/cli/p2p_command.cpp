@@ -27,6 +27,7 @@ RunOptions run_options_of(const P2pOptions& options) {
   run.seed = options.seed;
   run.libraries = options.libraries;
   run.output = options.output;
+  run.format = options.format;
   run.force = options.force;
   run.verbosity = options.verbosity;
   run.cell_deadline_ns = options.cell_deadline_ns;
@@ -94,7 +95,6 @@ int p2p_command(const World& world, const P2pOptions& options) {
   fill_defaults(run, session.backend.name, session.hosts);
   Job job;
   job.options = run;
-  job.format = options.format;
   job.can_be_resumed = false;
   job.plan = [&] { return workload::make_p2p_plan(request_of(options, session, *mode, run)); };
   return run_job(world, session, job);

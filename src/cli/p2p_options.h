@@ -4,16 +4,14 @@
 
 #include "analysis/report/report.h"
 #include "base/log.h"
+#include "cli/usage.h"
+#include "model/trial.h"
 #include "workload/p2p_label.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -36,8 +34,6 @@ struct P2pOptions {
   std::optional<analysis::Format> format;
   base::Verbosity verbosity = base::Verbosity::normal;
 };
-
-// Declares the options of `p2p`, with examples. `app` fills `options` when it parses.
-void declare_p2p_options(CLI::App& app, P2pOptions& options);
+Usage p2p_usage(P2pOptions& into);
 
 } // namespace ncclprobe::cli

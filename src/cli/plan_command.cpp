@@ -14,6 +14,8 @@
 #include "cli/plan_file.h"
 #include "workload/step_label.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace ncclprobe::cli {
@@ -36,6 +38,27 @@ std::string size_of(const model::CellLabel& label) {
   return workload::read_step_label(label) && label.bytes > 0
              ? fmt::format("{:.1f} MiB", static_cast<double>(label.bytes) / (1 << 20))
              : base::format_bytes(label.bytes);
+}
+
+std::string describe_json(const workload::Plan& plan) {
+  nlohmann::ordered_json document;
+  double total_ns = 0;
+  for (const model::TrialSpec& trial : plan.trials) {
+    const double expected_ns = expected_trial_ns(trial);
+    total_ns += expected_ns;
+    document["trials"].push_back({{"trial", trial.id},
+                                  {"repeat", trial.replicate},
+                                  {"purpose", std::string(to_string(trial.purpose))},
+                                  {"setting", trial.name},
+                                  {"cells", trial.cells.size()},
+                                  {"expected_s", expected_ns / 1e9}});
+  }
+  document["ranks"] = plan.trials.front().ranks;
+  document["backend"] = plan.trials.front().backend;
+  document["expected_s"] = total_ns / 1e9;
+  document["left_out"] = plan.notes;
+  document["warnings"] = plan.warnings;
+  return document.dump(1) + "\n";
 }
 
 std::string describe(const workload::Plan& plan) {
@@ -97,9 +120,11 @@ std::string describe(const workload::Plan& plan) {
 
 } // namespace
 
-int plan_command(const World& world, RunOptions options, DryRun dry_run) {
+int plan_command(const World& world, PlanOptions options) {
+  if (auto possible = check_destination(options.destination); !possible)
+    return give_up(possible.error());
   Session session;
-  if (auto opened = open_local_session(world, options, session); !opened)
+  if (auto opened = open_local_session(world, options, session, options.gpus); !opened)
     return give_up(opened.error());
   fill_defaults(options, session.backend.name, session.hosts);
   auto plan = check_environment(session, world, options.overrides)
@@ -107,7 +132,12 @@ int plan_command(const World& world, RunOptions options, DryRun dry_run) {
                   .and_then([](const auto& request) { return workload::make_plan(request); });
   if (!plan)
     return give_up(plan.error());
-  return show(dry_run == DryRun::yes ? describe(*plan) : write_plan_file(options), base::k_exit_ok);
+  const bool json = options.format == "json";
+  const std::string text =
+      !options.dry_run ? write_plan_file(options, json ? PlanFormat::json : PlanFormat::toml)
+      : json           ? describe_json(*plan)
+                       : describe(*plan);
+  return deliver(text, options.destination, base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/options.h"
+#include "cli/run_options.h"
 #include "cli/session.h"
 
 namespace ncclprobe::cli {
 
 // `ncclprobe plan`: prints the plan file that means these options, or as a dry run the trials and
 // the time they are expected to take. Returns an exit code.
-int plan_command(const World& world, RunOptions options, DryRun dry_run);
+int plan_command(const World& world, PlanOptions options);
 
 } // namespace ncclprobe::cli

@@ -6,31 +6,17 @@
 
 #include <filesystem>
 
-// Plan files are TOML and say anything the command line can (plan_file_reader.cpp and
-// plan_file_writer.cpp: a new key goes into both):
+// Plan files are TOML. Each key is an option of `run` with _ for -, and has the option's value:
 //
-//   backend = "nvidia"          # each key as the option of the same name; lists are TOML arrays
-//   collectives = ["all_reduce", "all_gather"]
+//   backend = "nvidia"
+//   collectives = ["all_reduce", "all_gather"] # or "all_reduce,all_gather"
 //   sizes = "1K:256M:x4"
 //   repeat = 3
 //   cell_timeout = "30s"
-//   [[axis]]                    # the product of all axes is measured, in this order
-//   name = "NCCL_PROTO"
-//   values = ["LL", "Simple"]
-//   [[setting]]                 # and these combinations as they stand
-//   environment = { NCCL_ALGO = "Ring", NCCL_BUFFSIZE = "8388608" }
-//   [[rank_set]]
-//   ranks = "0-3"
-//   environment = { NCCL_HOSTID = "a" }
-//   [workload]                  # steps of training in place of collectives
-//   workload = "ddp"            # each key as the option of the same name, with _ for -
-//   model = "gpt2-124m"
-//   batch = [4, 8]
-//   ranks = [1, 2, 4, 8]        # sub-sets that are measured
-//   [libraries]
-//   nccl = "/opt/nccl/lib/libnccl.so.2"
-//   [compare_libraries]         # each file is a setting; their product with the axes is measured
-//   nccl = ["/opt/nccl-2.28/lib/libnccl.so.2", "/opt/nccl-2.29/lib/libnccl.so.2"]
+//   set = ["NCCL_PROTO=LL,Simple", "NCCL_ALGO=Ring,Tree"]
+//   rank_set = ["0-3:NCCL_HOSTID=a"]
+//   workload = "ddp"
+//   bucket_view = true
 namespace ncclprobe::cli {
 
 // Fills what `options` leaves unset, and returns the text. Errors: not_found, io, invalid_argument
@@ -40,7 +26,8 @@ base::Result<std::string> apply_plan_file(const std::filesystem::path& path, Run
 base::Result<void> apply_plan_text(const std::string& text, const std::string& name,
                                    RunOptions& options);
 
+enum class PlanFormat { toml, json };
 // The plan file that means these options.
-std::string write_plan_file(const RunOptions& options);
+std::string write_plan_file(RunOptions options, PlanFormat format = PlanFormat::toml);
 
 } // namespace ncclprobe::cli

@@ -21,9 +21,9 @@ using base::Errc;
 using base::fail;
 using base::Result;
 
-class Reader {
+class PolicyReader {
 public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit PolicyReader(std::string file) : file_(std::move(file)) {}
 
   Result<Policy> read(const toml::table& table) {
     for (const auto& [key, node] : table) {
@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  using Handler = std::function<Result<void>(Reader&, const std::string&, const toml::node&)>;
+  using Handler = std::function<Result<void>(PolicyReader&, const std::string&, const toml::node&)>;
 
   tl::unexpected<base::Error> wrong(const toml::node& node, const std::string& what) const {
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
@@ -115,7 +115,7 @@ private:
   static const std::map<std::string, Handler>& handlers() {
     static const std::map<std::string, Handler> all{
         {"name",
-         [](Reader& to, const std::string& key, const toml::node& node) -> Result<void> {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) -> Result<void> {
            auto text = node.value_exact<std::string>();
            if (!text)
              return to.wrong(node, key + " must be text");
@@ -123,39 +123,39 @@ private:
            return {};
          }},
         {"min_compute_capability",
-         [](Reader& to, const std::string& key, const toml::node& node) {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.version(key, node, to.policy_.min_compute_capability);
          }},
         {"min_memory_gb",
-         [](Reader& to, const std::string& key, const toml::node& node) {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.number(key, node, to.policy_.min_memory_gb);
          }},
-        {"interconnect", [](Reader& to, const std::string& key,
+        {"interconnect", [](PolicyReader& to, const std::string& key,
                             const toml::node& node) { return to.interconnect(key, node); }},
         {"min_link_gb_per_s",
-         [](Reader& to, const std::string& key, const toml::node& node) {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.number(key, node, to.policy_.min_link_gb_per_s);
          }},
-        {"min_gpus", [](Reader& to, const std::string& key,
+        {"min_gpus", [](PolicyReader& to, const std::string& key,
                         const toml::node& node) { return to.gpus(key, node); }},
         {"same_gpus",
-         [](Reader& to, const std::string& key, const toml::node& node) -> Result<void> {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) -> Result<void> {
            to.policy_.same_gpus = node.value_exact<bool>();
            if (!to.policy_.same_gpus)
              return to.wrong(node, key + " must be true or false");
            return {};
          }},
-        {"features", [](Reader& to, const std::string& key,
+        {"features", [](PolicyReader& to, const std::string& key,
                         const toml::node& node) { return to.features(key, node); }},
         {"max_power_w",
-         [](Reader& to, const std::string& key, const toml::node& node) {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.number(key, node, to.policy_.max_power_w);
          }},
         {"min_driver_cuda",
-         [](Reader& to, const std::string& key, const toml::node& node) {
+         [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.version(key, node, to.policy_.min_driver_cuda);
          }},
-        {"max_price", [](Reader& to, const std::string& key, const toml::node& node) {
+        {"max_price", [](PolicyReader& to, const std::string& key, const toml::node& node) {
            return to.number(key, node, to.policy_.max_price);
          }}};
     return all;
@@ -171,7 +171,7 @@ Result<Policy> read_policy(const std::filesystem::path& file) {
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(file, base::k_most_toml_bytes));
   NCCLPROBE_TRY(base::check_toml_limits(text, file.string()));
   try {
-    return Reader(file.string()).read(toml::parse(text, file.string()));
+    return PolicyReader(file.string()).read(toml::parse(text, file.string()));
   } catch (const toml::parse_error& error) {
     return fail(Errc::invalid_argument, "{}:{}: {}", file.string(), error.source().begin.line,
                 error.description());

@@ -27,8 +27,8 @@ int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream
   auto prediction = analysis::predict(*run, options.request, also);
   if (!prediction)
     return complain(err, command, prediction.error(), base::k_exit_usage);
-  return write_text(options.json ? analysis::render_prediction_json(*prediction)
-                                 : analysis::render_prediction(*prediction),
+  return write_text(options.format == "json" ? analysis::render_prediction_json(*prediction)
+                                             : analysis::render_prediction(*prediction),
                     options.output, out, err, command);
 }
 

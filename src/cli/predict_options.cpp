@@ -4,43 +4,23 @@
 #include "cli/predict_options.h"
 
 #include "base/exit_code.h"
-#include "cli/command_line.h"
 #include "cli/common_options.h"
-#include "cli/help_layout.h"
-#include "cli/option_values.h"
-#include "cli/workload_options.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
 
-constexpr int k_most_ranks = 1'000'000;
-
-constexpr const char* k_footer = R"(
-Examples:
-  ncclprobe predict run.h5 --ranks 16,64,512 --inter-node 50GB/s,5us
-  ncclprobe predict run.h5 --ranks 64 --inter-node 40-50GB/s,4-6us --workload fsdp --type bf16
-  ncclprobe predict steps.h5 --also sendrecv.h5 --workload pipeline --ranks 16 --ranks-per-node 16
-  ncclprobe predict run.h5 --model llama2-7b --ranks 16,64,512 --inter-node 50GB/s,5us
-  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 300-320ms --backward 640ms
-  ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 350-450 --batch 1
-
-What the run measured of steps is what is predicted for more ranks: where it has several kinds, say
-which by the options of steps. The collectives of the step must have been measured in several sizes,
-best on several numbers of ranks, by themselves (run --collectives) or in the steps. Where the run has
-no step of that model, it computes at the rates of those that the run has, whose type and options it
-takes; or say how long it computes: --forward and --backward, or --tflops and --batch. First of all, the
-errors on what was measured are printed.
-
-Exit codes: 0 predicted, 2 bad arguments or a run that does not have what it takes,
-7 the prediction could not be written.
-)";
+constexpr const char* k_predict_about =
+    "Prints first how far predictions are off from what was measured. The steps that the run "
+    "measured are predicted for more ranks; if it has several kinds, the options of steps select "
+    "one. The collectives of the step must have been measured at several sizes, best on several "
+    "numbers of ranks, on their own (run --collectives) or in the steps. If the run has no step of "
+    "the model, the model computes at the rates of the steps that the run has, and takes their "
+    "type and options. Or say how long it computes, with --forward and --backward or with --tflops "
+    "and --batch.";
 
 using analysis::cost_model::InterNodeRange;
 using analysis::cost_model::Stated;
@@ -89,23 +69,6 @@ std::string in_ms(const Stated& time_ns) {
   return time_ns.low < time_ns.high
              ? fmt::format("{:g} to {:g}", time_ns.low / 1e6, time_ns.high / 1e6)
              : fmt::format("{:g}", time_ns.low / 1e6);
-}
-
-// What was said of the step; every option once.
-Result<void> check_single(const WorkloadOptions& said) {
-  auto check = [](const char* name, const auto& values) -> Result<void> {
-    if (values && values->size() > 1)
-      return fail(Errc::invalid_argument, "--{}: one step is predicted, so give one value", name);
-    return {};
-  };
-  NCCLPROBE_TRY(check("batch", said.batches));
-  NCCLPROBE_TRY(check("type", said.types));
-  NCCLPROBE_TRY(check("accumulate", said.accumulate));
-  NCCLPROBE_TRY(check("bucket", said.buckets));
-  NCCLPROBE_TRY(check("compress", said.compression));
-  NCCLPROBE_TRY(check("prefetch", said.prefetch));
-  NCCLPROBE_TRY(check("tensor", said.tensor));
-  return check("micro-batches", said.micro_batches);
 }
 
 void say(const WorkloadOptions& said, workload::StepRequest& step) {
@@ -159,99 +122,100 @@ Result<Stated> parse_flops(const std::string& text) {
   return Stated(range.low, range.high);
 }
 
-std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std::string>& arguments,
-                                                          std::ostream& out, std::ostream& err) {
-  PredictOptions options;
+namespace {
+
+Words<Stated> stated_words(Result<Stated> (*read)(const std::string&), const char* example) {
+  return {read,
+          [](const Stated& time_ns) {
+            return fmt::format("{:g}-{:g}ms", time_ns.low / 1e6, time_ns.high / 1e6);
+          },
+          example};
+}
+
+Words<InterNodeRange> inter_node_words() {
+  return {parse_inter_node,
+          [](const InterNodeRange& range) {
+            return fmt::format("{:g}-{:g}GB/s,{:g}-{:g}ns", range.worst.bytes_per_ns,
+                               range.best.bytes_per_ns, range.best.latency_ns,
+                               range.worst.latency_ns);
+          },
+          "50GB/s,5us"};
+}
+
+Result<void> check(const Options& said, PredictOptions& options) {
   analysis::PredictionRequest& request = options.request;
-  WorkloadOptions said;
-  std::string run_file, format = "table";
-  std::vector<std::string> also;
-  std::optional<Stated> forward_ns, backward_ns, optimizer_ns;
-  CLI::App app{"Predicts steps of training on more ranks than a run measured, with the errors of "
-               "the prediction on what was measured printed first."};
-  app.name("ncclprobe predict");
-  use_help_layout(app);
-  app.footer(k_footer);
-  app.add_option("run_file", run_file, "Run file, as `ncclprobe` wrote it")
-      ->required()
-      ->type_name("RUN.h5");
-  auto* with = app.add_option("--also", also,
-                              "Another run on the same machine, for collectives that the first "
-                              "lacks; may be repeated")
-                   ->allow_extra_args(false)
-                   ->type_name("RUN.h5");
-  with->take_all();
-  add_text(app, "--ranks", "LIST", "For how many ranks: 16,64,512",
-           [&request](const std::string& text) -> Result<void> {
-             std::optional<std::vector<int>> counts;
-             NCCLPROBE_TRY(parse_numbers<int>(text, 2, k_most_ranks, counts));
-             request.ranks = *counts;
-             return {};
-           })
-      ->required();
-  add_text(app, "--inter-node", "50GB/s,5us",
-           "Between nodes: what one node sends with all of its network cards, and how long a "
-           "message takes; ranges (40-50GB/s,4-6us) widen the interval. Needed for more ranks than "
-           "a node has, if the run has one node",
-           [&request](const std::string& text) -> Result<void> {
-             NCCLPROBE_TRY_ASSIGN(request.inter_node, parse_inter_node(text));
-             return {};
-           });
-  app.add_option("--ranks-per-node", request.ranks_per_node,
-                 "Default: as many as a host of the run has")
-      ->check(CLI::Range(1, k_most_ranks))
-      ->type_name("N");
-  auto time = [](std::optional<Stated>& into) {
-    return [&into](const std::string& text) -> Result<void> {
-      NCCLPROBE_TRY_ASSIGN(into, parse_stated_ns(text));
-      return {};
-    };
-  };
-  auto* forward = add_text(app, "--forward", "TIME",
-                           "Forward pass of the whole model and batch on one rank, 310ms or "
-                           "300-320ms, in place of what was measured",
-                           time(forward_ns));
-  auto* backward = add_text(app, "--backward", "TIME", "Backward pass, 640ms", time(backward_ns));
-  forward->needs(backward);
-  backward->needs(forward);
-  add_text(app, "--optimizer", "TIME", "Optimizer, beside the two; default: none",
-           time(optimizer_ns))
-      ->needs(forward);
-  auto* rate = add_text(app, "--tflops", "RATE",
-                        "What a rank computes, 10^12 operations a second, for the model's "
-                        "products: 400 or 350-450",
-                        [&request](const std::string& text) -> Result<void> {
-                          NCCLPROBE_TRY_ASSIGN(request.flops_per_s, parse_flops(text));
-                          return {};
-                        })
-                   ->excludes(forward);
-  declare_workload_options(app, said, {"compute", "optimizer", "comm-priority", "input-copy"});
-  rate->needs(app.get_option("--batch"));
-  app.add_option("-f,--format", format, "table (for people) or json; default: table")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json"}));
-  add_text_file(app, options.output);
-  if (auto leave = parse_arguments(app, arguments, out, err))
-    return *leave;
-  if (auto single = check_single(said); !single) {
-    err << "ncclprobe predict: " << single.error().text() << "\n";
-    return base::k_exit_usage;
-  }
-  request.model = said.model.value_or("");
-  request.sequence = said.sequence.value_or(0);
-  request.says_batch = said.batches.has_value();
-  request.say = [said](workload::StepRequest& step) { say(said, step); };
-  if (forward_ns)
+  const WorkloadOptions& step = options.step;
+  for (const Option& one : workload_options(options.step))
+    if (const auto texts = one.write();
+        one.is_list() && !texts.empty() && texts.front().find(',') != std::string::npos)
+      return fail(Errc::invalid_argument, "{}: one step is predicted, so give one value",
+                  one.label());
+  if (find_option(said, "tflops")->said && !step.batches)
+    return fail(Errc::invalid_argument, "--tflops needs --batch");
+  request.model = step.model.value_or("");
+  request.sequence = step.sequence.value_or(0);
+  request.says_batch = step.batches.has_value();
+  request.say = [step](workload::StepRequest& one) { say(step, one); };
+  if (options.forward_ns)
     request.compute = analysis::cost_model::StatedCompute{
-        .forward_ns = *forward_ns,
-        .backward_ns = *backward_ns,
-        .optimizer_ns = optimizer_ns.value_or(Stated()),
-        .source = fmt::format("as stated, {} ms forward and {} ms backward", in_ms(*forward_ns),
-                              in_ms(*backward_ns))};
-  options.also.assign(also.begin(), also.end());
-  options.run_file = run_file;
-  options.json = format == "json";
-  return options;
+        .forward_ns = *options.forward_ns,
+        .backward_ns = *options.backward_ns,
+        .optimizer_ns = options.optimizer_ns.value_or(Stated()),
+        .source = fmt::format("as stated, {} ms forward and {} ms backward",
+                              in_ms(*options.forward_ns), in_ms(*options.backward_ns))};
+  return {};
+}
+
+} // namespace
+
+Usage predict_usage(PredictOptions& into) {
+  analysis::PredictionRequest& request = into.request;
+  return {
+      .name = "predict",
+      .summary = "Predict training steps on more ranks than a run measured",
+      .about = k_predict_about,
+      .examples =
+          {{"ncclprobe predict run.h5 --ranks 16,64,512 --inter-node 50GB/s,5us"},
+           {"ncclprobe predict run.h5 --ranks 64 --inter-node 40-50GB/s,4-6us --workload fsdp"},
+           {"ncclprobe predict steps.h5 --also sendrecv.h5 --workload pipeline --ranks 16"},
+           {"ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 300ms --backward "
+            "640ms"},
+           {"ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 350-450 --batch 1"}},
+      .exits = {{base::k_exit_usage, "bad arguments, or a run that lacks what it takes"}},
+      .options = joined(
+          {{input_option("run_file", into.run_file, "Run file of `ncclprobe`"),
+            repeated("also", "RUN.h5", into.also, path_words("sendrecv.h5"),
+                     "Another run on the same machine, for collectives that the first lacks"),
+            option("ranks", "N,...", request.ranks, list_of(number_words(2, k_most)),
+                   "For these numbers of ranks", {.required = true}),
+            option("inter-node", "RATE,TIME", request.inter_node, inter_node_words(),
+                   "Between nodes: what one node sends with all of its network cards, and how long "
+                   "a message takes; ranges (40-50GB/s,4-6us) widen the interval. Needed for more "
+                   "ranks than a node has, if the run has one node"),
+            option("ranks-per-node", "N", request.ranks_per_node, number_words(1, k_most),
+                   "Ranks of each node", {.initial = "as many as a host of the run has"}),
+            option("forward", "TIME", into.forward_ns, stated_words(parse_stated_ns, "300-320ms"),
+                   "Time of the forward pass of the whole model and batch on one rank, instead of "
+                   "what was measured",
+                   {.needs = {"backward"}}),
+            option("backward", "TIME", into.backward_ns, stated_words(parse_stated_ns, "640ms"),
+                   "Time of the backward pass", {.needs = {"forward"}}),
+            option("optimizer", "TIME", into.optimizer_ns, stated_words(parse_stated_ns, "10ms"),
+                   "Time of the optimizer", {.initial = "none", .needs = {"forward"}}),
+            option("tflops", "RATE", request.flops_per_s,
+                   Words<Stated>{parse_flops,
+                                 [](const Stated& rate) {
+                                   return fmt::format("{:g}-{:g}", rate.low / 1e12,
+                                                      rate.high / 1e12);
+                                 },
+                                 "350-450"},
+                   "10^12 operations a second that a rank reaches in the model's products",
+                   {.excludes = {"forward"}})},
+           predicted_step_options(into.step),
+           {format_option(into.format, "{}", {"table", "json"})},
+           text_file_options(into.output),
+           log_options(into.verbosity)}),
+      .check = [&into](const Options& said) { return check(said, into); }};
 }
 
 } // namespace ncclprobe::cli

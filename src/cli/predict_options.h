@@ -3,12 +3,13 @@
 #pragma once
 
 #include "analysis/report/prediction_report.h"
+#include "base/log.h"
 #include "base/output_file.h"
+#include "cli/usage.h"
+#include "cli/workload_options.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace ncclprobe::cli {
@@ -16,15 +17,14 @@ namespace ncclprobe::cli {
 struct PredictOptions {
   std::filesystem::path run_file;
   std::vector<std::filesystem::path> also; // further runs
-  analysis::PredictionRequest request;
-  bool json = false;
+  analysis::PredictionRequest request;     // complete after the usage's check
+  WorkloadOptions step;
+  std::optional<analysis::cost_model::Stated> forward_ns, backward_ns, optimizer_ns;
+  std::string format = "table";
   base::Destination output; // without a file: standard output
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
-
-// Options, or the exit code to leave with at once, as parse_report_arguments. `arguments` without
-// "predict".
-std::variant<PredictOptions, int> parse_predict_arguments(const std::vector<std::string>& arguments,
-                                                          std::ostream& out, std::ostream& err);
+Usage predict_usage(PredictOptions& into);
 
 // "50GB/s,5us", "400Gbit/s,5us", "40-50GB/s,4-6us". Errors: invalid_argument.
 base::Result<analysis::cost_model::InterNodeRange> parse_inter_node(const std::string& text);

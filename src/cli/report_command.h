@@ -3,15 +3,16 @@
 #pragma once
 
 #include "analysis/report/report.h"
+#include "base/log.h"
 #include "base/output_file.h"
 #include "cli/trace_window.h"
+#include "cli/usage.h"
 
 #include <filesystem>
 #include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 // `ncclprobe report`, a program of its own so that it links neither MPI nor anything of NVIDIA's.
@@ -19,22 +20,20 @@ namespace ncclprobe::cli {
 
 struct ReportOptions {
   std::filesystem::path run_file;
-  analysis::Format format = analysis::Format::table;
-  base::Destination output;             // without a file: standard output
-  bool fold = false;                    // first make the run file of what lies in parts
-  std::map<std::string, double> prices; // by GPU name, "" for any; none: not asked for
+  std::optional<analysis::Format> format; // unset: a table
+  base::Destination output;               // without a file: standard output
+  bool fold = false;                      // first make the run file of what lies in parts
+  std::map<std::string, double> prices;   // by GPU name, "" for any; none: not asked for
   // The timeline of a trace, instead of the run's figures.
   bool timeline = false;
   std::optional<int> trial;
   bool steps = false;
   std::optional<WindowRequest> window;
   std::vector<int> ranks; // of the timeline; empty: all
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// Options, or the exit code to leave with at once: help or version was printed on `out`, or what is
-// wrong with the arguments on `err`. `arguments` without the program's name.
-std::variant<ReportOptions, int> parse_report_arguments(const std::vector<std::string>& arguments,
-                                                        std::ostream& out, std::ostream& err);
+Usage report_usage(ReportOptions& into);
 
 // Reads the run and writes its report to `out` or the output file. Returns the exit code (0, 2, 7);
 // what went wrong is one line on `err`.

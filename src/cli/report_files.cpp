@@ -91,7 +91,8 @@ base::Result<void> check_output(const base::Destination& output,
   if (output.file.empty())
     return {};
   for (const std::filesystem::path& input : inputs)
-    NCCLPROBE_TRY(check_distinct(output.file, input, option));
+    if (!input.empty())
+      NCCLPROBE_TRY(check_distinct(output.file, input, option));
   return base::check_output_file(output);
 }
 

@@ -192,6 +192,15 @@ std::string report_of(const analysis::RunSummary& run, const std::filesystem::pa
                      output.string());
 }
 
+// Where --output names the report's file and not the run file; empty: nowhere.
+base::Destination report_file(const RunOptions& options) {
+  const std::filesystem::path file = options.output.value_or("");
+  const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
+  return file.extension() == ".json" || file.extension() == ".csv"
+             ? base::Destination{file, overwrite}
+             : base::Destination{};
+}
+
 // How to come to the rest of a run that was cut short.
 std::string way_on(const Job& job, const std::filesystem::path& output) {
   return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` goes on", output.string(),
@@ -234,7 +243,10 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
     spdlog::warn("the run is not whole; {}", way_on(job, output));
     exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
   }
-  return show(report_of(folded->run, output, job.format), exit_code);
+  const base::Destination to = report_file(job.options);
+  if (!to.file.empty())
+    spdlog::info("run file: {}", output.string());
+  return deliver(report_of(folded->run, output, job.options.format), to, exit_code);
 }
 
 // Behind symbolic links, as parts and traces lie beside it.
@@ -242,7 +254,8 @@ base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
   if (!options.resume_file.empty())
     return options.resume_file;
   return base::regular_output_path(
-      {options.output.value_or(default_output()),
+      {report_file(options).file.empty() ? options.output.value_or(default_output())
+                                         : default_output(),
        options.force ? base::Overwrite::yes : base::Overwrite::no},
       "the parts that a run file is made from lie in a folder beside it");
 }
@@ -274,7 +287,8 @@ int lead(const World& world, Session& session, const Job& job, const workload::P
          launch::Supervisor& supervisor, Progress& progress) {
   const RunOptions& options = job.options;
   const model::RunHeader header = make_header(world, session, job, plan);
-  auto path = run_file_of(options);
+  auto path =
+      check_destination(report_file(options)).and_then([&] { return run_file_of(options); });
   auto begun = path.and_then([&](const std::filesystem::path& file) {
     return begin(file, options, header, plan, progress);
   });
@@ -385,7 +399,7 @@ int run_command(const World& world, RunOptions options) {
       return workload::make_plan(request);
     });
   };
-  return run_job(world, session, {options, plan, std::nullopt, true});
+  return run_job(world, session, {options, plan, true});
 }
 
 } // namespace ncclprobe::cli

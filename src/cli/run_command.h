@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report.h"
 #include "cli/session.h"
 
 #include <functional>
@@ -13,8 +12,6 @@ namespace ncclprobe::cli {
 struct Job {
   RunOptions options; // complete (fill_defaults()), as far as the plan does not replace them
   std::function<base::Result<workload::Plan>()> plan;
-  std::optional<analysis::Format>
-      format; // of the report; unset: a table, and where the run file is
   bool can_be_resumed = true;
 };
 

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output_file.h"
+#include "cli/usage.h"
 #include "cli/workload_options.h"
 #include "model/trial.h"
 #include "workload/plan.h"
@@ -13,10 +16,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -50,7 +49,7 @@ struct RunOptions {
   std::optional<std::int64_t> startup_deadline_ns;
   std::optional<int> repeats;
   std::optional<std::uint64_t> seed;
-  std::optional<std::string> output;
+  std::optional<std::string> output; // the run file; or the report's, by its suffix
   std::optional<int> seats_per_worker;
   std::optional<std::string> prepare; // auto, on, off
   std::optional<workload::Proof> proof;
@@ -69,15 +68,22 @@ struct RunOptions {
   bool retry_failed = false; // with resume_file: also run again what failed
   // Replace the run file; with resume_file: go on although machine or environment differ.
   bool force = false;
+  std::optional<analysis::Format>
+      format; // of the report; unset: a table, and where the run file is
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// Declare the options of `run` and of `plan`, with their examples. `app` fills `options` when it
-// parses.
-void declare_run_options(CLI::App& app, RunOptions& options);
-void declare_plan_options(CLI::App& app, RunOptions& options);
+// All that a plan file can say.
+Options plan_file_options(RunOptions& into);
 
-// After parsing: two plans cannot both be meant. Throws CLI11's error.
-void check_resumed_alone(const CLI::App& run, const RunOptions& options);
+Usage run_usage(RunOptions& into);
+
+struct PlanOptions : RunOptions {
+  bool dry_run = false;
+  std::optional<int> gpus; // of one imagined host, in place of this machine's
+  std::string format = "toml";
+  base::Destination destination; // without a file: standard output
+};
+Usage plan_usage(PlanOptions& into);
 
 } // namespace ncclprobe::cli

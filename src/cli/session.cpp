@@ -144,7 +144,18 @@ Result<void> take_leaders_plan(RunOptions& options, Session& session,
 // What a session is for: to run the plan, or only to look at it.
 enum class Purpose { run, look };
 
-Result<void> agree(const World& world, RunOptions& options, Session& session, Purpose purpose) {
+model::Host imagined_host(int gpus) {
+  model::Host host;
+  host.hostname = "imagined";
+  host.gpus.resize(static_cast<std::size_t>(gpus));
+  for (int index = 0; model::Gpu & gpu : host.gpus)
+    gpu.index = index++;
+  return host;
+}
+
+// `gpus`: of an imagined host, which has no inventory to take.
+Result<void> agree(const World& world, RunOptions& options, Session& session, Purpose purpose,
+                   std::optional<int> gpus = std::nullopt) {
   launch::SupervisorReport own = report_of_this_host(world);
   const std::vector<model::Setting> named_by_user = options.libraries;
   Result<void> read = read_plan(options, session, own.plan);
@@ -161,7 +172,9 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
   auto me = static_cast<std::size_t>(session.fleet->rank());
   bool first_here =
       std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
-  if (first_here)
+  if (gpus)
+    own.inventory = imagined_host(*gpus);
+  else if (first_here)
     add_inventory(session.worker, purpose == Purpose::run ? options.libraries : named_by_user,
                   options.backend.value_or("auto"), own);
   if (auto there = check_library_files(options.compared_libraries); !there && !own.problem)
@@ -183,6 +196,8 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
   NCCLPROBE_TRY_ASSIGN(session.layout,
                        launch::make_layout(session.reports, session.hosts, session.backend.name,
                                            ranks, session.seating));
+  if (gpus)
+    return {}; // it has no CPUs either
   if (session.backend.name == "nvidia" && !bound_by_user(world))
     session.cpus_of_rank = cpus_near_gpus(session.layout, session.hosts, session.fleet->rank());
   session.host_cpus = host_cpus(world, session);
@@ -254,9 +269,10 @@ Result<void> open_session(const World& world, RunOptions& options, Session& sess
   return agree(world, options, session, Purpose::run);
 }
 
-Result<void> open_local_session(const World& world, RunOptions& options, Session& session) {
+Result<void> open_local_session(const World& world, RunOptions& options, Session& session,
+                                std::optional<int> gpus) {
   session.fleet = launch::make_local_fleet();
-  return agree(world, options, session, Purpose::look);
+  return agree(world, options, session, Purpose::look, gpus);
 }
 
 namespace {
@@ -286,8 +302,9 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
   if (!least && session.backend.name == "nvidia")
     for (const launch::RankPlacement& seat : session.layout.placements) {
       const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
-      std::uint64_t free_bytes = host.gpus.at(static_cast<std::size_t>(seat.device)).free_bytes;
-      least = std::min(least.value_or(free_bytes), free_bytes);
+      const model::Gpu& gpu = host.gpus.at(static_cast<std::size_t>(seat.device));
+      if (gpu.memory_bytes > 0) // else it is imagined
+        least = std::min(least.value_or(gpu.free_bytes), gpu.free_bytes);
     }
   return least;
 }

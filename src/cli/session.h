@@ -71,7 +71,9 @@ base::Result<void> open_session(const World& world, RunOptions& options, Session
 
 // Inventory and backend of this host alone, for `plan`, which only looks: libraries and a worker
 // program that the plan file names are not loaded or started for it.
-base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session);
+// `gpus`: of an imagined host with so many GPUs, of which nothing else is known.
+base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session,
+                                      std::optional<int> gpus = std::nullopt);
 
 // Request for make_plan() from complete options (fill_defaults()). Errors: those of
 // make_measurement().

@@ -162,8 +162,8 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
 
 } // namespace
 
-Result<std::string> timeline_text(const TimelineRequest& request, std::ostream& err) {
-  NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.path, request.trial, err));
+Result<std::string> timeline_text(const TimelineRequest& request) {
+  NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.path, request.trial));
   const model::TrialRecord* trial = nullptr;
   if (chosen.run)
     for (const model::TrialRecord& one : chosen.run->trials)

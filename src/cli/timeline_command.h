@@ -6,7 +6,6 @@
 #include "cli/trace_window.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@ struct TimelineRequest {
   std::vector<int> ranks; // figures of these alone; empty: of all
 };
 
-// The analysed timeline as text. What is missing, but no error, is told on `err`.
-base::Result<std::string> timeline_text(const TimelineRequest& request, std::ostream& err);
+// The analysed timeline as text. What is missing, but no error, is logged.
+base::Result<std::string> timeline_text(const TimelineRequest& request);
 
 } // namespace ncclprobe::cli

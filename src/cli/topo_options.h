@@ -4,15 +4,12 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
+#include "cli/usage.h"
 #include "model/trial.h"
 
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -30,7 +27,6 @@ struct TopoOptions {
   std::vector<model::Setting> libraries;
   base::Verbosity verbosity = base::Verbosity::normal;
 };
-
-void declare_topo_options(CLI::App& app, TopoOptions& options);
+Usage topo_usage(TopoOptions& into);
 
 } // namespace ncclprobe::cli

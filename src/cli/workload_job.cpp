@@ -16,8 +16,6 @@ using base::fail;
 using base::Result;
 using workload::StepRequest;
 
-constexpr std::uint64_t k_batch = 8;
-
 std::vector<int> rank_counts(const RunOptions& options, int world) {
   if (options.workload.rank_counts)
     return *options.workload.rank_counts;
@@ -49,7 +47,7 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   StepRequest& first = all.front();
   first.pattern = *said.pattern;
   first.model = model;
-  first.batch = k_batch;
+  first.batch = k_default_batch;
   first.scaling = said.scaling.value_or(first.scaling);
   first.compute = said.compute.value_or(first.compute);
   first.optimizer = said.optimizer.value_or(first.optimizer);
@@ -92,10 +90,16 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
 }
 
 // "ddp, moe, ddp+tp"
-std::string patterns_of(const WorkloadOption& option) {
+bool is_for(const std::string& part, workload::StepPattern pattern) {
+  const auto known = model::parse_enum<workload::StepPattern>(part, "part");
+  return !known || has_part(pattern, *known);
+}
+
+// The patterns that have that part, all if it is none.
+std::string patterns_with(const std::string& part) {
   std::string all;
   for (const auto& [pattern, name] : enum_names(workload::StepPattern{}))
-    if (option.is_for(pattern))
+    if (is_for(part, pattern))
       all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
   return all;
 }
@@ -123,37 +127,40 @@ std::vector<workload::Launch> launches(const RunOptions& options) {
 }
 
 Result<void> check_workload(const RunOptions& options) {
-  const WorkloadOptions& said = options.workload;
+  WorkloadOptions said = options.workload;
+  const Options of_workload = workload_options(said);
   if (options.graph && options.launches)
     return fail(Error{Errc::invalid_argument, "--graph and --launch say the same",
                       "--launch direct,graph measures both"});
   if (!said.pattern) {
-    for (const WorkloadOption& one : workload_options())
-      if (!one.write(said).empty() && one.name != std::string_view("comm-priority"))
-        return fail(Error{Errc::invalid_argument,
-                          one.name == std::string_view("ranks")
-                              ? "several numbers of ranks are for steps of training"
-                              : fmt::format("--{} is for steps of training", one.name),
-                          "add --workload ddp, or leave it out"});
+    std::string of_steps = said.rank_counts ? "several numbers of --ranks are"
+                           : said.placement ? "--placement nearest or spread is"
+                                            : "";
+    for (const Option& one : of_workload)
+      if (!one.write().empty() && one.name != "comm-priority")
+        of_steps = one.label() + " is";
+    if (!of_steps.empty())
+      return fail(Error{Errc::invalid_argument, of_steps + " for training steps",
+                        "add --workload ddp, or leave it out"});
     if (options.mode == model::TimingMode::steps)
-      return fail(Error{Errc::invalid_argument, "--mode steps is for steps of training",
+      return fail(Error{Errc::invalid_argument, "--mode steps is for training steps",
                         "add --workload ddp, or leave it out"});
     return {};
   }
   if (const char* name = of_collectives(options))
     return fail(Error{Errc::invalid_argument,
-                      fmt::format("{} is for collectives, not for steps of training", name),
+                      fmt::format("{} is for collectives, not for training steps", name),
                       options.types ? "the data type of a step is --type" : "leave it out"});
   if (options.mode && options.mode != model::TimingMode::steps)
-    return fail(Errc::invalid_argument, "steps of training are timed in --mode steps alone");
+    return fail(Errc::invalid_argument, "training steps are timed only with --mode steps");
   if (!said.model)
     return fail(Error{Errc::invalid_argument, "--workload needs a model",
                       "--model NAME, one of `ncclprobe models`, or --model FILE"});
-  for (const WorkloadOption& one : workload_options())
-    if (!one.write(said).empty() && !one.is_for(*said.pattern))
+  for (const Option& one : of_workload)
+    if (!one.write().empty() && !is_for(one.part, *said.pattern))
       return fail(Error{Errc::invalid_argument,
-                        fmt::format("--{} is for {}, not for {}", one.name, patterns_of(one),
-                                    model::to_string(*said.pattern)),
+                        fmt::format("{} is for {}, not for {}", one.label(),
+                                    patterns_with(one.part), model::to_string(*said.pattern)),
                         "leave it out: it would change nothing"});
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "cli/workload_options.h"
 
+#include "cli/common_options.h"
 #include "cli/option_values.h"
 
 #include <algorithm>
@@ -16,7 +17,6 @@ using base::Result;
 using workload::StepCompute;
 using workload::StepPattern;
 
-constexpr int k_most = 1'000'000;
 constexpr std::string_view k_calibrated = "calibrated:";
 
 template <typename T>
@@ -58,96 +58,94 @@ Words<std::vector<std::uint64_t>> bucket_words() {
               buckets = fail(Errc::invalid_argument, "'{}': a bucket holds at least a byte", text);
             return buckets;
           },
-          sizes.write};
-}
-
-std::vector<WorkloadOption> make_options() {
-  using W = WorkloadOptions;
-  return {
-      form("workload", "NAME", &W::pattern, name_words<StepPattern>("workload"),
-           "Measure steps of training in place of collectives: ddp, fsdp, tp, pipeline, moe, "
-           "ddp+tp, fsdp+tp"),
-      form("model", "NAME|FILE", &W::model, text_words(),
-           "What is trained: a name (`ncclprobe models` lists them, linear:WIDTHxDEPTH is one too) "
-           "or a file of yours (.json, .toml)"),
-      form("sequence", "N", &W::sequence, number_words<std::uint64_t>(1, k_most),
-           "Tokens of a sample (default: the model's)"),
-      form("batch", "N,...", &W::batches, numbers<std::uint64_t>(1),
-           "Samples of each replica of the model in a step (default 8)"),
-      form("type", "NAME,...", &W::types, float_names<workload::StepType>("data type of a step"),
-           "Of parameters, gradients and products: f32 (default), tf32, bf16, f16"),
-      form("scaling", "NAME", &W::scaling, name_words<workload::Scaling>("scaling"),
-           "weak (default): --batch is that of each replica; strong: all share it"),
-      form("ranks", "N,...", &W::rank_counts, numbers<int>(1), nullptr),
-      form("placement", "NAME", &W::placement,
-           name_words<topology::RankChoice>("placement of ranks"), nullptr),
-      form("compute", "HOW", &W::compute, Words<StepCompute>{read_compute, write_compute},
-           "gemm (default): the model's products; none; calibrated:TIME: a busy device for a given "
-           "time of the backward pass (12.5ms, 800us), and half of it forwards"),
-      form("optimizer", "on|off", &W::optimizer, on_off_words(),
-           "A step of AdamW at the end (default on)"),
-      form("accumulate", "N,...", &W::accumulate, numbers<int>(1),
-           "Gradient-accumulation steps; only the last one communicates"),
-      form("comm-priority", "N,...", &W::priorities, list_of(number_words(0, 5)),
-           "Priority of communication streams, those of collectives too; 5 is the most urgent "
-           "there is (default 0)"),
-      form("found-inf", "on|off", &W::found_inf, on_off_words(),
-           "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler does "
-           "with FSDP (GradScaler with plain DDP sums nothing; default off)"),
-      {form("bucket", "SIZE,...", &W::buckets, bucket_words(),
-            "ddp: size of a bucket (default as PyTorch: 1M, then 25M)"),
-       StepPattern::ddp},
-      {form("bucket-view", "", &W::bucket_view, on_off_words(),
-            "ddp: gradients live in their buckets (gradient_as_bucket_view)"),
-       StepPattern::ddp},
-      {form("compress", "NAME,...", &W::compression,
-            float_names<workload::Compression>("compression"),
-            "ddp: gradients are reduced as bf16 or f16 (default none)"),
-       StepPattern::ddp},
-      {form("reshard", "on|off", &W::reshard, on_off_words(),
-            "fsdp: parameters are gathered again for the backward pass (default on: ZeRO-3; off: "
-            "ZeRO-2)"),
-       StepPattern::fsdp},
-      {form("prefetch", "N,...", &W::prefetch, numbers<int>(0),
-            "fsdp: blocks that are gathered ahead (default 1)"),
-       StepPattern::fsdp},
-      {form("tensor", "N,...", &W::tensor, numbers<int>(1),
-            "tp: ranks that share each layer (default: all; 2 in ddp+tp, fsdp+tp)"),
-       StepPattern::tp},
-      {form("sequence-parallel", "", &W::sequence_parallel, on_off_words(),
-            "tp: reduce_scatter and all_gather in place of all_reduce"),
-       StepPattern::tp},
-      {form("micro-batches", "N,...", &W::micro_batches, numbers<int>(1),
-            "pipeline: parts of a batch (default: twice as many as stages)"),
-       StepPattern::pipeline},
-      form("input-copy", "KIND:SIZE,...", &W::input_copies,
-           list_of(
-               Words<workload::InputCopy>{workload::parse_input_copy, workload::input_copy_text}),
-           "Copy so much input a rank and step from memory of the host beside it, pinned:SIZE or "
-           "pageable:SIZE, and tell what it and communication slow each other down by; the step "
-           "without a copy is measured too"),
-      {form("pipeline-order", "NAME", &W::order,
-            name_words<workload::PipelineOrder>("order of a pipeline"),
-            "pipeline: 1f1b (default), gpipe"),
-       StepPattern::pipeline},
-  };
+          sizes.write, sizes.example};
 }
 
 } // namespace
 
-const std::vector<WorkloadOption>& workload_options() {
-  static const std::vector<WorkloadOption> all = make_options();
-  return all;
+Options workload_options(WorkloadOptions& into) {
+  return in_group(
+      "Steps of training",
+      {option("workload", "NAME", into.pattern, name_words<StepPattern>("workload"),
+              "Measure training steps instead of collectives: {}"),
+       option("model", "NAME|FILE", into.model, text_words("gpt2-124m"),
+              "The model to train: a name (`ncclprobe models` lists them; linear:WIDTHxDEPTH is "
+              "one too) or your own file (.json, .toml)"),
+       option("sequence", "N", into.sequence, number_words<std::uint64_t>(1, k_most),
+              "Tokens of a sample", {.initial = "the model's"}),
+       option("batch", "N,...", into.batches, numbers<std::uint64_t>(1),
+              "Samples that each replica of the model processes in a step"),
+       option("type", "NAME,...", into.types,
+              float_names<workload::StepType>("data type of a step"),
+              "Type of parameters, gradients and products: {}"),
+       option("scaling", "NAME", into.scaling, name_words<workload::Scaling>("scaling"),
+              "weak: each replica processes --batch samples; strong: all replicas share them"),
+       option("compute", "HOW", into.compute,
+              Words<StepCompute>{read_compute, write_compute, "calibrated:12.5ms"},
+              "gemm: the model's matrix products; none; calibrated:TIME: keep the device busy for "
+              "this time in the backward pass, and for half of it in the forward pass"),
+       option("optimizer", "on|off", into.optimizer, on_off_words(), "End the step with AdamW"),
+       option("accumulate", "N,...", into.accumulate, numbers<int>(1),
+              "Gradient-accumulation steps; only the last one communicates, as with no_sync()"),
+       option("comm-priority", "N,...", into.priorities, list_of(number_words(0, 5)),
+              "Priority of communication streams, also for collectives; 5 is the highest"),
+       option("found-inf", "on|off", into.found_inf, on_off_words(),
+              "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler "
+              "does with FSDP (GradScaler with plain DDP sums nothing)"),
+       option("bucket", "SIZE,...", into.buckets, bucket_words(), "Size of a bucket",
+              {.initial = "as PyTorch: 1M, then 25M", .example = "10M,25M", .part = "ddp"}),
+       option("bucket-view", "", into.bucket_view, on_off_words(),
+              "Store gradients in their buckets (gradient_as_bucket_view)", {.part = "ddp"}),
+       option("compress", "NAME,...", into.compression,
+              float_names<workload::Compression>("compression"),
+              "Reduce gradients as this type: {}", {.part = "ddp"}),
+       option("reshard", "on|off", into.reshard, on_off_words(),
+              "Gather the parameters again for the backward pass (on: ZeRO-3; off: ZeRO-2)",
+              {.part = "fsdp"}),
+       option("prefetch", "N,...", into.prefetch, numbers<int>(0), "Blocks to gather ahead",
+              {.part = "fsdp"}),
+       option("tensor", "N,...", into.tensor, numbers<int>(1), "Ranks that share each layer",
+              {.initial = "all; 2 in ddp+tp, fsdp+tp", .part = "tp"}),
+       option("sequence-parallel", "", into.sequence_parallel, on_off_words(),
+              "Use reduce_scatter and all_gather instead of all_reduce", {.part = "tp"}),
+       option("micro-batches", "N,...", into.micro_batches, numbers<int>(1), "Parts of a batch",
+              {.initial = "twice as many as stages", .part = "pipeline"}),
+       option("input-copy", "KIND:SIZE,...", into.input_copies,
+              list_of(Words<workload::InputCopy>{workload::parse_input_copy,
+                                                 workload::input_copy_text, "pinned:64M"}),
+              "In each step, copy this much input per rank from host memory (pinned:SIZE or "
+              "pageable:SIZE), and report how much the copy and communication slow each other "
+              "down; the step without a copy is measured too"),
+       option("pipeline-order", "NAME", into.order,
+              name_words<workload::PipelineOrder>("order of a pipeline"), "{}",
+              {.part = "pipeline"})});
 }
 
-const WorkloadOption& workload_option(std::string_view name) {
-  return *std::find_if(workload_options().begin(), workload_options().end(),
-                       [&](const WorkloadOption& one) { return one.name == name; });
+WorkloadOptions default_step() {
+  const workload::StepRequest step;
+  WorkloadOptions options;
+  options.batches = {k_default_batch};
+  options.types = {step.type};
+  options.scaling = step.scaling;
+  options.compute = step.compute;
+  options.optimizer = step.optimizer;
+  options.accumulate = {step.accumulate};
+  options.priorities = {step.priority};
+  options.found_inf = step.found_inf;
+  options.compression = {step.compression};
+  options.reshard = step.reshard;
+  options.prefetch = {step.prefetch};
+  options.order = step.order;
+  return options;
 }
 
-void declare_workload_options(CLI::App& app, WorkloadOptions& options,
-                              const std::set<std::string_view>& without) {
-  declare_forms(app, options, workload_options(), "Steps of training", without);
+Options predicted_step_options(WorkloadOptions& into) {
+  Options options = workload_options(into);
+  std::erase_if(options, [](const Option& one) {
+    return one.name == "compute" || one.name == "optimizer" || one.name == "comm-priority" ||
+           one.name == "input-copy";
+  });
+  return options;
 }
 
 } // namespace ncclprobe::cli

@@ -2,21 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/option_form.h"
+#include "cli/option.h"
 #include "topology/rank_sets.h"
 #include "workload/step_request.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ncclprobe::cli {
 
@@ -49,18 +42,12 @@ struct WorkloadOptions {
   bool operator==(const WorkloadOptions&) const = default;
 };
 
-struct WorkloadOption : OptionForm<WorkloadOptions> {
-  WorkloadOption(OptionForm<WorkloadOptions> form,
-                 std::optional<workload::StepPattern> its_part = std::nullopt)
-      : OptionForm(std::move(form)), part(its_part) {}
-  bool is_for(workload::StepPattern pattern) const { return !part || has_part(pattern, *part); }
-  std::optional<workload::StepPattern> part; // for patterns that have it; unset: for all
-};
-const std::vector<WorkloadOption>& workload_options();
-const WorkloadOption& workload_option(std::string_view name); // that there is
+inline constexpr std::uint64_t k_default_batch = 8;
+// What a step has where nothing is said of it.
+WorkloadOptions default_step();
 
-// Declares them, as a group of the help; not those `without`.
-void declare_workload_options(CLI::App& app, WorkloadOptions& options,
-                              const std::set<std::string_view>& without = {});
+// The options of a step, and those of `predict` alone, which knows steps by what was measured.
+Options workload_options(WorkloadOptions& into);
+Options predicted_step_options(WorkloadOptions& into);
 
 } // namespace ncclprobe::cli

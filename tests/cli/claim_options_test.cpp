@@ -4,6 +4,7 @@
 #include "base/exit_code.h"
 #include "cli/claim_command.h"
 #include "cli/claim_options.h"
+#include "cli/parsed.h"
 #include "support/catch.h"
 
 #include <sstream>
@@ -16,10 +17,9 @@ namespace {
 // Exit code, and what was printed.
 std::pair<int, std::string> claim(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
-  auto parsed = parse_claim_arguments(arguments, out, err);
-  if (auto* exit_code = std::get_if<int>(&parsed))
-    return {*exit_code, err.str()};
-  int exit_code = check_claim(std::get<ClaimOptions>(parsed), out, err);
+  if (const std::string refused = cli_test::refusal(claim_usage, arguments); !refused.empty())
+    return {base::k_exit_usage, refused};
+  const int exit_code = check_claim(cli_test::parsed(claim_usage, arguments), out, err);
   return {exit_code, out.str()};
 }
 

@@ -11,15 +11,14 @@
 using namespace ncclprobe;
 
 TEST_CASE("compared libraries are a known name and files") {
-  std::vector<workload::Axis> libraries;
+  const auto library = cli::parse_compared_library("nccl=/b.so,/c.so");
 
-  REQUIRE(cli::add_compared_library("nccl=/b.so,/c.so", libraries).has_value());
-
-  CHECK(libraries[0].name == "nccl");
-  CHECK(libraries[0].values == std::vector<std::string>{"/b.so", "/c.so"});
-  CHECK_THAT(cli::add_compared_library("gloo=/b.so", libraries).error().text(),
+  REQUIRE(library.has_value());
+  CHECK(library->name == "nccl");
+  CHECK(library->values == std::vector<std::string>{"/b.so", "/c.so"});
+  CHECK_THAT(cli::parse_compared_library("gloo=/b.so").error().text(),
              ContainsSubstring("'gloo' is not a library that is loaded by name"));
-  CHECK_THAT(cli::add_compared_library("/b.so", libraries).error().text(),
+  CHECK_THAT(cli::parse_compared_library("/b.so").error().text(),
              ContainsSubstring("is not NAME=PATH,PATH"));
 }
 

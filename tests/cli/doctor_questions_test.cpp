@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/exit_code.h"
+#include "cli/doctor_options.h"
 #include "cli/doctor_questions.h"
+#include "cli/parsed.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <fstream>
@@ -14,39 +15,38 @@
 namespace ncclprobe::cli {
 namespace {
 
-DoctorQuestions parsed(std::vector<std::string> arguments) {
-  DoctorQuestions questions;
-  CLI::App app;
-  declare_doctor_questions(app, questions);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
-  return questions;
+DoctorQuestions asked(const std::vector<std::string>& words) {
+  return cli_test::parsed(doctor_usage, words).questions;
+}
+
+bool refused(const std::vector<std::string>& words) {
+  return !cli_test::refusal(doctor_usage, words).empty();
 }
 
 } // namespace
 
 TEST_CASE("doctor's questions are read from the command line") {
-  auto questions = parsed({"--gpu", "T4", "--gpu", "sm_90", "--price", "T4=800.5"});
+  auto questions = asked({"--gpu", "T4", "--gpu", "sm_90", "--price", "T4=800.5"});
   CHECK(questions.gpus == std::vector<std::string>{"T4", "sm_90"});
   CHECK(questions.prices.at("T4") == 800.5);
   CHECK(questions.any());
   CHECK_FALSE(DoctorQuestions{}.any());
-  CHECK(parsed({"--log", "-"}).log == "-");
+  CHECK(asked({"--log", "-"}).log == "-");
 }
 
 TEST_CASE("a price without a GPU is that of any, nodes and a policy ask by themselves") {
-  CHECK(parsed({"--price", "800"}).prices.at("") == 800);
-  CHECK(parsed({"--node", "a.json", "--node", "b.h5"}).nodes.size() == 2);
-  CHECK(parsed({"--node", "a.json"}).any());
-  CHECK(parsed({"--policy", "p.toml"}).any());
-  CHECK_THROWS_AS(parsed({"--policy", "p.toml", "--log", "a"}), CLI::ParseError);
+  CHECK(asked({"--price", "800"}).prices.at("") == 800);
+  CHECK(asked({"--node", "a.json", "--node", "b.h5"}).nodes.size() == 2);
+  CHECK(asked({"--node", "a.json"}).any());
+  CHECK(asked({"--policy", "p.toml"}).any());
+  CHECK(refused({"--policy", "p.toml", "--log", "a"}));
 }
 
 TEST_CASE("questions that do not go together and bad prices are refused") {
-  CHECK_THROWS_AS(parsed({"--log", "a", "--binary", "b"}), CLI::ParseError);
-  CHECK_THROWS_AS(parsed({"--log", "a", "--gpu", "T4"}), CLI::ParseError);
+  CHECK(refused({"--log", "a", "--binary", "b"}));
+  CHECK(refused({"--log", "a", "--gpu", "T4"}));
   for (const char* price : {"T4", "T4=", "-1", "", "=5", "T4=-1", "T4=1x", "T4=nan"})
-    CHECK_THROWS_AS(parsed({"--price", price}), CLI::ParseError);
+    CHECK(refused({"--price", price}));
 }
 
 TEST_CASE("the exit code of a log is its worst severity") {
@@ -130,11 +130,11 @@ TEST_CASE("whether a wheel runs is answered for each GPU, and by the exit code")
 }
 
 TEST_CASE("a wheel is asked about by itself") {
-  CHECK(parsed({"--wheel", "torch==2.8", "--gpu", "T4"}).wheel == "torch==2.8");
-  CHECK(parsed({"--wheel", "torch==2.8"}).any());
+  CHECK(asked({"--wheel", "torch==2.8", "--gpu", "T4"}).wheel == "torch==2.8");
+  CHECK(asked({"--wheel", "torch==2.8"}).any());
   for (const char* other : {"--log", "--binary", "--policy", "--price"})
-    CHECK_THROWS_AS(parsed({"--wheel", "torch==2.8", other, "1"}), CLI::ParseError);
-  CHECK_THROWS_AS(parsed({"--wheel", "torch==2.8", "--explain-gpu"}), CLI::ParseError);
+    CHECK(refused({"--wheel", "torch==2.8", other, "1"}));
+  CHECK(refused({"--wheel", "torch==2.8", "--explain-gpu"}));
 }
 
 TEST_CASE("a price of a GPU that is not asked for is refused") {

@@ -19,7 +19,7 @@ RunOptions with_set(std::vector<workload::Axis> axes) {
 }
 
 // What `ncclprobe --resume run.h5` says of the plan; empty if it goes on.
-std::string refusal(const RunOptions& plan, const RunOptions& said = {}) {
+std::string refusal_of(const RunOptions& plan, const RunOptions& said = {}) {
   auto checked = check_named("run.h5", plan, said);
   if (checked)
     return "";
@@ -36,7 +36,7 @@ TEST_CASE("a plan of numbers and words needs no naming") {
   plan.workload.model = "gpt2-124m";
   plan.compared_libraries = {{"nccl", {""}}};
 
-  CHECK(refusal(plan).empty());
+  CHECK(refusal_of(plan).empty());
   CHECK(options_to_name(plan).empty());
 }
 
@@ -49,8 +49,8 @@ TEST_CASE("libraries, programs and model files must be named") {
   model.workload.model = "/tmp/net.json";
 
   for (const RunOptions& plan : {library, bare_name, worker, compared, model}) {
-    CHECK_THAT(refusal(plan), ContainsSubstring("which a data file alone cannot make"));
-    CHECK(refusal(plan, plan).empty());
+    CHECK_THAT(refusal_of(plan), ContainsSubstring("which a data file alone cannot make"));
+    CHECK(refusal_of(plan, plan).empty());
   }
 }
 
@@ -84,10 +84,10 @@ TEST_CASE("variables that could load, start, read or write something must be nam
     setting.settings = {{{name, "/tmp/x"}}};
     of_rank.per_rank[0] = {{name, "/tmp/x"}};
     for (const RunOptions& plan : {axis, setting, of_rank}) {
-      CHECK_THAT(refusal(plan), ContainsSubstring("which a data file alone cannot make"));
-      CHECK(refusal(plan, plan).empty());
+      CHECK_THAT(refusal_of(plan), ContainsSubstring("which a data file alone cannot make"));
+      CHECK(refusal_of(plan, plan).empty());
     }
-    CHECK(refusal(setting, axis).empty()); // --set names the values of combinations too
+    CHECK(refusal_of(setting, axis).empty()); // --set names the values of combinations too
   }
 }
 
@@ -98,10 +98,10 @@ TEST_CASE("no variable that NCCL reads as a path or a plugin passes as a mere va
     const bool names_something = variable.kind == plugin || variable.kind == file ||
                                  variable.kind == network_name || variable.kind == address;
     if (names_something)
-      CHECK(!refusal(with_set({{std::string(variable.name), {"x"}}})).empty());
+      CHECK(!refusal_of(with_set({{std::string(variable.name), {"x"}}})).empty());
     for (const char* part : {"PLUGIN", "_FILE", "_LIB", "PATH", "_ADDR"})
       if (variable.name.find(part) != std::string_view::npos && variable.kind == text)
-        CHECK(!refusal(with_set({{std::string(variable.name), {"x"}}})).empty());
+        CHECK(!refusal_of(with_set({{std::string(variable.name), {"x"}}})).empty());
   }
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("the refusal has the command that names everything") {
     plan.per_rank[rank] = {{"LD_PRELOAD", "/p.so"}};
   plan.workload.model = "net.toml";
 
-  CHECK_THAT(refusal(plan),
+  CHECK_THAT(refusal_of(plan),
              ContainsSubstring("`ncclprobe --resume run.h5 --library 'worker=/tmp/my worker' "
                                "--model net.toml --compare-library nccl=/x.so,/y.so "
                                "--set LD_LIBRARY_PATH=/a,[/b,c] --rank-set 0-2:LD_PRELOAD=/p.so "
@@ -123,12 +123,12 @@ TEST_CASE("the refusal has the command that names everything") {
 TEST_CASE("each value must be named, and only values of the plan can be") {
   const RunOptions plan = with_set({{"LD_PRELOAD", {"/a.so", "/b.so"}}, {"NCCL_ALGO", {"Ring"}}});
 
-  CHECK_THAT(refusal(plan, with_set({{"LD_PRELOAD", {"/a.so"}}})),
+  CHECK_THAT(refusal_of(plan, with_set({{"LD_PRELOAD", {"/a.so"}}})),
              ContainsSubstring("--set LD_PRELOAD=/b.so"));
-  CHECK(refusal(plan, with_set({{"LD_PRELOAD", {"/b.so", "/a.so"}}})).empty());
-  CHECK(refusal(plan, with_set({{"LD_PRELOAD", {"/a.so", "/b.so", "/c.so"}}})) ==
+  CHECK(refusal_of(plan, with_set({{"LD_PRELOAD", {"/b.so", "/a.so"}}})).empty());
+  CHECK(refusal_of(plan, with_set({{"LD_PRELOAD", {"/a.so", "/b.so", "/c.so"}}})) ==
         "--set LD_PRELOAD=/c.so cannot be changed: the run goes on as it was begun");
-  CHECK(refusal(plan, with_set({{"NCCL_ALGO", {"Tree"}}})) ==
+  CHECK(refusal_of(plan, with_set({{"NCCL_ALGO", {"Tree"}}})) ==
         "--set NCCL_ALGO=Tree cannot be changed: the run goes on as it was begun");
 }
 
@@ -136,12 +136,12 @@ TEST_CASE("what a hostile file wants cannot write to the terminal, nor past the 
   RunOptions plan;
   plan.libraries = {{"worker", "/tmp/\x1b]0;\xc2\x9b'; rm -rf ~"}};
 
-  const std::string text = refusal(plan);
+  const std::string text = refusal_of(plan);
 
   CHECK(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   CHECK_THAT(text, ContainsSubstring(R"(--library $'worker=/tmp/\x1b]0;\xc2\x9b\'; rm -rf ~')"));
   plan.libraries = {{"worker", "/tmp/'; rm -rf ~"}};
-  CHECK_THAT(refusal(plan), ContainsSubstring(R"(--library 'worker=/tmp/'\''; rm -rf ~')"));
+  CHECK_THAT(refusal_of(plan), ContainsSubstring(R"(--library 'worker=/tmp/'\''; rm -rf ~')"));
 }
 
 TEST_CASE("the options of a resumed run are the plan's alone") {

@@ -1,51 +1,45 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "base/exit_code.h"
+#include "cli/doctor_options.h"
+#include "cli/models_options.h"
 #include "cli/option_values.h"
-#include "cli/options.h"
-#include "support/catch.h"
+#include "cli/p2p_options.h"
+#include "cli/parsed.h"
+#include "cli/run_options.h"
+#include "cli/topo_options.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
+using namespace ncclprobe::cli_test;
 
 namespace {
 
-Command parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "ncclprobe");
-  return parse_command_line(words);
+RunOptions run_options(const std::vector<std::string>& words) {
+  return parsed(run_usage, words);
 }
 
-RunOptions run_options(std::vector<std::string> words) {
-  Command command = parse(std::move(words));
-  REQUIRE(std::holds_alternative<RunCommand>(command));
-  return std::get<RunCommand>(command).options;
-}
-
-int exit_code(std::vector<std::string> words) {
-  Command command = parse(std::move(words));
-  REQUIRE(std::holds_alternative<Leave>(command));
-  return std::get<Leave>(command).exit_code;
+bool refused(const std::vector<std::string>& words) {
+  return !refusal(run_usage, words).empty();
 }
 
 } // namespace
 
-TEST_CASE("`run` may be left out, and nothing said means nothing set") {
+TEST_CASE("nothing said means nothing set") {
   RunOptions none = run_options({});
   CHECK_FALSE(none.sizes.has_value());
   CHECK_FALSE(none.backend.has_value());
   CHECK(none.axes.empty());
   CHECK(run_options({"--ranks", "4"}).ranks == 4);
-  CHECK(run_options({"run", "--ranks", "4"}).ranks == 4);
 }
 
 TEST_CASE("no option takes an empty value") {
   for (const char* option : {"-o", "--output", "--resume", "--plan", "--sizes", "--model",
                              "--library", "--set", "--override"})
-    CHECK(exit_code({option, ""}) == base::k_exit_usage);
-  CHECK(exit_code({"topo", "--record", ""}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--log", ""}) == base::k_exit_usage);
-  CHECK(exit_code({"models", ""}) == base::k_exit_usage);
+    CHECK_THAT(refusal(run_usage, {option, ""}), ContainsSubstring("empty"));
+  CHECK_FALSE(refusal(topo_usage, {"--record", ""}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--log", ""}).empty());
+  CHECK_FALSE(refusal(models_usage, {""}).empty());
 }
 
 TEST_CASE("a resumed run takes only what may name again what it loads") {
@@ -53,7 +47,7 @@ TEST_CASE("a resumed run takes only what may name again what it loads") {
                              "--rank-set=0:A=b", "--model=net.json"})
     CHECK(run_options({"--resume", "run.h5", option}).resume_file == "run.h5");
   for (const char* option : {"--sizes=1K", "--plan=p.toml", "--backend=host", "--ranks=2"})
-    CHECK(exit_code({"--resume", "run.h5", option}) == base::k_exit_usage);
+    CHECK(refused({"--resume", "run.h5", option}));
 }
 
 TEST_CASE("what is measured and how is read") {
@@ -179,70 +173,55 @@ TEST_CASE("settings of single ranks and libraries are read") {
   CHECK(options.libraries == std::vector<model::Setting>{{"nccl", "/opt/libnccl.so.2"}});
 }
 
-TEST_CASE("mistakes leave with the usage code") {
-  CHECK(exit_code({"--sizes", "64Q"}) == base::k_exit_usage);
-  CHECK(exit_code({"--collectives", "allreduce"}) == base::k_exit_usage);
-  CHECK(exit_code({"--ranks", "0"}) == base::k_exit_usage);
-  CHECK(exit_code({"--counts", "1K"}) == base::k_exit_usage);
-  CHECK(exit_code({"--counts", "1,,2"}) == base::k_exit_usage);
-  CHECK(exit_code({"--roots", "-1"}) == base::k_exit_usage);
-  CHECK(exit_code({"--split", "0"}) == base::k_exit_usage);
-  CHECK(exit_code({"--streams", "2000000"}) == base::k_exit_usage);
-  CHECK(exit_code({"--set", "NCCL_ALGO"}) == base::k_exit_usage);
-  CHECK(exit_code({"--rank-set", "3-1:A=b"}) == base::k_exit_usage);
-  CHECK(exit_code({"--no-such-option"}) == base::k_exit_usage);
-  CHECK(exit_code({"run", "extra"}) == base::k_exit_usage);
-  CHECK(exit_code({"--backend", "rocm"}) == base::k_exit_usage);
-  CHECK(exit_code({"--library", "foo=/lib/foo.so"}) == base::k_exit_usage);
-  CHECK(exit_code({"--no-sweep", "--set", "NCCL_ALGO=Ring"}) == base::k_exit_usage);
-  CHECK(exit_code({"--seed", "18446744073709551615"}) == base::k_exit_usage);
+TEST_CASE("mistakes are refused") {
+  CHECK(refused({"--sizes", "64Q"}));
+  CHECK(refused({"--collectives", "allreduce"}));
+  CHECK(refused({"--ranks", "0"}));
+  CHECK(refused({"--counts", "1K"}));
+  CHECK(refused({"--counts", "1,,2"}));
+  CHECK(refused({"--roots", "-1"}));
+  CHECK(refused({"--split", "0"}));
+  CHECK(refused({"--streams", "2000000"}));
+  CHECK(refused({"--set", "NCCL_ALGO"}));
+  CHECK(refused({"--rank-set", "3-1:A=b"}));
+  CHECK_THAT(refusal(run_usage, {"--size", "1K"}),
+             ContainsSubstring("unknown option '--size'; did you mean --sizes?"));
+  CHECK(refused({"extra"}));
+  CHECK(refused({"--backend", "rocm"}));
+  CHECK(refused({"--library", "foo=/lib/foo.so"}));
+  CHECK(refused({"--no-sweep", "--set", "NCCL_ALGO=Ring"}));
+  CHECK(refused({"--seed", "18446744073709551615"}));
 }
 
 TEST_CASE("every command that writes what the user names takes --force") {
   CHECK(run_options({"--force"}).force);
-  CHECK(std::get<P2pCommand>(parse({"p2p", "--force"})).options.force);
+  CHECK(parsed(p2p_usage, {"--force"}).force);
   const auto yes = base::Overwrite::yes;
-  CHECK(std::get<DoctorCommand>(parse({"doctor", "--force"})).options.output.overwrite == yes);
-  CHECK(std::get<TopoCommand>(parse({"topo", "--force"})).options.output.overwrite == yes);
-  CHECK(std::get<ModelsCommand>(parse({"models", "--force"})).options.output.overwrite == yes);
+  CHECK(parsed(doctor_usage, {"--force"}).output.overwrite == yes);
+  CHECK(parsed(topo_usage, {"--force"}).output.overwrite == yes);
+  CHECK(parsed(models_usage, {"--force"}).output.overwrite == yes);
   CHECK_FALSE(run_options({}).force);
 }
 
 TEST_CASE("what --resume goes on with is taken from the file, and nothing else") {
-  auto command = parse({"--resume", "run.h5", "--retry-failed", "--force", "--quiet"});
-  const RunOptions& options = std::get<RunCommand>(command).options;
+  const RunOptions options =
+      run_options({"--resume", "run.h5", "--retry-failed", "--force", "--quiet"});
   CHECK(options.resume_file == "run.h5");
   CHECK(options.retry_failed);
   CHECK(options.force);
-  CHECK(std::holds_alternative<RunCommand>(parse({"--resume", "a.h5", "--output", "a.h5"})));
-  CHECK(exit_code({"--resume", "a.h5", "--output", "b.h5"}) == base::k_exit_usage);
-  CHECK(exit_code({"--resume", "a.h5", "--sizes", "1K"}) == base::k_exit_usage);
-  CHECK(exit_code({"--resume", "a.h5", "--plan", "a.toml"}) == base::k_exit_usage);
-  CHECK(exit_code({"--resume", "a.h5", "--no-sweep"}) == base::k_exit_usage);
-  CHECK(exit_code({"--retry-failed"}) == base::k_exit_usage);
-  CHECK(exit_code({"plan", "--resume", "a.h5"}) == base::k_exit_usage);
-}
-
-TEST_CASE("help is no mistake") {
-  CHECK(exit_code({"--help"}) == base::k_exit_ok);
-  CHECK(exit_code({"run", "--help"}) == base::k_exit_ok);
-  CHECK(exit_code({"plan", "--help"}) == base::k_exit_ok);
-}
-
-TEST_CASE("plan, report and --version are commands of their own") {
-  CHECK(std::get<PlanCommand>(parse({"plan", "--dry-run"})).dry_run == DryRun::yes);
-  CHECK(std::get<ReportCommand>(parse({"report", "a.h5", "--format", "csv"})).arguments.size() ==
-        3);
-  CHECK(std::holds_alternative<VersionCommand>(parse({"--version"})));
+  CHECK_FALSE(refused({"--resume", "a.h5", "--output", "a.h5"}));
+  CHECK(refused({"--resume", "a.h5", "--output", "b.h5"}));
+  CHECK(refused({"--resume", "a.h5", "--sizes", "1K"}));
+  CHECK(refused({"--resume", "a.h5", "--plan", "a.toml"}));
+  CHECK(refused({"--resume", "a.h5", "--no-sweep"}));
+  CHECK(refused({"--retry-failed"}));
+  CHECK_FALSE(refusal(plan_usage, {"--resume", "a.h5"}).empty());
 }
 
 namespace {
 
-P2pOptions p2p_options(std::vector<std::string> words) {
-  words.insert(words.begin(), "p2p");
-  Command command = parse(std::move(words));
-  REQUIRE(std::holds_alternative<P2pCommand>(command));
-  return std::get<P2pCommand>(command).options;
+P2pOptions p2p_options(const std::vector<std::string>& words) {
+  return parsed(p2p_usage, words);
 }
 
 } // namespace
@@ -268,30 +247,28 @@ TEST_CASE("options of p2p are read, and nothing said means nothing set") {
 }
 
 TEST_CASE("options that commands share are refused alike by all of them") {
-  for (const char* command : {"run", "plan", "p2p"})
-    for (auto words : {std::vector<std::string>{"--seed", "18446744073709551615"},
-                       {"--seed", "-1"},
-                       {"--cell-timeout", "5 parsecs"},
-                       {"--startup-timeout", "soon"}}) {
-      INFO(command << " " << words[0]);
-      words.insert(words.begin(), command);
-      CHECK(exit_code(words) == base::k_exit_usage);
-    }
-  for (const char* command : {"run", "p2p", "topo", "doctor"}) {
-    INFO(command);
-    CHECK(exit_code({command, "--library", "nccl"}) == base::k_exit_usage);
-    CHECK(exit_code({command, "--library", "foo=/lib/foo.so"}) == base::k_exit_usage);
+  for (auto words : {std::vector<std::string>{"--seed", "18446744073709551615"},
+                     {"--seed", "-1"},
+                     {"--cell-timeout", "5 parsecs"},
+                     {"--startup-timeout", "soon"},
+                     {"--library", "nccl"},
+                     {"--library", "foo=/lib/foo.so"}}) {
+    INFO(words[0]);
+    CHECK(refused(words));
+    CHECK_FALSE(refusal(plan_usage, words).empty());
+    CHECK_FALSE(refusal(p2p_usage, words).empty());
   }
-  CHECK(exit_code({"doctor", "--backend", "synthetic"}) == base::k_exit_usage);
+  CHECK_FALSE(refusal(topo_usage, {"--library", "nccl"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--library", "foo=/lib/foo.so"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--backend", "synthetic"}).empty());
   CHECK(p2p_options({"--library", "nccl=/a.so", "--library", "nvml=/b.so"}).libraries ==
         std::vector<model::Setting>{{"nccl", "/a.so"}, {"nvml", "/b.so"}});
 }
 
 TEST_CASE("the options of models are read, and buckets' options go with buckets only") {
-  Command command = parse({"models", "gpt2-124m", "--buckets", "--bucket-cap", "50M", "--type",
-                           "bf16", "--order", "first-step", "--sequence", "128", "--layers", "2"});
-  REQUIRE(std::holds_alternative<ModelsCommand>(command));
-  const ModelsOptions& options = std::get<ModelsCommand>(command).options;
+  const ModelsOptions options =
+      parsed(models_usage, {"gpt2-124m", "--buckets", "--bucket-cap", "50M", "--type", "bf16",
+                            "--order", "first-step", "--sequence", "128", "--layers", "2"});
   CHECK(options.model == "gpt2-124m");
   CHECK(options.bucket_bytes == 50 << 20);
   CHECK(options.type == model::DataType::bf16);
@@ -299,37 +276,33 @@ TEST_CASE("the options of models are read, and buckets' options go with buckets 
   CHECK(options.sequence == 128);
   CHECK(options.blocks == 2);
 
-  CHECK(exit_code({"models", "--help"}) == base::k_exit_ok);
-  CHECK(exit_code({"models", "gpt2-124m", "--type", "bf16"}) == base::k_exit_usage);
-  CHECK(exit_code({"models", "--buckets"}) == base::k_exit_usage);
-  CHECK(exit_code({"models", "gpt2-124m", "--format", "xml"}) == base::k_exit_usage);
-  CHECK(exit_code({"models", "gpt2-124m", "--sequence", "0"}) == base::k_exit_usage);
+  CHECK_FALSE(refusal(models_usage, {"gpt2-124m", "--type", "bf16"}).empty());
+  CHECK_FALSE(refusal(models_usage, {"--buckets"}).empty());
+  CHECK_FALSE(refusal(models_usage, {"gpt2-124m", "--format", "xml"}).empty());
+  CHECK_FALSE(refusal(models_usage, {"gpt2-124m", "--sequence", "0"}).empty());
 }
 
-TEST_CASE("what p2p does not know ends with exit code 2") {
-  CHECK(exit_code({"p2p", "--methods", "teleport"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--directions", "together"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--devices", "-1"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--mode", "both"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--sizes", "0x"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--format", "xml"}) == base::k_exit_usage);
-  CHECK(exit_code({"p2p", "--help"}) == base::k_exit_ok);
+TEST_CASE("p2p refuses what it does not know") {
+  CHECK_FALSE(refusal(p2p_usage, {"--methods", "teleport"}).empty());
+  CHECK_FALSE(refusal(p2p_usage, {"--directions", "together"}).empty());
+  CHECK_FALSE(refusal(p2p_usage, {"--devices", "-1"}).empty());
+  CHECK_FALSE(refusal(p2p_usage, {"--mode", "both"}).empty());
+  CHECK_FALSE(refusal(p2p_usage, {"--sizes", "0x"}).empty());
+  CHECK_FALSE(refusal(p2p_usage, {"--format", "xml"}).empty());
 }
 
 TEST_CASE("doctor's options are read, and those that exclude each other are refused") {
-  Command command = parse({"doctor", "--deep", "--load-time", "2m", "--format", "json"});
-  REQUIRE(std::holds_alternative<DoctorCommand>(command));
-  const DoctorOptions& options = std::get<DoctorCommand>(command).options;
+  const DoctorOptions options =
+      parsed(doctor_usage, {"--deep", "--load-time", "2m", "--format", "json"});
   CHECK(options.deep);
   CHECK(options.load_ns == 120'000'000'000);
   CHECK(options.format == "json");
   CHECK_FALSE(options.backend);
 
-  CHECK(exit_code({"doctor", "--offline", "a.json", "--deep"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--load-time", "10s"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--deep", "--load-time", "1s"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--library", "nonsense"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--gpu", "T4", "--no-run"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--log", "-", "--deep"}) == base::k_exit_usage);
-  CHECK(exit_code({"doctor", "--help"}) == base::k_exit_ok);
+  CHECK_FALSE(refusal(doctor_usage, {"--offline", "a.json", "--deep"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--load-time", "10s"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--deep", "--load-time", "1s"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--library", "nonsense"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--gpu", "T4", "--no-run"}).empty());
+  CHECK_FALSE(refusal(doctor_usage, {"--log", "-", "--deep"}).empty());
 }

@@ -1,25 +1,19 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "base/exit_code.h"
+#include "cli/parsed.h"
 #include "cli/predict_options.h"
 #include "support/catch.h"
 
 #include <cmath>
-#include <sstream>
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
 
 namespace {
 
-std::variant<PredictOptions, int> parse(const std::vector<std::string>& arguments,
-                                        std::string* complaint = nullptr) {
-  std::ostringstream out, err;
-  auto parsed = parse_predict_arguments(arguments, out, err);
-  if (complaint)
-    *complaint = err.str();
-  return parsed;
+PredictOptions parse(const std::vector<std::string>& arguments) {
+  return cli_test::parsed(predict_usage, arguments);
 }
 
 } // namespace
@@ -28,8 +22,7 @@ TEST_CASE("predict takes ranks and what is between nodes") {
   auto parsed = parse(
       {"run.h5", "--model", "llama2-7b", "--ranks", "16,64,512", "--inter-node", "50GB/s,5us"});
 
-  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
-  const auto& request = std::get<PredictOptions>(parsed).request;
+  const auto& request = parsed.request;
   CHECK(request.ranks == std::vector{16, 64, 512});
   CHECK(request.model == "llama2-7b");
   CHECK(request.inter_node->worst.bytes_per_ns == 50);
@@ -48,8 +41,7 @@ TEST_CASE("predict takes times with their units, and milliseconds without one") 
   auto parsed = parse({"run.h5", "--model", "m", "--ranks", "8", "--forward", "10.2ms",
                        "--backward", "20400us", "--optimizer", "1.5"});
 
-  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
-  const auto& compute = std::get<PredictOptions>(parsed).request.compute;
+  const auto& compute = parsed.request.compute;
   CHECK(compute->forward_ns.middle() == Approx(10.2e6));
   CHECK(compute->backward_ns.middle() == Approx(20.4e6));
   CHECK(compute->optimizer_ns.middle() == Approx(1.5e6));
@@ -60,8 +52,7 @@ TEST_CASE("predict takes times and rates between two figures") {
   auto parsed = parse({"run.h5", "--model", "m", "--ranks", "8", "--forward", "300-330ms",
                        "--backward", "600-660ms"});
 
-  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
-  const auto& compute = std::get<PredictOptions>(parsed).request.compute;
+  const auto& compute = parsed.request.compute;
   CHECK(compute->forward_ns.low == Approx(300e6));
   CHECK(compute->forward_ns.high == Approx(330e6));
   CHECK(compute->half_width() == Approx(std::log(1.1) / 2));
@@ -75,8 +66,7 @@ TEST_CASE("predict knows steps by the options that measure them") {
       parse({"run.h5", "--workload", "fsdp+tp", "--tensor", "4", "--batch", "16", "--type", "fp16",
              "--ranks", "8", "--tflops", "0.4Pflop/s", "--also", "more.h5", "--also", "third.h5"});
 
-  REQUIRE(std::holds_alternative<PredictOptions>(parsed));
-  const auto& options = std::get<PredictOptions>(parsed);
+  const auto& options = parsed;
   workload::StepRequest step;
   options.request.say(step);
   CHECK(step.pattern == workload::StepPattern::fsdp_tp);
@@ -89,7 +79,6 @@ TEST_CASE("predict knows steps by the options that measure them") {
 }
 
 TEST_CASE("predict refuses what it cannot use") {
-  std::string complaint;
   for (const std::vector<std::string>& more :
        std::vector<std::vector<std::string>>{{"--inter-node", "50"},
                                              {"--inter-node", "50GB/s,5"},
@@ -105,10 +94,6 @@ TEST_CASE("predict refuses what it cannot use") {
       arguments.insert(arguments.end(), {"--ranks", "8"});
     arguments.insert(arguments.end(), more.begin(), more.end());
 
-    auto parsed = parse(arguments, &complaint);
-
-    REQUIRE(std::holds_alternative<int>(parsed));
-    CHECK(std::get<int>(parsed) == base::k_exit_usage);
-    CHECK_THAT(complaint, ContainsSubstring(more.front()));
+    CHECK_THAT(cli_test::refusal(predict_usage, arguments), ContainsSubstring(more.front()));
   }
 }

@@ -15,6 +15,7 @@ pages, except in blocks with "[...]".
 
 import functools
 import importlib.util
+import itertools
 import os
 import pathlib
 import re
@@ -107,8 +108,9 @@ def help_of(command):
 def unknown_options(line):
     """Options of ncclprobe in a line of shell that its command does not list."""
     found = []
-    for part in re.split(r"\s*[;|]\s*|\s&&\s", line):
-        words = shlex.split(part, comments=True)
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";|&")
+    for separates, group in itertools.groupby(lexer, lambda word: not word.strip(";|&")):
+        words = [] if separates else list(group)
         if "ncclprobe" not in words:
             continue
         words = words[words.index("ncclprobe") + 1:]

@@ -78,8 +78,8 @@ class Documents(HostileTest):
             self.look("doctor", "--policy", self.write("policy.toml", policy), "--gpu", "T4")
 
     def test_a_plan(self):
-        for plan in ('"\\u001b[31m\\u202e" = 1\n', 'backend = "\\u001b[31m"\n', '[[axis]]\nname = "\\u001b[31m"\nvalues = ["\\u202e"]\n',
-                     'types = ["\\u001b[31m"]\n', '[workload]\n"\\u001b" = 1\n', '[workload]\nworkload = "\\u001b[31m"\n', b"sizes = " + RAW):
+        for plan in ('"\\u001b[31m\\u202e" = 1\n', 'backend = "\\u001b[31m"\n', 'set = ["\\u001b[31m=\\u202e"]\n',
+                     'types = ["\\u001b[31m"]\n', '[backend]\n"\\u001b" = 1\n', 'workload = "\\u001b[31m"\n', b"sizes = " + RAW):
             path = self.write("plan.toml", plan)
             self.look("plan", "--plan", path)
             self.look("plan", "--dry-run", "--plan", path)

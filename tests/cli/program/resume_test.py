@@ -213,7 +213,7 @@ class ForeignFiles(ProgramTest):
 
     def test_looking_at_a_plan_starts_nothing_that_it_names(self):
         self.replace_worker()
-        (self.folder / "plan.toml").write_text(f'backend = "host"\n[libraries]\nworker = "{self.worker}"\n')
+        (self.folder / "plan.toml").write_text(f'backend = "host"\nlibrary = ["worker={self.worker}"]\n')
         for arguments in (["plan", "--dry-run"], ["plan"]):
             done = self.run_program(*arguments, "--plan", "plan.toml")
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -109,7 +109,7 @@ class Workload(ProgramTest):
 
     def test_the_ranks_of_a_plan_are_those_of_the_run_and_its_listing_fits(self):
         plan = self.folder / "plan.toml"
-        plan.write_text(f"[workload]\nworkload = 'ddp'\nmodel = '{self.model}'\nranks = [1, 2, 3]\n")
+        plan.write_text(f"workload = 'ddp'\nmodel = '{self.model}'\nranks = [1, 2, 3]\n")
         done = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--plan", str(plan))
 
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -153,7 +153,7 @@ class Workload(ProgramTest):
         plan = self.folder / "plan.toml"
         printed = self.run_program("plan", "--backend", "host", *options)
         self.assertEqual(printed.returncode, 0, printed.stderr)
-        self.assertIn("[workload]", printed.stdout)
+        self.assertIn("workload = 'ddp'", printed.stdout)
         plan.write_text(printed.stdout)
 
         self.measure("--plan", str(plan), launcher=mpirun(2))

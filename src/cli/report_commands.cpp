@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/console.h"
+#include "cli/claim_command.h"
+#include "cli/command.h"
+#include "cli/export_command.h"
+#include "cli/predict_command.h"
+#include "cli/report_command.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+template <typename Options, typename Run>
+Command reading(Usage (*usage)(Options&), Run run) {
+  return make_command<Options>(usage, [run](Options options) {
+    return run(std::move(options), base::console(base::Stream::out),
+               base::console(base::Stream::err));
+  });
+}
+
+} // namespace
+
+std::vector<Command> report_commands() {
+  return {reading(report_usage, report_run), reading(predict_usage, predict_steps),
+          reading(claim_usage, check_claim), reading(export_usage, export_trace)};
+}
+
+} // namespace ncclprobe::cli
