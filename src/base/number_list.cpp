@@ -10,26 +10,31 @@
 
 namespace ncclprobe::base {
 
+std::optional<std::pair<int, int>> parse_number_range(std::string_view text) {
+  const char* end = text.data() + text.size();
+  int first = 0;
+  auto [after, error] = std::from_chars(text.data(), end, first);
+  int last = first;
+  if (error == std::errc{} && after != end && *after == '-') {
+    auto range = std::from_chars(after + 1, end, last);
+    after = range.ptr;
+    error = range.ec;
+  }
+  if (error != std::errc{} || after != end || first < 0 || last < first)
+    return std::nullopt;
+  return std::pair(first, last);
+}
+
 std::vector<int> parse_number_list(std::string_view text) {
   std::vector<int> numbers;
-  const char* at = text.data();
-  const char* end = text.data() + text.size();
-  while (at != end) {
-    int first = 0;
-    auto [after, error] = std::from_chars(at, end, first);
-    int last = first;
-    if (error == std::errc{} && after != end && *after == '-') {
-      auto range = std::from_chars(after + 1, end, last);
-      after = range.ptr;
-      error = range.ec;
-    }
-    bool at_comma = after != end && *after == ',';
-    if (error != std::errc{} || first < 0 || last < first || last >= k_most_in_list ||
-        (after != end && !at_comma) || numbers.size() > k_most_in_list)
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto range = parse_number_range(text.substr(0, comma));
+    if (!range || range->second >= k_most_in_list || numbers.size() > k_most_in_list)
       return {};
-    for (int number = first; number <= last; ++number)
+    for (int number = range->first; number <= range->second; ++number)
       numbers.push_back(number);
-    at = at_comma ? after + 1 : after;
+    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return numbers;
 }

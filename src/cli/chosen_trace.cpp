@@ -4,6 +4,7 @@
 #include "cli/chosen_trace.h"
 
 #include "base/log.h"
+#include "base/number_list.h"
 #include "cli/report_files.h"
 #include "cli/trace_cache.h"
 #include "store/run_file.h"
@@ -120,6 +121,22 @@ Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> t
 }
 
 } // namespace
+
+const model::TrialRecord* ChosenTrace::trial() const {
+  if (run)
+    for (const model::TrialRecord& one : run->trials)
+      if (one.spec.id == file.identity().trial)
+        return &one;
+  return nullptr;
+}
+
+Result<void> check_ranks(const store::TraceFile& trace, const std::vector<int>& ranks) {
+  for (int rank : ranks)
+    if (std::ranges::find(trace.ranks(), rank) == trace.ranks().end())
+      return base::fail({Errc::invalid_argument, fmt::format("the trace has no rank {}", rank),
+                         fmt::format("it has {}", base::format_number_list(trace.ranks()))});
+  return {};
+}
 
 Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial) {
   std::error_code ignored;

@@ -15,6 +15,8 @@ struct ChosenTrace {
   store::TraceFile file;
   std::vector<int> other_trials; // of the same run, with traces too
   std::optional<model::Run> run; // if the path was a run file
+
+  const model::TrialRecord* trial() const; // null if the run is not known, or does not hold it
 };
 
 // The trace that a path means: a run file or its folder of traces (the first traced trial, or
@@ -22,5 +24,8 @@ struct ChosenTrace {
 // is that of a run which was never folded. What is missing in it is logged. Errors:
 // not_found, protocol, io, with what to do.
 base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial);
+
+// Errors: invalid_argument if the trace lacks one of these ranks.
+base::Result<void> check_ranks(const store::TraceFile& trace, const std::vector<int>& ranks);
 
 } // namespace ncclprobe::cli

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/claim_options.h"
-
 #include "base/exit_code.h"
+#include "cli/claim_command.h"
 #include "cli/common_options.h"
 
 #include <charconv>
@@ -30,13 +29,9 @@ Words<double> change_words() {
 }
 
 Words<double> share_of_step_words() {
-  return {[](const std::string& text) -> Result<double> {
-            NCCLPROBE_TRY_ASSIGN(const double share, parse_change(text));
-            if (share < 0 || share > 1)
-              return fail(Errc::invalid_argument, "{} is not a share from 0% to 100%", text);
-            return share;
-          },
-          percent, "20%"};
+  return such_that<double>(
+      {parse_change, percent, "20%"}, [](const double& share) { return share >= 0 && share <= 1; },
+      "it is not a share from 0% to 100%");
 }
 
 Result<void> check_claim_options(ClaimOptions& options) {
@@ -105,10 +100,8 @@ Usage claim_usage(ClaimOptions& into) {
                          {.excludes = {"exposed", "communication"}, .positional = true}),
             option("setting", "NAME", into.setting, text_words("NCCL_ALGO=Ring"),
                    "A setting of the run against its default: what changed is the claim",
-                   {.needs = {"run_file"}, .excludes = {"sync", "step"}}),
-            format_option(into.format, "{}", {"text", "json"})},
-           text_file_options(into.output),
-           log_options(into.verbosity)}),
+                   {.needs = {"run_file"}, .excludes = {"sync", "step"}})},
+           result_options(into, {"text", "json"})}),
       .check = [&into](const Options&) { return check_claim_options(into); }};
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
 #include "cli/usage.h"
 
 namespace ncclprobe::cli {
@@ -25,6 +24,14 @@ Command make_command(Usage (*usage)(Options&), std::function<int(Options)> run) 
             return run(std::move(*options));
           }};
 }
+
+struct World; // session.h
+// All commands of ncclprobe. Those of ncclprobe-report become that program. `world` must outlive
+// them.
+std::vector<Command> commands(const World& world);
+
+// Does what the world's arguments say. Returns an exit code.
+int run_program(const World& world);
 
 // Those of ncclprobe-report: they need no MPI, no GPU and not the machine of the run.
 std::vector<Command> report_commands();

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/commands.h"
-
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/similar_words.h"
 #include "base/version.h"
+#include "cli/command.h"
 #include "cli/doctor_command.h"
 #include "cli/help_command.h"
 #include "cli/models_command.h"
@@ -14,6 +13,7 @@
 #include "cli/p2p_command.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
+#include "cli/session.h"
 #include "cli/topo_command.h"
 
 #include <algorithm>

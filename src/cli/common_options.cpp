@@ -68,11 +68,10 @@ Option library_option(std::vector<model::Setting>& into) {
                   "this ncclprobe-worker");
 }
 
-Options timeout_options(std::optional<std::int64_t>& cell_ns,
-                        std::optional<std::int64_t>& startup_ns) {
-  return {option("cell-timeout", "TIME", cell_ns, duration_words(),
+Options timeout_options(MeasuringOptions& into) {
+  return {option("cell-timeout", "TIME", into.cell_deadline_ns, duration_words(),
                  "A cell that takes longer counts as hung", {.initial = "30s"}),
-          option("startup-timeout", "TIME", startup_ns, duration_words(),
+          option("startup-timeout", "TIME", into.startup_deadline_ns, duration_words(),
                  "Most time from the start of a process to its first cell", {.initial = "180s"})};
 }
 
@@ -140,6 +139,13 @@ Option format_option(std::optional<analysis::Format>& into) {
   return option("format", "FORMAT", into, name_words<analysis::Format>("format"),
                 "{}: for people, one object, a row for each cell",
                 {.also = "-f", .initial = "table"});
+}
+
+Options result_options(ResultOptions& into, std::vector<std::string> formats, const char* help) {
+  into.format = formats.front();
+  return joined({{format_option(into.format, help, std::move(formats))},
+                 text_file_options(into.output),
+                 log_options(into.verbosity)});
 }
 
 Options text_file_options(base::Destination& into) {

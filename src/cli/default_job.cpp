@@ -8,6 +8,7 @@
 #include "workload/step_cells.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace ncclprobe::cli {
@@ -140,6 +141,12 @@ double expected_trial_ns(const TrialSpec& trial) {
                     : cell_ns;
   }
   return expected;
+}
+
+double expected_ns(const workload::Plan& plan) {
+  return std::accumulate(
+      plan.trials.begin(), plan.trials.end(), 0.0,
+      [](double sum, const TrialSpec& one) { return sum + expected_trial_ns(one); });
 }
 
 } // namespace ncclprobe::cli

@@ -21,5 +21,6 @@ void fill_defaults(RunOptions& options, const std::string& backend,
 // guess from start-up times seen (a trial of the default job took 3 s on 4 H200) and the cells'
 // budgets.
 double expected_trial_ns(const model::TrialSpec& trial);
+double expected_ns(const workload::Plan& plan); // of all its trials
 
 } // namespace ncclprobe::cli

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "cli/doctor_question_options.h"
+#include "cli/doctor_command.h"
 #include "cli/session.h"
 
 #include <string>

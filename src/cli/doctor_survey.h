@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/doctor_options.h"
+#include "cli/doctor_command.h"
 #include "cli/session.h"
 #include "model/survey.h"
 

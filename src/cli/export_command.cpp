@@ -37,12 +37,7 @@ class Selection {
 public:
   static Result<Selection> make(const store::TraceFile& trace, const ExportOptions& options) {
     Selection selection(trace, options);
-    for (int rank : options.ranks)
-      if (std::ranges::find(trace.ranks(), rank) == trace.ranks().end())
-        return base::fail({Errc::invalid_argument, fmt::format("the trace has no rank {}", rank),
-                           fmt::format("it has {} ranks, {} to {}", trace.ranks().size(),
-                                       trace.ranks().empty() ? 0 : trace.ranks().front(),
-                                       trace.ranks().empty() ? 0 : trace.ranks().back())});
+    NCCLPROBE_TRY(check_ranks(trace, options.ranks));
     for (int rank : trace.ranks())
       if (std::uint64_t bytes = trace.origin(rank).bytes_left_out; bytes > 0)
         spdlog::warn("the trace of rank {} lacks its last {} bytes: its process was killed", rank,
@@ -197,14 +192,10 @@ using analysis::trace_export::HostPicture;
 // it.
 using BytesOnRank = std::function<std::uint64_t(int rank, const trace::OperationRow&)>;
 BytesOnRank bytes_of_schedule(const ChosenTrace& chosen) {
-  const model::TrialSpec* spec = nullptr;
-  if (chosen.run)
-    for (const model::TrialRecord& one : chosen.run->trials)
-      if (one.spec.id == chosen.file.identity().trial)
-        spec = &one.spec;
-  if (spec == nullptr)
+  const model::TrialRecord* trial = chosen.trial();
+  if (trial == nullptr)
     return [](int, const trace::OperationRow&) { return std::uint64_t{0}; };
-  return [spec, transfers = analysis::timeline::transfers_in(*spec)](
+  return [spec = &trial->spec, transfers = analysis::timeline::transfers_in(trial->spec)](
              int rank, const trace::OperationRow& row) {
     return analysis::timeline::bytes_on_rank(*spec, transfers,
                                              {row.cell, static_cast<int>(row.index)}, rank);
@@ -287,6 +278,15 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
   return file.finish();
 }
 
+// Until the first error. `each` gets a row of the table's type.
+template <typename Each>
+Result<void> for_each_table(Each each) {
+  Result<void> result;
+  std::apply([&](auto... row) { ((result = result ? each(row) : std::move(result)), ...); },
+             trace::AllRows{});
+  return result;
+}
+
 // `to`: the folder.
 Result<void> write_tables(const store::TraceFile& trace, const Selection& selection,
                           const base::Destination& to) {
@@ -294,16 +294,10 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   fs::create_directories(to.file, trouble);
   if (trouble)
     return base::fail(Errc::io, "cannot create {}: {}", to.file.string(), trouble.message());
-  Result<void> result;
   std::size_t timed_rows = 0;
-  std::apply(
-      [&](auto... row) {
-        ((result = result ? write_table<decltype(row)>(trace, selection, to, timed_rows)
-                          : std::move(result)),
-         ...);
-      },
-      trace::AllRows{});
-  NCCLPROBE_TRY(std::move(result));
+  NCCLPROBE_TRY(for_each_table([&]<typename Row>(const Row&) {
+    return write_table<Row>(trace, selection, to, timed_rows);
+  }));
   return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
 }
 
@@ -312,16 +306,9 @@ Result<void> check_tables(const ExportOptions& options) {
   std::error_code ignored;
   if (options.csv_folder.empty() || !fs::is_directory(options.csv_folder, ignored))
     return {};
-  Result<void> result;
-  std::apply(
-      [&](auto... row) {
-        ((result = result ? base::check_output_file(
-                                {table_path<decltype(row)>(options.csv_folder), options.overwrite})
-                          : std::move(result)),
-         ...);
-      },
-      trace::AllRows{});
-  return result;
+  return for_each_table([&]<typename Row>(const Row&) {
+    return base::check_output_file({table_path<Row>(options.csv_folder), options.overwrite});
+  });
 }
 
 // Nothing that is read may be written over, and no output by another.

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/export_options.h"
-
 #include "cli/common_options.h"
+#include "cli/export_command.h"
 
 namespace ncclprobe::cli {
 namespace {
@@ -38,7 +37,6 @@ Usage export_usage(ExportOptions& into) {
                    {"ncclprobe export run.trace/trial-000012.h5 --perfetto out.pftrace"},
                    {"ncclprobe export job/ --perfetto out.pftrace",
                     "what the profiler plugin wrote in job/"}},
-      .exits = {},
       .options = joined(
           {{input_option("trace", into.path, "Run file, one of its traces, or a folder of spools"),
             option("perfetto", "FILE", into.perfetto, path_words("out.pftrace"),

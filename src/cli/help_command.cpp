@@ -13,22 +13,17 @@ namespace ncclprobe::cli {
 Usage help_usage(HelpOptions& into) {
   return {.name = "help",
           .summary = "Explain a command, or list all commands",
-          .about = "",
           .examples = {{"ncclprobe help run"},
                        {"ncclprobe help run --format man | man -l -", "read it as a manual page"},
                        {"ncclprobe help --format markdown", "docs/options.md"},
                        {"source <(ncclprobe help --format bash)", "complete words, in ~/.bashrc"},
                        {"source <(ncclprobe help --format zsh)", "in ~/.zshrc, after compinit"}},
-          .exits = {},
           .options =
               joined({{option("command", "COMMAND", into.command, text_words("run"),
-                              "This command; without one, the program", {.positional = true}),
-                       format_option(into.format,
+                              "This command; without one, the program", {.positional = true})},
+                      result_options(into, {"text", "json", "man", "markdown", "bash", "zsh"},
                                      "{}; bash and zsh print a script that completes words, the "
-                                     "others but text print all options",
-                                     {"text", "json", "man", "markdown", "bash", "zsh"})},
-                      text_file_options(into.output),
-                      log_options(into.verbosity)})};
+                                     "others but text print all options")})};
 }
 
 int help_command(const std::vector<Usage>& usages, const HelpOptions& options) {

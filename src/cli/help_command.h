@@ -2,17 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
-#include "base/output_file.h"
 #include "cli/usage.h"
 
 namespace ncclprobe::cli {
 
-struct HelpOptions {
+struct HelpOptions : ResultOptions {
   std::string command; // empty: the program
-  std::string format = "text";
-  base::Destination output; // without a file: standard output
-  base::Verbosity verbosity = base::Verbosity::normal;
 };
 Usage help_usage(HelpOptions& into);
 

@@ -1,26 +1,11 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/models_options.h"
-
 #include "base/units.h"
 #include "cli/common_options.h"
+#include "cli/models_command.h"
 
 namespace ncclprobe::cli {
-namespace {
-
-Words<std::uint64_t> bucket_cap_words() {
-  return {[](const std::string& text) -> base::Result<std::uint64_t> {
-            NCCLPROBE_TRY_ASSIGN(const std::uint64_t bytes, base::parse_bytes(text));
-            if (bytes == 0)
-              return base::fail(base::Errc::invalid_argument, "a bucket holds at least a byte");
-            return bytes;
-          },
-          base::format_bytes, "100M"};
-}
-
-} // namespace
-
 Usage models_usage(ModelsOptions& into) {
   return {
       .name = "models",
@@ -39,26 +24,28 @@ Usage models_usage(ModelsOptions& into) {
                    {"ncclprobe models bert-base -o net.json", "a model's file, for changes"},
                    {"ncclprobe models net.json",
                     "your own model; examples/write_model.py writes one"}},
-      .exits = {},
       .options = joined(
           {{option("model", "MODEL", into.model, text_words("gpt2-124m"),
                    "A model of the catalogue, or a file (.json, .toml)", {.positional = true}),
-            format_option(into.format, "{}", {"table", "json"})},
-           text_file_options(into.output),
-           {option("sequence", "N", into.sequence, number_words<std::uint64_t>(1, 1 << 30),
+            option("sequence", "N", into.sequence, number_words<std::uint64_t>(1, 1 << 30),
                    "Tokens of a sample", {.initial = "the model's", .needs = {"model"}}),
             option("layers", "N", into.blocks, number_words(1, k_most),
                    "Only so many of the repeated blocks", {.initial = "all", .needs = {"model"}}),
             flag("buckets", into.buckets, "The buckets of gradients that PyTorch's DDP makes",
                  {.needs = {"model"}}),
-            option("bucket-cap", "SIZE", into.bucket_bytes, bucket_cap_words(), "bucket_cap_mb",
+            option("bucket-cap", "SIZE", into.bucket_bytes,
+                   such_that<std::uint64_t>(
+                       {base::parse_bytes, base::format_bytes, "100M"},
+                       [](const auto& bytes) { return bytes > 0; },
+                       "a bucket holds at least a byte"),
+                   "bucket_cap_mb",
                    {.initial = "25M, and 1M for the first bucket", .needs = {"buckets"}}),
             option("order", "ORDER", into.order,
                    name_words<workload::BucketOrder>("choice of order"), "{}",
                    {.needs = {"buckets"}}),
             option("type", "TYPE", into.type, name_words<model::DataType>("data type"),
                    "Type of the gradients: {}", {.needs = {"buckets"}})},
-           log_options(into.verbosity)})};
+           result_options(into, {"table", "json"})})};
 }
 
 } // namespace ncclprobe::cli

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/node_in_question.h"
-#include "cli/doctor_question_options.h"
+#include "cli/doctor_command.h"
 #include "cli/session.h"
 
 #include <vector>

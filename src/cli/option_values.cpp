@@ -3,6 +3,7 @@
 
 #include "cli/option_values.h"
 
+#include "base/number_list.h"
 #include "base/units.h"
 #include "workload/plan.h"
 
@@ -69,34 +70,14 @@ Result<void> add_price(const std::string& text, std::map<std::string, double>& p
 
 Result<void> add_rank_setting(const std::string& text,
                               std::map<int, std::vector<model::Setting>>& per_rank) {
-  auto refuse = [&] {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto ranks = base::parse_number_range(text.substr(0, colon));
+  const auto setting = parse_setting(text.substr(std::min(colon + 1, text.size())));
+  if (!ranks || ranks->second > 1'000'000 || !setting)
     return fail(base::Error{Errc::invalid_argument,
                             fmt::format("'{}' is not RANKS:NAME=VALUE", text),
                             "for example 0-3:NCCL_HOSTID=a or 5:NCCL_ALGO=Tree"});
-  };
-  std::size_t colon = text.find(':');
-  if (colon == 0 || colon == std::string::npos)
-    return refuse();
-  int first = 0;
-  int last = 0;
-  const char* end = text.data() + colon;
-  auto [after, error] = std::from_chars(text.data(), end, first);
-  if (error != std::errc{})
-    return refuse();
-  last = first;
-  if (after != end) {
-    if (*after != '-')
-      return refuse();
-    auto [finish, range_error] = std::from_chars(after + 1, end, last);
-    if (range_error != std::errc{} || finish != end)
-      return refuse();
-  }
-  if (first < 0 || last < first || last > 1'000'000)
-    return refuse();
-  auto setting = parse_setting(text.substr(colon + 1));
-  if (!setting)
-    return refuse();
-  for (int rank = first; rank <= last; ++rank)
+  for (int rank = ranks->first; rank <= ranks->second; ++rank)
     per_rank[rank].push_back(*setting);
   return {};
 }

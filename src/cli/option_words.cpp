@@ -38,7 +38,8 @@ Words<std::string> choice_words(std::vector<std::string> choices) {
 Words<bool> on_off_words() {
   return {[](const std::string& text) -> Result<bool> {
             if (text != "on" && text != "off")
-              return base::fail(Errc::invalid_argument, "'{}' is neither on nor off", text);
+              return base::fail(Errc::invalid_argument,
+                                "'{}' is not on or off (in a file: true or false)", text);
             return text == "on";
           },
           [](bool on) { return std::string(on ? "on" : "off"); },
@@ -69,6 +70,12 @@ Words<std::vector<std::uint64_t>> size_words() {
             return list;
           },
           "1K:64M:x4"};
+}
+
+Words<std::vector<std::uint64_t>> nonzero_size_words(const char* otherwise) {
+  return such_that<std::vector<std::uint64_t>>(
+      size_words(), [](const auto& sizes) { return std::ranges::find(sizes, 0U) == sizes.end(); },
+      otherwise);
 }
 
 } // namespace ncclprobe::cli

@@ -80,6 +80,18 @@ Words<std::vector<T>> list_of(Words<T> one) {
           one.example, one.choices};
 }
 
+// Only values for which this holds; `otherwise` says why another is refused.
+template <typename T>
+Words<T> such_that(Words<T> words, bool (*holds)(const T&), const char* otherwise) {
+  words.read = [=, read = words.read](const std::string& text) -> base::Result<T> {
+    NCCLPROBE_TRY_ASSIGN(T value, read(text));
+    if (!holds(value))
+      return base::fail(base::Errc::invalid_argument, "'{}': {}", text, otherwise);
+    return value;
+  };
+  return words;
+}
+
 // Names of data types between commas; PyTorch's users say fp32 where we say f32.
 template <typename T>
 Words<std::vector<T>> float_names(const char* what) {
@@ -101,5 +113,6 @@ Words<bool> on_off_words();
 Words<double> share_words();                    // "1%", "0.01"
 Words<std::int64_t> duration_words();           // "250ms", nanoseconds
 Words<std::vector<std::uint64_t>> size_words(); // "8:8G:x2", "1K,1M", bytes
+Words<std::vector<std::uint64_t>> nonzero_size_words(const char* otherwise);
 
 } // namespace ncclprobe::cli

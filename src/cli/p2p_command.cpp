@@ -21,17 +21,8 @@ using workload::P2pMode;
 // What sessions and runs want to know.
 RunOptions run_options_of(const P2pOptions& options) {
   RunOptions run;
-  run.backend = options.backend;
-  run.ranks = options.ranks;
-  run.repeats = options.repeats;
-  run.seed = options.seed;
-  run.libraries = options.libraries;
-  run.output = options.output;
-  run.format = options.format;
-  run.force = options.force;
-  run.verbosity = options.verbosity;
-  run.cell_deadline_ns = options.cell_deadline_ns;
-  run.startup_deadline_ns = options.startup_deadline_ns;
+  static_cast<MeasuringOptions&>(run) = options;
+  run.repeats = options.repeats.value_or(1);
   run.prepare = "off";
   run.no_sweep = true;
   return run;
@@ -67,7 +58,7 @@ workload::P2pRequest request_of(const P2pOptions& options, const Session& sessio
     request.directions = *options.directions;
   if (options.sizes)
     request.sizes = *options.sizes;
-  request.repeats = options.repeats;
+  request.repeats = *run.repeats;
   request.seed = *run.seed;
   request.libraries = options.libraries;
   request.cell_deadline_ns = *run.cell_deadline_ns;

@@ -1,18 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/p2p_options.h"
-
 #include "cli/common_options.h"
+#include "cli/p2p_command.h"
 
 #include <algorithm>
 
 namespace ncclprobe::cli {
 namespace {
-
-using base::Errc;
-using base::fail;
-using base::Result;
 
 constexpr const char* k_p2p_about =
     "Methods (row: from, column: to; GB/s are 1e9 bytes, latency is ns or us per hop):\n"
@@ -28,28 +23,13 @@ constexpr const char* k_p2p_about =
     "hosts) and CPUs by messages. The data of every cell is checked.";
 
 Words<std::vector<workload::P2pDirection>> direction_words() {
-  auto words = list_of(name_words<workload::P2pDirection>("direction"));
-  std::erase(words.choices, model::to_string(workload::P2pDirection::together));
+  using enum workload::P2pDirection;
+  auto words = such_that<std::vector<workload::P2pDirection>>(
+      list_of(name_words<workload::P2pDirection>("direction")),
+      [](const auto& said) { return std::ranges::find(said, together) == said.end(); },
+      "'together' comes with all");
+  std::erase(words.choices, model::to_string(together));
   words.example = "bi";
-  words.read = [read = words.read](const std::string& text) {
-    auto directions = read(text);
-    if (directions &&
-        std::ranges::find(*directions, workload::P2pDirection::together) != directions->end())
-      directions = fail(Errc::invalid_argument, "'together' comes with all");
-    return directions;
-  };
-  return words;
-}
-
-Words<std::vector<std::uint64_t>> copy_size_words() {
-  auto words = size_words();
-  words.example = "1M,512M";
-  words.read = [read = words.read](const std::string& text) {
-    auto sizes = read(text);
-    if (sizes && std::ranges::find(*sizes, 0U) != sizes->end())
-      sizes = fail(Errc::invalid_argument, "a copy of 0 bytes measures nothing");
-    return sizes;
-  };
   return words;
 }
 
@@ -70,7 +50,7 @@ Usage p2p_usage(P2pOptions& into) {
       .exits = measurement_exits("the launch does not fit the machine"),
       .options = joined(
           {{backend_option(into.backend), ranks_option(into.ranks, k_most),
-            option("devices", "N,...", into.devices, list_of(number_words(0, 1023)),
+            option("devices", "N,...", into.devices, numbers(0, 1023),
                    "Only these GPUs of each host, by CUDA's numbers"),
             option("mode", "NAME", into.mode, name_words<workload::P2pMode>("mode"),
                    "direct: one process drives all GPUs of a host; ipc: one process each, memory "
@@ -82,14 +62,16 @@ Usage p2p_usage(P2pOptions& into) {
             option("directions", "NAME,...", into.directions, direction_words(),
                    "uni: a pair one way; bi: both ways at once; all: all GPUs at once",
                    {.initial = "all three"}),
-            option("sizes", "SIZES", into.sizes, copy_size_words(),
+            option("sizes", "SIZES", into.sizes,
+                   nonzero_size_words("a copy of 0 bytes measures nothing"),
                    "Bytes of a copy: 1M,512M or 1M:512M:x8",
                    {.also = "-s",
-                    .initial = "512M, as nvbandwidth; less through the host; 4M on the CPU"}),
+                    .initial = "512M, as nvbandwidth; less through the host; 4M on the CPU",
+                    .example = "1M,512M"}),
             option("repeat", "N", into.repeats, number_words(1, k_most),
-                   "Trials of the whole in fresh processes"),
+                   "Trials of the whole in fresh processes", {.initial = "1"}),
             library_option(into.libraries), seed_option(into.seed)},
-           timeout_options(into.cell_deadline_ns, into.startup_deadline_ns),
+           timeout_options(into),
            {format_option(into.format), run_file_option(into.output),
             flag("force", into.force, "Replace the run file if it exists")},
            log_options(into.verbosity)})};

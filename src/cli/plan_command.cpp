@@ -12,6 +12,7 @@
 #include "cli/default_job.h"
 #include "cli/nccl_places.h"
 #include "cli/plan_file.h"
+#include "cli/session.h"
 #include "workload/step_label.h"
 
 #include <nlohmann/json.hpp>
@@ -42,20 +43,16 @@ std::string size_of(const model::CellLabel& label) {
 
 std::string describe_json(const workload::Plan& plan) {
   nlohmann::ordered_json document;
-  double total_ns = 0;
-  for (const model::TrialSpec& trial : plan.trials) {
-    const double expected_ns = expected_trial_ns(trial);
-    total_ns += expected_ns;
+  for (const model::TrialSpec& trial : plan.trials)
     document["trials"].push_back({{"trial", trial.id},
                                   {"repeat", trial.replicate},
                                   {"purpose", std::string(to_string(trial.purpose))},
                                   {"setting", trial.name},
                                   {"cells", trial.cells.size()},
-                                  {"expected_s", expected_ns / 1e9}});
-  }
+                                  {"expected_s", expected_trial_ns(trial) / 1e9}});
   document["ranks"] = plan.trials.front().ranks;
   document["backend"] = plan.trials.front().backend;
-  document["expected_s"] = total_ns / 1e9;
+  document["expected_s"] = expected_ns(plan) / 1e9;
   document["left_out"] = plan.notes;
   document["warnings"] = plan.warnings;
   return document.dump(1) + "\n";
@@ -65,16 +62,13 @@ std::string describe(const workload::Plan& plan) {
   std::string out;
   base::TextTable table(
       {{"trial"}, {"repeat"}, {"cells"}, {"expected"}, {"settings", base::TextTable::Align::left}});
-  double total_ns = 0;
-  for (const model::TrialSpec& trial : plan.trials) {
-    double expected_ns = expected_trial_ns(trial);
-    total_ns += expected_ns;
+  for (const model::TrialSpec& trial : plan.trials)
     analysis::add_wrapped_row(table,
                               {std::to_string(trial.id), std::to_string(trial.replicate),
                                std::to_string(trial.cells.size()),
-                               base::format_duration(expected_ns), trial.name + what_for(trial)},
+                               base::format_duration(expected_trial_ns(trial)),
+                               trial.name + what_for(trial)},
                               {0, 0, 0, 0, 56});
-  }
   // Some settings rule cells out.
   const model::TrialSpec& first =
       *std::max_element(plan.trials.begin(), plan.trials.end(), [](const auto& a, const auto& b) {
@@ -86,7 +80,7 @@ std::string describe(const workload::Plan& plan) {
       fmt::format("{} on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers a "
                   "rank",
                   analysis::count_of(plan.trials.size(), "trial", "trials"), first.ranks,
-                  first.backend, base::format_duration(total_ns),
+                  first.backend, base::format_duration(expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
       0);
   out += "\n" + table.render(2);

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
+#include "cli/toml_options.h"
 
 #include <toml++/toml.h>
 
@@ -16,72 +17,7 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::fail;
 using base::Result;
-
-class PlanReader {
-public:
-  explicit PlanReader(std::string file) : file_(std::move(file)) {}
-
-  Result<void> read(const toml::table& table, Options& options) const {
-    for (const auto& [key, node] : table) {
-      auto option = std::ranges::find_if(options, [name = key.str()](const Option& one) {
-        return one.key() == name || (one.also.starts_with("--") && one.also.substr(2) == name);
-      });
-      if (option == options.end())
-        return wrong(node, fmt::format("'{}' is not a key of a plan file", key.str()));
-      NCCLPROBE_TRY_ASSIGN(const auto texts, texts_of(*option, node));
-      for (const std::string& text : texts)
-        if (auto read = option->read(text); !read)
-          return wrong(node, read.error().text());
-    }
-    return {};
-  }
-
-private:
-  tl::unexpected<base::Error> wrong(const toml::node& node, const std::string& what) const {
-    return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
-  }
-
-  // One for each time that the command line would name the option.
-  Result<std::vector<std::string>> texts_of(const Option& option, const toml::node& node) const {
-    std::vector<std::string> texts;
-    const toml::array* array = option.repeats ? node.as_array() : nullptr;
-    if (array == nullptr) {
-      NCCLPROBE_TRY_ASSIGN(std::string text, text_of(node));
-      return std::vector{std::move(text)};
-    }
-    for (const toml::node& element : *array) {
-      NCCLPROBE_TRY_ASSIGN(std::string text, text_of(element));
-      texts.push_back(std::move(text));
-    }
-    return texts;
-  }
-
-  // A value as the command line has it: lists with commas, flags as "on" and "off".
-  Result<std::string> text_of(const toml::node& node) const {
-    if (auto value = node.value_exact<std::string>())
-      return *value;
-    if (auto value = node.value_exact<std::int64_t>())
-      return std::to_string(*value);
-    if (auto value = node.value_exact<double>())
-      return fmt::format("{}", *value);
-    if (auto value = node.value_exact<bool>())
-      return std::string(*value ? "on" : "off");
-    const toml::array* array = node.as_array();
-    if (array == nullptr || array->empty())
-      return wrong(node, "expected a string, a number, true, false, or an array of these");
-    std::string list;
-    for (const toml::node& element : *array) {
-      NCCLPROBE_TRY_ASSIGN(const std::string one, text_of(element));
-      list += (list.empty() ? "" : ",") + bracketed_list({one});
-    }
-    return list;
-  }
-
-  std::string file_;
-};
 
 template <typename Named>
 bool has_name(const std::vector<Named>& all, const std::string& name) {
@@ -161,15 +97,8 @@ void put(toml::table& table, const Option& option) {
 
 Result<void> apply_plan_text(const std::string& text, const std::string& name,
                              RunOptions& options) {
-  NCCLPROBE_TRY(base::check_toml_limits(text, name));
   RunOptions of_file;
-  Options readers = plan_file_options(of_file);
-  try {
-    NCCLPROBE_TRY(PlanReader(name).read(toml::parse(text, name), readers));
-  } catch (const toml::parse_error& error) {
-    return fail(Errc::invalid_argument, "{}:{}: {}", name, error.source().begin.line,
-                error.description());
-  }
+  NCCLPROBE_TRY(read_toml_options(text, name, plan_file_options(of_file)));
   add_unsaid(options, of_file);
   return {};
 }

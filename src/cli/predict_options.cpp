@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/predict_options.h"
-
 #include "base/exit_code.h"
 #include "cli/common_options.h"
+#include "cli/predict_command.h"
 
 #include <algorithm>
 #include <array>
@@ -72,28 +71,16 @@ std::string in_ms(const Stated& time_ns) {
 }
 
 void say(const WorkloadOptions& said, workload::StepRequest& step) {
-  auto one = [](const auto& from, auto& into) {
-    if (from)
-      into = *from;
-  };
-  auto first = [](const auto& from, auto& into) {
-    if (from)
-      into = from->front();
-  };
-  one(said.pattern, step.pattern);
-  one(said.scaling, step.scaling);
-  one(said.bucket_view, step.bucket_view);
-  one(said.reshard, step.reshard);
-  one(said.sequence_parallel, step.sequence_parallel);
-  one(said.order, step.order);
-  first(said.batches, step.batch);
-  first(said.types, step.type);
-  first(said.accumulate, step.accumulate);
-  first(said.buckets, step.bucket_bytes);
-  first(said.compression, step.compression);
-  first(said.prefetch, step.prefetch);
-  first(said.tensor, step.tensor);
-  first(said.micro_batches, step.micro_batches);
+  for_each_value(
+      said,
+      [&](const auto& value, auto member) {
+        if (value)
+          step.*member = *value;
+      },
+      [&](const auto& values, auto member) {
+        if (values)
+          step.*member = values->front();
+      });
 }
 
 } // namespace
@@ -186,8 +173,8 @@ Usage predict_usage(PredictOptions& into) {
           {{input_option("run_file", into.run_file, "Run file of `ncclprobe`"),
             repeated("also", "RUN.h5", into.also, path_words("sendrecv.h5"),
                      "Another run on the same machine, for collectives that the first lacks"),
-            option("ranks", "N,...", request.ranks, list_of(number_words(2, k_most)),
-                   "For these numbers of ranks", {.required = true}),
+            option("ranks", "N,...", request.ranks, numbers(2), "For these numbers of ranks",
+                   {.required = true}),
             option("inter-node", "RATE,TIME", request.inter_node, inter_node_words(),
                    "Between nodes: what one node sends with all of its network cards, and how long "
                    "a message takes; ranges (40-50GB/s,4-6us) widen the interval. Needed for more "
@@ -212,9 +199,7 @@ Usage predict_usage(PredictOptions& into) {
                    "10^12 operations a second that a rank reaches in the model's products",
                    {.excludes = {"forward"}})},
            predicted_step_options(into.step),
-           {format_option(into.format, "{}", {"table", "json"})},
-           text_file_options(into.output),
-           log_options(into.verbosity)}),
+           result_options(into, {"table", "json"})}),
       .check = [&into](const Options& said) { return check(said, into); }};
 }
 

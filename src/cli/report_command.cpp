@@ -7,7 +7,6 @@
 #include "analysis/prices.h"
 #include "base/log.h"
 #include "cli/report_files.h"
-#include "cli/timeline_command.h"
 #include "cli/traced_steps.h"
 #include "store/run_file.h"
 #include "store/trace_file.h"
@@ -19,29 +18,18 @@ namespace {
 
 constexpr const char* k_report_command = "ncclprobe report";
 
-base::Result<void> fold(const std::filesystem::path& run_file) {
-  NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
-  for (const std::string& damaged : folded.damaged)
-    spdlog::error("left out of the run file: {}", damaged);
-  for (const std::string& remark : folded.trace_remarks)
-    spdlog::warn("{}", remark);
-  return {};
-}
-
 base::Result<std::string> text_of(const ReportOptions& options) {
   if (options.fold)
-    NCCLPROBE_TRY(fold(options.run_file));
+    NCCLPROBE_TRY(fold_parts(options.run_file));
   if (options.timeline)
-    return timeline_text({options.run_file, options.trial, options.format == analysis::Format::json,
-                          options.steps, options.window, options.ranks});
+    return timeline_text(options);
 
   auto read = read_summary_or_parts(options.run_file);
   // A trace by itself has nothing but its timeline.
   if (!read && read.error().code == base::Errc::protocol &&
       options.format != analysis::Format::csv && options.prices.empty() &&
       store::TraceFile::open(options.run_file))
-    return timeline_text(
-        {.path = options.run_file, .json = options.format == analysis::Format::json});
+    return timeline_text(options);
   NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, std::move(read));
   std::optional<double> price_per_gpu;
   if (!options.prices.empty() && analysis::is_p2p(run))
@@ -50,11 +38,8 @@ base::Result<std::string> text_of(const ReportOptions& options) {
   if (!options.prices.empty()) {
     NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
   }
-  const TracedSteps traced = traced_steps(options.run_file, run);
-  for (const std::string& remark : traced.remarks)
-    spdlog::warn("{}", remark);
   return analysis::render_report(run, options.format.value_or(analysis::Format::table),
-                                 price_per_gpu, traced.cells);
+                                 price_per_gpu, traced_steps(options.run_file, run));
 }
 
 } // namespace

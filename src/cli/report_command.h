@@ -3,8 +3,6 @@
 #pragma once
 
 #include "analysis/report/report.h"
-#include "base/log.h"
-#include "base/output_file.h"
 #include "cli/trace_window.h"
 #include "cli/usage.h"
 
@@ -26,10 +24,10 @@ struct ReportOptions {
   std::map<std::string, double> prices;   // by GPU name, "" for any; none: not asked for
   // The timeline of a trace, instead of the run's figures.
   bool timeline = false;
-  std::optional<int> trial;
-  bool steps = false;
+  std::optional<int> trial; // else the first traced one
+  bool steps = false;       // each step by itself, in JSON
   std::optional<WindowRequest> window;
-  std::vector<int> ranks; // of the timeline; empty: all
+  std::vector<int> ranks; // figures of these alone; empty: of all
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 
@@ -38,5 +36,8 @@ Usage report_usage(ReportOptions& into);
 // Reads the run and writes its report to `out` or the output file. Returns the exit code (0, 2, 7);
 // what went wrong is one line on `err`.
 int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err);
+
+// The analysed timeline, instead of the run's figures. What is missing, but no error, is logged.
+base::Result<std::string> timeline_text(const ReportOptions& options);
 
 } // namespace ncclprobe::cli

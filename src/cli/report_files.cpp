@@ -5,10 +5,11 @@
 
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/log.h"
 #include "base/printable.h"
-#include "cli/read_summary.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
+#include "store/trial_stream.h"
 
 #include <ostream>
 
@@ -28,8 +29,30 @@ base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file
   return with_hint(store::read_run(run_file));
 }
 
+base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file) {
+  analysis::RunSummary summary;
+  store::TrialSink sink;
+  sink.begin = [&](model::RunHeader header, std::size_t trials) {
+    summary = analysis::RunSummary(std::move(header), trials);
+  };
+  sink.take = [&](std::size_t index, model::TrialRecord trial) {
+    summary.add(index, std::move(trial));
+  };
+  NCCLPROBE_TRY(store::read_trials(run_file, sink));
+  return summary;
+}
+
 base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
   return with_hint(read_summary(run_file));
+}
+
+base::Result<void> fold_parts(const std::filesystem::path& run_file) {
+  NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
+  for (const std::string& damaged : folded.damaged)
+    spdlog::error("left out of the run file: {}", damaged);
+  for (const std::string& remark : folded.trace_remarks)
+    spdlog::warn("{}", remark);
+  return {};
 }
 
 int complain(std::ostream& err, const std::string& command, const base::Error& error,

@@ -17,8 +17,14 @@ namespace ncclprobe::cli {
 // Also of a run that was stopped and lies in parts.
 base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file);
 
-// The same, of which no sample is needed by itself (read_summary.h).
+// A run of which no sample is needed by itself: memory grows with its results. Errors: as
+// store::read_run().
+base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file);
+// Also of a run that was stopped and lies in parts.
 base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file);
+
+// Folds the parts of a run into its file (store::fold()) and logs what it lacks.
+base::Result<void> fold_parts(const std::filesystem::path& run_file);
 
 // One line on `err`; returns the exit code.
 int complain(std::ostream& err, const std::string& command, const base::Error& error,

@@ -43,7 +43,6 @@ Usage report_usage(ReportOptions& into) {
            {"ncclprobe report run.h5 --price H200=30000", "what a GB/s and an effective GPU cost"},
            {"ncclprobe report job/", "a job captured by libncclprobe-profiler.so"},
            {"ncclprobe report run.h5 --format json | jq '.results[] | {setting, busbw_gb_per_s}'"}},
-      .exits = {},
       .options = joined(
           {{input_option("run_file", into.run_file,
                          "Run file of `ncclprobe`; or, for its timeline, a trace file or the "

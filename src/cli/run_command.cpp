@@ -19,7 +19,7 @@
 #include "cli/preflight.h"
 #include "cli/preparation.h"
 #include "cli/progress.h"
-#include "cli/read_summary.h"
+#include "cli/report_files.h"
 #include "cli/resume.h"
 #include "cli/stop_on_signal.h"
 #include "cli/trace_keeper.h"
@@ -85,11 +85,11 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   return header;
 }
 
-void say_what_is_coming(const Session& session, const workload::Plan& plan, double expected_ns) {
+void say_what_is_coming(const Session& session, const workload::Plan& plan) {
   spdlog::info("{} backend: {}", session.backend.name, session.backend.reason);
   spdlog::info("{} ranks on {} host(s), {} trials of {} cells, about {}", session.layout.ranks(),
                session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
-               base::format_duration(expected_ns));
+               base::format_duration(expected_ns(plan)));
   for (const model::Setting& pinned : plan.pinned)
     spdlog::warn(
         "{}={} is set in the environment and stays so in every trial; --override {} sweeps it",
@@ -164,11 +164,7 @@ struct Folded {
 };
 
 base::Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& stored) {
-  NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(output));
-  for (const std::string& damaged : folded.damaged)
-    spdlog::error("left out of the run file: {}", damaged);
-  for (const std::string& remark : folded.trace_remarks)
-    spdlog::warn("{}", remark);
+  NCCLPROBE_TRY(fold_parts(output));
   NCCLPROBE_TRY_ASSIGN(analysis::RunSummary run, read_summary(output));
   std::vector<int> lost(stored.begin(), stored.end());
   for (const model::TrialRecord& trial : run.trials)
@@ -182,14 +178,9 @@ base::Result<Folded> fold(const std::filesystem::path& output, const std::set<in
 
 std::string report_of(const analysis::RunSummary& run, const std::filesystem::path& output,
                       std::optional<analysis::Format> format) {
-  const TracedSteps traced = traced_steps(output, run);
-  for (const std::string& remark : traced.remarks)
-    spdlog::warn("{}", remark);
-  if (format)
-    return analysis::render_report(run, *format, {}, traced.cells);
-  return fmt::format("{}\nrun file: {}\n",
-                     analysis::render_report(run, analysis::Format::table, {}, traced.cells),
-                     output.string());
+  const std::string report = analysis::render_report(run, format.value_or(analysis::Format::table),
+                                                     {}, traced_steps(output, run));
+  return format ? report : fmt::format("{}\nrun file: {}\n", report, output.string());
 }
 
 // Where --output names the report's file and not the run file; empty: nowhere.
@@ -324,15 +315,9 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
                   launch::SupervisorOptions how) {
   const RunOptions& options = job.options;
   auto plan = check_environment(session, world, options.overrides).and_then(job.plan);
-  double expected_ns = 0;
-  int trials = 0;
-  if (plan) {
-    trials = static_cast<int>(plan->trials.size());
-    for (const model::TrialSpec& trial : plan->trials)
-      expected_ns += expected_trial_ns(trial);
-  }
   bool quiet = options.verbosity == base::Verbosity::quiet;
-  Progress progress(Progress::style_for(quiet), trials, expected_ns);
+  Progress progress(Progress::style_for(quiet), plan ? static_cast<int>(plan->trials.size()) : 0,
+                    plan ? expected_ns(*plan) : 0);
   if (plan) {
     Preparation preparation =
         choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,
@@ -354,7 +339,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
     for (const auto& finding : preflight(session.hosts, session.backend.name, world))
       spdlog::warn("{}; it costs: {} (`ncclprobe doctor` says more)", finding.what, finding.cost);
     warn_of_other_environments(session);
-    say_what_is_coming(session, *plan, expected_ns);
+    say_what_is_coming(session, *plan);
   }
   return lead(world, session, job, *plan, supervisor, progress);
 }

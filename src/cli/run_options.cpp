@@ -4,10 +4,10 @@
 #include "cli/run_options.h"
 
 #include "base/exit_code.h"
-#include "cli/common_options.h"
 #include "cli/compared_libraries.h"
 #include "cli/default_job.h"
 #include "cli/option_values.h"
+#include "cli/plan_command.h"
 #include "launch/cpu_policy.h"
 
 #include <algorithm>
@@ -19,11 +19,6 @@ using base::Result;
 using Texts = std::vector<std::string>;
 
 constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
-
-template <typename T>
-Words<std::vector<T>> numbers(T least, T most = k_most) {
-  return list_of(number_words<T>(least, most));
-}
 
 template <typename T>
 Words<std::vector<T>> names(const char* what) {
@@ -235,7 +230,7 @@ Options timing_options(RunOptions& into) {
         option("budget", "TIME", into.budget_ns, duration_words(),
                "Most time for a cell: fewer iterations first, then fewer batches",
                {.initial = "none; 250ms on the CPU"})},
-       timeout_options(into.cell_deadline_ns, into.startup_deadline_ns)});
+       timeout_options(into)});
 }
 
 Options measurement_options(RunOptions& into) {
@@ -341,7 +336,6 @@ Usage plan_usage(PlanOptions& into) {
   return {
       .name = "plan",
       .summary = "Print the options as a plan file, or with --dry-run the trials they mean",
-      .about = "",
       .examples = {{"ncclprobe plan --dry-run", "the trials of the default job, and their time"},
                    {"ncclprobe plan --set NCCL_PROTO=LL,Simple -o sweep.toml"},
                    {"ncclprobe run --plan sweep.toml"},

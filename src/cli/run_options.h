@@ -2,13 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report.h"
-#include "base/error.h"
-#include "base/log.h"
-#include "base/output_file.h"
-#include "cli/usage.h"
+#include "cli/common_options.h"
 #include "cli/workload_options.h"
-#include "model/trial.h"
 #include "workload/plan.h"
 
 #include <cstdint>
@@ -21,9 +16,7 @@ namespace ncclprobe::cli {
 
 // What the command line and a plan file can say. Unset means "not said": a value from the command
 // line wins over the plan file's, and that over the default job's.
-struct RunOptions {
-  std::optional<std::string> backend;
-  std::optional<int> ranks;
+struct RunOptions : MeasuringOptions {
   std::optional<std::vector<model::Collective>> collectives;
   std::optional<std::vector<std::uint64_t>> sizes;
   std::optional<std::vector<model::DataType>> types;
@@ -45,11 +38,6 @@ struct RunOptions {
   std::optional<double> target_interval;
   std::optional<int> max_batches;
   std::optional<std::int64_t> budget_ns;
-  std::optional<std::int64_t> cell_deadline_ns;
-  std::optional<std::int64_t> startup_deadline_ns;
-  std::optional<int> repeats;
-  std::optional<std::uint64_t> seed;
-  std::optional<std::string> output; // the run file; or the report's, by its suffix
   std::optional<int> seats_per_worker;
   std::optional<std::string> prepare; // auto, on, off
   std::optional<workload::Proof> proof;
@@ -57,7 +45,6 @@ struct RunOptions {
   std::vector<workload::Axis> axes;
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
   std::map<int, std::vector<model::Setting>> per_rank;
-  std::vector<model::Setting> libraries;
   std::vector<workload::Axis> compared_libraries; // each file is a setting, as a variable's value
   std::optional<std::vector<std::string>> cpu_affinities; // each a setting (launch/cpu_policy.h)
   std::vector<std::string> overrides;
@@ -66,24 +53,11 @@ struct RunOptions {
   std::string plan_file;
   std::string resume_file;   // go on with this run; it says all but these:
   bool retry_failed = false; // with resume_file: also run again what failed
-  // Replace the run file; with resume_file: go on although machine or environment differ.
-  bool force = false;
-  std::optional<analysis::Format>
-      format; // of the report; unset: a table, and where the run file is
-  base::Verbosity verbosity = base::Verbosity::normal;
 };
 
 // All that a plan file can say.
 Options plan_file_options(RunOptions& into);
 
 Usage run_usage(RunOptions& into);
-
-struct PlanOptions : RunOptions {
-  bool dry_run = false;
-  std::optional<int> gpus; // of one imagined host, in place of this machine's
-  std::string format = "toml";
-  base::Destination destination; // without a file: standard output
-};
-Usage plan_usage(PlanOptions& into);
 
 } // namespace ncclprobe::cli

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/timeline_command.h"
-
 #include "trace/spool_format.h"
 
 #include "analysis/report/text_layout.h"
@@ -12,6 +10,7 @@
 #include "base/number_list.h"
 #include "base/units.h"
 #include "cli/chosen_trace.h"
+#include "cli/report_command.h"
 #include "cli/trace_source.h"
 #include "workload/step_label.h"
 
@@ -86,7 +85,7 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
 }
 
 Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
-                           analysis::TimelineHeading heading, const TimelineRequest& request) {
+                           analysis::TimelineHeading heading, const ReportOptions& request) {
   for (int rank : file.ranks())
     if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
       heading.notes.push_back(
@@ -95,11 +94,7 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
                       rank, bytes));
   NCCLPROBE_TRY(add_provenance(file, heading));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
-  for (int rank : request.ranks)
-    if (std::ranges::find(file.ranks(), rank) == file.ranks().end())
-      return base::fail({base::Errc::invalid_argument,
-                         fmt::format("the trace has no rank {}", rank),
-                         fmt::format("it has {}", base::format_number_list(file.ranks()))});
+  NCCLPROBE_TRY(check_ranks(file, request.ranks));
   if (!request.ranks.empty())
     heading.notes.push_back(
         fmt::format("figures of {} {} alone, of {} traced; what is between ranks is found from all",
@@ -118,8 +113,9 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
           source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
   if (trial && !request.window && request.ranks.empty()) // marks are of all steps and ranks
     add_agreement(*trial, timeline, heading);
-  return request.json ? analysis::render_timeline_json(timeline, heading)
-                      : analysis::render_timeline(timeline, heading);
+  return request.format == analysis::Format::json
+             ? analysis::render_timeline_json(timeline, heading)
+             : analysis::render_timeline(timeline, heading);
 }
 
 // What tracing cost in the cells of the trial, the dearest with its interval.
@@ -162,15 +158,11 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
 
 } // namespace
 
-Result<std::string> timeline_text(const TimelineRequest& request) {
-  NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.path, request.trial));
-  const model::TrialRecord* trial = nullptr;
-  if (chosen.run)
-    for (const model::TrialRecord& one : chosen.run->trials)
-      if (one.spec.id == chosen.file.identity().trial)
-        trial = &one;
+Result<std::string> timeline_text(const ReportOptions& request) {
+  NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.run_file, request.trial));
+  const model::TrialRecord* trial = chosen.trial();
   analysis::TimelineHeading heading =
-      heading_of(chosen, request.path, trial ? &trial->spec : nullptr);
+      heading_of(chosen, request.run_file, trial ? &trial->spec : nullptr);
   if (std::ranges::any_of(chosen.file.ranks(), [&](int rank) {
         return chosen.file.origin(rank).host == trace::k_synthetic_host;
       }))

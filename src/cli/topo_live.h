@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cli/session.h"
+#include "cli/topo_command.h"
 #include "cli/topo_files.h"
-#include "cli/topo_options.h"
 
 namespace ncclprobe::cli {
 

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/topo_options.h"
-
 #include "base/exit_code.h"
 #include "cli/common_options.h"
+#include "cli/topo_command.h"
 
 namespace ncclprobe::cli {
 
@@ -29,13 +28,7 @@ Usage topo_usage(TopoOptions& into) {
                     "all facts about this host, for a bug report"}},
       .exits = {{base::k_exit_environment, "the ranks do not fit together"}},
       .options = joined(
-          {{format_option(
-               into.format,
-               "{}; matrix is like nvidia-smi topo -m, facts lists each value and its "
-               "source",
-               {"summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"})},
-           text_file_options(into.output),
-           {repeated("from", "FILE", into.from, text_words("node.json"),
+          {{repeated("from", "FILE", into.from, text_words("node.json"),
                      "Show the machine of this file instead, - for standard input; several files "
                      "are several hosts"),
             option("host", "N", into.host, number_words(0, k_most),
@@ -57,7 +50,9 @@ Usage topo_usage(TopoOptions& into) {
                    "recording, or where NVML is not enough",
                    {.excludes = {"from"}}),
             excluding(library_option(into.libraries), {"from"})},
-           log_options(into.verbosity)})};
+           result_options(
+               into, {"summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"},
+               "{}; matrix is like nvidia-smi topo -m, facts lists each value and its source")})};
 }
 
 } // namespace ncclprobe::cli

@@ -4,10 +4,10 @@
 #include "cli/trace_window.h"
 
 #include "analysis/timeline/trace_cut.h"
+#include "base/number_list.h"
 #include "base/units.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -25,25 +25,6 @@ constexpr std::string_view k_steps = "step:";
 base::Error no_window(const std::string& text) {
   return {Errc::invalid_argument, fmt::format("'{}' is no window", text),
           "write begin:end, such as 0:5ms, :500ms or 1.2s:, or step:3 or step:3-5"};
-}
-
-// "3" or "3-5"
-std::optional<WindowRequest::Steps> parse_steps(std::string_view text) {
-  WindowRequest::Steps steps;
-  const char* end = text.data() + text.size();
-  auto [next, error] = std::from_chars(text.data(), end, steps.first);
-  if (error != std::errc())
-    return std::nullopt;
-  steps.last = steps.first;
-  if (next != end && *next == '-') {
-    auto [rest, no_number] = std::from_chars(next + 1, end, steps.last);
-    if (no_number != std::errc())
-      return std::nullopt;
-    next = rest;
-  }
-  if (next != end || steps.last < steps.first)
-    return std::nullopt;
-  return steps;
 }
 
 // A moment, unlike a length, may be 0 and before the begin.
@@ -105,9 +86,11 @@ private:
 Result<WindowRequest> parse_window(const std::string& text) {
   WindowRequest window{.text = text};
   if (text.starts_with(k_steps)) {
-    window.steps = parse_steps(std::string_view(text).substr(k_steps.size()));
-    if (!window.steps)
+    const auto steps = base::parse_number_range(std::string_view(text).substr(k_steps.size()));
+    if (!steps)
       return fail(no_window(text));
+    window.steps = {static_cast<std::size_t>(steps->first),
+                    static_cast<std::size_t>(steps->second)};
     return window;
   }
   const std::size_t colon = text.find(':');

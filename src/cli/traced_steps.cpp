@@ -5,6 +5,7 @@
 
 #include "analysis/cell_summary.h"
 #include "analysis/timeline/timeline.h"
+#include "base/log.h"
 #include "cli/trace_source.h"
 #include "store/trace_parts.h"
 
@@ -24,8 +25,9 @@ base::Result<std::map<int, analysis::steps::ByKernels>> read(const std::filesyst
 
 } // namespace
 
-TracedSteps traced_steps(const std::filesystem::path& run_file, const model::Run& run) {
-  TracedSteps out;
+analysis::steps::TracedCells traced_steps(const std::filesystem::path& run_file,
+                                          const model::Run& run) {
+  analysis::steps::TracedCells all;
   std::set<std::string> settings; // that have their trace
   for (const store::StoredTrace& trace : store::list_traces(run_file)) {
     const auto trial = std::ranges::find(run.trials, trace.trial,
@@ -39,12 +41,11 @@ TracedSteps traced_steps(const std::filesystem::path& run_file, const model::Run
     if (!is_new)
       continue;
     if (auto cells = read(trace.path, trial->spec))
-      out.cells[trace.trial] = std::move(*cells);
+      all[trace.trial] = std::move(*cells);
     else
-      out.remarks.push_back(
-          fmt::format("the trace of trial {}: {}", trace.trial, cells.error().text()));
+      spdlog::warn("the trace of trial {}: {}", trace.trial, cells.error().text());
   }
-  return out;
+  return all;
 }
 
 } // namespace ncclprobe::cli

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/log.h"
+#include "base/output_file.h"
 #include "cli/option.h"
 
 #include <memory>
@@ -20,15 +22,22 @@ struct ExitMeaning {
 
 // What a command's line may say, and all that is written about it.
 struct Usage {
-  const char* name;    // "run"
-  const char* summary; // one line, for the list of commands
-  const char* about;   // paragraphs behind the options; may be empty
+  const char* name;       // "run"
+  const char* summary;    // one line, for the list of commands
+  const char* about = ""; // paragraphs behind the options
   std::vector<Example> examples;
-  std::vector<ExitMeaning> exits; // beside those that all commands have
+  std::vector<ExitMeaning> exits = {}; // beside those that all commands have
   Options options;
   // After parsing: what one option alone cannot tell. Errors: invalid_argument.
   std::function<base::Result<void>(const Options&)> check = {};
   std::shared_ptr<void> bound = {}; // what the options read into, where nobody else keeps it
+};
+
+// Of commands whose result is a text (result_options()).
+struct ResultOptions {
+  std::string format;
+  base::Destination output; // without a file: standard output
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
 
 // Why a command line is not run any further.

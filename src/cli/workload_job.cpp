@@ -45,47 +45,35 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   const WorkloadOptions& said = options.workload;
   std::vector<StepRequest> all(1);
   StepRequest& first = all.front();
-  first.pattern = *said.pattern;
   first.model = model;
   first.batch = k_default_batch;
-  first.scaling = said.scaling.value_or(first.scaling);
-  first.compute = said.compute.value_or(first.compute);
-  first.optimizer = said.optimizer.value_or(first.optimizer);
-  first.found_inf = said.found_inf.value_or(first.found_inf);
   first.memory = options.registered ? model::Memory::registered : model::Memory::plain;
-  first.bucket_view = said.bucket_view.value_or(first.bucket_view);
-  first.reshard = said.reshard.value_or(first.reshard);
-  first.sequence_parallel = said.sequence_parallel.value_or(first.sequence_parallel);
-  first.order = said.order.value_or(first.order);
-  auto vary = [&](const auto& values, auto set) {
+  auto vary = [&](const auto& values, auto member) {
     if (!values)
       return;
     std::vector<StepRequest> longer;
     for (const StepRequest& one : all)
-      for (const auto& value : *values) {
-        longer.push_back(one);
-        set(longer.back(), value);
-      }
+      for (const auto& value : *values)
+        (longer.emplace_back(one)).*member = value;
     all = std::move(longer);
   };
-  vary(said.batches, [](auto& one, std::uint64_t value) { one.batch = value; });
-  vary(said.types, [](auto& one, workload::StepType value) { one.type = value; });
-  vary(said.accumulate, [](auto& one, int value) { one.accumulate = value; });
-  vary(said.buckets, [](auto& one, std::uint64_t value) { one.bucket_bytes = value; });
-  vary(said.compression, [](auto& one, workload::Compression value) { one.compression = value; });
-  vary(std::optional(launches(options)),
-       [](auto& one, workload::Launch value) { one.launch = value; });
-  vary(said.priorities, // as CUDA counts: less is more urgent
-       [](auto& one, int value) { one.priority = -value; });
-  vary(said.prefetch, [](auto& one, int value) { one.prefetch = value; });
-  vary(said.tensor, [](auto& one, int value) { one.tensor = value; });
-  vary(said.micro_batches, [](auto& one, int value) { one.micro_batches = value; });
+  for_each_value(
+      said,
+      [&](const auto& value, auto member) {
+        if (value)
+          first.*member = *value;
+      },
+      vary);
+  vary(std::optional(launches(options)), &StepRequest::launch);
+  auto priorities = said.priorities;
+  if (priorities) // as CUDA counts: less is more urgent
+    std::ranges::transform(*priorities, priorities->begin(), std::negate<>());
+  vary(priorities, &StepRequest::priority);
   std::vector<workload::InputCopy> copies{{}}; // what they cost is told against none
   for (const workload::InputCopy& copy : said.input_copies.value_or(copies))
     if (copy.bytes > 0)
       copies.push_back(copy);
-  vary(std::optional(copies),
-       [](auto& one, const workload::InputCopy& copy) { one.input_copy = copy; });
+  vary(std::optional(copies), &StepRequest::input_copy);
   return all;
 }
 

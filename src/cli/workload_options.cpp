@@ -19,11 +19,6 @@ using workload::StepPattern;
 
 constexpr std::string_view k_calibrated = "calibrated:";
 
-template <typename T>
-Words<std::vector<T>> numbers(T least) {
-  return list_of(number_words<T>(least, k_most));
-}
-
 Result<StepCompute> read_compute(const std::string& text) {
   StepCompute compute;
   if (text.starts_with(k_calibrated)) {
@@ -48,17 +43,6 @@ std::string write_compute(const StepCompute& compute) {
     break;
   }
   return fmt::format("{}{}us", k_calibrated, static_cast<double>(compute.backward_ns) / 1000);
-}
-
-Words<std::vector<std::uint64_t>> bucket_words() {
-  auto sizes = size_words();
-  return {[read = sizes.read](const std::string& text) {
-            auto buckets = read(text);
-            if (buckets && std::find(buckets->begin(), buckets->end(), 0) != buckets->end())
-              buckets = fail(Errc::invalid_argument, "'{}': a bucket holds at least a byte", text);
-            return buckets;
-          },
-          sizes.write, sizes.example};
 }
 
 } // namespace
@@ -92,7 +76,8 @@ Options workload_options(WorkloadOptions& into) {
        option("found-inf", "on|off", into.found_inf, on_off_words(),
               "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler "
               "does with FSDP (GradScaler with plain DDP sums nothing)"),
-       option("bucket", "SIZE,...", into.buckets, bucket_words(), "Size of a bucket",
+       option("bucket", "SIZE,...", into.buckets,
+              nonzero_size_words("a bucket holds at least a byte"), "Size of a bucket",
               {.initial = "as PyTorch: 1M, then 25M", .example = "10M,25M", .part = "ddp"}),
        option("bucket-view", "", into.bucket_view, on_off_words(),
               "Store gradients in their buckets (gradient_as_bucket_view)", {.part = "ddp"}),

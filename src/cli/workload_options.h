@@ -42,6 +42,30 @@ struct WorkloadOptions {
   bool operator==(const WorkloadOptions&) const = default;
 };
 
+// Calls one(value, member of StepRequest) for what has one value, and several(values, member) for
+// what may have several.
+template <typename One, typename Several>
+void for_each_value(const WorkloadOptions& said, One one, Several several) {
+  using workload::StepRequest;
+  one(said.pattern, &StepRequest::pattern);
+  one(said.scaling, &StepRequest::scaling);
+  one(said.compute, &StepRequest::compute);
+  one(said.optimizer, &StepRequest::optimizer);
+  one(said.found_inf, &StepRequest::found_inf);
+  one(said.bucket_view, &StepRequest::bucket_view);
+  one(said.reshard, &StepRequest::reshard);
+  one(said.sequence_parallel, &StepRequest::sequence_parallel);
+  one(said.order, &StepRequest::order);
+  several(said.batches, &StepRequest::batch);
+  several(said.types, &StepRequest::type);
+  several(said.accumulate, &StepRequest::accumulate);
+  several(said.buckets, &StepRequest::bucket_bytes);
+  several(said.compression, &StepRequest::compression);
+  several(said.prefetch, &StepRequest::prefetch);
+  several(said.tensor, &StepRequest::tensor);
+  several(said.micro_batches, &StepRequest::micro_batches);
+}
+
 inline constexpr std::uint64_t k_default_batch = 8;
 // What a step has where nothing is said of it.
 WorkloadOptions default_step();

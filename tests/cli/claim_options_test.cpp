@@ -3,7 +3,6 @@
 
 #include "base/exit_code.h"
 #include "cli/claim_command.h"
-#include "cli/claim_options.h"
 #include "cli/parsed.h"
 #include "support/catch.h"
 

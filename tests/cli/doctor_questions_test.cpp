@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/exit_code.h"
-#include "cli/doctor_options.h"
+#include "cli/doctor_command.h"
 #include "cli/doctor_questions.h"
 #include "cli/parsed.h"
 #include "support/catch.h"

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What holds for every option of every command.
-#include "cli/claim_options.h"
-#include "cli/doctor_options.h"
-#include "cli/export_options.h"
-#include "cli/models_options.h"
-#include "cli/p2p_options.h"
-#include "cli/predict_options.h"
+#include "cli/claim_command.h"
+#include "cli/doctor_command.h"
+#include "cli/export_command.h"
+#include "cli/models_command.h"
+#include "cli/p2p_command.h"
+#include "cli/plan_command.h"
+#include "cli/predict_command.h"
 #include "cli/report_command.h"
 #include "cli/run_options.h"
-#include "cli/topo_options.h"
+#include "cli/topo_command.h"
 #include "support/catch.h"
 
 #include <set>

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cli/doctor_options.h"
-#include "cli/models_options.h"
+#include "cli/doctor_command.h"
+#include "cli/models_command.h"
 #include "cli/option_values.h"
-#include "cli/p2p_options.h"
+#include "cli/p2p_command.h"
 #include "cli/parsed.h"
+#include "cli/plan_command.h"
 #include "cli/run_options.h"
-#include "cli/topo_options.h"
+#include "cli/topo_command.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
@@ -231,7 +232,7 @@ TEST_CASE("options of p2p are read, and nothing said means nothing set") {
   CHECK_FALSE(none.methods);
   CHECK_FALSE(none.mode);
   CHECK_FALSE(none.format);
-  CHECK(none.repeats == 1);
+  CHECK_FALSE(none.repeats.has_value());
 
   P2pOptions all = p2p_options({"--methods", "ce,latency,ce", "--directions", "bi,all", "--sizes",
                                 "1M,2M", "--devices", "3,1", "--mode", "ipc", "--format", "json",

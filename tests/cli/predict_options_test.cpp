@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cli/parsed.h"
-#include "cli/predict_options.h"
+#include "cli/predict_command.h"
 #include "support/catch.h"
 
 #include <cmath>
