@@ -62,9 +62,9 @@ TEST_CASE("predict takes times and rates between two figures") {
 }
 
 TEST_CASE("predict knows steps by the options that measure them") {
-  auto parsed =
-      parse({"run.h5", "--workload", "fsdp+tp", "--tensor", "4", "--batch", "16", "--type", "fp16",
-             "--ranks", "8", "--tflops", "0.4Pflop/s", "--also", "more.h5", "--also", "third.h5"});
+  auto parsed = parse({"run.h5", "--workload", "fsdp+tp", "--tensor", "4", "--batch", "16",
+                       "--type", "fp16", "--found-inf", "on", "--ranks", "8", "--tflops",
+                       "0.4Pflop/s", "--also", "more.h5", "--also", "third.h5"});
 
   const auto& options = parsed;
   workload::StepRequest step;
@@ -72,6 +72,7 @@ TEST_CASE("predict knows steps by the options that measure them") {
   CHECK(step.pattern == workload::StepPattern::fsdp_tp);
   CHECK(step.tensor == 4);
   CHECK(step.batch == 16);
+  CHECK(step.found_inf);
   CHECK(step.type == workload::StepType::f16);
   CHECK(step.prefetch == workload::StepRequest{}.prefetch);
   CHECK(options.request.flops_per_s->middle() == Approx(4e14));

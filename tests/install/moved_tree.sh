@@ -25,6 +25,12 @@ for program in ncclprobe ncclprobe-worker ncclprobe-report; do
 done
 [ -f "$moved/lib/libncclprobe-profiler.so" ] || fail "the profiler plugin is not in the installed tree"
 
+for page in ncclprobe ncclprobe-run ncclprobe-report; do
+  grep -q "^.SH NAME" "$moved/share/man/man1/$page.1" || fail "the manual page $page is not in the installed tree"
+done
+bash -c 'source "$1" && complete -p ncclprobe' - "$moved/share/bash-completion/completions/ncclprobe" >/dev/null ||
+  fail "the completion for bash is not in the installed tree"
+
 # Nothing is on PATH but the system: what runs, runs from the moved tree.
 export PATH=/usr/bin:/bin
 "$moved/bin/ncclprobe" --version | tee version.txt

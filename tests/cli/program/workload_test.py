@@ -168,8 +168,8 @@ class Workload(ProgramTest):
     def test_what_cannot_be_is_said_before_anything_runs(self):
         for arguments, words in ((["--workload", "ddp"], "--model"),
                                  (["--workload", "ddp", "--model", "gpt5"], "gpt5"),
-                                 (["--batch", "4"], "--batch is for steps of training"),
-                                 (["--ranks", "1,2"], "several numbers of ranks"),
+                                 (["--batch", "4"], "--batch is for training steps"),
+                                 (["--ranks", "1,2"], "several numbers of --ranks"),
                                  (["--workload", "moe", "--model", str(self.model)], "tiny has no experts")):
             with self.subTest(arguments=arguments):
                 done = self.run_program("--backend", "host", *arguments)
