@@ -20,8 +20,6 @@
 // more the spread is that of the processes, else, for want of better, that of the batches.
 namespace ncclprobe::analysis {
 
-inline constexpr double k_confidence = 0.95; // of intervals, each taken by itself
-
 // Size of the communicator that the cell's timed operation uses: n of busbw.
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell);
 

@@ -3,10 +3,11 @@
 
 #include "analysis/common_stack.h"
 
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
 #include "analysis/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "base/text_table.h"
+#include "base/wrapped_row.h"
 #include "knowledge/cuda_tables.h"
 #include "knowledge/document.h"
 
@@ -227,24 +228,24 @@ std::string render_common_stack(const CommonStack& stack) {
                          {"CUDA", Align::left},
                          {"newest PyTorch", Align::left}});
   auto add = [&](const SupportedStack& one, const std::string& driver) {
-    add_wrapped_row(table,
-                    {one.name, one.gpus, driver, branch_text(one), cuda_text(one), wheel_text(one)},
-                    {20, 22, 0, 0, 20, 0});
+    base::add_wrapped_row(
+        table, {one.name, one.gpus, driver, branch_text(one), cuda_text(one), wheel_text(one)},
+        {20, 22, 0, 0, 20, 0});
   };
   for (const SupportedStack& one : stack.nodes)
     add(one, one.driver ? one.driver->text() : "any");
   add(stack.all, "");
   std::string out = "Newest software that all of these run\n" + table.render(2);
   if (stack.all.newest_cuda || stack.all.no_common_branch)
-    out += paragraph("  Drivers", drivers_text(stack), k_answer_hang);
+    out += base::paragraph("  Drivers", drivers_text(stack), k_answer_hang);
   if (!stack.held_back_by.empty())
-    out += paragraph("  Held back by",
-                     printable(join(stack.held_back_by, ", ")) +
-                         (stack.held_back_by.size() == 1
-                              ? ": without it the others run newer software"
-                              : ": without any one of them the others run newer software"),
-                     k_answer_hang);
-  return out + paragraph("  Tables of", knowledge::tables_are_of(), k_answer_hang);
+    out += base::paragraph("  Held back by",
+                           base::printable(base::join(stack.held_back_by, ", ")) +
+                               (stack.held_back_by.size() == 1
+                                    ? ": without it the others run newer software"
+                                    : ": without any one of them the others run newer software"),
+                           k_answer_hang);
+  return out + base::paragraph("  Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 nlohmann::json common_stack_json(const CommonStack& stack) {

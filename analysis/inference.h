@@ -8,6 +8,8 @@
 // Tests and intervals for ratios of times of independent processes. Why these: analysis/METHOD.md.
 namespace ncclprobe::analysis {
 
+inline constexpr double k_confidence = 0.95; // of each interval alone
+
 struct Interval {
   double low = 0;
   double high = 0;

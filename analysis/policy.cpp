@@ -3,8 +3,9 @@
 
 #include "analysis/policy.h"
 
-#include "analysis/report/text_layout.h"
 #include "analysis/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 
 #include <nlohmann/json.hpp>
 
@@ -155,7 +156,7 @@ PolicyRule interconnect_rule(LinkKind asked, const GpuInQuestion& gpu) {
   if (is_unlinked(gpu))
     found = k_unlinked;
   else if (gpu.nvlinks && *gpu.nvlinks > 0)
-    found = count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks") + " up";
+    found = base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks") + " up";
   return {"interconnect", what, found,
           asked == LinkKind::pcie ? known(!is_unlinked(gpu))
           : nvlink                ? known(*nvlink)
@@ -304,16 +305,17 @@ Known worst(const std::vector<PolicyVerdict>& verdicts) {
 
 std::string render_policy(const Policy& policy, const std::vector<PolicyVerdict>& verdicts) {
   std::string out =
-      fmt::format("Policy{}\n", policy.name.empty() ? "" : ": " + printable(policy.name));
+      fmt::format("Policy{}\n", policy.name.empty() ? "" : ": " + base::printable(policy.name));
   for (const PolicyVerdict& verdict : verdicts) {
-    out += paragraph(
-        "", fmt::format("{}: {}", printable(verdict.node), verdict_text(verdict.suits)), 2);
+    out += base::paragraph(
+        "", fmt::format("{}: {}", base::printable(verdict.node), verdict_text(verdict.suits)), 2);
     for (const PolicyPart& part : verdict.parts) {
       if (!part.name.empty() && part.name != verdict.node)
-        out += fmt::format("    {}\n", printable(part.name));
+        out += fmt::format("    {}\n", base::printable(part.name));
       for (const PolicyRule& rule : part.rules)
-        out += paragraph(fmt::format("      {}", rule.met == Known::no ? "NO" : word(rule.met)),
-                         fmt::format("{} {}: {}", rule.what, rule.asked, rule.found), 15);
+        out +=
+            base::paragraph(fmt::format("      {}", rule.met == Known::no ? "NO" : word(rule.met)),
+                            fmt::format("{} {}: {}", rule.what, rule.asked, rule.found), 15);
     }
   }
   return out;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
 #include "analysis/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "knowledge/document.h"
 
 #include <nlohmann/json.hpp>
@@ -58,7 +59,7 @@ nlohmann::json gpu_json(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
                         const Prices& prices) {
   const knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu.capability, cpu_of(gpu));
   const Suitability suited = suitability(gpu);
-  nlohmann::json json{{"name", printable(gpu.name)},
+  nlohmann::json json{{"name", base::printable(gpu.name)},
                       {"count", gpu.count},
                       {"compute_capability", gpu.capability.text()},
                       {"suited", base::to_string(suited.grade)},

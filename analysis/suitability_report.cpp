@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/reference_range.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
 #include "analysis/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "knowledge/document.h"
 
 #include <algorithm>
@@ -40,8 +41,8 @@ std::string over_models(const GpuInQuestion& gpu, Say say) {
     return "depends on the model (docs/gpus.md)";
   std::vector<std::string> parts;
   for (const auto& [text, names] : by_text)
-    parts.push_back(fmt::format("{} ({})", text, join(names, ", ")));
-  return join(parts, "; ");
+    parts.push_back(fmt::format("{} ({})", text, base::join(names, ", ")));
+  return base::join(parts, "; ");
 }
 
 std::string capability_text(const GpuInQuestion& gpu) {
@@ -54,7 +55,7 @@ std::string capability_text(const GpuInQuestion& gpu) {
     return text + "; what it brings is not in the tables";
   text += features->tensor_types.empty()
               ? "; no tensor cores"
-              : fmt::format("; tensor cores for {}", join(features->tensor_types, ", "));
+              : fmt::format("; tensor cores for {}", base::join(features->tensor_types, ", "));
   return text;
 }
 
@@ -81,7 +82,8 @@ std::string nvlink_text(const GpuModel& model) {
   const std::string rate = fmt::format(
       "{} in one direction ({} in vendors' sum of both){}", number(link.gb_per_s, "GB/s"),
       number(link.total_gb_per_s(), "GB/s"),
-      link.links ? ", " + count_of(static_cast<std::size_t>(*link.links), "link", "links") : "");
+      link.links ? ", " + base::count_of(static_cast<std::size_t>(*link.links), "link", "links")
+                 : "");
   if (link.bridged_gpus)
     return fmt::format("NVLink {} between {} bridged GPUs, if a bridge is fitted: {}",
                        link.generation, bridged_text(*link.bridged_gpus), rate);
@@ -154,7 +156,8 @@ std::string wheels_text(const knowledge::SupportHorizon& horizon, std::string_vi
   std::string text = fmt::format("{} with its code from {} to {} (newest in the tables)", wheels,
                                  horizon.first_wheel->name(), horizon.last_wheel->name());
   if (!horizon.newest_without.empty())
-    text += fmt::format("; not in the newest release's {}", join(horizon.newest_without, ", "));
+    text +=
+        fmt::format("; not in the newest release's {}", base::join(horizon.newest_without, ", "));
   return text;
 }
 
@@ -177,7 +180,7 @@ std::string pytorch_text(const GpuInQuestion& gpu) {
 }
 
 std::string title_of(const GpuInQuestion& gpu) {
-  std::string title = printable(gpu.name);
+  std::string title = base::printable(gpu.name);
   if (gpu.count > 1)
     title = fmt::format("{} x {}", gpu.count, title);
   std::vector<std::string> names, families;
@@ -191,9 +194,9 @@ std::string title_of(const GpuInQuestion& gpu) {
                                       : ", a model that the tables do not know");
   if (gpu.is_capability)
     return fmt::format("{}, the capability of {} models: {}", title, names.size(),
-                       join(families, "; "));
+                       base::join(families, "; "));
   if (names.size() > 1)
-    return fmt::format("{}, which can be {}", title, join(names, ", "));
+    return fmt::format("{}, which can be {}", title, base::join(names, ", "));
   return names.front() == title ? title : fmt::format("{} ({})", title, names.front());
 }
 
@@ -212,10 +215,10 @@ std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
     std::vector<std::string> links;
     for (std::size_t i = 0; i < verdict.links.size(); ++i)
       links.push_back(fmt::format("{} [{}]", verdict.chain->links[i].text, word(verdict.links[i])));
-    out += paragraph(
-        out.empty() ? "Features" : "",
-        fmt::format("{}: {}: {}", verdict.chain->feature, word(verdict.all), join(links, ", ")),
-        k_answer_hang);
+    out += base::paragraph(out.empty() ? "Features" : "",
+                           fmt::format("{}: {}: {}", verdict.chain->feature, word(verdict.all),
+                                       base::join(links, ", ")),
+                           k_answer_hang);
   }
   return out;
 }
@@ -224,66 +227,70 @@ std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
 
 std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
                         const Prices& prices) {
-  std::string out = paragraph("GPU", title_of(gpu), k_answer_hang);
+  std::string out = base::paragraph("GPU", title_of(gpu), k_answer_hang);
   const Suitability suited = suitability(gpu);
-  out += paragraph("Suited",
-                   fmt::format("{}: {}", base::to_string(suited.grade), join(suited.reasons, "; ")),
-                   k_answer_hang);
-  out += paragraph("Capability", capability_text(gpu), k_answer_hang);
-  out += paragraph("", unlocks_text(gpu), k_answer_hang);
+  out += base::paragraph(
+      "Suited",
+      fmt::format("{}: {}", base::to_string(suited.grade), base::join(suited.reasons, "; ")),
+      k_answer_hang);
+  out += base::paragraph("Capability", capability_text(gpu), k_answer_hang);
+  out += base::paragraph("", unlocks_text(gpu), k_answer_hang);
   std::string seen = gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "";
-  out += paragraph("Memory",
-                   seen + over_models(gpu,
-                                      [](const GpuModel& model) {
-                                        return fmt::format("{}, {}", number(model.memory_gb, "GB"),
-                                                           number(model.memory_gb_per_s, "GB/s"));
-                                      }),
-                   k_answer_hang);
+  out += base::paragraph("Memory",
+                         seen + over_models(gpu,
+                                            [](const GpuModel& model) {
+                                              return fmt::format(
+                                                  "{}, {}", number(model.memory_gb, "GB"),
+                                                  number(model.memory_gb_per_s, "GB/s"));
+                                            }),
+                         k_answer_hang);
   std::string links =
-      gpu.nvlinks ? fmt::format("{} active seen; ", count_of(static_cast<std::size_t>(*gpu.nvlinks),
-                                                             "NVLink", "NVLinks"))
-                  : "";
-  out += paragraph("Interconnect",
-                   links + over_models(gpu,
-                                       [](const GpuModel& model) {
-                                         return nvlink_text(model) + "; " + pcie_text(model);
-                                       }),
-                   k_answer_hang);
-  out +=
-      paragraph("Power and form",
-                over_models(gpu,
-                            [](const GpuModel& model) {
-                              return fmt::format("{}, {}", number(model.power_w, "W"),
-                                                 model.form_factor.empty() ? "form factor unknown"
-                                                                           : model.form_factor);
-                            }),
-                k_answer_hang);
+      gpu.nvlinks
+          ? fmt::format("{} active seen; ",
+                        base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks"))
+          : "";
+  out += base::paragraph("Interconnect",
+                         links + over_models(gpu,
+                                             [](const GpuModel& model) {
+                                               return nvlink_text(model) + "; " + pcie_text(model);
+                                             }),
+                         k_answer_hang);
+  out += base::paragraph("Power and form",
+                         over_models(gpu,
+                                     [](const GpuModel& model) {
+                                       return fmt::format("{}, {}", number(model.power_w, "W"),
+                                                          model.form_factor.empty()
+                                                              ? "form factor unknown"
+                                                              : model.form_factor);
+                                     }),
+                         k_answer_hang);
   auto price = price_of(gpu.name, gpu.models, prices);
-  out += paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)",
-                   k_answer_hang);
-  out += paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_answer_hang);
-  out += paragraph("PyTorch", pytorch_text(gpu), k_answer_hang);
+  out += base::paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)",
+                         k_answer_hang);
+  out +=
+      base::paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_answer_hang);
+  out += base::paragraph("PyTorch", pytorch_text(gpu), k_answer_hang);
   std::string faults;
   for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
-    faults += paragraph(faults.empty() ? "Known faults" : "", one->text(), k_answer_hang);
+    faults += base::paragraph(faults.empty() ? "Known faults" : "", one->text(), k_answer_hang);
   out += faults;
   out += chains_text(gpu, software);
   if (gpu.models.size() == 1) {
     std::string reasons;
     for (const std::string& one : why_no_speed_up(links_of(*gpu.models.front())))
-      reasons += paragraph(reasons.empty() ? "Bad scaling" : "", one, k_answer_hang);
+      reasons += base::paragraph(reasons.empty() ? "Bad scaling" : "", one, k_answer_hang);
     out += reasons;
     if (!gpu.models.front()->note.empty())
-      out += paragraph("Note", gpu.models.front()->note, k_answer_hang);
+      out += base::paragraph("Note", gpu.models.front()->note, k_answer_hang);
   }
   std::string from;
   if (gpu.is_capability)
-    from = paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
+    from = base::paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
   else
     for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
       from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_answer_hang,
                           knowledge::source_text(key));
-  return out + from + paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
+  return out + from + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 } // namespace ncclprobe::analysis

@@ -3,8 +3,9 @@
 
 #include "analysis/wheel_question.h"
 
-#include "analysis/report/text_layout.h"
 #include "analysis/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "knowledge/document.h"
 
 #include <fmt/ranges.h>
@@ -46,7 +47,7 @@ std::string tags_text(const std::vector<const PytorchWheel*>& wheels) {
   std::vector<std::string> tags;
   for (const PytorchWheel* one : wheels)
     tags.push_back(one->cuda_tag);
-  return join(tags, ", ");
+  return base::join(tags, ", ");
 }
 
 std::string code_text(const PytorchWheel& wheel) {
@@ -55,7 +56,7 @@ std::string code_text(const PytorchWheel& wheel) {
     targets.push_back(one.sm());
   for (const auto& one : wheel.ptx)
     targets.push_back(one.compute());
-  return join(targets, ", ");
+  return base::join(targets, ", ");
 }
 
 bool driver_runs(const Target& target, const PytorchWheel& wheel) {
@@ -245,7 +246,7 @@ std::string wheel_text(const WheelSpec& asked, const std::vector<WheelVerdict>& 
           fmt::format("{} for {}", *tag == "cpu" ? "one without CUDA" : *tag, cpu_text(cpu)));
   }
   const bool told = asked.build == WheelBuild::pypi && !asked.pre_release && !has.empty();
-  return printable(asked.text) +
+  return base::printable(asked.text) +
          (told ? fmt::format("; PyPI has {}", fmt::join(has, " and ")) : "");
 }
 
@@ -269,14 +270,14 @@ Known worst(const std::vector<WheelVerdict>& verdicts) {
 }
 
 std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {
-  std::string out = paragraph("Wheel", wheel_text(wheel, verdicts), k_answer_hang);
+  std::string out = base::paragraph("Wheel", wheel_text(wheel, verdicts), k_answer_hang);
   for (const WheelVerdict& one : verdicts) {
-    out += "\n" +
-           paragraph(title_of(one.runs),
-                     fmt::format("{} ({}): {}", printable(one.gpu), one.capability.text(), one.why),
-                     k_answer_hang);
+    out += "\n" + base::paragraph(title_of(one.runs),
+                                  fmt::format("{} ({}): {}", base::printable(one.gpu),
+                                              one.capability.text(), one.why),
+                                  k_answer_hang);
     for (const std::string& caution : one.cautions)
-      out += paragraph("", caution, k_answer_hang);
+      out += base::paragraph("", caution, k_answer_hang);
     std::string title = "  take";
     for (const WheelToTake& take : one.instead) { // a command is of no use in parts
       out += fmt::format("{:<{}}{}{}\n", title, k_answer_hang, take.command,
@@ -284,7 +285,7 @@ std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>
       title = "  or";
     }
   }
-  return out + "\n" + paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
+  return out + "\n" + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
 }
 
 nlohmann::json wheel_json(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {

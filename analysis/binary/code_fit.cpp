@@ -3,7 +3,8 @@
 
 #include "analysis/binary/code_fit.h"
 
-#include "analysis/report/text_layout.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "base/text_table.h"
 #include "knowledge/cuda_tables.h"
 #include "knowledge/document.h"
@@ -105,17 +106,18 @@ std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
 
 std::string render_device_code(const std::string& path, const DeviceCode& code,
                                const std::vector<GpuVerdict>& verdicts) {
-  std::string out = paragraph("File",
-                              fmt::format("{}, {}, {}", printable(path), code.format,
-                                          count_of(code.containers, "fat binary", "fat binaries")),
-                              k_hang);
+  std::string out =
+      base::paragraph("File",
+                      fmt::format("{}, {}, {}", base::printable(path), code.format,
+                                  base::count_of(code.containers, "fat binary", "fat binaries")),
+                      k_hang);
   if (!code.nccl.empty())
-    out += paragraph("NCCL",
-                     fmt::format("{}, built with CUDA {}", code.nccl,
-                                 code.nccl_cuda.empty() ? "unknown" : code.nccl_cuda),
-                     k_hang);
+    out += base::paragraph("NCCL",
+                           fmt::format("{}, built with CUDA {}", code.nccl,
+                                       code.nccl_cuda.empty() ? "unknown" : code.nccl_cuda),
+                           k_hang);
   if (code.empty())
-    out += paragraph("Code", "no GPU code", k_hang);
+    out += base::paragraph("Code", "no GPU code", k_hang);
   else {
     using Table = base::TextTable;
     Table table(
@@ -132,21 +134,21 @@ std::string render_device_code(const std::string& path, const DeviceCode& code,
     out += "\n" + table.render(2) + "\n";
   }
   for (const GpuVerdict& one : verdicts)
-    out += paragraph(
-        one.runs == GpuVerdict::Runs::yes  ? "Runs"
-        : one.runs == GpuVerdict::Runs::no ? "Fails"
-                                           : "Open",
-        fmt::format("{} ({}): {}", printable(one.gpu.name), one.gpu.capability.text(), one.meaning),
-        k_hang);
+    out += base::paragraph(one.runs == GpuVerdict::Runs::yes  ? "Runs"
+                           : one.runs == GpuVerdict::Runs::no ? "Fails"
+                                                              : "Open",
+                           fmt::format("{} ({}): {}", base::printable(one.gpu.name),
+                                       one.gpu.capability.text(), one.meaning),
+                           k_hang);
   for (const std::string& problem : code.problems)
-    out += paragraph("Damaged", problem, k_hang);
-  return out + paragraph("Tables of", knowledge::tables_are_of(), k_hang);
+    out += base::paragraph("Damaged", problem, k_hang);
+  return out + base::paragraph("Tables of", knowledge::tables_are_of(), k_hang);
 }
 
 nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
                                 const std::vector<GpuVerdict>& verdicts) {
   nlohmann::json json{{"schema", "ncclprobe.device_code/1"},
-                      {"file", printable(path)},
+                      {"file", base::printable(path)},
                       {"format", code.format},
                       {"containers", code.containers},
                       {"nccl", code.nccl},
@@ -165,7 +167,7 @@ nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
   for (const auto& [target, count] : code.link_time)
     json["link_time"].push_back(count_json(target, count));
   for (const GpuVerdict& one : verdicts) {
-    nlohmann::json gpu{{"name", printable(one.gpu.name)},
+    nlohmann::json gpu{{"name", base::printable(one.gpu.name)},
                        {"compute_capability", one.gpu.capability.text()},
                        {"runs", word(one.runs)},
                        {"verdict", model::to_string(one.fit.verdict)},

@@ -3,7 +3,7 @@
 
 #include "analysis/diagnosis/log_diagnosis.h"
 
-#include "analysis/report/text_layout.h"
+#include "base/text_layout.h"
 #include "model/outcome.h"
 
 #include <algorithm>

@@ -3,7 +3,8 @@
 
 #include "analysis/diagnosis/log_findings.h"
 
-#include "analysis/report/text_layout.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 
 namespace ncclprobe::analysis {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::size_t k_evidence_text = 240;
 } // namespace
 
 LogEvidence evidence_of(const LogLine& line, std::uint64_t number) {
-  std::string text = printable(line.body.substr(0, k_evidence_text));
+  std::string text = base::printable(line.body.substr(0, k_evidence_text));
   if (line.body.size() > k_evidence_text)
     text += "...";
   return {number, line.rank, line.host, line.gpu, line.time, std::move(text)};
@@ -74,9 +75,9 @@ LogEvidence evidence_of_detours(const LogFindings& findings, std::string_view tr
   }
   if (detours.size() > k_most_pairs)
     pairs.push_back("...");
-  evidence.text =
-      fmt::format("{} of ranks on one host: {} (via {})", count_of(detours.size(), "pair", "pairs"),
-                  join(pairs, ", "), transport);
+  evidence.text = fmt::format("{} of ranks on one host: {} (via {})",
+                              base::count_of(detours.size(), "pair", "pairs"),
+                              base::join(pairs, ", "), transport);
   return evidence;
 }
 

@@ -3,7 +3,8 @@
 
 #include "analysis/diagnosis/log_report.h"
 
-#include "analysis/report/text_layout.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "knowledge/document.h"
 #include "knowledge/health_codes.h"
 #include "model/outcome.h"
@@ -35,17 +36,17 @@ std::string place(const LogEvidence& evidence) {
   if (evidence.rank)
     text += fmt::format(", rank {}", *evidence.rank);
   if (!evidence.host.empty())
-    text += fmt::format("{} {}", evidence.rank ? " on" : ", host", printable(evidence.host));
+    text += fmt::format("{} {}", evidence.rank ? " on" : ", host", base::printable(evidence.host));
   if (evidence.gpu)
     text += fmt::format(", GPU {}", *evidence.gpu);
   if (evidence.time)
-    text += ", " + printable(evidence.time->text);
+    text += ", " + base::printable(evidence.time->text);
   return text;
 }
 
 std::string lines_text(const LogProblem& problem) {
-  std::string text =
-      fmt::format("{}{}", problem.exact ? "" : "about ", count_of(problem.lines, "line", "lines"));
+  std::string text = fmt::format("{}{}", problem.exact ? "" : "about ",
+                                 base::count_of(problem.lines, "line", "lines"));
   std::vector<int> ranks;
   for (const auto& [rank, evidence] : problem.first_of_rank)
     ranks.push_back(rank);
@@ -57,14 +58,14 @@ std::string lines_text(const LogProblem& problem) {
 std::string list(std::string_view title, const std::vector<std::string>& items) {
   std::string out;
   for (const std::string& item : items)
-    out += paragraph(out.empty() ? title : "", item, k_hang);
+    out += base::paragraph(out.empty() ? title : "", item, k_hang);
   return out;
 }
 
 std::string evidence_lines(const LogProblem& problem) {
   std::string out;
   for (const LogEvidence& one : problem.first)
-    out += paragraph(out.empty() ? "  evidence" : "", place(one) + ": " + one.text, k_hang);
+    out += base::paragraph(out.empty() ? "  evidence" : "", place(one) + ": " + one.text, k_hang);
   return out;
 }
 
@@ -116,7 +117,7 @@ std::string xid_text(int number) {
 
 std::string in_full(const LogProblem& problem) {
   const LogCause& cause = *problem.cause;
-  std::string out = paragraph(
+  std::string out = base::paragraph(
       title_of(problem),
       fmt::format("{} ({}; {}) [{}]", cause.title, cause.layer, lines_text(problem), cause.id),
       k_hang);
@@ -130,7 +131,7 @@ std::string in_full(const LogProblem& problem) {
   out += list("  fix", cause.fix);
   out += list("  do not", cause.avoid);
   if (!cause.note.empty())
-    out += paragraph("  note", cause.note, k_hang);
+    out += base::paragraph("  note", cause.note, k_hang);
   bool first = true;
   for (const std::string& address : cause.sources) { // of no use in parts
     out += fmt::format("{:<{}}{}\n", first ? "  source" : "", k_hang, address);
@@ -145,11 +146,11 @@ std::string in_short(std::string_view title, const std::vector<const LogProblem*
   std::string out;
   for (const LogProblem* one :
        std::span(problems).subspan(std::min(shown_in_full, problems.size())))
-    out += paragraph(out.empty() ? title : "",
-                     fmt::format("{}{} ({}; first {}) [{}]", one->certain ? "" : "possibly ",
-                                 one->cause->title, lines_text(*one), place(one->first.front()),
-                                 one->cause->id),
-                     k_hang);
+    out += base::paragraph(out.empty() ? title : "",
+                           fmt::format("{}{} ({}; first {}) [{}]", one->certain ? "" : "possibly ",
+                                       one->cause->title, lines_text(*one),
+                                       place(one->first.front()), one->cause->id),
+                           k_hang);
   return out;
 }
 
@@ -180,11 +181,11 @@ nlohmann::json to_json(const LogEvidence& evidence) {
   if (evidence.rank)
     json["rank"] = *evidence.rank;
   if (!evidence.host.empty())
-    json["host"] = printable(evidence.host);
+    json["host"] = base::printable(evidence.host);
   if (evidence.gpu)
     json["gpu"] = *evidence.gpu;
   if (evidence.time)
-    json["time"] = printable(evidence.time->text);
+    json["time"] = base::printable(evidence.time->text);
   return json;
 }
 
@@ -231,23 +232,23 @@ nlohmann::json to_json(const std::vector<const LogProblem*>& problems) {
 
 std::string render_log_diagnosis(const std::string& name, const LogFindings& findings,
                                  const LogDiagnosis& diagnosis) {
-  std::string out = paragraph("Log",
-                              fmt::format("{}, {}, {:.1f} MB", printable(name),
-                                          count_of(findings.lines, "line", "lines"),
-                                          static_cast<double>(findings.bytes) / 1e6),
-                              k_hang);
-  out += paragraph("Diagnosis", headline(findings, diagnosis), k_hang);
+  std::string out = base::paragraph("Log",
+                                    fmt::format("{}, {}, {:.1f} MB", base::printable(name),
+                                                base::count_of(findings.lines, "line", "lines"),
+                                                static_cast<double>(findings.bytes) / 1e6),
+                                    k_hang);
+  out += base::paragraph("Diagnosis", headline(findings, diagnosis), k_hang);
   if (diagnosis.first_failure) {
     const FirstFailure& first = *diagnosis.first_failure;
     std::string who = first.rank           ? fmt::format("rank {}", *first.rank)
                       : first.evidence.gpu ? fmt::format("GPU {}", *first.evidence.gpu)
                                            : "a rank not named";
     if (!first.host.empty())
-      who += " on " + printable(first.host);
-    out += paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
+      who += " on " + base::printable(first.host);
+    out += base::paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
   }
   for (const std::string& remark : diagnosis.remarks)
-    out += paragraph("", remark, k_hang);
+    out += base::paragraph("", remark, k_hang);
   for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
     out += "\n" + in_full(*diagnosis.causes[i]);
   std::string rest = in_short("Also seen", diagnosis.causes, k_causes_in_full);
@@ -261,23 +262,23 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
   rest += in_short("Notes", diagnosis.notes);
   std::string unknown;
   for (const UnknownError* one : diagnosis.unknown)
-    unknown +=
-        paragraph(unknown.empty() ? "Unknown" : "",
-                  fmt::format("{}: {}{}", place(one->first), one->first.text,
-                              one->lines > 1 ? fmt::format(" ({} such lines)", one->lines) : ""),
-                  k_hang);
+    unknown += base::paragraph(
+        unknown.empty() ? "Unknown" : "",
+        fmt::format("{}: {}{}", place(one->first), one->first.text,
+                    one->lines > 1 ? fmt::format(" ({} such lines)", one->lines) : ""),
+        k_hang);
   if (!rest.empty())
     out += "\n" + rest;
   if (!unknown.empty())
     out += "\n" + unknown;
-  return out +
-         paragraph("", fmt::format("(known causes as of {})", knowledge::tables_date()), k_hang);
+  return out + base::paragraph("", fmt::format("(known causes as of {})", knowledge::tables_date()),
+                               k_hang);
 }
 
 std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,
                                       const LogDiagnosis& diagnosis) {
   nlohmann::json json{{"schema", "ncclprobe.log_diagnosis/2"},
-                      {"log", printable(name)},
+                      {"log", base::printable(name)},
                       {"bytes", findings.bytes},
                       {"lines", findings.lines},
                       {"severity", severity_name(diagnosis.severity)},
@@ -302,7 +303,7 @@ std::string render_log_diagnosis_json(const std::string& name, const LogFindings
     if (diagnosis.first_failure->rank)
       first["rank"] = *diagnosis.first_failure->rank;
     if (!diagnosis.first_failure->host.empty())
-      first["host"] = printable(diagnosis.first_failure->host);
+      first["host"] = base::printable(diagnosis.first_failure->host);
     json["first_failure"] = std::move(first);
   }
   // Logs hold any bytes; JSON holds UTF-8.

@@ -5,7 +5,8 @@
 
 #include "analysis/diagnosis/rank_disagreement.h"
 #include "analysis/nccl_log.h"
-#include "analysis/report/text_layout.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <cctype>
@@ -168,7 +169,7 @@ void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
   raw = without_hole(raw);
   std::string clean;
   if (raw.find('\x1b') != std::string_view::npos) {
-    clean = printable(raw);
+    clean = base::printable(raw);
     raw = clean;
   }
   LogLine line = read_log_line(raw);

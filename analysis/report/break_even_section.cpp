@@ -4,8 +4,8 @@
 #include "analysis/report/break_even_section.h"
 
 #include "analysis/report/json_values.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/step_text.h"
-#include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include "analysis/report/cell_name.h"
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/steps/step_results.h"
 #include "base/units.h"
 #include "workload/step_label.h"

@@ -4,7 +4,7 @@
 #include "analysis/report/comparison_tables.h"
 
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
 #include "base/units.h"
 

@@ -4,7 +4,7 @@
 #include "analysis/report/cpu_section.h"
 
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/worker_cpus.h"
 #include "base/text_table.h"
 

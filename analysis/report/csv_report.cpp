@@ -9,6 +9,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/steps/step_figures.h"
 #include "analysis/verdict.h"
+#include "base/csv.h"
 
 #include <algorithm>
 #include <array>
@@ -150,22 +151,6 @@ std::vector<std::string> row(const RunSummary& run, const PooledResults& results
 
 } // namespace
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string out = "\"";
-  for (char c : text)
-    out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (const std::string& field : fields)
-    line += (&field == &fields.front() ? "" : ",") + csv_field(field);
-  return line + "\r\n";
-}
-
 std::string render_csv_report(const RunSummary& run) {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
@@ -177,7 +162,7 @@ std::string render_csv_report(const RunSummary& run) {
     if (trial.spec.purpose != model::Purpose::measure)
       continue;
     for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c)
-      out += csv_line(row(run, pooled, verdicts, {t, c}));
+      out += base::csv_line(row(run, pooled, verdicts, {t, c}));
   }
   return out;
 }

@@ -14,10 +14,4 @@ namespace ncclprobe::analysis {
 // are in the column names; what was not measured is empty. Columns are only ever added, at the end.
 std::string render_csv_report(const RunSummary& run);
 
-// Quoted where it needs it.
-std::string csv_field(const std::string& text);
-
-// The fields and the end of the line.
-std::string csv_line(const std::vector<std::string>& fields);
-
 } // namespace ncclprobe::analysis

@@ -6,7 +6,7 @@
 #include "analysis/conditions.h"
 #include "analysis/memory_split.h"
 #include "analysis/rank_gpu.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 
 #include <algorithm>
 #include <map>

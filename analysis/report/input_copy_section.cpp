@@ -4,9 +4,9 @@
 #include "analysis/report/input_copy_section.h"
 
 #include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/result_tables.h"
 #include "analysis/report/step_text.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/steps/input_copies.h"
 
 #include <algorithm>

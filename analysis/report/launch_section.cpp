@@ -5,9 +5,9 @@
 
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
+#include "base/wrapped_row.h"
 #include "workload/label_words.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ std::string render_launches(const model::Run& run, const std::vector<SettingResu
       const SettingResult& plain = *pairs[first].plain;
       const SettingResult& changed = *pairs[first].changed;
       // Of the label alone: how it was timed has its own column.
-      add_wrapped_row(
+      base::add_wrapped_row(
           table,
           {cell_name(plain.label, model::TimingMode::batch),
            std::to_string(rank_count(plain.label, plain.ranks)), cell_size(plain.label),

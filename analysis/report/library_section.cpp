@@ -5,7 +5,7 @@
 
 #include "analysis/loaded_libraries.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "analysis/report/message_section.h"
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/timeline_words.h"
 #include "base/text_table.h"
 

@@ -6,7 +6,7 @@
 #include "analysis/nccl_prediction.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
 #include "base/units.h"
 

@@ -4,7 +4,7 @@
 #include "analysis/report/normality_section.h"
 
 #include "analysis/reference_range.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 
 #include <algorithm>
 #include <map>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/p2p_verdict.h"
-#include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_values.h"
 #include "analysis/report/p2p_report.h"
+#include "base/csv.h"
 #include "model/document.h"
 
 #include <nlohmann/json.hpp>
@@ -133,7 +133,7 @@ std::string render_p2p_csv(const model::Run& run) {
           entry.outcome.reason,
           std::string(model::to_string(entry.data)),
           entry.data_note};
-      out += csv_line(fields);
+      out += base::csv_line(fields);
     }
   return out;
 }

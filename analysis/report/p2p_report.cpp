@@ -5,8 +5,8 @@
 
 #include "analysis/p2p_verdict.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/problems.h"
-#include "analysis/report/text_layout.h"
 #include "base/text_table.h"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 #include "analysis/power.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
+#include "base/wrapped_row.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,18 +51,18 @@ std::string render_power(const RunSummary& run, const std::vector<SettingResult>
                    {"GB/s per W"}});
   std::size_t rows = 0;
   for (const PowerFigure& one : all) {
-    if (++rows > k_rows_shown)
+    if (++rows > base::k_rows_shown)
       break;
     double total_w = 0;
     for (const auto& [rank, watts] : one.rank_w)
       total_w += watts;
-    add_wrapped_row(table,
-                    {cell_text(*one.result),
-                     std::to_string(rank_count(one.result->label, one.result->ranks)),
-                     one.result->setting, watts_text(one), fmt::format("{:.0f}", total_w),
-                     format_number(one.result->busbw_gb_per_s),
-                     one.busbw_per_w ? fmt::format("{:.3f}", *one.busbw_per_w) : "-"},
-                    k_power_widths);
+    base::add_wrapped_row(table,
+                          {cell_text(*one.result),
+                           std::to_string(rank_count(one.result->label, one.result->ranks)),
+                           one.result->setting, watts_text(one), fmt::format("{:.0f}", total_w),
+                           format_number(one.result->busbw_gb_per_s),
+                           one.busbw_per_w ? fmt::format("{:.3f}", *one.busbw_per_w) : "-"},
+                          k_power_widths);
   }
   std::string out = paragraph(
       "",
@@ -71,7 +71,7 @@ std::string render_power(const RunSummary& run, const std::vector<SettingResult>
           "Of cells that ran for a second or more: a reading is a mean over up to that long",
           synthetic_mark(run)),
       0);
-  return out + table.render(2) + rows_left_out(all.size());
+  return out + table.render(2) + base::rows_left_out(all.size());
 }
 
 Json power_json(const RunSummary& run, const std::vector<SettingResult>& results) {

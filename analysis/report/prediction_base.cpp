@@ -3,7 +3,7 @@
 
 #include "analysis/report/prediction_base.h"
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "workload/models/model_file.h"
 #include "workload/step_reader.h"
 

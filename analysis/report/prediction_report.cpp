@@ -4,11 +4,11 @@
 #include "analysis/report/prediction_report.h"
 
 #include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/prediction_base.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "base/wrapped_row.h"
 
 #include <fmt/ranges.h>
 
@@ -131,16 +131,16 @@ std::string render_models(const std::vector<CollectiveModel>& models) {
   static const std::vector<int> k_widths{0, 0, 0, 0, 6, 11, 11, 0, 0};
   for (const CollectiveModel& model : models)
     for (const Piece& piece : model.pieces)
-      add_wrapped_row(table,
-                      {std::string(model::to_string(model.collective)), std::to_string(model.ranks),
-                       base::format_bytes(piece.first_bytes), base::format_bytes(piece.last_bytes),
-                       piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
-                       factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
-                       fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
-                       piece.begin == Piece::Begin::observed
-                           ? "switch" // in full the table would be too wide
-                           : std::string(model::to_string(piece.begin))},
-                      k_widths);
+      base::add_wrapped_row(
+          table,
+          {std::string(model::to_string(model.collective)), std::to_string(model.ranks),
+           base::format_bytes(piece.first_bytes), base::format_bytes(piece.last_bytes),
+           piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
+           factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
+           fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
+           piece.begin == Piece::Begin::observed ? "switch" // in full the table would be too wide
+                                                 : std::string(model::to_string(piece.begin))},
+          k_widths);
   const bool any_switch = std::any_of(models.begin(), models.end(), [](const auto& model) {
     return std::any_of(model.pieces.begin(), model.pieces.end(),
                        [](const Piece& piece) { return piece.begin == Piece::Begin::observed; });
@@ -176,15 +176,15 @@ std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
     any_bound = any_bound || bound.value_or(false);
     all_known = all_known && bound.has_value();
     worst = std::max(worst, worst_residual(one.fit));
-    add_wrapped_row(table,
-                    {std::string(model::to_string(one.collective)), std::to_string(one.ranks),
-                     base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
-                     one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
-                     factor_text(one.fit, 0, 1e3),
-                     one.overhead_ns ? format_number(*one.overhead_ns / 1e3) : "?",
-                     (bound.value_or(false) ? "<= " : "") + factor_text(one.fit, 1, 1e3),
-                     factor_text(one.fit, 2, 1e-3)},
-                    k_widths);
+    base::add_wrapped_row(table,
+                          {std::string(model::to_string(one.collective)), std::to_string(one.ranks),
+                           base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
+                           one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
+                           factor_text(one.fit, 0, 1e3),
+                           one.overhead_ns ? format_number(*one.overhead_ns / 1e3) : "?",
+                           (bound.value_or(false) ? "<= " : "") + factor_text(one.fit, 1, 1e3),
+                           factor_text(one.fit, 2, 1e-3)},
+                          k_widths);
   }
   std::string notes =
       "o is the host's call for one launch. It is not in L: a single launch is timed "

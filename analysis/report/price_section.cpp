@@ -6,10 +6,10 @@
 #include "analysis/prices.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "base/wrapped_row.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,11 +51,11 @@ std::string render_prices(const RunSummary& run, const std::vector<SettingResult
                      {"at"},
                      {"price per GB/s"}});
     for (const BandwidthCost& one : costs.bandwidths)
-      add_wrapped_row(table,
-                      {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
-                       format_number(one.best->busbw_gb_per_s),
-                       base::format_bytes(one.best->label.bytes), money(one.per_gb_per_s)},
-                      {28, 0, 26});
+      base::add_wrapped_row(table,
+                            {cell_name(*one.best), std::to_string(one.best->ranks),
+                             one.best->setting, format_number(one.best->busbw_gb_per_s),
+                             base::format_bytes(one.best->label.bytes), money(one.per_gb_per_s)},
+                            {28, 0, 26});
     out += table.render(2);
   }
   if (!costs.gpus.empty()) {
@@ -65,11 +65,12 @@ std::string render_prices(const RunSummary& run, const std::vector<SettingResult
                      {"effective GPUs"},
                      {"price of each"}});
     for (const GpuCost& one : costs.gpus)
-      add_wrapped_row(table,
-                      {describe_step(*one.point->result), std::to_string(one.point->ranks),
-                       fmt::format("{:.1f}", 100 * one.point->efficiency.value),
-                       fmt::format("{:.2f}", one.effective_gpus), money(one.per_effective_gpu)},
-                      {46});
+      base::add_wrapped_row(table,
+                            {describe_step(*one.point->result), std::to_string(one.point->ranks),
+                             fmt::format("{:.1f}", 100 * one.point->efficiency.value),
+                             fmt::format("{:.2f}", one.effective_gpus),
+                             money(one.per_effective_gpu)},
+                            {46});
     out += table.render(2);
     out += paragraph(
         "", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2);

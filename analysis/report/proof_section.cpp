@@ -5,7 +5,7 @@
 
 #include "analysis/proof.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "workload/step_label.h"

@@ -5,11 +5,11 @@
 
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "analysis/saturation.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "base/wrapped_row.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,13 +51,13 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
                    {"at"}});
   std::size_t rows = 0;
   for (const Saturation& one : all) {
-    if (++rows > k_rows_shown)
+    if (++rows > base::k_rows_shown)
       break;
-    add_wrapped_row(table,
-                    {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
-                     size_text(one), format_number(one.best->busbw_gb_per_s),
-                     base::format_bytes(one.best->label.bytes)},
-                    k_saturation_widths);
+    base::add_wrapped_row(table,
+                          {cell_name(*one.best), std::to_string(one.best->ranks), one.best->setting,
+                           size_text(one), format_number(one.best->busbw_gb_per_s),
+                           base::format_bytes(one.best->label.bytes)},
+                          k_saturation_widths);
   }
   std::string out = paragraph(
       "",
@@ -65,7 +65,7 @@ std::string render_saturation(const model::Run& run, const std::vector<SettingRe
                   "{:.0f}% of the best or above{}",
                   100 * k_saturated_share, synthetic_mark(run)),
       0);
-  return out + table.render(2) + rows_left_out(all.size());
+  return out + table.render(2) + base::rows_left_out(all.size());
 }
 
 Json saturation_json(const std::vector<SettingResult>& results) {

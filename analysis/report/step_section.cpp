@@ -8,15 +8,15 @@
 #include "analysis/report/by_kernels_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/input_copy_section.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/result_tables.h"
 #include "analysis/report/step_text.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
 #include "analysis/steps/overlap.h"
 #include "analysis/steps/product_alignment.h"
 #include "analysis/steps/scaling.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "base/wrapped_row.h"
 
 #include <algorithm>
 #include <tuple>
@@ -161,7 +161,7 @@ std::string render_buckets(const StepResult& one) {
                                    ms_text(bucket.transfer_ns) + (bucket.wait_known ? "" : " *")};
     if (by_ranks)
       cells.insert(cells.begin(), model::format_ranks(bucket.ranks));
-    add_wrapped_row(table, std::move(cells), widths);
+    base::add_wrapped_row(table, std::move(cells), widths);
   }
   std::string out = fmt::format("  Timeline of a step at {} ranks (medians)\n", ranks_text(one));
   out += table.render(4);

@@ -3,8 +3,8 @@
 
 #include "analysis/report/timeline_report.h"
 
+#include "analysis/report/label_words.h"
 #include "analysis/report/message_section.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
 

@@ -3,11 +3,11 @@
 
 #include "analysis/report/timeline_sections.h"
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/timeline_words.h"
-#include "analysis/report/wrapped_row.h"
 #include "analysis/statistics.h"
 #include "base/text_table.h"
+#include "base/wrapped_row.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,7 +75,7 @@ std::string straggler_table(const std::vector<const Straggler*>& shown, const Ti
     if (has_error)
       cells.push_back(rank->times_last > 0 ? in_unit(rank->delay.error_ns, unit) : "-");
     cells.push_back(range(rank->delay_interval, unit));
-    add_wrapped_row(table, std::move(cells), widths);
+    base::add_wrapped_row(table, std::move(cells), widths);
   }
   return table.render(2);
 }
@@ -250,7 +250,7 @@ std::string slowdown_table(const Timeline& timeline, std::vector<KernelSlowdown>
     cells.push_back(interval && one.sum.is_shown()
                         ? fmt::format("[{:.3f}, {:.3f}]", interval->low, interval->high)
                         : "");
-    add_wrapped_row(table, std::move(cells), {name_columns});
+    base::add_wrapped_row(table, std::move(cells), {name_columns});
   }
   return table.render(2);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
 #include "base/text_table.h"

@@ -7,9 +7,9 @@
 #include "analysis/reference_range.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "base/text_table.h"
+#include "base/wrapped_row.h"
 
 #include <nlohmann/json.hpp>
 
@@ -76,7 +76,7 @@ std::string render_traffic(const RunSummary& run, const std::vector<SettingResul
                          {"in"},
                          {"% peak"}});
   for (const LinkTraffic& one : all)
-    add_wrapped_row(
+    base::add_wrapped_row(
         table,
         {cell_name(one.label, one.timing_mode), std::to_string(rank_count(one.label, one.ranks)),
          cell_size(one.label), format_number(busbw_of(results, one)),

@@ -5,7 +5,7 @@
 
 #include "analysis/conditions.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/slowest_trial.h"
 #include "base/text_table.h"
 

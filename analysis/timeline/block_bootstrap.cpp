@@ -3,7 +3,6 @@
 
 #include "analysis/timeline/block_bootstrap.h"
 
-#include "analysis/cell_summary.h"
 #include "analysis/statistics.h"
 #include "base/hash.h"
 

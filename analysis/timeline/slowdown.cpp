@@ -3,8 +3,6 @@
 
 #include "analysis/timeline/slowdown.h"
 
-#include "analysis/cell_summary.h"
-
 #include <algorithm>
 #include <tuple>
 

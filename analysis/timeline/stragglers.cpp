@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/stragglers.h"
 
-#include "analysis/cell_summary.h"
+#include "analysis/inference.h"
 #include "analysis/statistics.h"
 #include "analysis/timeline/repeated_steps.h"
 

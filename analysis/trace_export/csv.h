@@ -4,7 +4,7 @@
 
 #include "trace/rows.h"
 
-#include "analysis/report/csv_report.h"
+#include "base/csv.h"
 
 #include <charconv>
 #include <cstdint>
@@ -53,7 +53,7 @@ void append_csv(std::string& to, int rank, const std::vector<Row>& rows, TextOf 
         return;
       }
     if constexpr (std::is_same_v<T, trace::TextId>)
-      to += csv_field(std::string(text_of(value)));
+      to += base::csv_field(std::string(text_of(value)));
     else if constexpr (std::is_enum_v<T>)
       to += base::to_string(value);
     else

@@ -4,10 +4,11 @@
 #include "cli/claim_command.h"
 
 #include "analysis/report/heading.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/steps/step_results.h"
 #include "analysis/verdict.h"
 #include "base/exit_code.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "base/units.h"
 #include "cli/report_files.h"
 
@@ -107,7 +108,7 @@ struct Answer {
 std::string text_of(const Answer& answer) {
   std::string text;
   for (const std::string& sentence : answer.sentences)
-    text += analysis::paragraph("", sentence, 0);
+    text += base::paragraph("", sentence, 0);
   return text;
 }
 
@@ -149,7 +150,7 @@ base::Result<void> check_setting(const std::vector<StepResult>& results,
   const auto verdict = compared ? compared->verdict : analysis::Verdict::not_decided;
   auto say = [&](std::string text) { answer.sentences.push_back(std::move(text)); };
   say(fmt::format("{} against the default: {}, {}; verdict on the step: {}.",
-                  analysis::printable(setting),
+                  base::printable(setting),
                   change_in_words("communication by itself", *sync, *sync_after),
                   change_in_words("step", step, *after), model::to_string(verdict)));
   if (verdict == analysis::Verdict::no_difference) {

@@ -8,12 +8,13 @@
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
 #include "analysis/policy.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/suitability.h"
 #include "analysis/wheel_question.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mapped_file.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 #include "cli/nodes_asked_for.h"
 #include "cli/policy_file.h"
 
@@ -114,7 +115,7 @@ Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) 
 // GPUs that are not known do not cost the answer for the others, but are named behind it.
 void add_unknown(const AskedFor& asked, DoctorAnswer& answer) {
   for (const base::Error& error : asked.unknown)
-    answer.text += "\n" + analysis::paragraph("Not known", analysis::printable(error.text()), 15);
+    answer.text += "\n" + base::paragraph("Not known", base::printable(error.text()), 15);
   if (!asked.unknown.empty() && answer.exit_code == base::k_exit_ok)
     answer.exit_code = base::k_exit_warnings;
 }

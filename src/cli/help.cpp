@@ -3,8 +3,8 @@
 
 #include "cli/help.h"
 
-#include "analysis/report/text_layout.h"
 #include "base/exit_code.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <sstream>
@@ -12,13 +12,12 @@
 namespace ncclprobe::cli {
 namespace {
 
-using analysis::k_report_columns;
 
 constexpr std::size_t k_left_columns = 28;
 
 // Where a line goes on below: under the last of its columns, which two blanks or more divide.
 std::size_t hang_of(const std::string& line) {
-  constexpr std::size_t k_most = k_report_columns - 30; // else it would be a narrow one
+  constexpr std::size_t k_most = base::k_report_columns - 30; // else it would be a narrow one
   const std::size_t gap = line.rfind("  ", k_most);
   return gap == std::string::npos ? 0 : std::min(line.find_first_not_of(' ', gap), line.size());
 }
@@ -39,12 +38,12 @@ std::string within_width(const std::string& text) {
   std::istringstream in(text);
   std::string out;
   for (std::string line; std::getline(in, line);) {
-    const std::size_t hang = line.size() <= k_report_columns ? 0 : hang_of(line);
+    const std::size_t hang = line.size() <= base::k_report_columns ? 0 : hang_of(line);
     std::string start = line.substr(0, hang);
     const std::vector<std::string> parts =
-        line.size() <= k_report_columns
+        line.size() <= base::k_report_columns
             ? std::vector{line}
-            : analysis::wrap(line.substr(hang), k_report_columns - static_cast<int>(hang));
+            : base::wrap(line.substr(hang), base::k_report_columns - static_cast<int>(hang));
     for (const std::string& part : parts) {
       out += fmt::format("{}{}\n", start, part);
       start.assign(hang, ' ');

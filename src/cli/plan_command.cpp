@@ -3,11 +3,12 @@
 
 #include "cli/plan_command.h"
 
-#include "analysis/report/text_layout.h"
-#include "analysis/report/wrapped_row.h"
+#include "analysis/report/label_words.h"
 #include "base/exit_code.h"
+#include "base/text_layout.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "base/wrapped_row.h"
 #include "cli/command_end.h"
 #include "cli/default_job.h"
 #include "cli/nccl_places.h"
@@ -63,24 +64,23 @@ std::string describe(const workload::Plan& plan) {
   base::TextTable table(
       {{"trial"}, {"repeat"}, {"cells"}, {"expected"}, {"settings", base::TextTable::Align::left}});
   for (const model::TrialSpec& trial : plan.trials)
-    analysis::add_wrapped_row(table,
-                              {std::to_string(trial.id), std::to_string(trial.replicate),
-                               std::to_string(trial.cells.size()),
-                               base::format_duration(expected_trial_ns(trial)),
-                               trial.name + what_for(trial)},
-                              {0, 0, 0, 0, 56});
+    base::add_wrapped_row(table,
+                          {std::to_string(trial.id), std::to_string(trial.replicate),
+                           std::to_string(trial.cells.size()),
+                           base::format_duration(expected_trial_ns(trial)),
+                           trial.name + what_for(trial)},
+                          {0, 0, 0, 0, 56});
   // Some settings rule cells out.
   const model::TrialSpec& first =
       *std::max_element(plan.trials.begin(), plan.trials.end(), [](const auto& a, const auto& b) {
         return a.cells.size() < b.cells.size();
       });
-  using analysis::paragraph;
-  out += paragraph(
+  out += base::paragraph(
       "",
       fmt::format("{} on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers a "
                   "rank",
-                  analysis::count_of(plan.trials.size(), "trial", "trials"), first.ranks,
-                  first.backend, base::format_duration(expected_ns(plan)),
+                  base::count_of(plan.trials.size(), "trial", "trials"), first.ranks, first.backend,
+                  base::format_duration(expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
       0);
   out += "\n" + table.render(2);
@@ -93,22 +93,22 @@ std::string describe(const workload::Plan& plan) {
                          {"placement"},
                          {"variant", Align::left}});
   for (const model::Cell& cell : first.cells)
-    analysis::add_wrapped_row(cells,
-                              {cell.label.workload, size_of(cell.label),
-                               std::string(to_string(cell.label.type)),
-                               std::string(to_string(cell.label.op)),
-                               std::string(to_string(cell.label.placement)), cell.label.variant},
-                              {0, 0, 0, 0, 0, 40});
+    base::add_wrapped_row(cells,
+                          {cell.label.workload, size_of(cell.label),
+                           std::string(to_string(cell.label.type)),
+                           std::string(to_string(cell.label.op)),
+                           std::string(to_string(cell.label.placement)), cell.label.variant},
+                          {0, 0, 0, 0, 0, 40});
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
-    out += paragraph("pinned:",
-                     fmt::format("{}={} is set in the environment; --override {} sweeps it",
-                                 pinned.name, pinned.value, pinned.name),
-                     8);
+    out += base::paragraph("pinned:",
+                           fmt::format("{}={} is set in the environment; --override {} sweeps it",
+                                       pinned.name, pinned.value, pinned.name),
+                           8);
   for (const std::string& note : plan.notes)
-    out += paragraph("left out:", note, 10);
+    out += base::paragraph("left out:", note, 10);
   for (const std::string& warning : plan.warnings)
-    out += paragraph("note:", warning, 6);
+    out += base::paragraph("note:", warning, 6);
   return out;
 }
 

@@ -3,7 +3,7 @@
 
 #include "trace/spool_format.h"
 
-#include "analysis/report/text_layout.h"
+#include "analysis/report/label_words.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/steps/agreement.h"

@@ -3,10 +3,10 @@
 
 #include "analysis/link_traffic.h"
 #include "analysis/report/report.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/report/traffic_section.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
+#include "base/text_layout.h"
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>
@@ -144,7 +144,7 @@ TEST_CASE("rows of traffic that look alike are told apart, within the width of a
   std::string all;
   for (std::string line; std::getline(text, line);) {
     CAPTURE(line);
-    CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+    CHECK(line.size() <= static_cast<std::size_t>(base::k_report_columns));
     for (std::string_view word : {"place", "time", "bucket=25MiB", "alone"})
       if (line.find(word) != std::string::npos)
         all += fmt::format("{};", word);

@@ -3,9 +3,9 @@
 
 #include "analysis/power.h"
 #include "analysis/report/power_section.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
+#include "base/text_layout.h"
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>
@@ -140,7 +140,7 @@ TEST_CASE("rows of power are told apart by placement and mode, and fit the repor
 
   CHECK_THAT(text, ContainsSubstring("in place") && ContainsSubstring("one at"));
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-    CHECK(text.find('\n', at) - at <= static_cast<std::size_t>(k_report_columns));
+    CHECK(text.find('\n', at) - at <= static_cast<std::size_t>(base::k_report_columns));
   CHECK(power_json(run, results)[1]["timing_mode"] == "latency");
 }
 

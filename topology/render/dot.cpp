@@ -33,7 +33,7 @@ std::string label_of(const OutlineNode& node) {
   return label + "\"";
 }
 
-class Writer {
+class DotWriter {
 public:
   std::string take() { return "graph topology {\n" + heading() + out_ + "}\n"; }
 
@@ -110,7 +110,7 @@ private:
 } // namespace
 
 std::string render_dot(const Machine& machine) {
-  Writer writer;
+  DotWriter writer;
   for (std::size_t i = 0; i < machine.hosts.size(); ++i)
     writer.host(outline_of(machine.hosts[i], i), i);
   return writer.take();

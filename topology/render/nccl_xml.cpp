@@ -118,9 +118,9 @@ std::vector<LinkTarget> link_targets(const Gpu& gpu) {
 }
 
 // Of one host.
-class Writer {
+class HostWriter {
 public:
-  Writer(const Host& host, std::string& out) : host_(host), out_(out), tree_(switch_tree(host)) {
+  HostWriter(const Host& host, std::string& out) : host_(host), out_(out), tree_(switch_tree(host)) {
     place_what_is_in_no_tree();
   }
 
@@ -317,7 +317,7 @@ base::Result<std::string> write_nccl_xml(const Machine& machine) {
         return base::fail(base::Errc::unsupported,
                           "the bus id of GPU {} is unknown; a topology for NCCL needs it",
                           gpu.index);
-    Writer(host, out).write();
+    HostWriter(host, out).write();
   }
   return out + "</system>\n";
 }

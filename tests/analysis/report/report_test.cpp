@@ -3,8 +3,8 @@
 
 #include "analysis/report/example_reports.h"
 #include "analysis/report/report.h"
-#include "analysis/report/text_layout.h"
 #include "analysis/run_builder.h"
+#include "base/text_layout.h"
 #include "support/catch.h"
 #include "support/golden.h"
 
@@ -131,7 +131,7 @@ TEST_CASE("the terminal report fits 100 columns and is plain text") {
                                 steps_run(), stopped_run(), empty_run()})
     for (const std::string& line : lines_of(render_report(RunSummary(run), Format::table))) {
       INFO(line);
-      CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+      CHECK(line.size() <= static_cast<std::size_t>(base::k_report_columns));
       CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
       CHECK((line.empty() || line.back() != ' '));
     }
@@ -149,7 +149,7 @@ TEST_CASE("huge sizes and long settings still fit 100 columns") {
 
   for (const std::string& line : lines_of(render_report(run, Format::table))) {
     INFO(line);
-    CHECK(line.size() <= static_cast<std::size_t>(k_report_columns));
+    CHECK(line.size() <= static_cast<std::size_t>(base::k_report_columns));
   }
 }
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-namespace ncclprobe::analysis {
+namespace ncclprobe::base {
 
 // Adds `cells` to the table, with those that are wider than their width (0: any) going on in rows
 // below. Cells may come from users: they are made printable.
-void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
+void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
                      const std::vector<int>& widths);
 
 // What follows a table of which only the first rows are shown: how many more there are, empty if
@@ -19,4 +19,4 @@ void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
 inline constexpr std::size_t k_rows_shown = 40; // the JSON has all
 std::string rows_left_out(std::size_t all);
 
-} // namespace ncclprobe::analysis
+} // namespace ncclprobe::base

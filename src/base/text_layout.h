@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cell_summary.h"
-#include "base/printable.h"
-#include "model/outcome.h"
-#include "model/trial.h"
-
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -14,12 +10,10 @@
 #include <string_view>
 #include <vector>
 
-// Pieces of the terminal report.
-namespace ncclprobe::analysis {
+// Pieces of text for a terminal.
+namespace ncclprobe::base {
 
 inline constexpr int k_report_columns = 100;
-
-using base::printable;
 
 // Words of `text`, made printable, in lines of at most `columns`; a word that is longer is cut in
 // its middle ("a...z"). At least one line.
@@ -41,20 +35,9 @@ std::string format_number(std::optional<double> value);
 // How far a ratio is above 1: "0.024%", "3.1%", "120%".
 std::string percent_above(double ratio);
 
-// "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
-std::string describe(const model::CellLabel& label);
-// The same, with ", latency of single launches" in that mode.
-std::string describe(const SettingResult& result);
-
-// "in place".
-std::string placement_text(model::Placement placement);
-
-// "timed out".
-std::string in_words(model::OutcomeKind kind);
-
 // "1 process", "3 processes".
 std::string count_of(std::size_t count, std::string_view one, std::string_view many);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-} // namespace ncclprobe::analysis
+} // namespace ncclprobe::base

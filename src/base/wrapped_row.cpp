@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/wrapped_row.h"
+#include "base/wrapped_row.h"
 
-#include "analysis/report/text_layout.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
 
-namespace ncclprobe::analysis {
+#include <fmt/format.h>
 
-void add_wrapped_row(base::TextTable& table, std::vector<std::string> cells,
+namespace ncclprobe::base {
+
+void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
                      const std::vector<int>& widths) {
   constexpr int k_indent = 2; // of what goes on
   std::vector<std::vector<std::string>> below;
@@ -34,4 +37,4 @@ std::string rows_left_out(std::size_t all) {
                             : "";
 }
 
-} // namespace ncclprobe::analysis
+} // namespace ncclprobe::base

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/text_layout.h"
+#include "base/text_layout.h"
 
+#include "base/printable.h"
 #include "base/units.h"
-#include "model/collective.h"
-#include "model/parse_enum.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-namespace ncclprobe::analysis {
+namespace ncclprobe::base {
 namespace {
 
 // "a...z" of so many bytes, or a few less where a character would be torn.
@@ -62,12 +64,6 @@ std::string paragraph(std::string_view title, std::string_view text, int hang) {
   return out;
 }
 
-std::string in_words(model::OutcomeKind kind) {
-  std::string words(model::to_string(kind));
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
-}
-
 std::vector<std::string> last_lines(std::string_view text, std::size_t count) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -87,10 +83,10 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count) {
 std::string format_size_range(const std::set<std::uint64_t>& sizes) {
   if (sizes.empty())
     return "";
-  std::string first = base::format_bytes(*sizes.begin());
+  std::string first = format_bytes(*sizes.begin());
   if (sizes.size() == 1)
     return first;
-  return fmt::format("{}-{} ({} sizes)", first, base::format_bytes(*sizes.rbegin()), sizes.size());
+  return fmt::format("{}-{} ({} sizes)", first, format_bytes(*sizes.rbegin()), sizes.size());
 }
 
 std::string format_number(std::optional<double> value) {
@@ -105,27 +101,6 @@ std::string percent_above(double ratio) {
   return percent < 10 ? fmt::format("{:.2g}%", percent) : fmt::format("{:.0f}%", percent);
 }
 
-std::string describe(const model::CellLabel& label) {
-  std::string text = fmt::format("{}, {}", label.workload, model::to_string(label.type));
-  auto collective = model::parse_enum<model::Collective>(label.workload, "collective");
-  if (collective && model::reduces(*collective))
-    text += fmt::format(" {}", model::to_string(label.op));
-  if (collective && model::has_root(*collective))
-    text += fmt::format(", root {}", label.root);
-  if (!label.variant.empty())
-    text += ", " + printable(label.variant);
-  return text;
-}
-
-std::string describe(const SettingResult& result) {
-  return describe(result.label) +
-         (result.timing_mode == model::TimingMode::latency ? ", latency of single launches" : "");
-}
-
-std::string placement_text(model::Placement placement) {
-  return placement == model::Placement::in_place ? "in place" : "out of place";
-}
-
 std::string count_of(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -134,4 +109,4 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-} // namespace ncclprobe::analysis
+} // namespace ncclprobe::base

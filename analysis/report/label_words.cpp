@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/label_words.h"
+
+#include "model/collective.h"
+#include "model/parse_enum.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+
+std::string in_words(model::OutcomeKind kind) {
+  std::string words(model::to_string(kind));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::string describe(const model::CellLabel& label) {
+  std::string text = fmt::format("{}, {}", label.workload, model::to_string(label.type));
+  auto collective = model::parse_enum<model::Collective>(label.workload, "collective");
+  if (collective && model::reduces(*collective))
+    text += fmt::format(" {}", model::to_string(label.op));
+  if (collective && model::has_root(*collective))
+    text += fmt::format(", root {}", label.root);
+  if (!label.variant.empty())
+    text += ", " + printable(label.variant);
+  return text;
+}
+
+std::string describe(const SettingResult& result) {
+  return describe(result.label) +
+         (result.timing_mode == model::TimingMode::latency ? ", latency of single launches" : "");
+}
+
+std::string placement_text(model::Placement placement) {
+  return placement == model::Placement::in_place ? "in place" : "out of place";
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/cell_summary.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
+#include "model/outcome.h"
+#include "model/trial.h"
+
+#include <string>
+
+// Words that sections of the report share.
+namespace ncclprobe::analysis {
+
+using base::count_of;
+using base::format_number;
+using base::format_size_range;
+using base::join;
+using base::k_report_columns;
+using base::last_lines;
+using base::paragraph;
+using base::percent_above;
+using base::printable;
+using base::wrap;
+
+// "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
+std::string describe(const model::CellLabel& label);
+// The same, with ", latency of single launches" in that mode.
+std::string describe(const SettingResult& result);
+
+// "in place".
+std::string placement_text(model::Placement placement);
+
+// "timed out".
+std::string in_words(model::OutcomeKind kind);
+
+} // namespace ncclprobe::analysis
