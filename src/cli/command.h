@@ -25,17 +25,6 @@ Command make_command(Usage (*usage)(Options&), std::function<int(Options)> run) 
           }};
 }
 
-struct World; // session.h
-// All commands of ncclprobe. Those of ncclprobe-report become that program. `world` must outlive
-// them.
-std::vector<Command> commands(const World& world);
-
-// Does what the world's arguments say. Returns an exit code.
-int run_program(const World& world);
-
-// Those of ncclprobe-report: they need no MPI, no GPU and not the machine of the run.
-std::vector<Command> report_commands();
-
 // Parses the words behind the command's name and runs it; prints help and mistakes. `version`
 // prints the version. Returns an exit code.
 int run_command_line(Command& command, const std::vector<std::string>& words,

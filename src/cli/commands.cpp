@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "cli/commands.h"
+
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/similar_words.h"
 #include "base/version.h"
-#include "cli/command.h"
 #include "cli/doctor_command.h"
 #include "cli/help_command.h"
 #include "cli/models_command.h"
 #include "cli/nccl_tests_words.h"
 #include "cli/p2p_command.h"
 #include "cli/plan_command.h"
+#include "cli/report_commands.h"
 #include "cli/run_command.h"
 #include "cli/session.h"
 #include "cli/topo_command.h"

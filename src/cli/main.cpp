@@ -6,8 +6,8 @@
 #include "base/exit_code.h"
 #include "base/process_start.h"
 #include "base/resource_limits.h"
-#include "cli/command.h"
 #include "cli/command_end.h"
+#include "cli/commands.h"
 #include "cli/session.h"
 
 #include <unistd.h>

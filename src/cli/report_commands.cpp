@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "cli/report_commands.h"
+
 #include "base/console.h"
 #include "cli/claim_command.h"
-#include "cli/command.h"
 #include "cli/export_command.h"
 #include "cli/predict_command.h"
 #include "cli/report_command.h"

@@ -8,7 +8,7 @@
 #include "base/process_start.h"
 #include "base/resource_limits.h"
 #include "base/version.h"
-#include "cli/command.h"
+#include "cli/report_commands.h"
 #include "store/run_file.h"
 
 #include <algorithm>

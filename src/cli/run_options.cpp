@@ -7,7 +7,6 @@
 #include "cli/compared_libraries.h"
 #include "cli/default_job.h"
 #include "cli/option_values.h"
-#include "cli/plan_command.h"
 #include "launch/cpu_policy.h"
 
 #include <algorithm>

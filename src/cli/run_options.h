@@ -60,4 +60,12 @@ Options plan_file_options(RunOptions& into);
 
 Usage run_usage(RunOptions& into);
 
+struct PlanOptions : RunOptions {
+  bool dry_run = false;
+  std::optional<int> gpus; // of one imagined host, in place of this machine's
+  std::string format = "toml";
+  base::Destination destination; // without a file: standard output
+};
+Usage plan_usage(PlanOptions& into);
+
 } // namespace ncclprobe::cli

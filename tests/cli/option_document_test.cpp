@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // docs/options.md is what the program generates: NCCLPROBE_ACCEPT_GOLDEN=1 renews it.
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/session.h"
 #include "support/catch.h"

@@ -183,7 +183,7 @@ TEST_CASE("the command line wins over axes, rank settings and libraries of the s
   CHECK(options.compared_libraries[0].values == std::vector<std::string>{"/other.so"});
 }
 
-TEST_CASE("--set on the command line wins over no_sweep of the file") {
+TEST_CASE("settings of the command line win over no_sweep of the file") {
   RunOptions options;
   options.axes = {{"NCCL_PROTO", {"LL"}}};
   REQUIRE(apply_plan_text("no_sweep = true\nrepeat = 3\n", "plan", options).has_value());

@@ -66,7 +66,7 @@ class Examples(ProgramTest):
         self.measure("--backend", "host", "--ranks", "4", "--plan", str(EXAMPLES / "two_hosts_on_one.toml"),
                      "--sizes", "64K", "--repeat", "1", "--batches", "1", "--iterations", "1")
         self.assertEqual({row["setting"] for row in self.report()},
-                         {"default", "NCCL_NSOCKS_PERTHREAD=4 NCCL_SOCKET_NTHREADS=4"})
+                         {"default", "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4"})
 
     def test_the_model_is_read_with_all_that_it_says(self):
         shown = self.run_program("models", str(EXAMPLES / "model.toml"))
