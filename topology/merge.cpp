@@ -3,8 +3,9 @@
 
 #include "topology/merge.h"
 
+#include "machine/fact_lists.h"
+
 #include "topology/derive.h"
-#include "topology/fact_lists.h"
 
 #include <fmt/format.h>
 

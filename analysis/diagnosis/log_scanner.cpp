@@ -4,7 +4,7 @@
 #include "analysis/diagnosis/log_scanner.h"
 
 #include "analysis/diagnosis/rank_disagreement.h"
-#include "analysis/nccl_log.h"
+#include "analysis/proof/nccl_log.h"
 #include "base/printable.h"
 #include "base/text_layout.h"
 

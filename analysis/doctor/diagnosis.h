@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/case.h"
 #include "analysis/doctor/finding.h"
+#include "analysis/survey/case.h"
 
 #include <string>
 #include <vector>

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D09, D10: NVSwitch fabric and multicast.
+#include "machine/fabric_health.h"
+
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "topology/fabric_health.h"
 
 #include <fmt/ranges.h>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/case.h"
 #include "analysis/doctor/finding.h"
-#include "analysis/node_in_question.h"
+#include "analysis/suitability/node_in_question.h"
+#include "analysis/survey/case.h"
 #include "model/survey.h"
 #include "topology/link_health.h"
 #include "workload/nccl_values.h"

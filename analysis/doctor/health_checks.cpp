@@ -3,12 +3,12 @@
 
 // D11, D22, D33: whether the GPUs are well. Reads only; what would repair them is the
 // administrator's.
-#include "analysis/conditions.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/gpu_findings.h"
 #include "analysis/doctor/load.h"
 #include "analysis/doctor/xids.h"
+#include "analysis/results/conditions.h"
 
 #include <algorithm>
 #include <tuple>

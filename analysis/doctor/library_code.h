@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/case.h"
+#include "analysis/survey/case.h"
 
 #include <vector>
 

@@ -3,8 +3,8 @@
 
 #include "analysis/doctor/load.h"
 
-#include "analysis/conditions.h"
 #include "analysis/doctor/facts.h"
+#include "analysis/results/conditions.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 // D34: whether the collective that was measured is as fast as on other machines of this kind.
 #include "analysis/doctor/findings.h"
-#include "analysis/reference_range.h"
+#include "analysis/reference/reference_range.h"
 
 #include <algorithm>
 

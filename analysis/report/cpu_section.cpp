@@ -5,7 +5,7 @@
 
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "analysis/worker_cpus.h"
+#include "analysis/results/worker_cpus.h"
 #include "base/text_table.h"
 
 #include <nlohmann/json.hpp>

@@ -3,12 +3,12 @@
 
 #include "analysis/report/csv_report.h"
 
-#include "analysis/bandwidth.h"
-#include "analysis/conditions.h"
-#include "analysis/label_key.h"
 #include "analysis/report/heading.h"
-#include "analysis/steps/step_figures.h"
-#include "analysis/verdict.h"
+#include "analysis/results/bandwidth.h"
+#include "analysis/results/conditions.h"
+#include "analysis/results/label_key.h"
+#include "analysis/step_marks/step_figures.h"
+#include "analysis/verdict/verdict.h"
 #include "base/csv.h"
 
 #include <algorithm>

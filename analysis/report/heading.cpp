@@ -3,10 +3,10 @@
 
 #include "analysis/report/heading.h"
 
-#include "analysis/conditions.h"
-#include "analysis/memory_split.h"
-#include "analysis/rank_gpu.h"
 #include "analysis/report/label_words.h"
+#include "analysis/results/conditions.h"
+#include "analysis/results/rank_gpu.h"
+#include "analysis/survey/memory_split.h"
 
 #include <algorithm>
 #include <map>

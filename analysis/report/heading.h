@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/run_summary.h"
+#include "analysis/results/run_summary.h"
 
 #include <string>
 

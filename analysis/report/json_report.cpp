@@ -3,8 +3,6 @@
 
 #include "analysis/report/json_report.h"
 
-#include "analysis/conditions.h"
-#include "analysis/memory_split.h"
 #include "analysis/report/cpu_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_values.h"
@@ -17,7 +15,9 @@
 #include "analysis/report/step_json.h"
 #include "analysis/report/traffic_section.h"
 #include "analysis/report/verdict_section.h"
-#include "analysis/tracing_cost.h"
+#include "analysis/results/conditions.h"
+#include "analysis/survey/memory_split.h"
+#include "analysis/verdict/tracing_cost.h"
 #include "model/document.h"
 
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cell_summary.h"
+#include "analysis/results/cell_summary.h"
 #include "base/printable.h"
 #include "base/text_layout.h"
 #include "model/outcome.h"

@@ -3,9 +3,9 @@
 
 #include "analysis/report/library_section.h"
 
-#include "analysis/loaded_libraries.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/results/loaded_libraries.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "analysis/report/nccl_section.h"
 
-#include "analysis/nccl_prediction.h"
+#include "analysis/proof/nccl_prediction.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/verdict.h"
+#include "analysis/verdict/verdict.h"
 #include "model/run.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -3,7 +3,7 @@
 
 #include "analysis/report/normality_section.h"
 
-#include "analysis/reference_range.h"
+#include "analysis/reference/reference_range.h"
 #include "analysis/report/label_words.h"
 
 #include <algorithm>

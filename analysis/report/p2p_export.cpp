@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/p2p_verdict.h"
+#include "analysis/p2p/p2p_verdict.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_values.h"
 #include "analysis/report/p2p_report.h"

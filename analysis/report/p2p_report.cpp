@@ -3,7 +3,7 @@
 
 #include "analysis/report/p2p_report.h"
 
-#include "analysis/p2p_verdict.h"
+#include "analysis/p2p/p2p_verdict.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/problems.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/p2p_matrix.h"
+#include "analysis/p2p/p2p_matrix.h"
 
 #include <string>
 

@@ -3,10 +3,10 @@
 
 #include "analysis/report/power_section.h"
 
-#include "analysis/power.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/results/power.h"
 #include "base/text_table.h"
 #include "base/wrapped_row.h"
 

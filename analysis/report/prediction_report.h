@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cost_model/loggp.h"
-#include "analysis/cost_model/step_prediction.h"
+#include "analysis/predict/loggp.h"
+#include "analysis/predict/step_prediction.h"
 #include "model/run.h"
 
 #include <functional>

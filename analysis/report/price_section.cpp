@@ -3,10 +3,10 @@
 
 #include "analysis/report/price_section.h"
 
-#include "analysis/prices.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/suitability/prices.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "base/wrapped_row.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cell_summary.h"
-#include "analysis/run_summary.h"
+#include "analysis/results/cell_summary.h"
+#include "analysis/results/run_summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -3,10 +3,10 @@
 
 #include "analysis/report/problems.h"
 
-#include "analysis/cell_summary.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/results/cell_summary.h"
 #include "analysis/steps/step_results.h"
 #include "base/units.h"
 #include "workload/p2p_label.h"

@@ -3,7 +3,7 @@
 
 #include "analysis/report/proof_section.h"
 
-#include "analysis/proof.h"
+#include "analysis/proof/proof.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
 #include "base/text_table.h"

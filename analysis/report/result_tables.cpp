@@ -3,12 +3,12 @@
 
 #include "analysis/report/result_tables.h"
 
-#include "analysis/conditions.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/comparison_tables.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/step_section.h"
+#include "analysis/results/conditions.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "workload/step_label.h"

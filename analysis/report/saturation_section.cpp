@@ -6,7 +6,7 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "analysis/saturation.h"
+#include "analysis/verdict/saturation.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "base/wrapped_row.h"

@@ -3,11 +3,11 @@
 
 #include "analysis/report/step_json.h"
 
-#include "analysis/conditions.h"
 #include "analysis/report/break_even_section.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/json_values.h"
 #include "analysis/report/step_section.h"
+#include "analysis/results/conditions.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/overlap.h"
 #include "analysis/steps/product_alignment.h"

@@ -3,7 +3,7 @@
 
 #include "analysis/report/step_section.h"
 
-#include "analysis/proof.h"
+#include "analysis/proof/proof.h"
 #include "analysis/report/break_even_section.h"
 #include "analysis/report/by_kernels_section.h"
 #include "analysis/report/heading.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/run_summary.h"
+#include "analysis/results/run_summary.h"
 #include "analysis/steps/step_results.h"
-#include "analysis/verdict.h"
+#include "analysis/verdict/verdict.h"
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace ncclprobe::analysis {
 
 // The steps of training in a run: what a step's time went to, by number of ranks; the buckets of
 // the largest; what overlap gains and costs; how far it scales and what is lost to what; settings
-// against the default. Empty for a run without steps. Formulas: METHOD.md, "Steps".
+// against the default. Empty for a run without steps. Formulas: docs/method.md, "Steps".
 std::string render_steps(const RunSummary& run, const std::vector<SettingResult>& results,
                          const Verdicts& verdicts, const steps::TracedCells& traced);
 

@@ -3,7 +3,7 @@
 
 #include "analysis/report/json_values.h"
 #include "analysis/report/timeline_report.h"
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <nlohmann/json.hpp>
 

@@ -18,7 +18,7 @@ struct TimelineHeading {
   std::map<int, std::string> cells; // by index in the trial, "all_reduce 1M"; may be empty
 };
 
-// For people. Formulas: METHOD.md, "The timeline".
+// For people. Formulas: docs/method.md, "The timeline".
 std::string render_timeline(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // One JSON object; times in ns.
 std::string render_timeline_json(const timeline::Timeline& timeline,

@@ -5,7 +5,7 @@
 
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_words.h"
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 #include "base/text_table.h"
 #include "base/wrapped_row.h"
 

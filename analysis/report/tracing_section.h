@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/tracing_cost.h"
+#include "analysis/verdict/tracing_cost.h"
 
 #include <string>
 

@@ -3,11 +3,11 @@
 
 #include "analysis/report/traffic_section.h"
 
-#include "analysis/link_traffic.h"
-#include "analysis/reference_range.h"
+#include "analysis/reference/reference_range.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/results/link_traffic.h"
 #include "base/text_table.h"
 #include "base/wrapped_row.h"
 

@@ -3,10 +3,10 @@
 
 #include "analysis/report/verdict_section.h"
 
-#include "analysis/conditions.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "analysis/slowest_trial.h"
+#include "analysis/results/conditions.h"
+#include "analysis/verdict/slowest_trial.h"
 #include "base/text_table.h"
 
 #include <algorithm>

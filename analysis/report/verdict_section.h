@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/run_summary.h"
-#include "analysis/verdict.h"
+#include "analysis/results/run_summary.h"
+#include "analysis/verdict/verdict.h"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "analysis/steps/agreement.h"
 
-#include "analysis/inference.h"
+#include "analysis/statistics/inference.h"
 
 #include <fmt/ranges.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/steps/step_figures.h"
+#include "analysis/step_marks/step_figures.h"
 #include "analysis/timeline/timeline.h"
 #include "model/record.h"
 

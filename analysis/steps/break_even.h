@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/inference.h"
+#include "analysis/statistics/inference.h"
 #include "analysis/steps/step_results.h"
 #include "base/enum_names.h"
 

@@ -10,7 +10,7 @@ struct Timeline;
 }
 
 // Communication that is hidden and exposed, which kernels tell and marks cannot: between the marks
-// of a stretch of computing there are gaps in which no kernel computes (METHOD.md, "Steps").
+// of a stretch of computing there are gaps in which no kernel computes (docs/method.md, "Steps").
 namespace ncclprobe::analysis::steps {
 
 // Means over the ranks and steps of a cell, ns: as the timeline of that trial shows them.

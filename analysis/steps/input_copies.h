@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/inference.h"
+#include "analysis/statistics/inference.h"
 #include "analysis/steps/scaling.h"
 #include "analysis/steps/step_results.h"
-#include "analysis/verdict.h"
+#include "analysis/verdict/verdict.h"
 
 #include <array>
 #include <optional>
@@ -13,8 +13,9 @@
 #include <vector>
 
 // What copying input from the host beside a step costs the step, its communication, its computing
-// and the copy (METHOD.md, "Input copies"). Every process gives one ratio of each, as it measured
-// both sides; what is compared stands in the same process, so its ratios scatter less than times.
+// and the copy (docs/method.md, "Input copies"). Every process gives one ratio of each, as it
+// measured both sides; what is compared stands in the same process, so its ratios scatter less than
+// times.
 namespace ncclprobe::analysis::steps {
 
 // The first three: with the copy / without, of which the second and third are taken from the step

@@ -3,7 +3,7 @@
 
 #include "analysis/steps/scaling.h"
 
-#include "analysis/conditions.h"
+#include "analysis/results/conditions.h"
 
 #include <fmt/ranges.h>
 

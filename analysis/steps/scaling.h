@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/inference.h"
+#include "analysis/statistics/inference.h"
 #include "analysis/steps/step_results.h"
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Why n ranks are not n times as fast (METHOD.md, "Scaling and the loss account").
+// Why n ranks are not n times as fast (docs/method.md, "Scaling and the loss account").
 namespace ncclprobe::analysis::steps {
 
 // Where the lost share of a step went. Every moment of a step belongs to one of these, and of each

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/cell_summary.h"
+#include "analysis/results/cell_summary.h"
+#include "analysis/step_marks/step_figures.h"
 #include "analysis/steps/by_kernels.h"
-#include "analysis/steps/step_figures.h"
 #include "workload/step_label.h"
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 // Steps of training over all processes of a run. As everywhere, the unit of observation is a
-// process: its steps are not independent of each other (METHOD.md).
+// process: its steps are not independent of each other (docs/method.md).
 namespace ncclprobe::analysis::steps {
 
 struct StepProcess {

@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/aligned.h"
 
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <fmt/format.h>
 

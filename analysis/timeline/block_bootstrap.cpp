@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/block_bootstrap.h"
 
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 #include "base/hash.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/inference.h"
+#include "analysis/statistics/inference.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 // Consecutive steps stand together in blocks, from which chance draws with replacement: what is
-// near in time is not independent. METHOD.md, "The timeline".
+// near in time is not independent. docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 inline constexpr std::size_t k_most_blocks = 128;

@@ -13,7 +13,7 @@
 
 // From what is known of a clock at single moments to all lines (offset and drift) that this
 // allows. Whoever compares clocks ends here: hosts by ping-pong, GPUs by their timers, and clocks
-// that only collectives compare. METHOD.md, "One clock".
+// that only collectives compare. docs/method.md, "One clock".
 namespace ncclprobe::analysis::timeline {
 
 // At a moment of the own clock the offset to the reference is at least, or at most, so much.

@@ -15,7 +15,7 @@
 
 // Who waits for whom in sends and receives. A receive waits until its send has begun, a send until
 // its receive has; a kernel that does several waits for the last of the ranks it needs. Formulas:
-// METHOD.md, "The timeline".
+// docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 // A half that is not matched, for people.

@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/recurring_lateness.h"
 
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <algorithm>
 #include <cmath>

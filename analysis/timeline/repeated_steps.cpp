@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/repeated_steps.h"
 
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 
 #include <algorithm>
 #include <array>

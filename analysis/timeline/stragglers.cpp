@@ -3,8 +3,8 @@
 
 #include "analysis/timeline/stragglers.h"
 
-#include "analysis/inference.h"
-#include "analysis/statistics.h"
+#include "analysis/statistics/inference.h"
+#include "analysis/statistics/statistics.h"
 #include "analysis/timeline/repeated_steps.h"
 
 #include <algorithm>

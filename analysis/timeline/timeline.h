@@ -11,7 +11,7 @@
 #include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/stragglers.h"
 
-// What a trace shows, of all ranks. Formulas: METHOD.md, "The timeline".
+// What a trace shows, of all ranks. Formulas: docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 // Sums over steps.

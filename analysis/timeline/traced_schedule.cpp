@@ -3,7 +3,7 @@
 
 #include "analysis/timeline/traced_schedule.h"
 
-#include "analysis/schedule_messages.h"
+#include "analysis/timeline/schedule_messages.h"
 #include "workload/step_label.h"
 
 #include <set>

@@ -5,16 +5,13 @@ add_library(ncclprobe_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/
 target_link_libraries(ncclprobe_headers PRIVATE ncclprobe_settings fmt::fmt spdlog::spdlog tl::expected)
 target_precompile_headers(ncclprobe_headers PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_LIST_DIR}/precompiled.h>)
 
-# ncclprobe_library(<folder name> [SEPARATE] SOURCES a.cpp ... LINKS base model ... [PRIVATE_LINKS lib ...])
-# SEPARATE: some names stand twice in its sources, so they cannot be compiled together (NCCLPROBE_UNITY).
-# LINKS: our own libraries by folder name, or imported targets that our headers need.
-function(ncclprobe_library name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+# ncclprobe_library(<folder> SOURCES a.cpp ... LINKS base analysis/steps ... [PRIVATE_LINKS lib ...])
+# LINKS: our own libraries by their folder (without src/), or imported targets that our headers need.
+function(ncclprobe_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  string(REPLACE / _ name ${folder})
   add_library(ncclprobe_${name} STATIC ${ARG_SOURCES})
-  if(NOT ARG_SEPARATE)
-    set_target_properties(ncclprobe_${name} PROPERTIES UNITY_BUILD ${NCCLPROBE_UNITY})
-  endif()
-  add_library(ncclprobe::${name} ALIAS ncclprobe_${name})
+  set_target_properties(ncclprobe_${name} PROPERTIES UNITY_BUILD ${NCCLPROBE_UNITY})
   ncclprobe_link(ncclprobe_${name} PUBLIC ${ARG_LINKS})
   ncclprobe_link(ncclprobe_${name} PRIVATE ${ARG_PRIVATE_LINKS})
   target_link_libraries(ncclprobe_${name} PUBLIC ncclprobe_settings)
@@ -25,9 +22,9 @@ endfunction()
 # target_link_libraries that takes folder names of ours and anything else alike.
 function(ncclprobe_link target visibility)
   foreach(library ${ARGN})
-    if(library MATCHES "^[a-z_]+$" AND EXISTS ${PROJECT_SOURCE_DIR}/src/${library}/CMakeLists.txt
-       OR library MATCHES "^(launch|analysis|topology)$")
-      set(library ncclprobe::${library})
+    if(library MATCHES "^[a-z0-9_/]+$" AND (EXISTS ${PROJECT_SOURCE_DIR}/src/${library}/CMakeLists.txt
+                                            OR EXISTS ${PROJECT_SOURCE_DIR}/${library}/CMakeLists.txt))
+      string(REPLACE / _ library ncclprobe_${library})
     endif()
     target_link_libraries(${target} ${visibility} ${library})
   endforeach()

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "machine/document.h"
+
 #include "base/json_document.h"
 #include "model/run.h"
 #include "model/survey.h"
-#include "topology/document.h"
 
 // The model as documents: what supervisors and workers exchange, and JSON of it. Its types describe
 // themselves beside their declarations; here are those that are written as something else.

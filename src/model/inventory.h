@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "machine/machine.h"
+
 #include "base/error.h"
 #include "base/fields.h"
 #include "model/library.h"
 #include "model/trial.h"
-#include "topology/machine.h"
 
 #include <cstdint>
 #include <optional>

@@ -149,7 +149,8 @@ struct TrialSpec {
   // "nccl" -> path: which shared library to load; "worker" -> path: which program to start
   std::vector<Setting> libraries;
   std::vector<Setting> tested_libraries; // those of them that are under test
-  // Under test: which CPUs its workers get (launch/cpu_policy.h); empty: what all trials get.
+  // Under test: which CPUs its workers get (launch/supervisor/cpu_policy.h); empty: what all trials
+  // get.
   std::string cpu_affinity;
   std::vector<Cell> cells;
   std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell

@@ -3,8 +3,9 @@
 
 #include "nvidia/gpu_attributes.h"
 
+#include "machine/machine.h"
+
 #include "nvidia/shared_library.h"
-#include "topology/machine.h"
 
 #include <cuda.h>
 

@@ -3,10 +3,11 @@
 
 #include "nvidia/near_cpus.h"
 
+#include "machine/machine.h"
+
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/number_list.h"
-#include "topology/machine.h"
 
 namespace ncclprobe::nvidia {
 

@@ -3,8 +3,9 @@
 
 #include "nvidia/nvml_topology.h"
 
+#include "machine/fabric_health.h"
+
 #include "nvidia/nvml_gpu.h"
-#include "topology/fabric_health.h"
 
 #include <fmt/ranges.h>
 

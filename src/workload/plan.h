@@ -55,10 +55,10 @@ struct PlanRequest {
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;
 
-  std::vector<Axis> axes;                              // their product is measured,
-  std::vector<Axis> compared_libraries;                // with that of these, names to files,
-  std::vector<std::string> cpu_affinities;             // and these (launch/cpu_policy.h),
-  std::vector<std::vector<model::Setting>> settings;   // and these combinations as they stand
+  std::vector<Axis> axes;                            // their product is measured,
+  std::vector<Axis> compared_libraries;              // with that of these, names to files,
+  std::vector<std::string> cpu_affinities;           // and these (launch/supervisor/cpu_policy.h),
+  std::vector<std::vector<model::Setting>> settings; // and these combinations as they stand
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
   std::vector<model::Setting> libraries; // that all trials load, unless they compare others
   int repeats = 2; // blocks: fresh-process trials per setting; the default gets two in each

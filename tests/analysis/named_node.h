@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/node_in_question.h"
+#include "analysis/suitability/node_in_question.h"
 #include "base/error.h"
 
 #include <string>

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-from source_tree import CODE_SUFFIXES, files, folder_of
+from source_tree import CODE_SUFFIXES, files, folder_of, library_of
 
 # The vendors of the table's third column, by what their headers are called.
 VENDORS = {
@@ -90,7 +90,7 @@ def complaint(rules, root, path, quote, header):
             return f"in {folder}, only {' '.join(sorted(only))} may include {vendor}"
         return None
     if quote == '"':
-        target = header.split("/")[0]
+        target = library_of(pathlib.PurePosixPath(header).parts)
         if "/" not in header:
             return None if (path.parent / header).exists() else "no such file beside this one"
         if target == folder or target in rules[folder].folders:

@@ -24,7 +24,8 @@ TABLE = """
 |---|---|---|
 | base | | |
 | model | base | |
-| launch | model base | mpi (fleet_mpi.cpp) |
+| launch/supervisor | model base | mpi (fleet_mpi.cpp) |
+| launch/cli/run | launch/supervisor | |
 | nvidia | model base | cuda nccl |
 """
 SPDX = "// SPDX-FileCopyrightText: The ncclprobe authors\n// SPDX-License-Identifier: Apache-2.0\n"
@@ -52,13 +53,17 @@ class IncludeRules(Tree):
     def test_accepts_what_the_table_allows(self):
         self.plant("src/base/fd.h", "#include <string>\n#include <sys/wait.h>\n#include <fmt/core.h>\n")
         self.plant("src/model/trial.cpp", '#include "base/fd.h"\n#include "model/trial.h"\n')
-        self.plant("launch/fleet_mpi.cpp", '#include <mpi.h>\n#include "model/trial.h"\n')
+        self.plant("launch/supervisor/fleet_mpi.cpp", '#include <mpi.h>\n#include "model/trial.h"\n')
         self.plant("src/nvidia/kernels.cu", "#include <cuda_runtime.h>\n#include <nccl.h>\n")
         self.assertEqual(include_rules.check(self.root), [])
 
     def test_rejects_a_folder_on_a_higher_floor(self):
         self.plant("src/base/fd.cpp", '#include "base/fd.h"\n\n#include "model/trial.h"\n')
         self.assert_one_complaint("src/base/fd.cpp:3: #include \"model/trial.h\": base may include nothing")
+
+    def test_rejects_a_folder_beside_it_in_the_same_storey(self):
+        self.plant("launch/supervisor/fleet.cpp", '#include "launch/cli/run/progress.h"\n')
+        self.assert_one_complaint("launch/supervisor may include base model, not launch/cli/run")
 
     def test_rejects_a_vendor_header_away_from_home(self):
         self.plant("src/model/trial.h", "#include <cuda_fp16.h>\n")
@@ -69,7 +74,7 @@ class IncludeRules(Tree):
         self.assert_one_complaint("nccl is at home in nvidia")
 
     def test_rejects_a_vendor_header_in_another_file_than_the_one_named(self):
-        self.plant("launch/supervisor.cpp", "#include <mpi.h>\n")
+        self.plant("launch/supervisor/supervisor.cpp", "#include <mpi.h>\n")
         self.assert_one_complaint("only fleet_mpi.cpp may include mpi")
 
     def test_rejects_a_vendor_without_a_home(self):
@@ -122,8 +127,8 @@ class FileRules(Tree):
         self.assert_one_complaint("getenv")
 
     def test_allows_getenv_in_the_command_line_and_in_main(self):
-        self.plant("src/cli/options.cpp", SPDX + 'auto x = std::getenv("NCCL_ALGO");\n')
-        self.plant("src/worker/main.cpp", SPDX + 'auto x = std::getenv("NCCL_ALGO");\n')
+        self.plant("launch/cli/options.cpp", SPDX + 'auto x = std::getenv("NCCL_ALGO");\n')
+        self.plant("launch/worker/main.cpp", SPDX + 'auto x = std::getenv("NCCL_ALGO");\n')
         self.assertEqual(file_rules.check(self.root), [])
 
     def test_rejects_every_way_past_the_console(self):

@@ -152,7 +152,7 @@ def ours(case, ranks, programs, folder):
     whole = by_parts["all"]
     return {"step_ms": whole["step_ms"], "alone_ms": by_parts["compute"]["step_ms"],
             "communication_ms": whole["communication_ms"],
-            # By marks, PyTorch's by kernels: less than that (METHOD.md).
+            # By marks, PyTorch's by kernels: less than that (docs/method.md).
             "exposed_ms": whole["uncovered_wait_ms"] + whole["uncovered_transfer_ms"]}
 
 

@@ -3,7 +3,7 @@
 
 // What the runner takes of the host's time for each operation of a schedule, beyond what the
 // library's calls take. Run by hand, with an optimised build.
-#include "worker/null_backend.h"
+#include "launch/worker/null_backend.h"
 
 #include <fmt/format.h>
 

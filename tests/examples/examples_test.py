@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli/program"))
+sys.path.insert(0, str(ROOT / "tests/launch/cli/program"))
 from program_test_case import SMALL, ProgramTest
 
 EXAMPLES = ROOT / "examples"

@@ -3,7 +3,7 @@
 
 #include "fuzz/use_machine.h"
 
-#include "topology/hwloc_source.h"
+#include "topology/read/hwloc_source.h"
 
 #include <cstddef>
 #include <cstdint>

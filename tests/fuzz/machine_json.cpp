@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "topology/machine_json.h"
+#include "machine/machine_json.h"
 
 #include "fuzz/use_machine.h"
 

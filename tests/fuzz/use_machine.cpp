@@ -3,13 +3,14 @@
 
 #include "fuzz/use_machine.h"
 
-#include "topology/machine_json.h"
+#include "machine/machine_json.h"
+#include "machine/validate.h"
+
 #include "topology/render/dot.h"
 #include "topology/render/matrix.h"
 #include "topology/render/nccl_xml.h"
 #include "topology/render/svg.h"
 #include "topology/render/tree.h"
-#include "topology/validate.h"
 
 #include <cstdlib>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a library may get wrong, played on the oracle's inputs: how many elements of a result show
-// it. METHOD.md, "Is the data right?", states what is asked for here.
+// it. docs/method.md, "Is the data right?", states what is asked for here.
 
 #include "model/data_pattern.h"
 #include "model/type_arithmetic.h"

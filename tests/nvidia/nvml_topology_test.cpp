@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "machine/validate.h"
+
 #include "nvidia/nvml_topology.h"
 #include "support/catch.h"
-#include "topology/validate.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::topology;

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "machine/validate.h"
+
 #include "support/catch.h"
 #include "topology/example_machines.h"
 #include "topology/merge.h"
-#include "topology/validate.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::topology;

@@ -3,8 +3,9 @@
 
 #include "topology/read/clean_names.h"
 
+#include "machine/fact_lists.h"
+
 #include "base/printable.h"
-#include "topology/fact_lists.h"
 
 #include <type_traits>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/machine.h"
+#include "machine/machine.h"
+
 #include "topology/read/nccl_graph.h"
 
 #include <vector>

@@ -3,10 +3,11 @@
 
 #include "topology/read/nccl_xml.h"
 
+#include "machine/validate.h"
+
 #include "topology/derive.h"
 #include "topology/read/cpu_mask.h"
 #include "topology/read/xml.h"
-#include "topology/validate.h"
 
 #include <algorithm>
 #include <cstdlib>

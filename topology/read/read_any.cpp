@@ -3,14 +3,15 @@
 
 #include "topology/read/read_any.h"
 
-#include "topology/hwloc_source.h"
-#include "topology/machine_json.h"
+#include "machine/machine_json.h"
+#include "machine/source_text.h"
+
 #include "topology/read/clean_names.h"
+#include "topology/read/hwloc_source.h"
 #include "topology/read/nccl_xml.h"
 #include "topology/read/smi_matrix.h"
 #include "topology/read/smi_query.h"
 #include "topology/read/smi_xml.h"
-#include "topology/read/source_text.h"
 
 #include <algorithm>
 

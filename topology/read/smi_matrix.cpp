@@ -3,11 +3,12 @@
 
 #include "topology/read/smi_matrix.h"
 
+#include "machine/source_text.h"
+#include "machine/validate.h"
+
 #include "base/number_list.h"
 #include "base/text_files.h"
 #include "topology/derive.h"
-#include "topology/read/source_text.h"
-#include "topology/validate.h"
 
 #include <algorithm>
 #include <map>

@@ -3,10 +3,11 @@
 
 #include "topology/read/smi_xml.h"
 
+#include "machine/validate.h"
+
 #include "topology/derive.h"
 #include "topology/read/smi_facts.h"
 #include "topology/read/xml.h"
-#include "topology/validate.h"
 
 namespace ncclprobe::topology {
 

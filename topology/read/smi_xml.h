@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "machine/machine.h"
+
 #include "base/error.h"
-#include "topology/machine.h"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/read/source_text.h"
+#include "machine/source_text.h"
 
 #include <cstdint>
 #include <optional>

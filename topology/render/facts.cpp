@@ -3,9 +3,10 @@
 
 #include "topology/render/facts.h"
 
+#include "machine/fact_lists.h"
+
 #include "base/text_table.h"
 #include "topology/derive.h"
-#include "topology/fact_lists.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/machine.h"
+#include "machine/machine.h"
 
 #include <string>
 

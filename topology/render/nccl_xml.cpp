@@ -120,7 +120,8 @@ std::vector<LinkTarget> link_targets(const Gpu& gpu) {
 // Of one host.
 class HostWriter {
 public:
-  HostWriter(const Host& host, std::string& out) : host_(host), out_(out), tree_(switch_tree(host)) {
+  HostWriter(const Host& host, std::string& out)
+      : host_(host), out_(out), tree_(switch_tree(host)) {
     place_what_is_in_no_tree();
   }
 

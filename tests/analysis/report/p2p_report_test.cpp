@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/p2p_matrix.h"
-#include "analysis/p2p_runs.h"
+#include "analysis/p2p/p2p_matrix.h"
+#include "analysis/p2p/p2p_runs.h"
 #include "analysis/report/report.h"
 #include "store/run_file.h"
 #include "support/catch.h"

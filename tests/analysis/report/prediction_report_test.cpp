@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/cost_model/step_runs.h"
+#include "analysis/predict/step_runs.h"
 #include "analysis/report/prediction_report.h"
 #include "analysis/run_builder.h"
 #include "support/catch.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/proof_runs.h"
+#include "analysis/proof/proof_runs.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/report.h"
 #include "support/catch.h"

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "machine/machine_json.h"
+#include "machine/source_text.h"
+
 #include "support/catch.h"
 #include "topology/machine_files.h"
-#include "topology/machine_json.h"
 #include "topology/read/read_any.h"
-#include "topology/read/source_text.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::topology;
@@ -36,7 +37,7 @@ TEST_CASE("a file is known by what it holds") {
 
 TEST_CASE("a document that speaks of machines is none") {
   for (const char* name : {"README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md",
-                           "analysis/METHOD.md", "launch/setup.sh"}) {
+                           "docs/method.md", "launch/setup.sh"}) {
     INFO(name);
     auto read = read_any(machine_text(std::string("../../") + name), name);
     REQUIRE_FALSE(read);

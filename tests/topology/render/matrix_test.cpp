@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "machine/source_text.h"
+
 #include "base/text_files.h"
 #include "support/catch.h"
 #include "support/golden.h"
 #include "topology/machine_files.h"
 #include "topology/read/smi_matrix.h"
-#include "topology/read/source_text.h"
 #include "topology/render/matrix.h"
 
 using namespace ncclprobe;

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/p2p/p2p_limits.h"
+#include "analysis/results/cell_summary.h"
+
+#include <compare>
+#include <map>
+
+// The matrices of a run of `ncclprobe p2p`, made from its samples. A figure is the median over the
+// processes of their medians over batches. Bandwidths: GB/s of 1e9 bytes. Latencies: ns a hop, of
+// messages half of there and back.
+namespace ncclprobe::analysis {
+
+// A measured value beside what is possible.
+struct P2pFigure {
+  double value = 0;
+  double lowest = 0; // over all batches of all processes
+  double highest = 0;
+  std::size_t batches = 0;
+  P2pLimit limit;
+  std::optional<double> share() const {
+    return limit.gb_per_s ? std::optional(value / *limit.gb_per_s) : std::nullopt;
+  }
+  // Measured wrongly, or the limit is wrong: nothing is faster than its link.
+  bool beyond_limit() const { return share().value_or(0) > 1 + k_limit_tolerance; }
+  bool outlier = false; // slower than its class by more than the noise
+  double class_median = 0;
+};
+
+// One transfer, or in `together` all of one rank.
+struct P2pEntry {
+  workload::P2pTransfer transfer; // together: from and to are the rank whose total this is
+  // One way. Absent where it was not measured, or cannot be told from the way back (bi of the
+  // host).
+  std::optional<P2pFigure> figure;
+  std::optional<P2pFigure> both_ways; // bi: the sum, in the entries of both ways
+  model::Outcome outcome;             // the gravest of all processes
+  DataState data = DataState::unchecked;
+  std::string data_note;
+};
+
+struct P2pMatrix {
+  workload::P2pMode mode = workload::P2pMode::direct;
+  workload::P2pMethod method = workload::P2pMethod::ce;
+  workload::P2pDirection direction = workload::P2pDirection::uni;
+  std::uint64_t bytes = 0;
+  std::vector<P2pEntry> entries; // by transfer
+
+  bool latency() const { return workload::measures_latency(method); }
+  const P2pEntry* at(const workload::P2pTransfer& transfer) const;
+};
+
+// True for the second of two entries that stand for one measurement, there and back.
+bool is_mirrored(const P2pMatrix& matrix, const workload::P2pTransfer& transfer);
+
+bool is_p2p(const model::Run& run);
+
+// In the order of the plan. Outliers are marked: entries of one class of links whose value is
+// worse than the median of theirs by more than 5% and by more than five times the noise (1.4826 x
+// the median absolute deviation), and that in every batch; a class of fewer than four tells
+// nothing.
+std::vector<P2pMatrix> p2p_matrices(const model::Run& run);
+
+// The figures of a run that are beyond their limits, as text. A run that is sound has none.
+std::vector<std::string> beyond_limits(const std::vector<P2pMatrix>& matrices);
+
+// "ce, one way, 0 to 1"; the words of reports.
+std::string describe(const P2pMatrix& matrix);
+std::string describe(const P2pMatrix& matrix, const P2pEntry& entry);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,426 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/predict/step_prediction.h"
+
+#include "analysis/steps/measured_cell.h"
+#include "workload/step_cells.h"
+#include "workload/step_model.h"
+#include "workload/tensor_parallel.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace ncclprobe::analysis::cost_model {
+namespace {
+
+using base::Result;
+using steps::StepResult;
+using workload::StepParts;
+using workload::StepRequest;
+
+bool is_of(const StepResult& result, const StepRequest& request) {
+  if (!result.is_default || result.data == DataState::wrong || result.processes.empty() ||
+      result.step.pattern != model::to_string(request.pattern) ||
+      result.step.model != request.model.name || result.step.sequence != request.model.sequence ||
+      result.label.type != workload::data_type(request.type) ||
+      result.step.options != workload::option_words(request))
+    return false;
+  auto own = workload::request_on(request, result.step.ranks);
+  return own && own->batch == result.step.batch;
+}
+
+constexpr const char* k_one_process =
+    "one process was measured, so nothing is known of how processes differ (run --repeat)";
+
+// Where every rank does what one by itself would do, the step without communication tells as well.
+bool is_whole_on_each(const StepRequest& request) {
+  return (request.pattern == workload::StepPattern::ddp ||
+          request.pattern == workload::StepPattern::fsdp) &&
+         request.scaling == workload::Scaling::weak;
+}
+
+Result<model::Schedule> schedule_on(const StepRequest& request, int ranks) {
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  NCCLPROBE_TRY_ASSIGN(const StepRequest own, workload::request_on(request, all));
+  return workload::make_step(own, {.world = ranks, .ranks = all});
+}
+
+Result<StepProgram> program_on(const StepRequest& request, int ranks, int ranks_per_node) {
+  NCCLPROBE_TRY_ASSIGN(const model::Schedule schedule, schedule_on(request, ranks));
+  std::vector<int> node_of(static_cast<std::size_t>(ranks));
+  for (std::size_t rank = 0; rank < node_of.size(); ++rank)
+    node_of[rank] = static_cast<int>(rank) / std::max(ranks_per_node, 1);
+  return StepProgram::of(schedule, node_of);
+}
+
+double samples_on(const StepRequest& request, int ranks) {
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  auto own = workload::request_on(request, all);
+  auto grid = workload::make_rank_grid(request, all);
+  return own && grid ? static_cast<double>(own->batch) * grid->replicas() : 0;
+}
+
+// A rank by itself: as it was measured, else as the base's times make it.
+void find_alone(StepBase& base, const std::vector<StepResult>& results) {
+  base.alone_samples = samples_on(base.request, 1);
+  for (const StepResult& other : results)
+    if (other.step.ranks.size() == 1 && other.step.parts == StepParts::all &&
+        is_of(other, base.request)) {
+      base.alone_ns = other.times.step_ns;
+      base.alone_source = "measured";
+      return;
+    }
+  if (is_whole_on_each(base.request))
+    for (const StepResult& other : results)
+      if (other.step.parts == StepParts::compute && is_of(other, base.request) &&
+          static_cast<int>(other.step.ranks.size()) == base.ranks) {
+        base.alone_ns = other.times.step_ns;
+        base.alone_source = "measured without communication";
+        return;
+      }
+  if (auto program = program_on(base.request, 1, 1)) {
+    base.alone_ns = program->replay({}, base.works.of(*program).ns).step_ns;
+    base.alone_source = "computed";
+  }
+}
+
+struct Works {
+  StepProgram program;
+  WorkCosts works;
+};
+std::optional<Works> measured_works(const model::Run& run, const StepResult& result) {
+  const model::Cell* cell = steps::cell_of(run, result);
+  if (!cell)
+    return std::nullopt;
+  auto program = StepProgram::of(cell->schedule, steps::hosts_of(run));
+  if (!program)
+    return std::nullopt;
+  WorkCosts works = WorkCosts::measured(run, result, *program);
+  return Works{std::move(*program), std::move(works)};
+}
+int ranks_of(const StepResult& result) {
+  return static_cast<int>(result.step.ranks.size());
+}
+
+// What the run has of a step on one number of ranks.
+struct MeasuredStep {
+  const StepResult* result = nullptr;
+  Works whole;
+  WorkCosts alone; // without communication where that was measured, else as the whole
+};
+// By ranks.
+std::vector<MeasuredStep> measured_steps(const model::Run& run,
+                                         const std::vector<StepResult>& results,
+                                         const StepRequest& request, int most_ranks) {
+  std::map<int, MeasuredStep> steps;
+  for (const StepResult& one : results) {
+    if (one.step.parts != StepParts::all || ranks_of(one) > most_ranks ||
+        steps.contains(ranks_of(one)) || !is_of(one, request))
+      continue;
+    if (auto whole = measured_works(run, one))
+      steps.emplace(ranks_of(one), MeasuredStep{&one, *whole, whole->works});
+  }
+  for (const StepResult& one : results)
+    if (auto step = steps.find(ranks_of(one));
+        step != steps.end() && one.step.parts == StepParts::compute &&
+        one.step.ranks == step->second.result->step.ranks && is_of(one, request))
+      if (auto alone = measured_works(run, one))
+        step->second.alone = std::move(alone->works);
+  std::vector<MeasuredStep> by_ranks;
+  for (auto& [ranks, step] : steps)
+    by_ranks.push_back(std::move(step));
+  return by_ranks;
+}
+
+using Costs = std::vector<double>;
+
+// Of every transfer; `sign` x its half width besides.
+Result<Costs> costs_of(const StepProgram& program, const TransferCosts& transfers,
+                       const std::optional<InterNode>& inter_node, double sign = 0) {
+  Costs costs;
+  for (const Transfer& one : program.transfers()) {
+    NCCLPROBE_TRY_ASSIGN(const TransferCosts::Time time, transfers.of(one, inter_node));
+    costs.push_back(std::max(time.ns * (1 + sign * time.half_width.value_or(0)), 0.0));
+  }
+  return costs;
+}
+
+Costs scaled(Costs costs, double factor) {
+  for (double& one : costs)
+    one *= factor;
+  return costs;
+}
+
+// Further off, a replay misses something that on other ranks may be otherwise.
+constexpr double k_most_replay_error = 0.1;
+// Of the step: more of it must not be computing whose time at that size nobody knows the error of.
+constexpr double k_most_untold = 0.1;
+
+std::string why_no_interval(const StepBase& base, const StepProgram& program,
+                            const TransferCosts& transfers,
+                            const std::optional<InterNode>& inter_node, const Predicted& out,
+                            double untold_ns, const std::optional<double>& replay_error) {
+  if (!out.unknown.empty())
+    return fmt::format("nothing is known of how long {} takes (run a step of that kind)",
+                       fmt::join(out.unknown, ", "));
+  if (untold_ns > k_most_untold * out.step_ns)
+    return fmt::format(
+        "operations on {} ranks have another size than any that was measured or stated, and their "
+        "time at that size is not known (three numbers of ranks tell it: run --ranks 1,2,4 "
+        "--repeat 3)",
+        out.ranks);
+  if (!base.half_width)
+    return base.why_no_half_width;
+  if (base.program && !replay_error)
+    return "the measured step cannot be replayed, as too few sizes of its own collectives were "
+           "measured, so nothing is known of what a replay misses";
+  if (std::abs(replay_error.value_or(0)) > k_most_replay_error)
+    return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses what on "
+                       "more ranks may take another part of the step",
+                       100 * *replay_error);
+  for (const Transfer& one : program.transfers())
+    if (auto time = transfers.of(one, inter_node); time && !time->half_width) {
+      const RankErrors& errors = transfers.rank_errors().at(one.collective);
+      return errors.measured.size() < 2
+                 ? fmt::format("{} was measured on {} ranks only, so nothing is known of how it "
+                               "grows with their number",
+                               model::to_string(one.collective), errors.measured.front())
+                 : fmt::format("too few sizes of {} were measured to know its scatter",
+                               model::to_string(one.collective));
+    }
+  return "";
+}
+
+} // namespace
+
+double StatedCompute::half_width() const {
+  const double low = forward_ns.low + backward_ns.low + optimizer_ns.low;
+  const double high = forward_ns.high + backward_ns.high + optimizer_ns.high;
+  return low > 0 ? std::log(high / low) / 2 : 0;
+}
+
+std::set<model::Collective> collectives_of(const StepRequest& request, int ranks) {
+  std::set<model::Collective> collectives;
+  if (auto program = program_on(request, ranks, ranks))
+    for (const Transfer& one : program->transfers())
+      collectives.insert(one.collective);
+  return collectives;
+}
+
+std::optional<StepBase> measured_base(const model::Run& run, const std::vector<StepResult>& results,
+                                      const StepRequest& request, int most_ranks) {
+  std::vector<MeasuredStep> steps = measured_steps(run, results, request, most_ranks);
+  if (steps.empty())
+    return std::nullopt;
+  std::vector<WorkCosts::Measured> sizes;
+  for (const MeasuredStep& one : steps)
+    sizes.push_back({ranks_of(*one.result), &one.whole.works, &one.alone});
+  const StepResult& widest = *steps.back().result;
+  StepBase base{.request = request};
+  base.ranks = ranks_of(widest);
+  base.source = fmt::format("measured at {} rank{}", base.ranks, base.ranks == 1 ? "" : "s");
+  base.works = steps.back().whole.works;
+  base.works.learn_growth(sizes);
+  base.program = std::move(steps.back().whole.program);
+  base.measured = widest.times;
+  base.measured_ranks = base.ranks;
+  base.half_width = half_width_of(rests_of(widest));
+  base.why_no_half_width = k_one_process;
+  find_alone(base, results);
+  return base.alone_ns > 0 ? std::optional(std::move(base)) : std::nullopt;
+}
+
+Flops flops_of(const workload::ModelSpec& spec) {
+  const workload::StepModel model = workload::make_step_model(spec);
+  return {model.forward_flops(), model.backward_flops()};
+}
+
+Result<StepBase> stated_base(const StepRequest& request, const StatedCompute& compute,
+                             const std::vector<MeasuredRates>& others) {
+  StepBase base{.request = request, .source = compute.source};
+  // Products even if the run's compute was something else: that is what was stated.
+  base.request.compute = {};
+  base.request.optimizer = compute.optimizer_ns.high > 0;
+  const Flops flops = flops_of(request.model);
+  const double samples = samples_on(base.request, 1);
+  using enum model::Activity;
+  base.works.set_rate(forward, Work::Kind::product,
+                      compute.forward_ns.middle() / flops.forward / samples);
+  base.works.set_rate(backward, Work::Kind::product,
+                      compute.backward_ns.middle() / flops.backward / samples);
+  base.works.set_rate(optimizer, Work::Kind::optimizer,
+                      compute.optimizer_ns.middle() /
+                          static_cast<double>(request.model.parameter_count()));
+  for (const MeasuredRates& one : others)
+    base.works.take_rates(one.works);
+  base.half_width = compute.half_width();
+  NCCLPROBE_TRY_ASSIGN(const StepProgram alone, program_on(base.request, 1, 1));
+  if (compute.basis == StatedCompute::Basis::time)
+    base.works.learn_least_products(alone);
+  find_alone(base, {});
+  return base;
+}
+
+Result<StepBase> rated_base(const StepRequest& request, const std::vector<MeasuredRates>& others) {
+  auto from = std::find_if(others.begin(), others.end(),
+                           [](const MeasuredRates& one) { return one.has_products(); });
+  if (from == others.end())
+    return base::fail(base::Errc::not_found, "no step was measured that computes products");
+  const int ranks = static_cast<int>(from->result->step.ranks.size());
+  StepBase base{.request = request};
+  base.request.compute = {};
+  base.source = fmt::format("by the rates of {} at {} rank{}: {}", describe_step(*from->result),
+                            ranks, ranks == 1 ? "" : "s", rates_in_words(from->works));
+  base.works.take_rates(from->works);
+  NCCLPROBE_TRY_ASSIGN(const StepProgram alone, program_on(base.request, 1, 1));
+  base.works.learn_least_products(alone);
+  for (const MeasuredRates& one : others) {
+    base.works.take_rates(one.works);
+    base.works.learn_least_products(one.program);
+  }
+  base.program = from->program;
+  base.measured = from->result->times;
+  base.measured_ranks = ranks;
+  const auto of_processes = half_width_of(rests_of(*from->result));
+  const auto of_sizes = spread_of_rates({from, others.end()});
+  if (of_processes && of_sizes)
+    base.half_width = std::hypot(*of_processes, *of_sizes);
+  base.why_no_half_width =
+      of_processes ? "products of too few sizes were measured to know how their rate changes with "
+                     "it (run another model too, or state a range: --tflops 350-450)"
+                   : k_one_process;
+  find_alone(base, {});
+  return base;
+}
+
+std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,
+                                           const ClusterShape& where) {
+  if (!base.program)
+    return std::nullopt;
+  std::optional<InterNode> middle;
+  if (where.inter_node)
+    middle = where.inter_node->middle();
+  auto costs = costs_of(*base.program, transfers, middle);
+  if (!costs)
+    return std::nullopt;
+  return base.program->replay(*costs, base.works.of(*base.program).ns);
+}
+
+Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
+                  const ClusterShape& where) {
+  Predicted out{.ranks = ranks};
+  std::optional<InterNode> middle;
+  if (where.inter_node)
+    middle = where.inter_node->middle();
+  auto program = program_on(base.request, ranks, where.ranks_per_node);
+  auto costs = program ? costs_of(*program, transfers, middle) : Result<Costs>(Costs{});
+  if (!program || !costs) {
+    out.why_not = program ? costs.error().text() : program.error().text();
+    return out;
+  }
+  const WorkTimes works = base.works.of(*program);
+  for (model::Activity one : works.unknown)
+    out.unknown.emplace_back(model::to_string(one));
+  const StepProgram::Times times = program->replay(*costs, works.ns);
+  // What no replay knows of, such as gaps between kernels, stays as it was measured.
+  double more_ns = 0, more_exposed_ns = 0;
+  std::optional<double> replay_error; // none of what is stated
+  if (auto known = replayed(base, transfers, where)) {
+    replay_error = known->step_ns / base.measured.step_ns - 1;
+    if (base.ranks > 0) {
+      more_ns = base.measured.step_ns - known->step_ns;
+      more_exposed_ns = base.measured.exposed_ns() - known->exposed_ns();
+    }
+  }
+  const double least_ns = times.computing_ns;
+  out.step_ns = std::max(times.step_ns + more_ns, least_ns);
+  out.exposed_ns = std::max(times.exposed_ns() + more_exposed_ns, 0.0);
+  const double ideal_ns =
+      base.alone_ns / base.alone_samples * samples_on(base.request, ranks) / ranks;
+  out.efficiency = ideal_ns / out.step_ns;
+  const double works_ns = std::accumulate(works.ns.begin(), works.ns.end(), 0.0); // of all ranks
+  const double untold_ns = works_ns > 0 ? works.untold_ns / works_ns * times.computing_ns : 0;
+  out.why_no_interval =
+      why_no_interval(base, *program, transfers, middle, out, untold_ns, replay_error);
+  if (!out.why_no_interval.empty())
+    return out;
+  // Each source by itself goes to either end of what is known of it.
+  double below = 0, above = 0, less_efficient = 0, more_efficient = 0;
+  // A single-rank baseline from the same rates has the same error with the opposite sign.
+  auto add_efficiency = [&](double step_ns, double work_half_width) {
+    const double more =
+        ideal_ns * std::exp(base.ranks > 0 ? 0 : work_half_width) / step_ns - out.efficiency;
+    (more < 0 ? less_efficient : more_efficient) += more * more;
+  };
+  auto add = [&](double& share, const Result<Costs>& low, const Result<Costs>& high,
+                 double work_half_width) {
+    if (!low || !high)
+      return;
+    const double less_ns =
+        program->replay(*low, scaled(works.ns, std::exp(-work_half_width))).step_ns -
+        times.step_ns + more_ns * std::expm1(-work_half_width);
+    const double plus_ns =
+        program->replay(*high, scaled(works.ns, std::exp(work_half_width))).step_ns -
+        times.step_ns + more_ns * std::expm1(work_half_width);
+    below += less_ns * less_ns;
+    above += plus_ns * plus_ns;
+    add_efficiency(out.step_ns + less_ns, -work_half_width);
+    add_efficiency(out.step_ns + plus_ns, work_half_width);
+    share = (plus_ns - less_ns) / 2 / out.step_ns;
+  };
+  add(out.from_transfers, costs_of(*program, transfers, middle, -1),
+      costs_of(*program, transfers, middle, 1), 0);
+  add(out.from_computing, costs, costs, base.half_width.value_or(0));
+  add(out.from_sizes, costs, costs, works_ns > 0 ? works.size_error_ns / works_ns : 0);
+  if (where.inter_node)
+    add(out.from_inter_node, costs_of(*program, transfers, where.inter_node->best),
+        costs_of(*program, transfers, where.inter_node->worst), 0);
+  // What replays were seen to be off by may come again.
+  out.from_replay =
+      std::max(std::abs(replay_error.value_or(0)), std::abs(base.held_out_error.value_or(0)));
+  below += std::pow(out.from_replay * out.step_ns, 2);
+  above += std::pow(out.from_replay * out.step_ns, 2);
+  add_efficiency(out.step_ns * (1 - out.from_replay), 0);
+  add_efficiency(out.step_ns * (1 + out.from_replay), 0);
+  const Interval bounds{std::max(out.step_ns - std::sqrt(below), 0.0),
+                        out.step_ns + std::sqrt(above)};
+  out.step_interval_ns = bounds;
+  if (base.ranks == 0)
+    out.efficiency_interval = Interval{std::max(out.efficiency - std::sqrt(less_efficient), 0.0),
+                                       out.efficiency + std::sqrt(more_efficient)};
+  else if (bounds.low > 0)
+    out.efficiency_interval = Interval{ideal_ns / bounds.high, ideal_ns / bounds.low};
+  return out;
+}
+
+std::optional<HeldOut> held_out(const model::Run& run, const std::vector<StepResult>& results,
+                                const std::vector<Point>& points, const StepRequest& request,
+                                const ClusterShape& where) {
+  auto all = measured_base(run, results, request, INT32_MAX);
+  if (!all)
+    return std::nullopt;
+  auto fewer = measured_base(run, results, request, all->ranks - 1);
+  std::vector<Point> left = points;
+  std::erase_if(left, [&](const Point& point) { return point.ranks >= all->ranks; });
+  if (!fewer || left.empty())
+    return std::nullopt;
+  HeldOut out{.predicted =
+                  predict(*fewer, TransferCosts(left, where.ranks_per_node), all->ranks, where),
+              .measured_ns = all->measured.step_ns};
+  if (!out.predicted.why_not.empty())
+    return std::nullopt;
+  std::set<int> ranks;
+  for (const Point& point : left)
+    ranks.insert(point.ranks);
+  out.from_ranks.assign(ranks.begin(), ranks.end());
+  return out;
+}
+
+} // namespace ncclprobe::analysis::cost_model

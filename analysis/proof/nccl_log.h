@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/proof/nccl_tuning.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What NCCL's log (NCCL_DEBUG=INFO) says of settings and of what it chose. Line formats: NCCL 2.27
+// to 2.30, misc/param.cc, enqueue.cc, plugin/*.cc, transport/*.cc.
+namespace ncclprobe::analysis {
+
+// "NCCL_X set by environment to N."
+struct SettingLine {
+  std::string name;
+  std::string value;
+  std::string line; // without host, process and device
+};
+
+// "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3}"
+struct ChoiceLine {
+  std::string function;
+  std::uint64_t bytes = 0;
+  std::string algorithm;
+  std::string protocol; // empty if not told
+  int channels = 0;     // 0 if not told
+};
+
+// "Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct": the transport from one rank's GPU to
+// another's. The numbers of GPUs are nvidia-smi's since NCCL 2.19, bus ids in hexadecimal before.
+struct ConnectionLine {
+  int from_rank = 0;
+  int to_rank = 0;
+  std::string from_gpu; // "0", "1b000"
+  std::string to_gpu;
+  std::string transport; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
+  // Of a network each end writes a line: this one is of the end that receives.
+  bool receiver = false;
+  bool operator==(const ConnectionLine&) const = default;
+
+  // Whatever comes behind "P2P/".
+  bool is_direct() const { return transport.starts_with("P2P/"); }
+};
+// The words of a line, without host, process and device.
+std::optional<ConnectionLine> read_connection(std::string_view words);
+
+struct NcclLog {
+  std::vector<SettingLine> settings; // first reading of each name
+  std::vector<ChoiceLine> choices;
+  std::vector<ConnectionLine> connections; // each once, however many channels take it
+  std::vector<std::string> interventions;  // configuration files, plugins, communicator configs
+  std::vector<std::string> warnings;       // NCCL WARN
+  int nodes = 0;                           // 0: not told
+  bool used_network = false;               // some connection goes over it
+  std::string network;                     // that was chosen: "Socket", "IB", a plugin's name
+  std::vector<std::string> interfaces;     // of it: "eth0", "mlx5_0:1/IB"
+  std::vector<std::string> network_lines;  // that say which networks there are
+  std::vector<TuningTable> tables;         // of communicators, in the order of their making
+  std::map<int, double> expected_us;       // by cell: what ncclGroupSimulateEnd told, our own lines
+  bool has_words = false;                  // there is a log at all
+
+  const SettingLine* setting(std::string_view name) const;
+};
+
+NcclLog read_nccl_log(std::string_view log);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/proof/variable_proof.h"
+
+#include "base/similar_words.h"
+#include "workload/nccl_names.h"
+#include "workload/nccl_selection.h"
+#include "workload/nccl_values.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using namespace std::string_view_literals;
+using workload::IntegerReading;
+using workload::ValueKind;
+using workload::Variable;
+
+// Fields of a communicator's configuration that have the last word over a variable that was not
+// read, as the log calls them.
+constexpr std::array k_config_of_variable{
+    std::pair{"NCCL_MIN_CTAS"sv, "minCTAs"sv},
+    std::pair{"NCCL_MAX_CTAS"sv, "maxCTAs"sv},
+    std::pair{"NCCL_CGA_CLUSTER_SIZE"sv, "cgaClusterSize"sv},
+    std::pair{"NCCL_CTA_POLICY"sv, "CTAPolicy"sv},
+    std::pair{"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE"sv, "nvlinkCentricSched"sv},
+    std::pair{"NCCL_NET"sv, "netName"sv},
+    std::pair{"NCCL_COLLNET_ENABLE"sv, "collnetEnable"sv},
+    std::pair{"NCCL_NCHANNELS_PER_NET_PEER"sv, "nChannelsPerNetPeer"sv},
+};
+
+bool reads_integer(const Variable* variable) {
+  return variable != nullptr && workload::reads_integer(*variable);
+}
+
+bool same_value(const Variable* variable, const std::string& asked, const std::string& told) {
+  if (asked == told)
+    return true;
+  IntegerReading a = workload::read_integer(asked);
+  IntegerReading b = workload::read_integer(told);
+  return reads_integer(variable) && b.whole && a.value == b.value;
+}
+
+std::string config_line(const std::string& name, const NcclLog& log) {
+  for (const auto& [variable, field] : k_config_of_variable)
+    if (variable == name)
+      for (const std::string& line : log.interventions)
+        if (line.starts_with("Comm config " + std::string(field)))
+          return line;
+  return "";
+}
+
+std::string plugin_line(const NcclLog& log, std::string_view kind) {
+  for (const std::string& line : log.interventions)
+    if (line.starts_with(kind))
+      return line;
+  return "";
+}
+
+// NCCL's log says NVLS_TREE for NVLSTree.
+bool is_logged_as(std::string_view word, std::string logged) {
+  std::erase(logged, '_');
+  return base::same_word(word, logged);
+}
+
+// What the log says of a value that stands in it.
+void prove_read(VariableProof& proof, const SettingLine& read, const Variable* variable,
+                const NcclLog& log) {
+  proof.line = read.line;
+  if (!same_value(variable, proof.setting.value, read.value)) {
+    std::string plugin = plugin_line(log, "ENV/Plugin");
+    proof.effect = Effect::overridden;
+    proof.reason = fmt::format("NCCL read {}", read.value);
+    if (!plugin.empty())
+      proof.reason += "; an environment plugin is in the way: " + plugin;
+    return;
+  }
+  if (variable != nullptr && workload::acts_on_network(variable->scope) && log.nodes == 1 &&
+      !log.used_network) {
+    proof.effect = Effect::path_not_taken;
+    proof.reason = "NCCL read it, but no connection of this run goes over a network";
+    return;
+  }
+  if (variable != nullptr &&
+      workload::is_outside(*variable, workload::read_integer(read.value).value)) {
+    proof.reason = "read, but outside what NCCL documents";
+    if (std::string line = config_line(proof.setting.name, log); !line.empty()) {
+      proof.effect = Effect::overridden;
+      proof.reason += "; the communicator's configuration sets it";
+      proof.line = line;
+    }
+    return;
+  }
+  proof.effect = Effect::took_effect;
+}
+
+// Nothing in the log is about it.
+void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog& log) {
+  const std::string& name = proof.setting.name;
+  if (variable == nullptr) {
+    workload::NameJudgement judgement = workload::judge_name(name);
+    bool gone = judgement.kind == workload::NameKind::not_read;
+    proof.effect = gone ? Effect::ignored : Effect::unknown_name;
+    proof.reason = gone                    ? "NCCL does not read it: " + judgement.why
+                   : judgement.why.empty() ? "NCCL reads nothing with a name like it"
+                                           : judgement.why;
+    return;
+  }
+  if (proof.setting.value.empty()) {
+    proof.effect = Effect::ignored;
+    proof.reason = "an empty value is as good as none";
+    return;
+  }
+  if (std::string line = config_line(name, log); !line.empty()) {
+    proof.effect = Effect::overridden;
+    proof.reason = "the communicator's configuration sets it";
+    proof.line = line;
+    return;
+  }
+  if (variable->kind == ValueKind::level) {
+    workload::Judgement judgement = workload::judge(proof.setting, {}, {});
+    if (judgement.reading == workload::Reading::misread) {
+      proof.effect = Effect::ignored;
+      proof.reason = judgement.why;
+      return;
+    }
+  }
+  if (!log.has_words) {
+    proof.reason = "there is no log of this rank";
+    return;
+  }
+  bool on_network = workload::acts_on_network(variable->scope) && log.nodes == 1;
+  if (reads_integer(variable) || on_network) {
+    proof.effect = Effect::path_not_taken;
+    proof.reason = on_network ? "all ranks are on one node" : "NCCL never came to read it";
+    return;
+  }
+  proof.reason = "NCCL does not log this variable";
+}
+
+} // namespace
+
+VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
+                             const std::string& backend) {
+  VariableProof proof{setting, Effect::not_known, {}, {}, {}};
+  const SettingLine* read = log.setting(setting.name);
+  if (backend != "nvidia") {
+    proof.effect = read != nullptr ? Effect::took_effect : Effect::ignored;
+    if (read != nullptr)
+      proof.line = read->line;
+    else
+      proof.reason = fmt::format("the {} backend does not read it", backend);
+    return proof;
+  }
+  const Variable* variable = workload::find_variable(setting.name);
+  IntegerReading reading = workload::read_integer(setting.value);
+  if (reads_integer(variable) && !setting.value.empty() && !reading.whole) {
+    proof.effect = Effect::not_a_number;
+    proof.reason =
+        fmt::format("NCCL read {}", read != nullptr ? read->value : std::to_string(reading.value));
+    if (read != nullptr)
+      proof.line = read->line;
+    return proof;
+  }
+  if (read != nullptr)
+    prove_read(proof, *read, variable, log);
+  else
+    prove_unread(proof, variable, log);
+  return proof;
+}
+
+void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialSpec& spec,
+                   const std::vector<CellProof>& cells, int rank) {
+  const model::Setting& setting = proof.setting;
+  bool algorithm = setting.name == "NCCL_ALGO";
+  if (!algorithm && setting.name != "NCCL_PROTO")
+    return;
+  bool looked = false;
+  for (std::size_t c = 0; c < std::min(cells.size(), spec.cells.size()); ++c) {
+    auto collective = model::parse_enum<model::Collective>(cells[c].label.workload, "collective");
+    auto function = collective ? workload::nccl_function(*collective) : std::nullopt;
+    auto uses = cells[c].by_rank.find(rank);
+    if (!function || uses == cells[c].by_rank.end())
+      continue;
+    auto allowed = algorithm ? workload::allowed_algorithms(setting.value, *function)
+                             : workload::allowed_protocols(setting.value, *function);
+    if (!allowed)
+      return;
+    for (const Use& use : uses->second) {
+      const std::string& taken = algorithm ? use.algorithm : use.protocol;
+      if (taken.empty())
+        continue;
+      looked = true;
+      if (std::any_of(allowed->begin(), allowed->end(),
+                      [&](std::string_view one) { return is_logged_as(one, taken); }))
+        continue;
+      std::string plugin = plugin_line(log, "TUNER/Plugin");
+      proof.effect = Effect::overridden;
+      proof.reason = fmt::format("{} used {} anyway{}", *function, taken,
+                                 plugin.empty() ? "" : "; a tuner plugin is in the way: " + plugin);
+      return;
+    }
+  }
+  if (looked && proof.effect == Effect::not_known) {
+    proof.effect = Effect::took_effect;
+    proof.reason = "all calls obey it";
+  }
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/statistics/inference.h"
+
+#include "analysis/statistics/statistics.h"
+#include "base/order_statistics.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+namespace ncclprobe::analysis {
+namespace {
+
+// A mean of processes is not known better than this, however little they scatter: clocks have
+// ticks, and a few equal values are no proof that there is no scatter. Why this much:
+// docs/method.md.
+constexpr double k_least_log_error = 1e-4;
+
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double variance_of_mean = 0;
+};
+
+Moments moments_of(const std::vector<double>& values) {
+  Moments out{.count = static_cast<double>(values.size())};
+  for (double value : values)
+    out.mean += value / out.count;
+  for (double value : values)
+    out.variance_of_mean += std::pow(value - out.mean, 2);
+  out.variance_of_mean /= (out.count - 1) * out.count;
+  return out;
+}
+
+std::vector<double> logs_of(std::vector<double> values) {
+  for (double& value : values)
+    value = std::log(value);
+  return values;
+}
+
+// Whether values have logarithms, and enough of them for these to scatter.
+bool have_logs(const std::vector<double>& values) {
+  return values.size() >= 2 &&
+         std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+}
+
+double variance_of_mean(const LogScatter& scatter, std::size_t count) {
+  return std::max(scatter.variance / static_cast<double>(count),
+                  k_least_log_error * k_least_log_error);
+}
+
+double upper_quantile(double degrees_of_freedom, double tail) {
+  boost::math::students_t distribution(degrees_of_freedom);
+  return boost::math::quantile(boost::math::complement(distribution, tail));
+}
+
+// The mean of one value is that value.
+Estimate estimate_of(const std::vector<double>& values, double confidence, double least_error) {
+  if (values.size() < 2)
+    return {.value = values.at(0), .interval = {}, .processes = 1};
+  Moments moments = moments_of(values);
+  double half = student_quantile(moments.count - 1, confidence) *
+                std::max(std::sqrt(moments.variance_of_mean), least_error);
+  return {.value = moments.mean,
+          .interval = Interval{moments.mean - half, moments.mean + half},
+          .processes = values.size()};
+}
+
+// Is the ratio of that logarithm 1?
+RatioTest test_of(double log_ratio, double variance, double degrees_of_freedom, double confidence) {
+  RatioTest test{.ratio = std::exp(log_ratio),
+                 .interval = {},
+                 .p = 1,
+                 .degrees_of_freedom = degrees_of_freedom,
+                 .log_standard_error = std::sqrt(variance)};
+  boost::math::students_t distribution(degrees_of_freedom);
+  double t = std::abs(log_ratio) / test.log_standard_error;
+  test.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
+  double half = student_quantile(degrees_of_freedom, confidence) * test.log_standard_error;
+  test.interval = {std::exp(log_ratio - half), std::exp(log_ratio + half)};
+  return test;
+}
+
+} // namespace
+
+double student_quantile(double degrees_of_freedom, double confidence) {
+  return upper_quantile(degrees_of_freedom, (1 - confidence) / 2);
+}
+
+const Interval* telling(const Estimate& estimate) {
+  constexpr std::size_t k_least_processes_of_interval = 3;
+  return estimate.interval && estimate.processes >= k_least_processes_of_interval
+             ? &*estimate.interval
+             : nullptr;
+}
+
+Estimate mean_estimate(const std::vector<double>& values, double confidence) {
+  return estimate_of(values, confidence, 0);
+}
+
+Estimate ratio_estimate(const std::vector<double>& ratios, double confidence) {
+  Estimate out = estimate_of(logs_of(ratios), confidence, k_least_log_error);
+  out.value = std::exp(out.value);
+  if (out.interval)
+    out.interval = Interval{std::exp(out.interval->low), std::exp(out.interval->high)};
+  return out;
+}
+
+std::optional<LogScatter> log_scatter(const std::vector<double>& values) {
+  if (!have_logs(values))
+    return std::nullopt;
+  Moments moments = moments_of(logs_of(values));
+  return LogScatter{moments.variance_of_mean * moments.count, moments.count - 1};
+}
+
+RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
+                     double confidence) {
+  double of_over = variance_of_mean(over.scatter, over.count);
+  double of_under = variance_of_mean(under.scatter, under.count);
+  double variance = of_over + of_under;
+  // Welch and Satterthwaite's
+  double degrees_of_freedom = variance * variance /
+                              (of_over * of_over / over.scatter.degrees_of_freedom +
+                               of_under * of_under / under.scatter.degrees_of_freedom);
+  return test_of(std::log(ratio), variance, degrees_of_freedom, confidence);
+}
+
+RatioTest ratio_test(double ratio, std::size_t over, std::size_t under, const LogScatter& of_both,
+                     double confidence) {
+  double variance = variance_of_mean(of_both, over) + variance_of_mean(of_both, under);
+  return test_of(std::log(ratio), variance, of_both.degrees_of_freedom, confidence);
+}
+
+std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
+                                     const std::vector<double>& under, double confidence) {
+  auto of_over = log_scatter(over), of_under = log_scatter(under);
+  if (!of_over || !of_under)
+    return std::nullopt;
+  return ratio_test(geometric_mean(over) / geometric_mean(under), {over.size(), *of_over},
+                    {under.size(), *of_under}, confidence);
+}
+
+std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence) {
+  auto scatter = log_scatter(ratios);
+  if (!scatter)
+    return std::nullopt;
+  return test_of(std::log(geometric_mean(ratios)), variance_of_mean(*scatter, ratios.size()),
+                 scatter->degrees_of_freedom, confidence);
+}
+
+double detectable_ratio(const RatioTest& test, double alpha) {
+  return std::exp(upper_quantile(test.degrees_of_freedom, alpha / 2) * test.log_standard_error);
+}
+
+std::optional<Interval> median_interval(std::vector<double> values, double confidence) {
+  std::sort(values.begin(), values.end());
+  auto left_out = base::left_out_of_median_interval(values.size(), confidence);
+  if (!left_out)
+    return std::nullopt;
+  return Interval{values[*left_out], values[values.size() - 1 - *left_out]};
+}
+
+std::vector<double> holm_adjusted(const std::vector<double>& p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  double so_far = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    double stepped = static_cast<double>(order.size() - i) * p_values[order[i]];
+    so_far = std::max(so_far, std::min(stepped, 1.0));
+    adjusted[order[i]] = so_far;
+  }
+  return adjusted;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+// Tests and intervals for ratios of times of independent processes. Why these: docs/method.md.
+namespace ncclprobe::analysis {
+
+inline constexpr double k_confidence = 0.95; // of each interval alone
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// A t-test on the logarithms of two samples: do their geometric means differ?
+struct RatioTest {
+  double ratio = 1;  // geometric mean of `over` / geometric mean of `under`
+  Interval interval; // of the ratio, at the confidence asked for
+  double p = 1;      // two-sided, of a ratio at least this far from 1 if there were no difference
+  double degrees_of_freedom = 0;
+  double log_standard_error = 0;
+};
+
+// How the logarithms of one side's values scatter.
+struct LogScatter {
+  double variance = 0;
+  double degrees_of_freedom = 0; // of that variance
+};
+// Nothing for fewer than two values, or one that is not above zero.
+std::optional<LogScatter> log_scatter(const std::vector<double>& values);
+
+// The values of one side. Their scatter may come from more values than these.
+struct RatioSide {
+  std::size_t count = 0;
+  LogScatter scatter;
+};
+// Welch's test of a ratio of geometric means: each side scatters in its own way. No side's standard
+// error is taken to be below 1e-4.
+RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
+                     double confidence);
+// Student's test: both sides scatter alike.
+RatioTest ratio_test(double ratio, std::size_t over, std::size_t under, const LogScatter& of_both,
+                     double confidence);
+
+// Welch's test with the scatter of the samples themselves. Nothing if one of them has no scatter
+// (log_scatter).
+std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
+                                     const std::vector<double>& under, double confidence);
+
+// A figure of which every process gives a value.
+struct Estimate {
+  double value = 0;
+  std::optional<Interval> interval; // Student's, of the mean; two processes or more have one
+  std::size_t processes = 0;
+};
+// The interval, unless it is that of two processes: with one degree of freedom it is so wide that
+// it tells nothing.
+const Interval* telling(const Estimate& estimate);
+// The mean of at least one value.
+Estimate mean_estimate(const std::vector<double>& values, double confidence);
+// The geometric mean of at least one value, all above zero; its interval is that of the mean of
+// logarithms. No standard error is taken to be below 1e-4.
+Estimate ratio_estimate(const std::vector<double>& ratios, double confidence);
+
+// Half the width of an interval of that confidence, in standard errors.
+double student_quantile(double degrees_of_freedom, double confidence);
+
+// Of ratios of two times of each process: does their geometric mean differ from 1? Student's t-test
+// on the logarithms; otherwise as welch_ratio.
+std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence);
+
+// The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
+double detectable_ratio(const RatioTest& test, double alpha);
+
+// Interval of the median from order statistics, without any assumption on the distribution: the
+// k-th smallest to the k-th largest value, at least the confidence asked for (ten values: the
+// second to the ninth, 97.9%). Nothing for too few values: 95% needs six.
+std::optional<Interval> median_interval(std::vector<double> values, double confidence);
+
+// Holm's step-down adjustment: reject what comes out below alpha, and the chance of even one false
+// rejection among all is at most alpha, however the tests depend on each other. Same order as
+// given.
+std::vector<double> holm_adjusted(const std::vector<double>& p_values);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/reference/reference_range.h"
+#include "analysis/suitability/suitability.h"
+#include "analysis/suitability/suitability_words.h"
+#include "base/printable.h"
+#include "base/text_layout.h"
+#include "knowledge/document.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis {
+namespace {
+
+using knowledge::GpuModel;
+
+std::string number(std::optional<double> value, std::string_view unit) {
+  return value ? fmt::format("{:g} {}", *value, unit) : "unknown";
+}
+
+// The models' common value; several values are all said.
+template <typename Say>
+std::string over_models(const GpuInQuestion& gpu, Say say) {
+  constexpr std::size_t k_most = 6; // of a capability there are dozens
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_text;
+  for (const GpuModel* model : gpu.models) {
+    std::string text = say(*model);
+    auto found = std::find_if(by_text.begin(), by_text.end(),
+                              [&](const auto& one) { return one.first == text; });
+    if (found == by_text.end())
+      by_text.push_back({text, {model->name}});
+    else
+      found->second.push_back(model->name);
+  }
+  if (by_text.empty())
+    return "unknown: not in the tables";
+  if (by_text.size() == 1)
+    return by_text.front().first;
+  if (gpu.models.size() > k_most)
+    return "depends on the model (docs/gpus.md)";
+  std::vector<std::string> parts;
+  for (const auto& [text, names] : by_text)
+    parts.push_back(fmt::format("{} ({})", text, base::join(names, ", ")));
+  return base::join(parts, "; ");
+}
+
+std::string capability_text(const GpuInQuestion& gpu) {
+  const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
+  std::string text = fmt::format("{} ({})", gpu.capability.text(), gpu.capability.sm());
+  if (auto architecture = knowledge::support_horizon(gpu.capability).architecture;
+      !architecture.empty())
+    text += ", " + architecture;
+  if (features == nullptr)
+    return text + "; what it brings is not in the tables";
+  text += features->tensor_types.empty()
+              ? "; no tensor cores"
+              : fmt::format("; tensor cores for {}", base::join(features->tensor_types, ", "));
+  return text;
+}
+
+std::string unlocks_text(const GpuInQuestion& gpu) {
+  const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
+  if (features == nullptr)
+    return "unknown";
+  // Transformer Engine is software for FP8 tensor cores: it needs what "FP8" says.
+  return fmt::format("TF32 {}, BF16 {}, FP8 and with it Transformer Engine {}, FP4 {}, TMA {}, "
+                     "multicast instructions (NVLS) {}",
+                     word(features->tf32), word(features->bf16_ops), word(features->fp8),
+                     word(features->fp4               ? features->fp4
+                          : gpu.capability.major < 10 ? std::optional(false)
+                                                      : std::nullopt),
+                     word(features->tma), word(multicast_of(gpu, *features)));
+}
+
+std::string nvlink_text(const GpuModel& model) {
+  if (!model.nvlink)
+    return "NVLink unknown";
+  if (!model.nvlink->present)
+    return "no NVLink";
+  const knowledge::NvlinkFacts& link = *model.nvlink;
+  const std::string rate = fmt::format(
+      "{} in one direction ({} in vendors' sum of both){}", number(link.gb_per_s, "GB/s"),
+      number(link.total_gb_per_s(), "GB/s"),
+      link.links ? ", " + base::count_of(static_cast<std::size_t>(*link.links), "link", "links")
+                 : "");
+  if (link.bridged_gpus)
+    return fmt::format("NVLink {} between {} bridged GPUs, if a bridge is fitted: {}",
+                       link.generation, bridged_text(*link.bridged_gpus), rate);
+  return fmt::format("NVLink {}: {}, {}", link.generation, rate, link.via);
+}
+
+std::string pcie_text(const GpuModel& model) {
+  if (!model.on_pcie)
+    return model.host_link.empty()
+               ? "no PCIe: it is one chip with its CPU"
+               : fmt::format("{} to its CPU, {} in one direction", model.host_link,
+                             number(model.host_link_gb_per_s, "GB/s"));
+  if (!model.pcie_generation)
+    return "PCIe generation unknown";
+  if (!model.pcie_width)
+    return fmt::format("PCIe {}, width unknown", *model.pcie_generation);
+  return fmt::format("PCIe {} x{}, {} in one direction", *model.pcie_generation, *model.pcie_width,
+                     number(model.pcie_gb_per_s, "GB/s"));
+}
+
+// The link that carries traffic between GPUs.
+std::optional<double> link_gb_per_s(const GpuModel& model) {
+  if (model.nvlink && model.nvlink->present)
+    return model.nvlink->gb_per_s;
+  if (model.nvlink)
+    return model.pcie_gb_per_s;
+  return std::nullopt;
+}
+
+NodeLinks links_of(const GpuModel& model) {
+  NodeLinks links;
+  links.gpu = model.name;
+  // A bridge need not be fitted: then PCIe is what there is.
+  const bool bridged = model.nvlink && model.nvlink->bridged_gpus;
+  if (model.nvlink && !bridged)
+    links.nvlink_gb_per_s = model.nvlink->present ? model.nvlink->gb_per_s : 0;
+  links.pcie_gb_per_s = model.pcie_gb_per_s;
+  return links;
+}
+
+std::string price_text(const GpuInQuestion& gpu, double price) {
+  std::string text = fmt::format("{:g} a unit (as given)", price);
+  if (gpu.models.empty())
+    return text;
+  const GpuModel& model = *gpu.models.front();
+  auto per = [&](std::optional<double> value, std::string_view of) {
+    return value && *value > 0 ? fmt::format("{:.4g} per {}", price / *value, of)
+                               : fmt::format("per {} unknown", of);
+  };
+  return text + "; " + per(model.memory_gb, "GB of memory") + ", " +
+         per(model.memory_gb_per_s, "GB/s of memory") + ", " +
+         per(link_gb_per_s(model), "GB/s between GPUs");
+}
+
+std::string cuda_text(const knowledge::SupportHorizon& horizon) {
+  std::string text =
+      fmt::format("compiles for it from CUDA {} {}; ", version_text(horizon.first_cuda),
+                  horizon.last_cuda ? "up to " + horizon.last_cuda->text()
+                                    : "on, not dropped as far as the tables know");
+  const std::string first = horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown";
+  if (horizon.last_driver)
+    return text + fmt::format("driver branches {} to r{}, the last that serves it", first,
+                              horizon.last_driver->text());
+  return text + fmt::format("driver branch {} or newer", first);
+}
+
+std::string wheels_text(const knowledge::SupportHorizon& horizon, std::string_view wheels) {
+  if (horizon.first_wheel == nullptr)
+    return fmt::format("none of the {} in the tables has code for it", wheels);
+  std::string text = fmt::format("{} with its code from {} to {} (newest in the tables)", wheels,
+                                 horizon.first_wheel->name(), horizon.last_wheel->name());
+  if (!horizon.newest_without.empty())
+    text +=
+        fmt::format("; not in the newest release's {}", base::join(horizon.newest_without, ", "));
+  return text;
+}
+
+std::string pytorch_text(const GpuInQuestion& gpu) {
+  using knowledge::CpuKind;
+  if (needs_jetpack(gpu))
+    return "wheels for it come with NVIDIA's JetPack; those of PyTorch for Arm are for servers";
+  const knowledge::CpuKind cpu = cpu_of(gpu);
+  std::string text = wheels_text(knowledge::support_horizon(gpu.capability, cpu),
+                                 cpu == CpuKind::aarch64 ? "wheels for Arm" : "wheels");
+  const bool any_arm = std::any_of(gpu.models.begin(), gpu.models.end(),
+                                   [](const auto* model) { return model->arm_host; });
+  if (any_arm && cpu != CpuKind::aarch64)
+    text += "; on an Arm host " +
+            wheels_text(knowledge::support_horizon(gpu.capability, CpuKind::aarch64), "wheels");
+  return any_arm ? text + fmt::format("; up to {} PyPI's wheels for Arm are built without CUDA, "
+                                      "those of download.pytorch.org/whl are not",
+                                      knowledge::last_arm_pypi_without_cuda().text())
+                 : text;
+}
+
+std::string title_of(const GpuInQuestion& gpu) {
+  std::string title = base::printable(gpu.name);
+  if (gpu.count > 1)
+    title = fmt::format("{} x {}", gpu.count, title);
+  std::vector<std::string> names, families;
+  for (const GpuModel* model : gpu.models) {
+    names.push_back(model->name);
+    if (families.empty() || families.back() != model->family)
+      families.push_back(model->family);
+  }
+  if (names.empty())
+    return title + (gpu.is_capability ? ", of which the tables know no model"
+                                      : ", a model that the tables do not know");
+  if (gpu.is_capability)
+    return fmt::format("{}, the capability of {} models: {}", title, names.size(),
+                       base::join(families, "; "));
+  if (names.size() > 1)
+    return fmt::format("{}, which can be {}", title, base::join(names, ", "));
+  return names.front() == title ? title : fmt::format("{} ({})", title, names.front());
+}
+
+std::vector<std::string> source_keys(const GpuInQuestion& gpu) {
+  std::vector<std::string> keys;
+  for (const GpuModel* model : gpu.models)
+    for (const std::string& key : model->sources.all())
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        keys.push_back(key);
+  return keys;
+}
+
+std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& software) {
+  std::string out;
+  for (const ChainVerdict& verdict : judge_chains(gpu, software)) {
+    std::vector<std::string> links;
+    for (std::size_t i = 0; i < verdict.links.size(); ++i)
+      links.push_back(fmt::format("{} [{}]", verdict.chain->links[i].text, word(verdict.links[i])));
+    out += base::paragraph(out.empty() ? "Features" : "",
+                           fmt::format("{}: {}: {}", verdict.chain->feature, word(verdict.all),
+                                       base::join(links, ", ")),
+                           k_answer_hang);
+  }
+  return out;
+}
+
+} // namespace
+
+std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
+                        const Prices& prices) {
+  std::string out = base::paragraph("GPU", title_of(gpu), k_answer_hang);
+  const Suitability suited = suitability(gpu);
+  out += base::paragraph(
+      "Suited",
+      fmt::format("{}: {}", base::to_string(suited.grade), base::join(suited.reasons, "; ")),
+      k_answer_hang);
+  out += base::paragraph("Capability", capability_text(gpu), k_answer_hang);
+  out += base::paragraph("", unlocks_text(gpu), k_answer_hang);
+  std::string seen = gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "";
+  out += base::paragraph("Memory",
+                         seen + over_models(gpu,
+                                            [](const GpuModel& model) {
+                                              return fmt::format(
+                                                  "{}, {}", number(model.memory_gb, "GB"),
+                                                  number(model.memory_gb_per_s, "GB/s"));
+                                            }),
+                         k_answer_hang);
+  std::string links =
+      gpu.nvlinks
+          ? fmt::format("{} active seen; ",
+                        base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks"))
+          : "";
+  out += base::paragraph("Interconnect",
+                         links + over_models(gpu,
+                                             [](const GpuModel& model) {
+                                               return nvlink_text(model) + "; " + pcie_text(model);
+                                             }),
+                         k_answer_hang);
+  out += base::paragraph("Power and form",
+                         over_models(gpu,
+                                     [](const GpuModel& model) {
+                                       return fmt::format("{}, {}", number(model.power_w, "W"),
+                                                          model.form_factor.empty()
+                                                              ? "form factor unknown"
+                                                              : model.form_factor);
+                                     }),
+                         k_answer_hang);
+  auto price = price_of(gpu.name, gpu.models, prices);
+  out += base::paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)",
+                         k_answer_hang);
+  out +=
+      base::paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_answer_hang);
+  out += base::paragraph("PyTorch", pytorch_text(gpu), k_answer_hang);
+  std::string faults;
+  for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
+    faults += base::paragraph(faults.empty() ? "Known faults" : "", one->text(), k_answer_hang);
+  out += faults;
+  out += chains_text(gpu, software);
+  if (gpu.models.size() == 1) {
+    std::string reasons;
+    for (const std::string& one : why_no_speed_up(links_of(*gpu.models.front())))
+      reasons += base::paragraph(reasons.empty() ? "Bad scaling" : "", one, k_answer_hang);
+    out += reasons;
+    if (!gpu.models.front()->note.empty())
+      out += base::paragraph("Note", gpu.models.front()->note, k_answer_hang);
+  }
+  std::string from;
+  if (gpu.is_capability)
+    from = base::paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
+  else
+    for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
+      from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_answer_hang,
+                          knowledge::source_text(key));
+  return out + from + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
+}
+
+} // namespace ncclprobe::analysis

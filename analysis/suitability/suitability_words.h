@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/suitability/suitability.h"
+
+#include <string>
+#include <string_view>
+
+// What the answers about a GPU have in common, as text and as JSON.
+namespace ncclprobe::analysis {
+
+inline constexpr int k_answer_hang = 15; // columns of a title
+
+inline std::string version_text(const std::optional<knowledge::VersionNumber>& value) {
+  return value ? value->text() : "unknown";
+}
+
+inline std::string_view word(Known known) {
+  return known == Known::yes ? "yes" : known == Known::no ? "no" : "unknown";
+}
+
+inline std::string_view word(std::optional<bool> known) {
+  return !known ? "unknown" : *known ? "yes" : "no";
+}
+
+// "2", "2 to 4"
+inline std::string bridged_text(int gpus) {
+  return gpus == 2 ? "2" : fmt::format("2 to {}", gpus);
+}
+
+// The instructions are of no use to a GPU without NVLink.
+inline std::optional<bool> multicast_of(const GpuInQuestion& gpu,
+                                        const knowledge::GpuFeatures& features) {
+  return knowledge::all_without_nvlink(gpu.models) ? std::optional(false) : features.multicast;
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/results/cell_summary.h"
+#include "base/enum_names.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace ncclprobe::analysis {
+
+// From which message size on a collective has its bandwidth: the smallest measured size from which
+// busbw stays at this share of the best measured, or above, up to the largest.
+inline constexpr double k_saturated_share = 0.9;
+
+enum class Saturated {
+  reached,  // at a size between the smallest and the largest
+  smallest, // already at the smallest measured: the true size is that or less
+  rising,   // only the largest is that high: there may be more behind it
+  falling,  // the largest is not: no size from which it stays
+};
+constexpr auto enum_names(Saturated) {
+  using enum Saturated;
+  return std::to_array<std::pair<Saturated, std::string_view>>(
+      {{reached, "reached"}, {smallest, "smallest"}, {rising, "rising"}, {falling, "falling"}});
+}
+
+// One collective under one setting, over its sizes.
+struct Saturation {
+  Saturated state = Saturated::rising;
+  const SettingResult* from = nullptr; // the size that is asked for; nullptr where there is none
+  const SettingResult* best = nullptr;
+  const SettingResult* largest = nullptr;
+  std::size_t sizes = 0;
+};
+// Of every collective that was measured, back to back and with right data, at three sizes or more;
+// in the order of `results`, into which it points.
+std::vector<Saturation> saturations(const std::vector<SettingResult>& results);
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/predict/claim.h"
+#include "launch/cli/common/usage.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace ncclprobe::cli {
+
+struct ClaimOptions : ResultOptions {
+  std::optional<double> sync_change, step_change; // as said
+  analysis::cost_model::Claim claim;
+  std::filesystem::path run_file; // whose steps say how much is exposed; may be empty
+  std::string setting;            // of that run, whose measured changes are the claim; may be empty
+};
+
+Usage claim_usage(ClaimOptions& into);
+
+// "-9%" -> -0.09. Errors: invalid_argument for what is no change of a time, which cannot fall below
+// -100%.
+base::Result<double> parse_change(const std::string& text);
+
+// Says what the claim means. Returns the exit code (0, 2, 9).
+int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/command_end.h"
+
+#include "base/console.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "base/resource_limits.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace ncclprobe::cli {
+
+using base::Errc;
+
+int exit_code_of(const base::Error& error) {
+  switch (error.code) {
+  case Errc::invalid_argument:
+  case Errc::not_found:
+    return base::k_exit_usage;
+  case Errc::io:
+    return base::k_exit_output;
+  case Errc::mismatch:
+  case Errc::unavailable:
+  case Errc::unsupported:
+  case Errc::protocol: // another program than ours was started, or another build of it
+  case Errc::crashed:
+  case Errc::timed_out:
+    return base::k_exit_environment;
+  case Errc::failed:
+    return base::k_exit_internal;
+  }
+  return base::k_exit_internal;
+}
+
+int give_up(const base::Error& error) {
+  spdlog::error("{}", error.text());
+  return exit_code_of(error);
+}
+
+int give_up_after(const std::exception& error) {
+  if (auto shortage = base::shortage_behind(error))
+    return give_up(*shortage);
+  spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+  return base::k_exit_internal;
+}
+
+int show(const std::string& text, int exit_code) {
+  if (base::print(base::Stream::out, text))
+    return exit_code;
+  spdlog::error("cannot write to standard output: {}", std::strerror(errno));
+  return base::k_exit_output;
+}
+
+int deliver(const std::string& text, const base::Destination& to, int exit_code) {
+  if (to.file.empty())
+    return show(text, exit_code);
+  auto written = base::write_output_file(to, base::escape_unsafe(text));
+  return written ? exit_code : give_up(written.error());
+}
+
+base::Result<void> check_destination(const base::Destination& to) {
+  return to.file.empty() ? base::Result<void>() : base::check_output_file(to);
+}
+
+void Tally::add(const model::TrialRecord& trial) {
+  // A companion measures nothing; what it cannot show is in the report. But wrong data is wrong.
+  if (trial.spec.purpose == model::Purpose::companion) {
+    for (const model::CellRecord& cell : trial.cells)
+      wrong_ += cell.outcome.kind == model::OutcomeKind::wrong_data ? 1 : 0;
+    return;
+  }
+  bool cells_say_it = false;
+  for (const model::CellRecord& cell : trial.cells) {
+    if (cell.outcome.ok()) {
+      ++ok_;
+      continue;
+    }
+    cells_say_it = true;
+    ++(cell.outcome.kind == model::OutcomeKind::wrong_data ? wrong_ : failed_);
+  }
+  if (!trial.outcome.ok() && !cells_say_it)
+    ++failed_;
+}
+
+int Tally::exit_code() const {
+  if (wrong_ > 0)
+    return base::k_exit_wrong_data;
+  if (ok_ == 0)
+    return base::k_exit_nothing;
+  return failed_ > 0 ? base::k_exit_some_failed : base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

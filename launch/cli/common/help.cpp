@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/help.h"
+
+#include "base/exit_code.h"
+#include "base/text_layout.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr std::size_t k_left_columns = 28;
+
+// Where a line goes on below: under the last of its columns, which two blanks or more divide.
+std::size_t hang_of(const std::string& line) {
+  constexpr std::size_t k_most = base::k_report_columns - 30; // else it would be a narrow one
+  const std::size_t gap = line.rfind("  ", k_most);
+  return gap == std::string::npos ? 0 : std::min(line.find_first_not_of(' ', gap), line.size());
+}
+
+std::string entry(const std::string& left, const std::string& right) {
+  const std::string start = "  " + left;
+  if (right.empty())
+    return start + "\n";
+  if (start.size() + 2 <= k_left_columns)
+    return within_width(fmt::format("{:<{}}{}\n", start, k_left_columns, right));
+  return fmt::format("{}\n{}", start,
+                     within_width(fmt::format("{:<{}}{}\n", "", k_left_columns, right)));
+}
+
+} // namespace
+
+std::string within_width(const std::string& text) {
+  std::istringstream in(text);
+  std::string out;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t hang = line.size() <= base::k_report_columns ? 0 : hang_of(line);
+    std::string start = line.substr(0, hang);
+    const std::vector<std::string> parts =
+        line.size() <= base::k_report_columns
+            ? std::vector{line}
+            : base::wrap(line.substr(hang), base::k_report_columns - static_cast<int>(hang));
+    for (const std::string& part : parts) {
+      out += fmt::format("{}{}\n", start, part);
+      start.assign(hang, ' ');
+    }
+  }
+  return out;
+}
+
+std::string names_of(const Option& option) {
+  std::string names = option.label();
+  if (!option.also.empty())
+    names = option.also.starts_with("--") ? names + ", " + option.also : option.also + ", " + names;
+  return option.is_flag() ? names : option.positional ? option.value : names + " " + option.value;
+}
+
+std::string explained(const Option& option) {
+  std::string text = option.help;
+  if (const std::size_t at = text.find("{}"); at != std::string::npos)
+    text.replace(at, 2, fmt::format("{}", fmt::join(option.choices, ", ")));
+  std::vector<std::string> remarks;
+  if (!option.initial.empty())
+    remarks.push_back("default: " + option.initial);
+  if (option.required)
+    remarks.emplace_back("required");
+  if (option.repeats)
+    remarks.emplace_back("may be repeated");
+  if (!option.needs.empty())
+    remarks.push_back(fmt::format("with --{}", fmt::join(option.needs, ", --")));
+  if (!option.excludes.empty())
+    remarks.push_back(fmt::format("not with --{}", fmt::join(option.excludes, ", --")));
+  if (!option.part.empty())
+    text = option.part + ": " + text;
+  return remarks.empty() ? text : fmt::format("{} ({})", text, fmt::join(remarks, "; "));
+}
+
+std::string synopsis(const Usage& usage) {
+  std::string text = fmt::format("ncclprobe {} [OPTION]...", usage.name);
+  for (const Option& option : usage.options)
+    if (option.positional)
+      text += option.required ? " " + option.value : " [" + option.value + "]";
+  return text;
+}
+
+std::vector<std::pair<std::string, std::vector<const Option*>>> groups_of(const Usage& usage) {
+  std::vector<std::pair<std::string, std::vector<const Option*>>> groups;
+  for (const Option& option : usage.options) {
+    const std::string title = option.group.empty() ? "Options" : option.group;
+    auto group = std::ranges::find(groups, title, [](const auto& one) { return one.first; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {title, {}});
+    group->second.push_back(&option);
+  }
+  return groups;
+}
+
+std::vector<ExitMeaning> exit_codes(const Usage& usage) {
+  std::vector<ExitMeaning> all{{base::k_exit_ok, "done"},
+                               {base::k_exit_internal, "a defect of ncclprobe"},
+                               {base::k_exit_usage, "bad arguments or a bad input file"},
+                               {base::k_exit_environment, "the machine lacks memory or processes"},
+                               {base::k_exit_output, "the output could not be written"}};
+  for (const ExitMeaning& own : usage.exits) {
+    std::erase_if(all, [&](const ExitMeaning& one) { return one.code == own.code; });
+    all.push_back(own);
+  }
+  std::ranges::sort(all, {}, &ExitMeaning::code);
+  return all;
+}
+
+std::string help_text(const Usage& usage) {
+  std::string out = fmt::format("Usage: {}\n\n", synopsis(usage)) +
+                    within_width(fmt::format("{}.\n", usage.summary));
+  for (const auto& [title, options] : groups_of(usage)) {
+    out += fmt::format("\n{}:\n", title);
+    for (const Option* option : options)
+      out += entry(names_of(*option), explained(*option));
+  }
+  if (*usage.about != '\0')
+    out += "\n" + within_width(fmt::format("{}\n", usage.about));
+  out += "\nExamples:\n";
+  for (const Example& example : usage.examples)
+    out += entry(example.command, example.what);
+  out += "\nExit codes:\n";
+  for (const ExitMeaning& one : exit_codes(usage))
+    out += within_width(fmt::format("  {:>3}  {}\n", one.code, one.meaning));
+  return out;
+}
+
+std::string help_text(const std::vector<Usage>& usages) {
+  std::string out = within_width("Usage: ncclprobe [COMMAND] [OPTION]...\n\n"
+                                 "Measures multi-GPU communication. Each setting of NCCL runs in "
+                                 "fresh processes, and all data "
+                                 "is checked. Without a command it does `ncclprobe run`.\n");
+  out += "\nCommands:\n";
+  for (const Usage& usage : usages)
+    out += entry(usage.name, usage.summary);
+  out += "\nExamples:\n";
+  for (const Usage& usage : usages)
+    if (!usage.examples.empty())
+      out += entry(usage.examples.front().command, usage.examples.front().what);
+  return out + "\n`ncclprobe help COMMAND` lists the options of a command.\n";
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/common/option.h"
+#include "topology/rank_sets.h"
+#include "workload/step_request.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// What the command line and a plan file say of the training step to measure. Unset: not said.
+// Several values of one option are all measured.
+struct WorkloadOptions {
+  std::optional<workload::StepPattern> pattern;
+  std::optional<std::string> model; // name or file
+  std::optional<std::uint64_t> sequence;
+  std::optional<std::vector<std::uint64_t>> batches;
+  std::optional<std::vector<workload::StepType>> types;
+  std::optional<workload::Scaling> scaling;
+  std::optional<std::vector<int>> rank_counts; // unset: 1, 2, 4 ... and all
+  std::optional<topology::RankChoice> placement;
+  std::optional<workload::StepCompute> compute;
+  std::optional<bool> optimizer;
+  std::optional<std::vector<int>> accumulate;
+  std::optional<std::vector<int>> priorities; // of collectives' streams too
+  std::optional<bool> found_inf;
+  std::optional<std::vector<std::uint64_t>> buckets; // bytes
+  std::optional<bool> bucket_view;
+  std::optional<std::vector<workload::Compression>> compression;
+  std::optional<bool> reshard;
+  std::optional<std::vector<int>> prefetch;
+  std::optional<std::vector<int>> tensor;
+  std::optional<bool> sequence_parallel;
+  std::optional<std::vector<int>> micro_batches;
+  std::optional<workload::PipelineOrder> order;
+  std::optional<std::vector<workload::InputCopy>> input_copies;
+  bool operator==(const WorkloadOptions&) const = default;
+};
+
+// Calls one(value, member of StepRequest) for what has one value, and several(values, member) for
+// what may have several.
+template <typename One, typename Several>
+void for_each_value(const WorkloadOptions& said, One one, Several several) {
+  using workload::StepRequest;
+  one(said.pattern, &StepRequest::pattern);
+  one(said.scaling, &StepRequest::scaling);
+  one(said.compute, &StepRequest::compute);
+  one(said.optimizer, &StepRequest::optimizer);
+  one(said.found_inf, &StepRequest::found_inf);
+  one(said.bucket_view, &StepRequest::bucket_view);
+  one(said.reshard, &StepRequest::reshard);
+  one(said.sequence_parallel, &StepRequest::sequence_parallel);
+  one(said.order, &StepRequest::order);
+  several(said.batches, &StepRequest::batch);
+  several(said.types, &StepRequest::type);
+  several(said.accumulate, &StepRequest::accumulate);
+  several(said.buckets, &StepRequest::bucket_bytes);
+  several(said.compression, &StepRequest::compression);
+  several(said.prefetch, &StepRequest::prefetch);
+  several(said.tensor, &StepRequest::tensor);
+  several(said.micro_batches, &StepRequest::micro_batches);
+}
+
+inline constexpr std::uint64_t k_default_batch = 8;
+// What a step has where nothing is said of it.
+WorkloadOptions default_step();
+
+// The options of a step, and those of `predict` alone, which knows steps by what was measured.
+Options workload_options(WorkloadOptions& into);
+Options predicted_step_options(WorkloadOptions& into);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/doctor/doctor_command.h"
+
+#include "analysis/doctor/doctor_report.h"
+#include "analysis/doctor/findings.h"
+#include "analysis/doctor/library_code.h"
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "base/version.h"
+#include "launch/cli/common/command_end.h"
+#include "launch/cli/doctor/doctor_connections.h"
+#include "launch/cli/doctor/doctor_python.h"
+#include "launch/cli/doctor/doctor_questions.h"
+#include "launch/cli/doctor/doctor_rehearsal.h"
+#include "launch/cli/job/stop_on_signal.h"
+
+#include <csignal>
+
+namespace ncclprobe::cli {
+namespace {
+
+namespace doctor = analysis::doctor;
+using base::Result;
+
+int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
+  switch (doctor::worst(findings)) {
+  case doctor::Severity::fail:
+    return base::k_exit_failures;
+  case doctor::Severity::warn:
+    return base::k_exit_warnings;
+  default:
+    return base::k_exit_ok;
+  }
+}
+
+int present(const doctor::Case& one, const DoctorOptions& options) {
+  std::vector<doctor::Finding> findings = doctor::examine(one);
+  std::string text = options.format == "json" ? doctor::render_json(one, findings)
+                                              : doctor::render_text(one, findings);
+  return deliver(text, options.output, exit_code_of_worst(findings));
+}
+
+int answer(const World& world, const DoctorOptions& options) {
+  AnswerFormat format = options.format == "json" ? AnswerFormat::json : AnswerFormat::text;
+  Result<DoctorAnswer> answered = answer_question(world, options.questions, format);
+  if (!answered) {
+    give_up(answered.error());
+    return base::k_exit_usage;
+  }
+  return deliver(answered->text, options.output, answered->exit_code);
+}
+
+int judge_offline(const DoctorOptions& options) {
+  Result<std::string> text = base::read_text(options.offline);
+  if (!text) {
+    give_up(text.error());
+    return base::k_exit_usage;
+  }
+  Result<doctor::Case> one = doctor::read_case(*text);
+  if (!one) {
+    give_up({base::Errc::invalid_argument,
+             fmt::format("{} is no examination: {}", options.offline, one.error().message),
+             "give a file that `ncclprobe doctor --format json` wrote"});
+    return base::k_exit_usage;
+  }
+  return present(*one, options);
+}
+
+// Without mpirun one process stands for all ranks that a run would have.
+void spread_ranks(const launch::Layout& layout, doctor::Case& one) {
+  if (one.surveys.size() != 1)
+    return;
+  one.surveys.front().ranks.clear();
+  for (const launch::RankPlacement& seat : layout.placements)
+    one.surveys.front().ranks.push_back(seat.rank);
+}
+
+Result<doctor::Case> examine_here(const World& world, const DoctorOptions& options, Ward& ward) {
+  NCCLPROBE_TRY(survey_all(world, options, ward));
+  doctor::Case one;
+  one.ncclprobe = base::version_and_build();
+  one.launcher_problem = ward.launcher_problem;
+  one.surveys = ward.surveys;
+  if (!one.looked_at()) {
+    one.not_rehearsed = "the worker program does not answer";
+    return one;
+  }
+  if (ward.fleet->rank() == 0)
+    one.code = doctor::read_library_code(ward.surveys.front());
+  if (ward.fleet->rank() == 0 && !options.python.empty())
+    one.torch = {ask_python(options.python, world.environment)};
+  one.deep = options.deep;
+  Result<Stage> stage = set_stage(world, options, ward);
+  if (options.deep || ward.hosts.size() > 1) {
+    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward, stage ? stage->backend.name : ""));
+  }
+  if (!stage) {
+    one.not_rehearsed = stage.error().text();
+    if (options.backend && *options.backend != "auto")
+      one.backend = *options.backend;
+    return one;
+  }
+  one.backend = stage->backend.name;
+  one.backend_reason = stage->backend.reason;
+  spread_ranks(stage->layout, one);
+  if (options.no_run) {
+    one.not_rehearsed = "--no-run";
+    return one;
+  }
+  NCCLPROBE_TRY(rehearse(world, options, ward, *stage, one));
+  return one;
+}
+
+} // namespace
+
+int doctor_command(const World& world, const DoctorOptions& options) {
+  if (auto possible = world.speaks ? check_destination(options.output) : Result<void>(); !possible)
+    return give_up(possible.error());
+  if (options.questions.any())
+    return world.speaks ? answer(world, options) : base::k_exit_ok;
+  if (!options.offline.empty())
+    return world.speaks ? judge_offline(options) : base::k_exit_ok;
+  Ward ward;
+  Result<doctor::Case> one = examine_here(world, options, ward);
+  bool leader = ward.fleet ? ward.fleet->rank() == 0 : world.speaks;
+  if (!one)
+    return leader ? give_up(one.error()) : exit_code_of(one.error());
+  if (stop_signal() != 0)
+    return base::k_exit_interrupted;
+  return leader ? present(*one, options) : base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

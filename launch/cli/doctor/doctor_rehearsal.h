@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/survey/case.h"
+#include "launch/cli/doctor/doctor_survey.h"
+
+namespace ncclprobe::cli {
+
+// Where a real trial can run; the same on all supervisors.
+struct Stage {
+  launch::BackendChoice backend;
+  launch::Layout layout;
+};
+// Errors: why none can run.
+base::Result<Stage> set_stage(const World& world, const DoctorOptions& options, const Ward& ward);
+
+// On every supervisor: a kernel and a small all-reduce, checked, on two ranks and on all; on GPUs
+// also a large one, timed, with NCCL's log, and copies between all pairs; with --deep the sustained
+// load, and a look at the GPUs meanwhile. What came out goes into the leader's `into`. Errors:
+// protocol.
+base::Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& ward,
+                            const Stage& stage, analysis::doctor::Case& into);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/files/report_files.h"
+
+#include "base/console.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "store/run_file.h"
+#include "store/trace_parts.h"
+#include "store/trial_stream.h"
+
+#include <ostream>
+
+namespace ncclprobe::cli {
+namespace {
+
+template <typename T>
+base::Result<T> with_hint(base::Result<T> run) {
+  if (!run && run.error().hint.empty())
+    run.error().hint = "give the file that ncclprobe named as its run file";
+  return run;
+}
+
+} // namespace
+
+base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
+  return with_hint(store::read_run(run_file));
+}
+
+base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file) {
+  analysis::RunSummary summary;
+  store::TrialSink sink;
+  sink.begin = [&](model::RunHeader header, std::size_t trials) {
+    summary = analysis::RunSummary(std::move(header), trials);
+  };
+  sink.take = [&](std::size_t index, model::TrialRecord trial) {
+    summary.add(index, std::move(trial));
+  };
+  NCCLPROBE_TRY(store::read_trials(run_file, sink));
+  return summary;
+}
+
+base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
+  return with_hint(read_summary(run_file));
+}
+
+base::Result<void> fold_parts(const std::filesystem::path& run_file) {
+  NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
+  for (const std::string& damaged : folded.damaged)
+    spdlog::error("left out of the run file: {}", damaged);
+  for (const std::string& remark : folded.trace_remarks)
+    spdlog::warn("{}", remark);
+  return {};
+}
+
+int complain(std::ostream& err, const std::string& command, const base::Error& error,
+             int exit_code) {
+  err << base::hanging(command + ": " + error.text()) << "\n";
+  return exit_code;
+}
+
+int complain_of_input(std::ostream& err, const std::string& command, const base::Error& error) {
+  return complain(err, command, error,
+                  error.code == base::Errc::unavailable ? base::k_exit_environment
+                                                        : base::k_exit_usage);
+}
+
+std::filesystem::path run_file_of(const std::filesystem::path& folder) {
+  std::filesystem::path name =
+      folder.filename().empty() ? folder.parent_path() : folder; // "run.trace/"
+  return name.extension() == ".trace" ? name.replace_extension(".h5") : std::filesystem::path();
+}
+
+namespace {
+
+base::Result<void> check_distinct(const std::filesystem::path& output,
+                                  const std::filesystem::path& run_file, const char* option) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  auto refuse = [&](const char* what) {
+    return base::fail({base::Errc::invalid_argument,
+                       fmt::format("{} {} is {}", option, output.string(), what),
+                       "name another file"});
+  };
+  // A run that lies in parts gets its file only when it is folded.
+  const fs::path name = fs::weakly_canonical(output, ignored);
+  auto is_output = [&](const fs::path& file) {
+    return fs::equivalent(output, file, ignored) ||
+           (!name.empty() && name == fs::weakly_canonical(file, ignored));
+  };
+  const bool is_folder = fs::is_directory(run_file, ignored);
+  if (is_output(run_file))
+    return refuse("the run file itself");
+  if (is_folder && !run_file_of(run_file).empty() && is_output(run_file_of(run_file)))
+    return refuse("the run file of these traces");
+  for (const store::StoredTrace& trace : store::list_traces(run_file))
+    if (fs::equivalent(output, trace.path, ignored))
+      return refuse("a trace of the run");
+  const fs::path extension = output.extension();
+  if (is_folder && (extension == ".spool" || extension == ".h5") &&
+      fs::equivalent(fs::absolute(output).parent_path(), run_file, ignored) &&
+      fs::exists(output, ignored))
+    return refuse("what is to be read");
+  return {};
+}
+
+} // namespace
+
+base::Result<void> check_output(const base::Destination& output,
+                                const std::vector<std::filesystem::path>& inputs,
+                                const char* option) {
+  if (output.file.empty())
+    return {};
+  for (const std::filesystem::path& input : inputs)
+    if (!input.empty())
+      NCCLPROBE_TRY(check_distinct(output.file, input, option));
+  return base::check_output_file(output);
+}
+
+int exit_code_of_output(const base::Error& error) {
+  return error.code == base::Errc::io ? base::k_exit_output : base::k_exit_usage;
+}
+
+int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
+               std::ostream& err, const std::string& command) {
+  if (!output.file.empty()) {
+    auto written = base::write_output_file(output, base::escape_unsafe(text));
+    return written ? base::k_exit_ok
+                   : complain(err, command, written.error(), exit_code_of_output(written.error()));
+  }
+  out << text << std::flush;
+  if (!out)
+    return complain(err, command,
+                    {base::Errc::io, "cannot write to standard output", "is the disk full?"},
+                    base::k_exit_output);
+  return base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/job/default_job.h"
+
+#include "analysis/verdict/verdict.h"
+#include "base/units.h"
+#include "workload/step_cells.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace ncclprobe::cli {
+namespace {
+
+using namespace model;
+
+// One variable at a time: each is a first thing that people try on such a machine, and none can
+// change results. What it finds is a place to look, not a tuning.
+std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
+                                                 const std::vector<Host>& hosts) {
+  if (backend == "host")
+    return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
+  if (backend == "synthetic")
+    return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
+  bool nvlink = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
+    return std::all_of(host.gpus.begin(), host.gpus.end(),
+                       [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
+  });
+  std::vector<std::vector<Setting>> sweep{{{"NCCL_ALGO", "Ring"}}, {{"NCCL_BUFFSIZE", "8388608"}}};
+  if (nvlink) {
+    sweep.push_back({{"NCCL_MIN_CTAS", "32"}});
+    sweep.push_back({{"NCCL_MAX_CTAS", "8"}});
+  } else {
+    sweep.push_back({{"NCCL_P2P_LEVEL", "SYS"}});
+    sweep.push_back({{"NCCL_P2P_DISABLE", "1"}});
+  }
+  if (hosts.size() > 1)
+    sweep.push_back({{"NCCL_SOCKET_NTHREADS", "4"}, {"NCCL_NSOCKS_PERTHREAD", "4"}});
+  return sweep;
+}
+
+// Memory is written and products are chosen before a cell's first step.
+constexpr std::int64_t k_step_deadline_ns = 120'000'000'000;
+
+template <typename T, typename Value>
+void fill(std::optional<T>& option, Value&& value) {
+  if (!option)
+    option = std::forward<Value>(value);
+}
+
+void fill_collectives(RunOptions& options, bool on_cpu) {
+  fill(options.collectives,
+       std::vector{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
+  if (options.counts && !options.counts->empty())
+    fill(options.sizes, std::vector<std::uint64_t>{});
+  fill(options.sizes, base::parse_sizes(on_cpu ? k_default_sizes_on_cpu : k_default_sizes).value());
+  fill(options.types, std::vector{DataType::f32});
+  fill(options.ops, std::vector{ReduceOp::sum});
+  fill(options.placements, std::vector{Placement::out_of_place});
+  fill(options.roots, std::vector{0});
+  fill(options.splits, std::vector{1});
+  fill(options.streams, std::vector{1});
+  fill(options.offsets, std::vector<std::uint64_t>{0});
+}
+
+void fill_timing(RunOptions& options, const Timing& timing) {
+  fill(options.warmups, timing.warmups);
+  fill(options.iterations, timing.iterations);
+  fill(options.batches, timing.batches);
+  fill(options.budget_ns, timing.budget_ns);
+  fill(options.mode, timing.mode);
+  fill(options.cell_deadline_ns, k_step_deadline_ns);
+}
+
+// Upper bound on the step's GEMM time, at conservative rates.
+double compute_ns(const Cell& cell, bool on_gpu) {
+  double ns = 0;
+  for (const Operation& operation : cell.schedule.operations) {
+    if (const auto* gemm = std::get_if<GemmOp>(&operation.what))
+      ns += 2.0 * static_cast<double>(gemm->m * gemm->n * gemm->k * gemm->batch) /
+            (!on_gpu                       ? 10.0
+             : gemm->type == DataType::f32 ? 4e4
+                                           : 4e5);
+    else if (const auto* spin = std::get_if<SpinOp>(&operation.what))
+      ns += static_cast<double>(spin->duration_ns);
+  }
+  return ns;
+}
+
+} // namespace
+
+void fill_defaults(RunOptions& options, const std::string& backend,
+                   const std::vector<Host>& hosts) {
+  bool on_cpu = backend == "host";
+  fill(options.backend, backend);
+  bool of_steps = options.workload.pattern.has_value();
+  of_steps ? fill_timing(options, workload::step_timing(backend))
+           : fill_collectives(options, on_cpu);
+  fill(options.warmups, 5);
+  fill(options.iterations, 20);
+  fill(options.batches, 5);
+  fill(options.mode, TimingMode::batch);
+  fill(options.max_batches, 100);
+  // On the CPU a cell may take long; on GPUs the same effort is milliseconds.
+  if (on_cpu)
+    fill(options.budget_ns, std::int64_t{250'000'000});
+  fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});
+  fill(options.startup_deadline_ns, std::int64_t{180'000'000'000});
+  fill(options.repeats, static_cast<int>(analysis::k_least_processes));
+  fill(options.seats_per_worker, 1);
+  fill(options.seed, std::uint64_t{std::random_device{}()});
+  if (options.no_sweep) {
+    options.axes.clear();
+    options.settings.clear();
+    options.compared_libraries.clear();
+    options.cpu_affinities.reset();
+  } else if (options.axes.empty() && options.settings.empty() &&
+             options.compared_libraries.empty() && !options.cpu_affinities && !of_steps) {
+    options.settings = suitable_sweep(backend, hosts);
+  }
+}
+
+double expected_trial_ns(const TrialSpec& trial) {
+  bool on_gpu = trial.backend == "nvidia";
+  double ranks = trial.ranks;
+  if (trial.backend == "synthetic") // its times pass on paper
+    return 0.2e9 + 0.02e9 * ranks;
+  double expected = on_gpu ? 1e9 + 0.5e9 * ranks : 0.5e9 + 0.05e9 * ranks;
+  for (const Cell& cell : trial.cells) {
+    const Timing& timing = cell.timing;
+    // One launch: a latency and a bandwidth of the slow side.
+    double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
+                              : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
+    if (timing.mode == TimingMode::steps)
+      launch_ns += compute_ns(cell, on_gpu);
+    double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
+    expected += timing.budget_ns > 0
+                    ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))
+                    : cell_ns;
+  }
+  return expected;
+}
+
+double expected_ns(const workload::Plan& plan) {
+  return std::accumulate(
+      plan.trials.begin(), plan.trials.end(), 0.0,
+      [](double sum, const TrialSpec& one) { return sum + expected_trial_ns(one); });
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/job/run_options.h"
+#include "model/inventory.h"
+
+namespace ncclprobe::cli {
+
+inline constexpr const char* k_default_sizes = "1K:256M:x4";
+inline constexpr const char* k_default_sizes_on_cpu = "1K:16M:x4";
+
+// Fills what neither the command line nor a plan file said with the default job: all_reduce,
+// all_gather and reduce_scatter the default settings and a small
+// sweep that suits the machine, sized to reach verdicts in about two minutes. The sweep is added
+// only if no settings were asked for, and never to steps of training.
+void fill_defaults(RunOptions& options, const std::string& backend,
+                   const std::vector<model::Host>& hosts);
+
+// Expected wall time of a trial on this backend, for `plan --dry-run` and the first ETA: a rough
+// guess from start-up times seen (a trial of the default job took 3 s on 4 H200) and the cells'
+// budgets.
+double expected_trial_ns(const model::TrialSpec& trial);
+double expected_ns(const workload::Plan& plan); // of all its trials
+
+} // namespace ncclprobe::cli

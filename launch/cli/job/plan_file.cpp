@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/job/plan_file.h"
+
+#include "base/atomic_file.h"
+#include "base/document_limits.h"
+#include "launch/cli/job/toml_options.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Result;
+
+template <typename Named>
+bool has_name(const std::vector<Named>& all, const std::string& name) {
+  return std::ranges::any_of(all, [&](const Named& one) { return one.name == name; });
+}
+
+// Those of other names than there are.
+template <typename Named>
+void add_new(std::vector<Named>& into, const std::vector<Named>& more) {
+  const std::vector<Named> said = into;
+  std::ranges::copy_if(more, std::back_inserter(into),
+                       [&](const Named& one) { return !has_name(said, one.name); });
+}
+
+// What the command line said wins: over the same option, over those that exclude each other, and
+// in lists over what has the same name.
+void add_unsaid(RunOptions& into, RunOptions& more) {
+  const Options said = plan_file_options(into);
+  const Options of_file = plan_file_options(more);
+  std::set<std::string> settled;
+  for (const Option& one : said) {
+    const bool is_said = !one.write().empty();
+    for (const std::string& other : one.excludes)
+      if (is_said || !find_option(said, other)->write().empty())
+        settled.insert({one.name, other});
+    if (is_said)
+      settled.insert(one.name);
+  }
+  for (std::size_t i = 0; i < said.size(); ++i)
+    if (!said[i].repeats && !settled.contains(said[i].name))
+      for (const std::string& text : of_file[i].write())
+        base::value_or_throw(said[i].read(text)); // it was read once
+  add_new(into.axes, more.axes);
+  add_new(into.libraries, more.libraries);
+  add_new(into.compared_libraries, more.compared_libraries);
+  for (const auto& [rank, settings] : more.per_rank)
+    add_new(into.per_rank[rank], settings);
+  into.settings.insert(into.settings.end(), more.settings.begin(), more.settings.end());
+  into.overrides.insert(into.overrides.end(), more.overrides.begin(), more.overrides.end());
+}
+
+void append(toml::array& array, const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  if (std::to_string(value) == text)
+    array.push_back(value);
+  else
+    array.push_back(text);
+}
+
+// In TOML's own types where that is what people would write: numbers, lists, true and false.
+void put(toml::table& table, const Option& option) {
+  const std::vector<std::string> texts = option.write();
+  if (texts.empty())
+    return;
+  const std::string& text = texts.front();
+  toml::array words;
+  if (option.repeats) {
+    for (const std::string& one : texts)
+      words.push_back(one);
+  } else if (option.is_list()) { // brackets as in the values of an axis
+    const workload::Axis axis = workload::parse_axis("x=" + text).value();
+    for (const std::string& word : axis.values)
+      append(words, word);
+  } else {
+    append(words, text);
+  }
+  if (option.is_flag() || option.value == "on|off")
+    table.insert(option.key(), text == "on");
+  else if (!option.repeats && words.size() == 1 && !text.starts_with('[')) // else several values
+    table.insert(option.key(), words.front());
+  else
+    table.insert(option.key(), words);
+}
+
+} // namespace
+
+Result<void> apply_plan_text(const std::string& text, const std::string& name,
+                             RunOptions& options) {
+  RunOptions of_file;
+  NCCLPROBE_TRY(read_toml_options(text, name, plan_file_options(of_file)));
+  add_unsaid(options, of_file);
+  return {};
+}
+
+Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options) {
+  NCCLPROBE_TRY_ASSIGN(std::string content, base::read_text(path, base::k_most_toml_bytes));
+  NCCLPROBE_TRY(apply_plan_text(content, path.string(), options));
+  return content;
+}
+
+std::string write_plan_file(RunOptions options, PlanFormat format) {
+  toml::table table;
+  for (const Option& option : plan_file_options(options))
+    put(table, option);
+  std::ostringstream out;
+  if (format == PlanFormat::json)
+    out << toml::json_formatter(table) << "\n";
+  else
+    out << table << "\n";
+  return out.str();
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/common/common_options.h"
+#include "launch/cli/common/workload_options.h"
+#include "workload/plan.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// What the command line and a plan file can say. Unset means "not said": a value from the command
+// line wins over the plan file's, and that over the default job's.
+struct RunOptions : MeasuringOptions {
+  std::optional<std::vector<model::Collective>> collectives;
+  std::optional<std::vector<std::uint64_t>> sizes;
+  std::optional<std::vector<model::DataType>> types;
+  std::optional<std::vector<model::ReduceOp>> ops;
+  std::optional<std::vector<model::Placement>> placements;
+  std::optional<std::vector<std::uint64_t>> counts; // alone, unless sizes are given as well
+  std::optional<std::vector<int>> roots;
+  std::optional<std::vector<int>> splits;
+  std::optional<std::vector<int>> streams;
+  std::optional<std::vector<std::uint64_t>> offsets;
+  bool graph = false; // as launches says it, for graphs alone
+  std::optional<std::vector<workload::Launch>> launches;
+  bool launch_costs = false;
+  bool registered = false;
+  std::optional<int> warmups;
+  std::optional<int> iterations;
+  std::optional<int> batches;
+  std::optional<model::TimingMode> mode;
+  std::optional<double> target_interval;
+  std::optional<int> max_batches;
+  std::optional<std::int64_t> budget_ns;
+  std::optional<int> seats_per_worker;
+  std::optional<std::string> prepare; // auto, on, off
+  std::optional<workload::Proof> proof;
+  std::optional<model::TraceLevel> trace;
+  std::vector<workload::Axis> axes;
+  std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
+  std::map<int, std::vector<model::Setting>> per_rank;
+  std::vector<workload::Axis> compared_libraries; // each file is a setting, as a variable's value
+  std::optional<std::vector<std::string>>
+      cpu_affinities; // each a setting (launch/supervisor/cpu_policy.h)
+  std::vector<std::string> overrides;
+  WorkloadOptions workload; // in place of collectives
+  bool no_sweep = false;    // the default settings alone
+  std::string plan_file;
+  std::string resume_file;   // go on with this run; it says all but these:
+  bool retry_failed = false; // with resume_file: also run again what failed
+};
+
+// All that a plan file can say.
+Options plan_file_options(RunOptions& into);
+
+Usage run_usage(RunOptions& into);
+
+struct PlanOptions : RunOptions {
+  bool dry_run = false;
+  std::optional<int> gpus; // of one imagined host, in place of this machine's
+  std::string format = "toml";
+  base::Destination destination; // without a file: standard output
+};
+Usage plan_usage(PlanOptions& into);
+
+} // namespace ncclprobe::cli

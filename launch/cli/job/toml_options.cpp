@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/job/toml_options.h"
+
+#include "base/document_limits.h"
+#include "base/similar_words.h"
+
+#include <toml++/toml.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::Result;
+
+class TomlReader {
+public:
+  explicit TomlReader(const std::string& file) : file_(file) {}
+
+  Result<void> read(const toml::table& table, const Options& options) const {
+    for (const auto& [key, node] : table) {
+      auto option = std::ranges::find_if(options, [name = key.str()](const Option& one) {
+        return one.key() == name || (one.also.starts_with("--") && one.also.substr(2) == name);
+      });
+      if (option == options.end())
+        return wrong(node, fmt::format("'{}' is not a key here{}", key.str(),
+                                       did_you_mean(options, key.str())));
+      NCCLPROBE_TRY(read_value(*option, node));
+    }
+    return {};
+  }
+
+private:
+  tl::unexpected<base::Error> wrong(const toml::node& node, const std::string& what) const {
+    return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
+  }
+
+  static std::string did_you_mean(const Options& options, std::string_view word) {
+    std::vector<std::string> keys;
+    for (const Option& one : options)
+      keys.push_back(one.key());
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    const std::string_view nearest = base::most_similar(word, views);
+    return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+  }
+
+  // Of an array each element alone first, so that an error has its line; then, unless the option
+  // may be repeated, all as one text.
+  Result<void> read_value(const Option& option, const toml::node& node) const {
+    // As a number 12.10 would be 12.1.
+    if (option.value == "VERSION" && !node.is_string())
+      return wrong(node, option.key() + " must be a version as text, such as \"8.0\"");
+    const toml::array* array = option.repeats || option.is_list() ? node.as_array() : nullptr;
+    if (array != nullptr)
+      for (const toml::node& element : *array) {
+        NCCLPROBE_TRY_ASSIGN(const std::string text, text_of(element));
+        NCCLPROBE_TRY(read_text(option, element, option.repeats ? text : bracketed_list({text})));
+      }
+    if (array != nullptr && option.repeats)
+      return {};
+    NCCLPROBE_TRY_ASSIGN(const std::string text, text_of(node));
+    return read_text(option, node, text);
+  }
+
+  Result<void> read_text(const Option& option, const toml::node& node,
+                         const std::string& text) const {
+    const Result<void> read = option.read(text);
+    return read ? read : wrong(node, read.error().text());
+  }
+
+  // A value as the command line has it: lists with commas, flags as "on" and "off".
+  Result<std::string> text_of(const toml::node& node) const {
+    if (auto value = node.value_exact<std::string>())
+      return *value;
+    if (auto value = node.value_exact<std::int64_t>())
+      return std::to_string(*value);
+    if (auto value = node.value_exact<double>())
+      return fmt::format("{}", *value);
+    if (auto value = node.value_exact<bool>())
+      return std::string(*value ? "on" : "off");
+    const toml::array* array = node.as_array();
+    if (array == nullptr || array->empty())
+      return wrong(node, "expected a string, a number, true, false, or an array of these");
+    std::string list;
+    for (const toml::node& element : *array) {
+      NCCLPROBE_TRY_ASSIGN(const std::string one, text_of(element));
+      list += (list.empty() ? "" : ",") + bracketed_list({one});
+    }
+    return list;
+  }
+
+  const std::string& file_;
+};
+
+} // namespace
+
+Result<void> read_toml_options(const std::string& text, const std::string& file,
+                               const Options& options) {
+  NCCLPROBE_TRY(base::check_toml_limits(text, file));
+  try {
+    return TomlReader(file).read(toml::parse(text, file), options);
+  } catch (const toml::parse_error& error) {
+    return fail(Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
+                error.description());
+  }
+}
+
+} // namespace ncclprobe::cli

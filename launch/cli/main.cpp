@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// ncclprobe: supervises trials of multi-GPU communication. Composition only.
+#include "base/console.h"
+#include "base/exit_code.h"
+#include "base/process_start.h"
+#include "base/resource_limits.h"
+#include "launch/cli/commands.h"
+#include "launch/cli/common/command_end.h"
+#include "launch/cli/job/session.h"
+
+#include <unistd.h>
+
+namespace {
+
+using namespace ncclprobe;
+
+cli::World read_world(int argc, char** argv) {
+  cli::World world;
+  world.arguments.assign(argv, argv + argc);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    world.environment.emplace_back(*entry);
+    const std::string& text = world.environment.back();
+    std::size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (auto rank = world.environment_by_name.find(name); rank != world.environment_by_name.end())
+      world.speaks = world.speaks && rank->second == "0";
+  std::error_code error;
+  world.program_folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  return world;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  base::prepare_process();
+  if (auto enough = base::check_memory_limit(); !enough) {
+    base::print(base::Stream::err, fmt::format("ncclprobe: {}\n", enough.error().text()));
+    return base::k_exit_environment;
+  }
+  const cli::World world = read_world(argc, argv);
+  try {
+    return cli::run_program(world);
+  } catch (const std::exception& error) {
+    return cli::give_up_after(error);
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/job/run_options.h"
+
+namespace ncclprobe::cli {
+
+struct World;
+
+// `ncclprobe plan`: prints the plan file that means these options, or as a dry run the trials and
+// the time they are expected to take. Returns an exit code.
+int plan_command(const World& world, PlanOptions options);
+
+} // namespace ncclprobe::cli

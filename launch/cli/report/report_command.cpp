@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/report/report_command.h"
+
+#include "analysis/p2p/p2p_matrix.h"
+#include "analysis/suitability/prices.h"
+#include "base/log.h"
+#include "launch/cli/files/report_files.h"
+#include "launch/cli/files/traced_steps.h"
+#include "store/run_file.h"
+#include "store/trace_file.h"
+
+#include <ostream>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_report_command = "ncclprobe report";
+
+base::Result<std::string> text_of(const ReportOptions& options) {
+  if (options.fold)
+    NCCLPROBE_TRY(fold_parts(options.run_file));
+  if (options.timeline)
+    return timeline_text(options);
+
+  auto read = read_summary_or_parts(options.run_file);
+  // A trace by itself has nothing but its timeline.
+  if (!read && read.error().code == base::Errc::protocol &&
+      options.format != analysis::Format::csv && options.prices.empty() &&
+      store::TraceFile::open(options.run_file))
+    return timeline_text(options);
+  NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, std::move(read));
+  std::optional<double> price_per_gpu;
+  if (!options.prices.empty() && analysis::is_p2p(run))
+    return base::fail(base::Errc::invalid_argument,
+                      "--price goes with collectives and steps, and this run is of P2P transfers");
+  if (!options.prices.empty()) {
+    NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
+  }
+  return analysis::render_report(run, options.format.value_or(analysis::Format::table),
+                                 price_per_gpu, traced_steps(options.run_file, run));
+}
+
+} // namespace
+
+int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+  if (auto possible = check_output(options.output, {options.run_file}); !possible)
+    return complain(err, k_report_command, possible.error(), exit_code_of_output(possible.error()));
+  auto text = text_of(options);
+  if (!text)
+    return complain_of_input(err, k_report_command, text.error());
+  return write_text(*text, options.output, out, err, k_report_command);
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/common_options.h"
+#include "launch/cli/report/report_command.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_report_about =
+    "If a run never ended, its report is made from its parts (run.h5.parts beside run.h5), which "
+    "stay as they are. Nothing is written beside the input, except with --fold: traces of a "
+    "captured job are kept in your cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe). The "
+    "report does not judge: failed trials do not change the exit code.";
+
+base::Result<void> check(ReportOptions& options) {
+  auto refuse = [](const char* why) { return base::fail({base::Errc::invalid_argument, why, ""}); };
+  options.timeline = options.timeline || std::filesystem::is_directory(options.run_file);
+  const bool csv = options.format == analysis::Format::csv;
+  if (options.timeline && csv)
+    return refuse("the timeline is printed as table or json; ncclprobe export --csv writes the "
+                  "tables of a trace");
+  if (!options.timeline &&
+      (options.trial || options.steps || options.window || !options.ranks.empty()))
+    return refuse("--trial, --steps, --window and --ranks are for the timeline: add --timeline");
+  if (!options.prices.empty() && (options.timeline || csv))
+    return refuse("--price goes with the report as table or json");
+  return {};
+}
+
+} // namespace
+
+Usage report_usage(ReportOptions& into) {
+  return {
+      .name = "report",
+      .summary = "Print the report of a run file",
+      .about = k_report_about,
+      .examples =
+          {{"ncclprobe report run.h5"},
+           {"ncclprobe report run.h5 -o run.csv"},
+           {"ncclprobe report run.h5 --timeline", "what the traced trial's devices did"},
+           {"ncclprobe report run.h5 --timeline --window step:3-5", "of these steps only"},
+           {"ncclprobe report run.h5 --price H200=30000", "what a GB/s and an effective GPU cost"},
+           {"ncclprobe report job/", "a job captured by libncclprobe-profiler.so"},
+           {"ncclprobe report run.h5 --format json | jq '.results[] | {setting, busbw_gb_per_s}'"}},
+      .options = joined(
+          {{input_option("run_file", into.run_file,
+                         "Run file of `ncclprobe`; or, for its timeline, a trace file or the "
+                         "folder of a captured job"),
+            flag("fold", into.fold,
+                 "First make the run file and the trace files of a stopped run from RUN.h5.parts"),
+            flag("timeline", into.timeline,
+                 "Of a traced trial: steps, overlap, waits, stragglers, clocks, losses"),
+            trial_option(into.trial),
+            flag("steps", into.steps, "With --timeline --format json: each step separately"),
+            window_option(into.window), traced_ranks_option(into.ranks), format_option(into.format),
+            price_option(into.prices,
+                         "What a GPU costs in your unit: VALUE, or GPU=VALUE for each model; adds "
+                         "what a GB/s of busbw and an effective GPU cost")},
+           text_file_options(into.output),
+           log_options(into.verbosity)}),
+      .check = [&into](const Options&) { return check(into); }};
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/spool_format.h"
+
+#include "analysis/report/label_words.h"
+#include "analysis/report/timeline_report.h"
+#include "analysis/report/tracing_section.h"
+#include "analysis/steps/agreement.h"
+#include "base/number_list.h"
+#include "base/units.h"
+#include "launch/cli/files/chosen_trace.h"
+#include "launch/cli/files/trace_source.h"
+#include "launch/cli/report/report_command.h"
+#include "workload/step_label.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+namespace ncclprobe::cli {
+
+using base::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Checks that step marks agree with the trace.
+void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,
+                   analysis::TimelineHeading& heading) {
+  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
+    if (trial.cells[c].marks.empty())
+      continue;
+    auto quantities =
+        analysis::steps::agreement(trial.spec.cells[c].schedule, trial.spec.ranks,
+                                   trial.cells[c].marks, timeline, static_cast<int>(c));
+    if (!quantities.empty())
+      heading.notes.push_back(
+          fmt::format("cell {}: {}", c, analysis::steps::agreement_text(quantities)));
+  }
+}
+
+// First what cells of one trial differ in: their size, of steps their parts and ranks.
+std::string name_of(const model::CellLabel& label) {
+  std::string name =
+      fmt::format("{}, {}", base::format_bytes(label.bytes), analysis::describe(label));
+  if (auto step = workload::read_step_label(label))
+    return fmt::format("{}, {} rank{}, {}", model::to_string(step->parts), step->ranks.size(),
+                       step->ranks.size() == 1 ? "" : "s", name);
+  return name;
+}
+
+// What made a captured job's trace, which no run file tells.
+std::string recorder_text(std::multimap<std::string, std::string> facts) {
+  std::string text = "recorded by NCCL's profiler plugin";
+  for (auto [name, words] : {std::pair{"plugin_interface", "interface {}"},
+                             {"level", "level {}"},
+                             {"nccl", "NCCL {}"},
+                             {"gpu", "{}"},
+                             {"cuda_of_driver", "driver for CUDA {}"}})
+    if (auto found = facts.find(name); found != facts.end())
+      text += ", " + fmt::format(fmt::runtime(words), found->second);
+  return text;
+}
+
+// What each rank's trace says of itself, ranks that say the same together.
+Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHeading& heading) {
+  std::map<std::string, std::vector<int>> ranks_of;
+  for (int rank : file.ranks()) {
+    NCCLPROBE_TRY_ASSIGN(const auto rows, file.rows<trace::FactRow>(rank));
+    std::multimap<std::string, std::string> facts;
+    for (const trace::FactRow& row : rows)
+      facts.emplace(file.text(row.name), file.text(row.value));
+    for (auto [at, end] = facts.equal_range(std::string(trace::k_missing)); at != end; ++at)
+      ranks_of["missing: " + at->second].push_back(rank);
+    if (facts.contains(std::string(trace::k_level))) // of a captured job alone
+      ranks_of[recorder_text(facts)].push_back(rank);
+  }
+  for (const auto& [text, ranks] : ranks_of)
+    heading.notes.push_back(fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks",
+                                        base::format_number_list(ranks), text));
+  return {};
+}
+
+Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
+                           analysis::TimelineHeading heading, const ReportOptions& request) {
+  for (int rank : file.ranks())
+    if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
+      heading.notes.push_back(
+          fmt::format("rank {}: its process was killed while it wrote the last {} bytes, which are "
+                      "left out",
+                      rank, bytes));
+  NCCLPROBE_TRY(add_provenance(file, heading));
+  NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
+  NCCLPROBE_TRY(check_ranks(file, request.ranks));
+  if (!request.ranks.empty())
+    heading.notes.push_back(
+        fmt::format("figures of {} {} alone, of {} traced; what is between ranks is found from all",
+                    request.ranks.size() == 1 ? "rank" : "ranks",
+                    base::format_number_list(request.ranks), file.ranks().size()));
+  if (request.window) {
+    std::string told;
+    NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
+    heading.notes.push_back(std::move(told));
+  }
+  // More than a few would wait for memory, and hold more of it.
+  unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+  NCCLPROBE_TRY_ASSIGN(
+      const auto timeline,
+      analysis::timeline::analyse(
+          source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
+  if (trial && !request.window && request.ranks.empty()) // marks are of all steps and ranks
+    add_agreement(*trial, timeline, heading);
+  return request.format == analysis::Format::json
+             ? analysis::render_timeline_json(timeline, heading)
+             : analysis::render_timeline(timeline, heading);
+}
+
+// What tracing cost in the cells of the trial, the dearest with its interval.
+std::string cost_of(const model::Run& run, int trial) {
+  std::vector<analysis::TracingCost> costs = analysis::tracing_costs(analysis::RunSummary(run));
+  std::erase_if(costs, [&](const analysis::TracingCost& cost) {
+    return std::none_of(cost.traced.processes.begin(), cost.traced.processes.end(),
+                        [&](const auto& process) { return process.trial == trial; });
+  });
+  if (costs.empty())
+    return "";
+  auto by_ratio = [](const auto& a, const auto& b) { return a.ratio < b.ratio; };
+  auto [lowest, highest] = std::minmax_element(costs.begin(), costs.end(), by_ratio);
+  if (costs.size() == 1)
+    return analysis::cost_text(*highest);
+  return fmt::format("{:+.1f}% to {:+.1f}% over {} cells; most {} ({} {})",
+                     100 * (lowest->ratio - 1), 100 * (highest->ratio - 1), costs.size(),
+                     analysis::cost_text(*highest), highest->traced.label.workload,
+                     base::format_bytes(highest->traced.label.bytes));
+}
+
+analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& path,
+                                     const model::TrialSpec* spec) {
+  analysis::TimelineHeading heading;
+  if (!chosen.run) {
+    heading.title = path.string();
+    return heading;
+  }
+  const store::TraceIdentity& identity = chosen.file.identity();
+  heading.title =
+      fmt::format("trial {} of {}, level {}", identity.trial, path.string(), identity.level);
+  heading.cost = cost_of(*chosen.run, identity.trial);
+  if (!chosen.other_trials.empty())
+    heading.notes.push_back(
+        fmt::format("traced as well, see --trial: {}", fmt::join(chosen.other_trials, ", ")));
+  for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
+    heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
+  return heading;
+}
+
+} // namespace
+
+Result<std::string> timeline_text(const ReportOptions& request) {
+  NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.run_file, request.trial));
+  const model::TrialRecord* trial = chosen.trial();
+  analysis::TimelineHeading heading =
+      heading_of(chosen, request.run_file, trial ? &trial->spec : nullptr);
+  if (std::ranges::any_of(chosen.file.ranks(), [&](int rank) {
+        return chosen.file.origin(rank).host == trace::k_synthetic_host;
+      }))
+    heading.title += ", SYNTHETIC: no measurements";
+  return render(chosen.file, trial, heading, request);
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/run/preparation.h"
+
+#include "base/readable_bytes.h"
+#include "workload/plan.h"
+
+#include <algorithm>
+
+namespace ncclprobe::cli {
+namespace {
+
+// A CUDA context with NCCL's kernels and buffers, generously.
+constexpr std::uint64_t k_context_bytes = 3ULL << 29;
+// At the most: one is being torn down, one connects.
+constexpr std::uint64_t k_contexts = 2;
+
+// Why a GPU cannot be shared by two trials; empty if it can.
+std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {
+  if (gpu.compute_mode == "exclusive_process" || gpu.compute_mode == "prohibited")
+    return "its compute mode is " + gpu.compute_mode;
+  if (gpu.free_bytes < needed_bytes)
+    return fmt::format("{} of its memory are free, two trials may need {}",
+                       base::readable_bytes(gpu.free_bytes), base::readable_bytes(needed_bytes));
+  return "";
+}
+
+} // namespace
+
+Preparation choose_preparation(const std::string& asked, const std::string& backend,
+                               const std::vector<model::Host>& hosts, const launch::Layout& layout,
+                               const std::vector<model::TrialSpec>& trials) {
+  if (asked == "off")
+    return {false, "asked for"};
+  if (backend != "nvidia")
+    return asked == "on" ? Preparation{true, "asked for"}
+                         : Preparation{false, "it pays on GPUs only"};
+  std::uint64_t peak_bytes = 0;
+  for (const model::TrialSpec& trial : trials)
+    peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));
+  std::uint64_t needed_bytes = 2 * peak_bytes + k_contexts * k_context_bytes;
+  for (const launch::RankPlacement& seat : layout.placements) {
+    const model::Host& host = hosts.at(static_cast<std::size_t>(seat.host));
+    std::string problem =
+        obstacle(host.gpus.at(static_cast<std::size_t>(seat.device)), needed_bytes);
+    if (!problem.empty())
+      return {false, fmt::format("GPU {} of {}: {}", seat.device, host.hostname, problem)};
+  }
+  return {true, asked == "on" ? "asked for" : "every GPU can be shared by two trials"};
+}
+
+} // namespace ncclprobe::cli

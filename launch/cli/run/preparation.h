@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/supervisor/layout.h"
+#include "model/inventory.h"
+#include "model/trial.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// Whether the next trial's workers may be started while the present ones are there, and why (not).
+struct Preparation {
+  bool on = false;
+  std::string reason;
+};
+
+// `asked`: auto, on or off. Two generations of processes share each GPU then, so whatever is asked
+// it is off where a GPU's compute mode forbids that or its free memory may not be enough. auto:
+// only on GPUs, where start-up takes seconds.
+Preparation choose_preparation(const std::string& asked, const std::string& backend,
+                               const std::vector<model::Host>& hosts, const launch::Layout& layout,
+                               const std::vector<model::TrialSpec>& trials);
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/run/progress.h"
+
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/units.h"
+
+#include <algorithm>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr int k_bar_width = 24;
+constexpr std::int64_t k_redraw_ns = 100'000'000;
+
+// Progress is for people: a full or closed stderr is no reason to lose a run.
+void say(const std::string& text) {
+  (void)base::print(base::Stream::err, text);
+}
+
+} // namespace
+
+Progress::Style Progress::style_for(bool quiet) {
+  if (quiet)
+    return Style::silent;
+  return base::is_terminal(base::Stream::err) ? Style::bar : Style::lines;
+}
+
+Progress::Progress(Style style, int trials, double expected_ns)
+    : style_(style), trials_(trials), expected_ns_(expected_ns), started_ns_(base::monotonic_ns()) {
+}
+
+Progress::~Progress() {
+  clear();
+}
+
+void Progress::skip(int trials, double expected_ns_left) {
+  skipped_ = trials;
+  done_ = trials;
+  expected_ns_ = expected_ns_left;
+}
+
+void Progress::begin_trial(const model::TrialSpec& spec) {
+  name_ = spec.name;
+  if (spec.purpose == model::Purpose::companion)
+    name_ += " (companion)";
+  if (spec.purpose == model::Purpose::traced)
+    name_ += " (traced)";
+  cell_names_.clear();
+  for (const model::Cell& cell : spec.cells)
+    cell_names_.push_back(cell.label.workload + " " + base::format_bytes(cell.label.bytes));
+  now_ = {};
+  now_.cells = static_cast<int>(spec.cells.size());
+  draw();
+}
+
+void Progress::update(const launch::TrialProgress& progress) {
+  now_ = progress;
+  if (base::monotonic_ns() - drawn_ns_ >= k_redraw_ns)
+    draw();
+}
+
+void Progress::end_trial(const model::TrialRecord& record) {
+  ++done_;
+  now_ = {};
+  if (!record.outcome.ok())
+    ++failed_;
+  if (style_ == Style::lines) {
+    std::string how = record.outcome.ok() ? "ok"
+                                          : fmt::format("{}: {}", to_string(record.outcome.kind),
+                                                        record.outcome.reason);
+    bool goes_on = done_ < trials_ && record.outcome.kind != model::OutcomeKind::not_run;
+    say(fmt::format("[{}/{}] {}  {}  {}{}{}\n", done_, trials_, name_,
+                    base::format_duration(static_cast<double>(record.total_ns)), how,
+                    failed_ > 0 ? fmt::format("  {} failed so far", failed_) : "",
+                    goes_on ? "  (" + eta() + " left)" : ""));
+  } else if (style_ == Style::bar && !record.outcome.ok()) {
+    clear();
+    say(fmt::format("{}: {}: {}\n", name_, to_string(record.outcome.kind), record.outcome.reason));
+  }
+  draw();
+}
+
+std::string Progress::eta() const {
+  double elapsed = static_cast<double>(base::monotonic_ns() - started_ns_);
+  double part = now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0;
+  double left = done_ > skipped_ ? elapsed / (done_ - skipped_ + part) * (trials_ - done_ - part)
+                                 : expected_ns_ - elapsed;
+  return "about " + base::format_duration(std::max(left, 1e9));
+}
+
+std::string Progress::where() const {
+  auto cell = static_cast<std::size_t>(now_.cells_done);
+  if (now_.phase == "cell" && cell < cell_names_.size())
+    return cell_names_[cell];
+  return now_.phase.empty() ? "starting" : now_.phase;
+}
+
+void Progress::draw() {
+  if (style_ != Style::bar || done_ == trials_)
+    return;
+  drawn_ns_ = base::monotonic_ns();
+  double part = now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0;
+  int full = static_cast<int>(k_bar_width * (done_ + part) / trials_);
+  std::string line = fmt::format(
+      "[{}{}] trial {}/{}  {}  {}{}  {} left", std::string(static_cast<std::size_t>(full), '#'),
+      std::string(static_cast<std::size_t>(k_bar_width - full), '.'), done_ + 1, trials_, name_,
+      where(), failed_ > 0 ? fmt::format("  {} failed", failed_) : "", eta());
+  base::redraw_line(base::Stream::err, line);
+}
+
+void Progress::clear() {
+  if (style_ == Style::bar)
+    base::redraw_line(base::Stream::err, "");
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,390 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/run/run_command.h"
+
+#include "analysis/report/report.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/number_list.h"
+#include "base/output_file.h"
+#include "base/stored_variables.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "launch/cli/common/command_end.h"
+#include "launch/cli/files/report_files.h"
+#include "launch/cli/files/traced_steps.h"
+#include "launch/cli/job/compared_libraries.h"
+#include "launch/cli/job/default_job.h"
+#include "launch/cli/job/named_again.h"
+#include "launch/cli/job/nccl_places.h"
+#include "launch/cli/job/resume.h"
+#include "launch/cli/job/stop_on_signal.h"
+#include "launch/cli/run/preflight.h"
+#include "launch/cli/run/preparation.h"
+#include "launch/cli/run/progress.h"
+#include "launch/cli/run/trace_keeper.h"
+#include "store/run_file.h"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <random>
+#include <unistd.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+std::string random_uuid() {
+  std::random_device device;
+  std::uint32_t words[4];
+  for (std::uint32_t& word : words)
+    word = device();
+  words[1] = (words[1] & 0xFFFF0FFF) | 0x4000; // version 4
+  words[2] = (words[2] & 0x3FFFFFFF) | 0x80000000;
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:04x}{:08x}", words[0], words[1] >> 16,
+                     words[1] & 0xFFFF, words[2] >> 16, words[2] & 0xFFFF, words[3]);
+}
+
+std::string default_output() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char stem[64];
+  std::strftime(stem, sizeof stem, "ncclprobe-%Y%m%d-%H%M%S", &parts);
+  std::string name = fmt::format("{}.h5", stem);
+  for (int again = 2; std::filesystem::exists(name); ++again) // within one second
+    name = fmt::format("{}-{}.h5", stem, again);
+  return name;
+}
+
+model::RunHeader make_header(const World& world, const Session& session, const Job& job,
+                             const workload::Plan& plan) {
+  const RunOptions& options = job.options;
+  model::RunHeader header;
+  header.run_id = random_uuid();
+  header.started_utc = base::utc_now();
+  header.ncclprobe_version = base::version_and_build();
+  header.mpi_version = session.fleet->description();
+  header.argv = world.arguments;
+  header.seed = *options.seed;
+  header.backend = session.backend.name;
+  header.backend_reason = session.backend.reason;
+  header.synthetic = session.backend.name == "synthetic";
+  header.hosts = session.hosts;
+  for (const launch::RankPlacement& seat : session.layout.placements)
+    header.ranks.push_back({seat.rank, seat.host, seat.device});
+  for (const model::Setting& one : session.reports.front().environment)
+    header.environment.push_back({one.name, base::stored_value(one.name, one.value)});
+  header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
+  header.pinned = plan.pinned;
+  header.files = contents_of_files(options);
+  header.planned_trials = static_cast<int>(plan.trials.size());
+  if (job.can_be_resumed)
+    header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
+  return header;
+}
+
+void say_what_is_coming(const Session& session, const workload::Plan& plan) {
+  spdlog::info("{} backend: {}", session.backend.name, session.backend.reason);
+  spdlog::info("{} ranks on {} host(s), {} trials of {} cells, about {}", session.layout.ranks(),
+               session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
+               base::format_duration(expected_ns(plan)));
+  for (const model::Setting& pinned : plan.pinned)
+    spdlog::warn(
+        "{}={} is set in the environment and stays so in every trial; --override {} sweeps it",
+        pinned.name, pinned.value, pinned.name);
+  for (const std::string& note : plan.notes)
+    spdlog::info("left out: {}", note);
+  for (const std::string& warning : plan.warnings)
+    spdlog::warn("{}", warning);
+}
+
+// mpirun takes the environment along only where it is asked to.
+void warn_of_other_environments(const Session& session) {
+  for (const model::RankVariable& variable :
+       launch::environment_of_ranks(session.reports, session.layout))
+    if (!model::may_differ_between_ranks(variable.name) && !variable.name.starts_with("LD_"))
+      spdlog::warn(
+          "{} is {} on rank(s) {}, unlike on rank 0, in every trial: mpirun -x {} gives it "
+          "to all",
+          variable.name, variable.value ? "'" + *variable.value + "'" : "not set",
+          model::format_ranks(variable.ranks), variable.name);
+}
+
+// How far the plan got.
+enum class Ending {
+  whole,
+  interrupted, // by a signal, here or on another supervisor, before the plan was done
+  broken,      // a worker or a supervisor is lost: nothing more can be run
+};
+
+Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
+  if (stop_signal() == 0 && supervisor.stopped() && !supervisor.interrupted())
+    return Ending::broken;
+  return stop_signal() != 0 || (supervisor.stopped() && !all_done) ? Ending::interrupted
+                                                                   : Ending::whole;
+}
+
+// Runs the trials that are not stored yet and stores each as it ends: `stored` grows. Returns the
+// first error of storing.
+base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
+                             const std::filesystem::path& output, const std::string& run_id,
+                             Stored& stored, Progress& progress) {
+  std::vector<model::TrialSpec> missing;
+  std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
+               [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
+  for (model::TrialSpec& spec : missing)
+    keep_trace_with(output, run_id, spec);
+  bool all_done = true;
+  for (std::size_t next = 0; next < missing.size(); ++next) {
+    const model::TrialSpec& spec = missing[next];
+    progress.begin_trial(spec);
+    model::TrialRecord record = supervisor.run(spec, std::span(missing).subspan(next + 1));
+    if (stored.wants(record)) {
+      NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
+      stored.done.insert(spec.id);
+    }
+    stored.tally.add(record);
+    progress.end_trial(record);
+    if (supervisor.stopped()) {
+      all_done = next + 1 == missing.size() && standing_of(record) != Standing::missing;
+      if (stop_signal() == 0)
+        spdlog::error("the run ends here: {}", supervisor.why_stopped());
+      break;
+    }
+  }
+  return ending_of(supervisor, all_done);
+}
+
+// What the run file holds when all that was stored is folded into it, and what it lacks of that.
+struct Folded {
+  analysis::RunSummary run;
+  bool whole = true;
+};
+
+base::Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& stored) {
+  NCCLPROBE_TRY(fold_parts(output));
+  NCCLPROBE_TRY_ASSIGN(analysis::RunSummary run, read_summary(output));
+  std::vector<int> lost(stored.begin(), stored.end());
+  for (const model::TrialRecord& trial : run.trials)
+    std::erase(lost, trial.spec.id);
+  if (!lost.empty())
+    spdlog::error("of the trials that were stored, {} is not in the run file: somebody removed or "
+                  "changed parts of the run in {}",
+                  base::format_number_list(lost), store::parts_folder(output).string());
+  return Folded{std::move(run), lost.empty()};
+}
+
+std::string report_of(const analysis::RunSummary& run, const std::filesystem::path& output,
+                      std::optional<analysis::Format> format) {
+  const std::string report = analysis::render_report(run, format.value_or(analysis::Format::table),
+                                                     {}, traced_steps(output, run));
+  return format ? report : fmt::format("{}\nrun file: {}\n", report, output.string());
+}
+
+// Where --output names the report's file and not the run file; empty: nowhere.
+base::Destination report_file(const RunOptions& options) {
+  const std::filesystem::path file = options.output.value_or("");
+  const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
+  return file.extension() == ".json" || file.extension() == ".csv"
+             ? base::Destination{file, overwrite}
+             : base::Destination{};
+}
+
+// How to come to the rest of a run that was cut short.
+std::string way_on(const Job& job, const std::filesystem::path& output) {
+  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` goes on", output.string(),
+                                          options_to_name(job.options))
+                            : "start it again for the rest";
+}
+
+int finish(const Job& job, const std::filesystem::path& output, const base::Result<Ending>& ending,
+           const Stored& stored) {
+  if (!ending) {
+    spdlog::error("{}; the trials stored before are in {}: once it can be written again, {}",
+                  ending.error().text(), store::parts_folder(output).string(), way_on(job, output));
+    return exit_code_of(ending.error());
+  }
+  if (stop_signal() == SIGTERM) { // under mpirun less than a second is left: folding can wait
+    spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were "
+                 "finished, {}",
+                 output.string(), way_on(job, output));
+    return base::k_exit_interrupted;
+  }
+  const std::string left = fmt::format("`ncclprobe report {}` shows the report", output.string());
+  LeaveOnSignal leaver(fmt::format("\nncclprobe: warning: stopped; {}\n", left));
+  auto folded = fold(output, stored.done);
+  if (!folded) {
+    spdlog::error("{}", folded.error().text());
+    return base::k_exit_output;
+  }
+  leaver.file_is_whole();
+  if (*ending == Ending::whole && stop_signal() != 0) { // after the last trial
+    spdlog::warn("stopped; {}", left);
+    return base::k_exit_interrupted;
+  }
+  int exit_code = stored.tally.exit_code();
+  if (!folded->whole)
+    exit_code = std::max<int>(exit_code, base::k_exit_output);
+  if (*ending == Ending::interrupted) {
+    spdlog::warn("stopped; {}", way_on(job, output));
+    exit_code = base::k_exit_interrupted;
+  } else if (*ending == Ending::broken) {
+    spdlog::warn("the run is not whole; {}", way_on(job, output));
+    exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
+  }
+  const base::Destination to = report_file(job.options);
+  if (!to.file.empty())
+    spdlog::info("run file: {}", output.string());
+  return deliver(report_of(folded->run, output, job.options.format), to, exit_code);
+}
+
+// Behind symbolic links, as parts and traces lie beside it.
+base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
+  if (!options.resume_file.empty())
+    return options.resume_file;
+  return base::regular_output_path(
+      {report_file(options).file.empty() ? options.output.value_or(default_output())
+                                         : default_output(),
+       options.force ? base::Overwrite::yes : base::Overwrite::no},
+      "the parts that a run file is made from lie in a folder beside it");
+}
+
+// Makes the run file, or goes on with one. What is stored in it.
+base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
+                           const model::RunHeader& header, const workload::Plan& plan,
+                           Progress& progress) {
+  if (options.resume_file.empty()) {
+    NCCLPROBE_TRY(store::begin_run(output, header,
+                                   options.force ? base::Overwrite::yes : base::Overwrite::no));
+    return Stored{};
+  }
+  NCCLPROBE_TRY_ASSIGN(Stored stored, resume(output, options, header, plan));
+  double left_ns = 0;
+  for (const model::TrialSpec& trial : plan.trials)
+    if (!stored.done.contains(trial.id))
+      left_ns += expected_trial_ns(trial);
+  if (options.verbosity != base::Verbosity::quiet)
+    spdlog::info("goes on with {}: {} of {} trials are done, about {} left", output.string(),
+                 stored.done.size(), plan.trials.size(), base::format_duration(left_ns));
+  progress.skip(static_cast<int>(stored.done.size()), left_ns);
+  return stored;
+}
+
+// Runs the plan. `supervisor` is released before anything is folded or shown, so that the others
+// end.
+int lead(const World& world, Session& session, const Job& job, const workload::Plan& plan,
+         launch::Supervisor& supervisor, Progress& progress) {
+  const RunOptions& options = job.options;
+  const model::RunHeader header = make_header(world, session, job, plan);
+  auto path =
+      check_destination(report_file(options)).and_then([&] { return run_file_of(options); });
+  auto begun = path.and_then([&](const std::filesystem::path& file) {
+    return begin(file, options, header, plan, progress);
+  });
+  if (!begun) {
+    supervisor.release();
+    return give_up(begun.error());
+  }
+  const std::filesystem::path& output = *path;
+  auto ending = measure(supervisor, plan, output,
+                        begun->run_id.empty() ? header.run_id : begun->run_id, *begun, progress);
+  supervisor.release();
+  if (supervisor.others_lost())
+    session.fleet->leave_alone();
+  session.fleet->leave(); // a frozen leader would otherwise keep them while it folds and reports
+  return finish(job, output, ending, *begun);
+}
+
+int follow(Session& session, launch::SupervisorOptions how) {
+  launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
+  StopOnSignal stopper(supervisor);
+  supervisor.follow();
+  if (!supervisor.others_lost())
+    return base::k_exit_ok;
+  spdlog::error("rank {}: the leader, rank 0 on {}, does not answer any more; what ran here was "
+                "stopped",
+                session.fleet->rank(), session.reports.front().hostname);
+  session.fleet->leave_alone();
+  return base::k_exit_some_failed;
+}
+
+// Plans, and leads the followers through the plan.
+int plan_and_lead(const World& world, Session& session, const Job& job,
+                  launch::SupervisorOptions how) {
+  const RunOptions& options = job.options;
+  auto plan = check_environment(session, world, options.overrides).and_then(job.plan);
+  bool quiet = options.verbosity == base::Verbosity::quiet;
+  Progress progress(Progress::style_for(quiet), plan ? static_cast<int>(plan->trials.size()) : 0,
+                    plan ? expected_ns(*plan) : 0);
+  if (plan) {
+    Preparation preparation =
+        choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,
+                           session.layout, plan->trials);
+    how.prepare = preparation.on;
+    if (!preparation.on && options.prepare == "on")
+      spdlog::warn("--prepare on is not possible: {}", preparation.reason);
+    else
+      spdlog::debug("trials are {}prepared: {}", preparation.on ? "" : "not ", preparation.reason);
+  }
+  how.on_progress = [&](const launch::TrialProgress& now) { progress.update(now); };
+  launch::Supervisor supervisor(*session.fleet, session.layout, std::move(how));
+  if (!plan) {
+    supervisor.release();
+    return give_up(plan.error());
+  }
+  StopOnSignal stopper(supervisor);
+  if (!quiet) {
+    for (const auto& finding : preflight(session.hosts, session.backend.name, world))
+      spdlog::warn("{}; it costs: {} (`ncclprobe doctor` says more)", finding.what, finding.cost);
+    warn_of_other_environments(session);
+    say_what_is_coming(session, *plan);
+  }
+  return lead(world, session, job, *plan, supervisor, progress);
+}
+
+} // namespace
+
+int run_job(const World& world, Session& session, const Job& job) {
+  launch::SupervisorOptions how;
+  how.program = session.worker;
+  how.cpus_of_rank = session.cpus_of_rank;
+  how.host_cpus = session.host_cpus;
+  how.devices_per_worker = *job.options.seats_per_worker;
+  how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
+                     const std::function<void()>& send_heartbeat) {
+    return store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec,
+                        clock, send_heartbeat);
+  };
+  try {
+    return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))
+                                      : follow(session, std::move(how));
+  } catch (const std::exception& error) {
+    // Leaving in order would wait for supervisors that wait for us.
+    session.fleet->abort(give_up_after(error));
+    throw; // g++ does not see that abort() never returns
+  }
+}
+
+int run_command(const World& world, RunOptions options) {
+  // Parts and traces lie beside the run file itself.
+  std::error_code trouble;
+  if (std::filesystem::is_symlink(options.resume_file, trouble))
+    if (auto real = std::filesystem::canonical(options.resume_file, trouble); !trouble)
+      options.resume_file = real.string();
+  Session session;
+  base::Result<void> opened = open_session(world, options, session);
+  bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
+  if (!opened)
+    return leader ? give_up(opened.error()) : exit_code_of(opened.error());
+  fill_defaults(options, session.backend.name, session.hosts);
+  auto plan = [&] {
+    return make_request(options, session, world).and_then([](const auto& request) {
+      return workload::make_plan(request);
+    });
+  };
+  return run_job(world, session, {options, plan, true});
+}
+
+} // namespace ncclprobe::cli

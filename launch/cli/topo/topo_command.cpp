@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/topo/topo_command.h"
+
+#include "machine/machine_json.h"
+
+#include "base/exit_code.h"
+#include "launch/cli/common/command_end.h"
+#include "launch/cli/topo/topo_files.h"
+#include "launch/cli/topo/topo_live.h"
+#include "launch/cli/topo/topo_record.h"
+#include "topology/render/dot.h"
+#include "topology/render/facts.h"
+#include "topology/render/graphs.h"
+#include "topology/render/matrix.h"
+#include "topology/render/nccl_xml.h"
+#include "topology/render/predictions.h"
+#include "topology/render/summary.h"
+#include "topology/render/svg.h"
+#include "topology/render/tree.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ncclprobe::cli {
+namespace {
+
+using base::Result;
+
+Result<void> choose_host(const TopoOptions& options, Sight& sight) {
+  if (!options.host)
+    return {};
+  auto number = static_cast<std::size_t>(*options.host);
+  auto& hosts = sight.machine.hosts;
+  if (number >= hosts.size())
+    return base::fail(base::Errc::invalid_argument, "--host {}: there {} {} host{}, from 0", number,
+                      hosts.size() == 1 ? "is" : "are", hosts.size(), hosts.size() == 1 ? "" : "s");
+  hosts = {hosts[number]};
+  std::vector<topology::RankLocation> seats;
+  for (topology::RankLocation seat : sight.seats)
+    if (seat.host == *options.host) {
+      seat.host = 0;
+      seats.push_back(std::move(seat));
+    }
+  sight.seats = std::move(seats);
+  if (!sight.contradictions.empty())
+    sight.contradictions = {sight.contradictions[number]};
+  return {};
+}
+
+// NCCL's graphs have rings and trees but no machine.
+Result<void> check_that_it_can_be_shown(const Sight& sight, const TopoOptions& options) {
+  if (sight.graphs.empty())
+    return {};
+  if (options.format != "summary" && options.format != "json")
+    return base::fail(base::Errc::invalid_argument,
+                      "--format {} does not show NCCL's graphs; leave their file out, or use "
+                      "summary or json",
+                      options.format);
+  if (sight.machine.hosts.empty() && (options.placement || options.ceilings || options.host))
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  options.from.front() + " holds NCCL's graphs and no machine",
+                                  "give a file of the machine too: NCCL_TOPO_DUMP_FILE writes one, "
+                                  "NCCL_GRAPH_DUMP_FILE does not"});
+  return {};
+}
+
+std::string json(const Sight& sight) {
+  if (sight.graphs.empty())
+    return topology::write_machine_json(sight.machine);
+  std::string graphs = topology::write_graphs_json(sight.graphs);
+  if (sight.machine.hosts.empty())
+    return graphs;
+  auto document = nlohmann::ordered_json::parse(topology::write_machine_json(sight.machine));
+  document["nccl_graphs"] = nlohmann::ordered_json::parse(graphs).at("graphs");
+  return document.dump(1) + "\n";
+}
+
+std::string summary(const Sight& sight, const TopoOptions& options) {
+  if (sight.machine.hosts.empty())
+    return topology::render_graphs(sight.graphs);
+  std::string text = topology::render_summary(sight.machine, sight.contradictions);
+  for (const std::string& warning : topology::misplaced(sight.machine, sight.seats))
+    text += "warning: " + warning + "\n";
+  for (const std::string& remark : sight.remarks)
+    text += "note: " + remark + "\n";
+  if (options.ceilings)
+    text += "\n" + topology::render_ceilings(sight.machine);
+  if (options.placement)
+    text += "\n" + topology::render_placement(sight.machine);
+  if (!sight.graphs.empty())
+    text += "\n" + topology::render_graphs(sight.graphs);
+  return text;
+}
+
+Result<std::string> render(const Sight& sight, const TopoOptions& options) {
+  const topology::Machine& machine = sight.machine;
+  if (options.format == "matrix")
+    return topology::render_matrix(machine, topology::Legend::yes);
+  if (options.format == "tree")
+    return topology::render_tree(machine, topology::Lines::utf8);
+  if (options.format == "json")
+    return json(sight);
+  if (options.format == "dot")
+    return topology::render_dot(machine);
+  if (options.format == "svg")
+    return topology::render_svg(machine);
+  if (options.format == "facts")
+    return topology::render_facts(machine);
+  if (options.format == "nccl-xml")
+    return topology::write_nccl_xml(machine);
+  return summary(sight, options);
+}
+
+int present(Sight& sight, const TopoOptions& options) {
+  if (auto possible = check_that_it_can_be_shown(sight, options); !possible)
+    return give_up(possible.error());
+  if (auto chosen = choose_host(options, sight); !chosen)
+    return give_up(chosen.error());
+  Result<std::string> text = render(sight, options);
+  if (!text)
+    return give_up(text.error());
+  return deliver(*text, options.output, base::k_exit_ok);
+}
+
+} // namespace
+
+int topo_command(const World& world, const TopoOptions& options) {
+  if ((options.placement || options.ceilings) && options.format != "summary") {
+    base::Error error{base::Errc::invalid_argument,
+                      fmt::format("--{} is shown by --format summary only, not by {}",
+                                  options.placement ? "placement" : "ceilings", options.format),
+                      "leave --format out"};
+    return world.speaks ? give_up(error) : exit_code_of(error);
+  }
+  if (auto possible = world.speaks ? check_destination(options.output) : Result<void>(); !possible)
+    return give_up(possible.error());
+  if (!options.from.empty()) {
+    if (!world.speaks)
+      return base::k_exit_ok;
+    Result<Sight> sight = read_sight(options.from);
+    return sight ? present(*sight, options) : give_up(sight.error());
+  }
+  LiveSight live;
+  Result<Sight> sight = look_around(world, options, live);
+  bool leader = live.fleet ? live.fleet->rank() == 0 : world.speaks;
+  if (!sight)
+    return leader ? give_up(sight.error()) : exit_code_of(sight.error());
+  if (!options.record.empty())
+    return record(world, options, *sight, live);
+  return leader ? present(*sight, options) : base::k_exit_ok;
+}
+
+} // namespace ncclprobe::cli

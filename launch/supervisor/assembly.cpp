@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/supervisor/assembly.h"
+
+#include "base/stored_variables.h"
+#include "model/document.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::launch {
+
+using base::Errc;
+using base::Error;
+using base::fail;
+using base::Result;
+
+std::string encode_report(const SupervisorReport& report) {
+  return base::write_json(report);
+}
+
+Result<SupervisorReport> decode_report(const std::string& text) {
+  auto report = base::parse_json<SupervisorReport>(text);
+  if (!report)
+    return base::with_context(report.error(), "a supervisor's report cannot be read");
+  return report;
+}
+
+std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {
+  std::vector<std::string> seen;
+  std::vector<int> numbers;
+  for (const SupervisorReport& report : reports) {
+    auto found = std::find(seen.begin(), seen.end(), report.boot_id);
+    numbers.push_back(static_cast<int>(found - seen.begin()));
+    if (found == seen.end())
+      seen.push_back(report.boot_id);
+  }
+  return numbers;
+}
+
+std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
+                                                      const Layout& layout) {
+  using Values = std::map<std::string, std::string>;
+  std::vector<Values> values; // by supervisor
+  std::set<std::string> names;
+  for (const SupervisorReport& report : reports) {
+    Values& of_one = values.emplace_back();
+    for (const model::Setting& setting : report.environment) {
+      of_one[setting.name] = setting.value;
+      names.insert(setting.name);
+    }
+  }
+  auto value_at = [&](int supervisor, const std::string& name) {
+    const Values& of_one = values.at(static_cast<std::size_t>(supervisor));
+    auto found = of_one.find(name);
+    return found == of_one.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<model::RankVariable> differ;
+  for (const std::string& name : names) {
+    std::map<std::optional<std::string>, std::vector<int>> ranks_by_value;
+    for (const RankPlacement& placement : layout.placements)
+      if (auto value = value_at(placement.supervisor, name); value != value_at(0, name))
+        ranks_by_value[value].push_back(placement.rank);
+    for (auto& [value, ranks] : ranks_by_value)
+      differ.push_back({std::move(ranks), name,
+                        value ? std::optional(base::stored_value(name, *value)) : std::nullopt});
+  }
+  return differ;
+}
+
+Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size) {
+  auto size_by = [&](const char* name) {
+    auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  std::string launcher = "mpirun";
+  std::string told = size_by("OMPI_COMM_WORLD_SIZE");
+  if (told.empty()) {
+    launcher = "the PMI launcher";
+    told = size_by("PMI_SIZE");
+  }
+  // mpirun within a Slurm step inherits the step's size, so that counts only where nobody else
+  // speaks.
+  if (told.empty() && fleet_size == 1) {
+    launcher = "srun";
+    told = size_by("SLURM_STEP_NUM_TASKS");
+  }
+  if (told.empty() || told == std::to_string(fleet_size))
+    return {};
+  return fail(
+      Error{Errc::mismatch,
+            fmt::format("{} started {} tasks, but MPI sees {}: each task would measure alone",
+                        launcher, told, fleet_size),
+            "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx"});
+}
+
+Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
+  const SupervisorReport& leader = reports.front();
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    if (!reports[rank].problem)
+      continue;
+    Error problem = *reports[rank].problem;
+    if (reports.size() > 1)
+      problem.message =
+          fmt::format("rank {} on {}: {}", rank, reports[rank].hostname, problem.message);
+    return fail(std::move(problem));
+  }
+  auto ranks_that_differ = [&](auto field) {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < reports.size(); ++rank)
+      if (reports[rank].*field != leader.*field)
+        ranks.push_back(static_cast<int>(rank));
+    return ranks;
+  };
+  auto refuse = [](const std::vector<int>& ranks, const std::string& what, const char* hint) {
+    return fail(Error{Errc::mismatch,
+                      fmt::format("rank(s) {} {}", model::format_ranks(ranks), what), hint});
+  };
+  if (auto ranks = ranks_that_differ(&SupervisorReport::arguments); !ranks.empty())
+    return refuse(ranks, "were started with other arguments than rank 0",
+                  "give every rank of the mpirun line the same arguments");
+  if (auto ranks = ranks_that_differ(&SupervisorReport::plan); !ranks.empty())
+    return refuse(ranks, "read another plan file than rank 0",
+                  "put one plan file where all hosts see it");
+  if (auto ranks = ranks_that_differ(&SupervisorReport::version); !ranks.empty())
+    return refuse(ranks,
+                  fmt::format("run another version than rank 0 ({}): {}", leader.version,
+                              reports[static_cast<std::size_t>(ranks.front())].version),
+                  "install the same ncclprobe on every host");
+  for (const SupervisorReport& report : reports) {
+    if (!report.inventory || !leader.inventory)
+      continue;
+    for (const char* name : {"nccl", "gloo"}) {
+      const model::Library* ours = leader.inventory->library(name);
+      const model::Library* theirs = report.inventory->library(name);
+      if (ours && theirs && ours->version != theirs->version)
+        return fail(
+            Error{Errc::mismatch,
+                  fmt::format("{} is {} on {} and {} on {}", name, ours->version, leader.hostname,
+                              theirs->version, report.hostname),
+                  fmt::format(
+                      "make LD_LIBRARY_PATH equal on all hosts, or name one with --library {}=PATH",
+                      name)});
+    }
+  }
+  return {};
+}
+
+Result<BackendChoice> choose_backend(const std::string& asked,
+                                     const std::vector<model::Host>& hosts) {
+  std::string problem;
+  for (const model::Host& host : hosts)
+    if (problem.empty() && !host.nvidia_problem.empty())
+      problem = host.hostname + ": " + host.nvidia_problem;
+  if (asked == "synthetic")
+    return BackendChoice{"synthetic", "asked for: every number is synthetic"};
+  if (asked == "host")
+    return BackendChoice{"host", "asked for"};
+  if (asked == "nvidia") {
+    if (problem.empty())
+      return BackendChoice{"nvidia", "asked for"};
+    return fail(Error{Errc::unsupported, "the nvidia backend cannot run here: " + problem,
+                      "--backend host measures the CPU through Gloo"});
+  }
+  if (asked != "auto")
+    return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not a backend", asked),
+                      "known: auto, nvidia, host, synthetic"});
+  if (problem.empty())
+    return BackendChoice{"nvidia", "every host has usable GPUs"};
+  return BackendChoice{"host", "no usable GPU (" + problem + ")"};
+}
+
+Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
+                           const std::vector<model::Host>& hosts, const std::string& backend,
+                           std::optional<int> ranks, const DeviceChoice& choice) {
+  Layout layout;
+  for (const model::Host& host : hosts)
+    layout.hosts.push_back(host.hostname);
+  bool on_gpus = backend == "nvidia";
+  auto gpus = [&](int host) {
+    return static_cast<int>(hosts[static_cast<std::size_t>(host)].gpus.size());
+  };
+  std::vector<int> numbers = host_numbers(reports);
+  std::map<int, int> used; // devices taken by host
+  auto add_rank = [&](int supervisor) {
+    int host = numbers[static_cast<std::size_t>(supervisor)];
+    int place = used[host]++;
+    bool named = place < static_cast<int>(choice.devices.size());
+    layout.placements.push_back({layout.ranks(), supervisor, host,
+                                 named ? choice.devices[static_cast<std::size_t>(place)] : place});
+  };
+  auto wanted = [&](int host) {
+    return !choice.devices.empty() ? static_cast<int>(choice.devices.size())
+           : on_gpus               ? gpus(host)
+                                   : 2;
+  };
+  bool alone = hosts.size() == reports.size(); // each on its host
+  if (reports.size() == 1) {
+    int count = ranks.value_or(wanted(0));
+    for (int rank = 0; rank < count; ++rank)
+      add_rank(0);
+  } else if (choice.share == DeviceChoice::Share::all_gpus && on_gpus && alone) {
+    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
+      for (int i = 0; i < wanted(numbers[static_cast<std::size_t>(supervisor)]); ++i)
+        add_rank(supervisor);
+  } else {
+    if (ranks && *ranks != static_cast<int>(reports.size()))
+      return fail(Error{Errc::invalid_argument,
+                        fmt::format("--ranks {} does not fit {} MPI ranks", *ranks, reports.size()),
+                        "leave --ranks out under mpirun"});
+    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
+      add_rank(supervisor);
+  }
+  if (layout.placements.empty())
+    return fail(Errc::invalid_argument, "there is no rank to run");
+  for (int host = 0; on_gpus && host < static_cast<int>(hosts.size()); ++host) {
+    std::vector<int> without;
+    for (const RankPlacement& placement : layout.placements)
+      if (placement.host == host && placement.device >= gpus(host))
+        without.push_back(placement.rank);
+    if (!without.empty())
+      return fail(Error{Errc::unavailable,
+                        fmt::format("rank(s) {} on {} have no GPU: the host has {}",
+                                    model::format_ranks(without),
+                                    layout.hosts[static_cast<std::size_t>(host)], gpus(host)),
+                        "start one rank a GPU, or use --backend host"});
+  }
+  return layout;
+}
+
+} // namespace ncclprobe::launch

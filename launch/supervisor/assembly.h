@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/supervisor/layout.h"
+#include "model/inventory.h"
+#include "model/run.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// What each supervisor says of itself before anything runs. All supervisors see all reports and
+// come to the same conclusions.
+struct SupervisorReport {
+  std::string hostname;
+  std::string boot_id; // same boot id = same host
+  std::string version; // ncclprobe's
+  std::vector<std::string> arguments;
+  // Of the launching one, what bears on the result; compared, and not stored as it is.
+  std::vector<model::Setting> environment;
+  std::string plan;                     // text of the plan file it read; empty without one
+  std::optional<model::Host> inventory; // from the first supervisor of each host
+  std::optional<base::Error> problem;   // what this one cannot go on with
+};
+// Other builds may not tell all of it: their version is complained of later, and better.
+NCCLPROBE_PARTLY_LENIENT_FIELDS(SupervisorReport, (hostname, boot_id, version, arguments, plan),
+                                (environment, inventory, problem))
+std::string encode_report(const SupervisorReport& report);
+base::Result<SupervisorReport> decode_report(const std::string& text);
+
+// Number of each supervisor's host, in order of first appearance.
+std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
+
+// The launcher's idea of the job's size against MPI's. `environment` is the launching one. Errors:
+// mismatch, for instance srun without PMI, which starts N one-rank jobs.
+base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
+                                  int fleet_size);
+
+// Where ranks were started with other variables than rank 0, by name, with values as they may be
+// stored.
+std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
+                                                      const Layout& layout);
+
+// Nobody has a problem; same arguments, plan and version, and (between hosts) same library versions
+// everywhere. Errors: the first problem, with the rank that has it; mismatch, naming the ranks or
+// hosts that differ.
+base::Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
+
+struct BackendChoice {
+  std::string name;
+  std::string reason;
+};
+// "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if
+// the backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
+base::Result<BackendChoice> choose_backend(const std::string& asked,
+                                           const std::vector<model::Host>& hosts);
+
+// What a supervisor drives. all_gpus: where each is alone on its host, all GPUs of it; elsewhere,
+// and with any other backend, as one_rank.
+struct DeviceChoice {
+  enum class Share { one_rank, all_gpus } share = Share::one_rank;
+  std::vector<int> devices; // of each host, in this order; empty: all, from the first
+};
+
+// Places all ranks. With several supervisors each has one rank, unless the choice says
+// otherwise; a single one drives `ranks` ranks (nullopt: all devices of the choice, else all GPUs
+// of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that find no GPU.
+base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
+                                 const std::vector<model::Host>& hosts, const std::string& backend,
+                                 std::optional<int> ranks, const DeviceChoice& choice = {});
+
+} // namespace ncclprobe::launch

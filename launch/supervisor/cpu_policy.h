@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "launch/supervisor/affinity.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Which CPUs the workers of a trial get (model::TrialSpec::cpu_affinity):
+//
+//   numa        those of the NUMA node that the rank's GPU belongs to; on the CPU backend the ranks
+//               go round the nodes
+//   none        all that the job may use
+//   launcher    those to which mpirun has bound the rank; without mpirun, all
+//   core        a core of its own, with its hyperthreads, of its NUMA node where that is known
+//   0-3,8       these; 0-3/4-7: the ranks of a host take these sets in turn
+//
+// always within what the container or the batch system allows.
+namespace ncclprobe::launch {
+
+// Errors: invalid_argument unless it is one of these.
+base::Result<void> check_cpu_policy(std::string_view policy);
+
+// What a supervisor knows of the CPUs of its host.
+struct HostCpus {
+  Affinity unbound = Affinity::inherited; // how a child gets all that the job may use
+  // Near its device, by rank, of all ranks of this host; none: not known.
+  std::map<int, std::vector<int>> near;
+  std::filesystem::path sysfs = "/sys";
+};
+
+struct CpuChoice {
+  Affinity affinity = Affinity::inherited;
+  std::vector<int> cpus; // of those; never empty
+};
+
+// Of the ranks that one worker drives. Errors: unsupported where the policy cannot be had here:
+// CPUs that the job may not use, no NUMA node known, fewer cores than ranks.
+base::Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,
+                                    const std::vector<int>& ranks);
+
+} // namespace ncclprobe::launch

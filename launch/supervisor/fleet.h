@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "launch/supervisor/clock_envelope.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// More than an inventory or the like may take, which one host makes while the others wait.
+inline constexpr std::chrono::seconds k_gather_patience{180};
+
+struct ReceivedMessage {
+  int from = 0;
+  std::string bytes;
+};
+
+// The supervisors of a run, and how they reach each other. Nothing here blocks inside MPI: waiting
+// is "test, then sleep", because a blocked MPI call spins at 100% of a core.
+class Fleet {
+public:
+  virtual ~Fleet() = default;
+  virtual int rank() const = 0; // of this supervisor; 0 is the leader
+  virtual int size() const = 0;
+  virtual std::string description() const = 0; // "Open MPI v4.1.4", or "" without MPI
+
+  // Queues bytes for another supervisor (or this one); never waits for the receiver. Messages
+  // between two supervisors keep their order.
+  virtual void post(int to, std::string bytes) = 0;
+  // The next message that has arrived, if any; also moves pending sends on.
+  virtual std::optional<ReceivedMessage> poll() = 0;
+  // Between trials: everybody's bytes, by rank. Waits for all with small sleeps; what each has to
+  // do before it has its bytes must take less than `patience`. Errors: unavailable, with the ranks
+  // and hosts that did not answer, on every supervisor that can be reached; this one is then on its
+  // own. Unreachable supervisors time out on their own.
+  virtual base::Result<std::vector<std::string>>
+  all_gather(std::string bytes, std::chrono::nanoseconds patience = k_gather_patience) = 0;
+  // This supervisor's clock against the leader's; all call it at about the same time. A tree, so
+  // that it takes log2(size) steps. Nothing if another supervisor did not answer in time.
+  virtual std::optional<ClockReading> compare_clocks() = 0;
+  // Another supervisor will never answer again: this one's end waits for nobody. The launcher ends
+  // the rest of the job when it sees this process go.
+  virtual void leave_alone() = 0;
+  // All others do so too, in a bounded time: leaves the job in order, so that what this process
+  // does from now on keeps nobody. Only rank() and size() may be called afterwards. The destructor
+  // does it if nobody has.
+  virtual void leave() = 0;
+  // Ends the whole job at once with this exit code; does not return.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+// One supervisor, no MPI.
+std::unique_ptr<Fleet> make_local_fleet();
+
+// Calls MPI_Init (thread level funneled; the calling thread is the only one that talks to MPI) and,
+// on destruction, MPI_Finalize. Errors: unavailable, with MPI's words.
+base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
+
+} // namespace ncclprobe::launch

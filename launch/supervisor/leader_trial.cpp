@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/supervisor/leader_trial.h"
+
+#include "launch/supervisor/stop_ladder.h"
+#include "launch/supervisor/trial_outcome.h"
+#include "model/document.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace ncclprobe::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A crash and the errors it causes elsewhere arrive in any order within this time.
+constexpr auto k_settle = 100ms;
+// What supervisors that say that they are at work get, beyond the stop ladder, to report.
+constexpr auto k_report_slack = 15s;
+constexpr auto k_backstop_slack = 30s;
+
+// Of two troubles in the settling time, the one that explains the other.
+int weight(Trouble::Kind kind) {
+  switch (kind) {
+  case Trouble::Kind::skipped:
+  case Trouble::Kind::failed:
+    return 0;
+  case Trouble::Kind::exited:
+    return 1;
+  default:
+    return 2; // nothing that a peer's end could have caused; an interruption ends peers
+  }
+}
+
+// Start-up may begin anew after each gate; before the second, the trial before may still leave.
+std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
+  std::chrono::nanoseconds sum{3 * spec.startup_deadline_ns + 3 * spec.teardown_deadline_ns};
+  for (const model::Cell& cell : spec.cells)
+    sum += 2 * std::chrono::nanoseconds(cell.deadline_ns);
+  return sum;
+}
+
+} // namespace
+
+LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
+                         const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
+    : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
+      heartbeats_(supervisors), reports_(static_cast<std::size_t>(supervisors)) {
+  for (const RankPlacement& placement : layout.placements) {
+    supervisor_of_rank_.push_back(placement.supervisor);
+    host_of_rank_.push_back(layout.host_name(placement));
+  }
+}
+
+void LeaderTrial::start() {
+  started_utc_ = base::utc_now();
+  started_ns_ = base::monotonic_ns();
+  backstop_ns_ = clock_.in(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
+  TrialOrder order{model::write_json(spec_)};
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    tell_(supervisor, order);
+}
+
+void LeaderTrial::on_exchange(wire::Exchange part) {
+  if (stop_sent_)
+    return;
+  auto found = exchanges_.find(part.key);
+  if (found == exchanges_.end()) {
+    std::int64_t allowed_ns =
+        part.key == wire::k_leave_key ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns;
+    found = exchanges_
+                .try_emplace(part.key, OpenExchange{{part.key, part.members, {}},
+                                                    clock_.now_ns() + allowed_ns})
+                .first;
+  }
+  wire::Exchange& whole = found->second.whole;
+  if (whole.members != part.members) {
+    std::vector<int> ranks;
+    for (const auto& [rank, bytes] : part.contributions)
+      ranks.push_back(rank);
+    return on_trouble({Trouble::Kind::failed,
+                       fmt::format("ranks disagree on who takes part in exchange '{}'", part.key),
+                       std::move(ranks), "", -1, 0});
+  }
+  whole.contributions.merge(part.contributions);
+  // Members may be listed once only; a set keeps a worker's mistake from blocking the trial.
+  std::set<int> members(whole.members.begin(), whole.members.end());
+  if (whole.contributions.size() < members.size())
+    return;
+  std::set<int> supervisors;
+  for (int rank : members)
+    supervisors.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+  for (int supervisor : supervisors)
+    tell_(supervisor, ExchangeWhole{whole});
+  exchanges_.erase(found);
+}
+
+void LeaderTrial::on_trouble(Trouble trouble) {
+  if (!cause_) {
+    cause_ = std::move(trouble);
+    settled_ns_ = clock_.in(k_settle);
+  } else if (clock_.past(settled_ns_)) {
+    return; // a consequence of the stop
+  } else if (weight(trouble.kind) > weight(cause_->kind) &&
+             trouble.kind != Trouble::Kind::timed_out) {
+    cause_ = std::move(trouble);
+  } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {
+    cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
+    std::sort(cause_->ranks.begin(), cause_->ranks.end());
+  }
+  // An error may be the echo of a crash that is still to be heard of; stopping at once would hide
+  // it.
+  if (weight(cause_->kind) == 2)
+    send_stop(cause_->kind == Trouble::Kind::interrupted ? Haste::fast : Haste::normal);
+}
+
+void LeaderTrial::send_stop(Haste haste) {
+  if (std::exchange(stop_sent_, true))
+    return;
+  exchanges_.clear();
+  StopLadder ladder = haste == Haste::fast
+                          ? fast_stop_ladder()
+                          : stop_ladder(options_.stop_wait, options_.term_wait, options_.kill_wait);
+  Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
+  reports_due_ns_ = clock_.in(options_.where_wait + total_wait(ladder) + k_report_slack);
+  heartbeats_.expect();
+  // To those too that have reported: what they prepared is not to be used after a failure.
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    tell_(supervisor, StopOrder{haste, ask});
+}
+
+void LeaderTrial::on_progress(int from, ProgressNote note) {
+  progress_[from] = std::move(note);
+  show_progress();
+}
+
+void LeaderTrial::show_progress_from_now_on() {
+  shows_progress_ = true;
+  show_progress();
+}
+
+void LeaderTrial::show_progress() {
+  if (!options_.on_progress || progress_.empty() || !shows_progress_)
+    return;
+  auto slowest = std::min_element(progress_.begin(), progress_.end(), [](auto& a, auto& b) {
+    return std::pair(a.second.cells_done, a.second.stage) <
+           std::pair(b.second.cells_done, b.second.stage);
+  });
+  const ProgressNote& note = slowest->second;
+  if (note.cells_done == cells_shown_ && note.phase == phase_shown_)
+    return;
+  cells_shown_ = note.cells_done;
+  phase_shown_ = note.phase;
+  options_.on_progress({note.cells_done, static_cast<int>(spec_.cells.size()), note.phase});
+}
+
+void LeaderTrial::on_report(int from, TrialReport report) {
+  reports_[static_cast<std::size_t>(from)] = std::move(report);
+  reported_.insert(from);
+  over_ = reported_.size() == reports_.size();
+  if (heartbeats_.expecting()) // reports come in one after the other, and each may take long
+    heartbeats_.expect();
+}
+
+void LeaderTrial::look_at_clock() {
+  if (over_)
+    return;
+  if (clock_.past(backstop_ns_) && !cause_)
+    on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
+  heartbeats_.look();
+  if (!cause_)
+    look_for_absent();
+  if (cause_ && clock_.past(settled_ns_))
+    send_stop(Haste::normal);
+  if (!clock_.past(reports_due_ns_) && !all_cut_off())
+    return;
+  if (cause_->kind == Trouble::Kind::interrupted)
+    cause_->kind = Trouble::Kind::failed;
+  cause_->reason +=
+      fmt::format("{}no report from {}", cause_->reason.empty() ? "" : "; ", silent());
+  over_ = true;
+}
+
+std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
+  std::set<int> absent;
+  for (int rank : open.whole.members)
+    if (!open.whole.contributions.contains(rank))
+      absent.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+  return absent;
+}
+
+// Ranks that wait in an exchange have no deadline of their own; those they wait for have, but if
+// their host is cut off nobody hears that it has passed. So they are asked, once it has.
+void LeaderTrial::look_for_absent() {
+  auto due = [this](const auto& entry) { return clock_.past(entry.second.due_ns); };
+  if (std::ranges::none_of(exchanges_, due))
+    return heartbeats_.stop_expecting();
+  const bool ask = heartbeats_.request_due();
+  for (const auto& [key, open] : exchanges_ | std::views::filter(due)) {
+    std::set<int> absent = absent_from(open);
+    if (ask)
+      for (int supervisor : absent)
+        tell_(supervisor, HeartbeatRequest{});
+    std::erase_if(absent, [&](int supervisor) {
+      return !heartbeats_.silent(supervisor, options_.cut_off_after);
+    });
+    if (!absent.empty())
+      return cut_off(open, absent);
+  }
+}
+
+void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent) {
+  cut_off_ = absent;
+  Trouble trouble{Trouble::Kind::failed, "", {}, "", -1, 0};
+  trouble.phase = open.whole.key == wire::k_leave_key ? "teardown" : "started";
+  std::set<int> others;
+  for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
+    if (absent.contains(supervisor_of_rank_[rank]))
+      trouble.ranks.push_back(static_cast<int>(rank));
+    else
+      others.insert(supervisor_of_rank_[rank]);
+  trouble.reason =
+      fmt::format("the other ranks wait, and {} no longer answer", name_all_but(others));
+  on_trouble(std::move(trouble));
+}
+
+bool LeaderTrial::all_cut_off() const {
+  if (!stop_sent_)
+    return false;
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor) && !cut_off_.contains(supervisor) &&
+        !heartbeats_.silent(supervisor, options_.cut_off_after))
+      return false;
+  return true;
+}
+
+bool LeaderTrial::over_but_for(const std::set<int>& lost) const {
+  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+    if (!reported_.contains(supervisor) && !lost.contains(supervisor))
+      return false;
+  return true;
+}
+
+std::string LeaderTrial::name_all_but(const std::set<int>& supervisors) const {
+  std::map<std::string, std::vector<int>> ranks_by_host;
+  for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
+    if (!supervisors.contains(supervisor_of_rank_[rank]))
+      ranks_by_host[host_of_rank_[rank]].push_back(static_cast<int>(rank));
+  std::string words;
+  for (const auto& [host, ranks] : ranks_by_host)
+    words += fmt::format("{}{} on {}", words.empty() ? "" : ", ", name_ranks(ranks), host);
+  return "the supervisors of " + words;
+}
+
+std::string LeaderTrial::lost_workers() const {
+  std::string words;
+  for (const TrialReport& report : reports_)
+    for (const WorkerReport& worker : report.workers)
+      if (worker.lost)
+        words += (words.empty() ? "" : "; ") + describe_lost(worker.record);
+  return words;
+}
+
+model::TrialRecord LeaderTrial::take_record() {
+  model::TrialRecord record = make_record(spec_, cause_, std::move(reports_));
+  record.started_utc = started_utc_;
+  record.total_ns = base::monotonic_ns() - started_ns_;
+  return record;
+}
+
+} // namespace ncclprobe::launch

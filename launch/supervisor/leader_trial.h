@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/supervisor/active_clock.h"
+#include "launch/supervisor/heartbeats.h"
+#include "launch/supervisor/layout.h"
+#include "launch/supervisor/supervisor.h"
+#include "launch/supervisor/supervisor_message.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// The leader's view of one trial: puts exchanges together, decides when and why the trial ends
+// early, and makes the record of all reports. Never waits.
+class LeaderTrial {
+public:
+  using Tell = std::function<void(int supervisor, MessageBody)>;
+
+  LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
+              const SupervisorOptions& options, const ActiveClock& clock, Tell tell);
+
+  void start(); // sends the order to all
+  void on_exchange(wire::Exchange part);
+  void on_trouble(Trouble trouble);
+  void on_progress(int from, ProgressNote note);
+  void on_report(int from, TrialReport report);
+  void on_finished(int from) { finished_.insert(from); }
+  void on_heartbeat(int from) { heartbeats_.heard(from); } // any message is one
+  void look_at_clock();
+
+  const model::TrialSpec& spec() const { return spec_; }
+  bool over() const { return over_; }
+  // All have their results and nothing went wrong: the next trial need not wait for the teardown.
+  bool only_leaving() const { return !cause_ && finished_.size() == reports_.size(); }
+  // Something went wrong, or it was interrupted.
+  bool troubled() const { return cause_.has_value(); }
+  // From now on its progress is shown.
+  void show_progress_from_now_on();
+  // Supervisors that never reported: nothing more can be run with them.
+  bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
+  // Who they are: "the supervisors of ranks 2-3 on beta".
+  std::string silent() const { return name_all_but(reported_); }
+  // Nobody but them is still to report.
+  bool over_but_for(const std::set<int>& lost) const;
+  const std::set<int>& reported() const { return reported_; }
+  // Of a trial that is over: the workers that did not die, in words; empty if there are none.
+  std::string lost_workers() const;
+  bool waits_for_exchange() const { return !exchanges_.empty(); }
+  // Something is due that no message will announce.
+  bool settling() const { return cause_.has_value() && !stop_sent_; }
+  model::TrialRecord take_record();
+
+private:
+  // An exchange, and until when all may take to join it, by their own deadlines.
+  struct OpenExchange {
+    wire::Exchange whole;
+    std::int64_t due_ns = 0;
+  };
+
+  void send_stop(Haste haste);
+  void show_progress();
+  void look_for_absent();
+  void cut_off(const OpenExchange& open, const std::set<int>& absent);
+  std::set<int> absent_from(const OpenExchange& open) const;
+  bool all_cut_off() const;
+  std::string name_all_but(const std::set<int>& supervisors) const;
+
+  model::TrialSpec spec_;
+  const SupervisorOptions& options_;
+  const ActiveClock& clock_;
+  Tell tell_;
+  std::vector<int> supervisor_of_rank_;
+  std::vector<std::string> host_of_rank_;
+  std::string started_utc_;
+  std::int64_t started_ns_ = 0;
+  std::optional<Trouble> cause_;
+  std::int64_t settled_ns_ = ActiveClock::k_never;
+  std::int64_t backstop_ns_ = ActiveClock::k_never; // all deadlines passed, and nobody said so
+  std::int64_t reports_due_ns_ = ActiveClock::k_never;
+  bool stop_sent_ = false;
+  bool over_ = false;
+  bool shows_progress_ = false;
+  std::map<std::string, OpenExchange> exchanges_;
+  Heartbeats heartbeats_;
+  std::set<int> cut_off_; // known to be, before the stop
+  std::vector<TrialReport> reports_;
+  std::set<int> reported_;
+  std::set<int> finished_;
+  std::map<int, ProgressNote> progress_;
+  int cells_shown_ = -1;
+  std::string phase_shown_;
+};
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/supervisor/rank_watch.h"
+
+namespace ncclprobe::launch {
+
+RankWatch::RankWatch(int rank, const model::TrialSpec& spec, std::int64_t now_ns)
+    : spec_(spec), cells_(static_cast<int>(spec.cells.size())) {
+  report_.rank = rank;
+  allow(spec.startup_deadline_ns, now_ns);
+}
+
+void RankWatch::allow(std::int64_t limit_ns, std::int64_t now_ns) {
+  limit_ns_ = limit_ns;
+  deadline_ns_ = now_ns + limit_ns;
+}
+
+// Between two cells a rank has as long as the next one may take; after the last, as for teardown.
+void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
+  allow(cell < cells_ ? spec_.cells[static_cast<std::size_t>(cell)].deadline_ns
+                      : spec_.teardown_deadline_ns,
+        now_ns);
+}
+
+std::optional<std::string> RankWatch::on_hello() {
+  if (report_.phase != "spawned")
+    return "said hello twice";
+  report_.phase = "started";
+  return std::nullopt;
+}
+
+std::optional<std::string> RankWatch::on_phase(const wire::Phase& phase, std::int64_t now_ns) {
+  if (phase.cell >= cells_ || phase.cell < -1)
+    return fmt::format("entered cell {} of {}", phase.cell, cells_);
+  report_.phase = phase.name;
+  in_cell_ = phase.name == "cell" && phase.cell >= 0;
+  if (!in_cell_ || done_)
+    return std::nullopt;
+  if (report_.results.contains(phase.cell))
+    return fmt::format("entered cell {} again", phase.cell);
+  report_.cell = phase.cell;
+  started_ = true;
+  allow_next_cell(phase.cell, now_ns);
+  return std::nullopt;
+}
+
+std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end, std::int64_t now_ns) {
+  if (end.cell < 0 || end.cell >= cells_)
+    return fmt::format("ended cell {} of {}", end.cell, cells_);
+  if (report_.results.contains(end.cell))
+    return fmt::format("ended cell {} twice", end.cell);
+  for (const model::Sample& sample : end.result.samples)
+    if (sample.rank != report_.rank)
+      return fmt::format("sent a sample of rank {}", sample.rank);
+  report_.results[end.cell] = std::move(end.result);
+  report_.cell = end.cell;
+  started_ = true;
+  in_cell_ = false;
+  allow_next_cell(end.cell + 1, now_ns);
+  return std::nullopt;
+}
+
+std::optional<std::string> RankWatch::on_evidence(model::Evidence evidence) {
+  if (evidence.rank != report_.rank)
+    return fmt::format("sent evidence of rank {}", evidence.rank);
+  report_.evidence = std::move(evidence);
+  return std::nullopt;
+}
+
+std::optional<std::string> RankWatch::on_done(std::int64_t now_ns) {
+  if (cells_ended() < cells_)
+    return fmt::format("said done with {} of {} cells ended", cells_ended(), cells_);
+  report_.phase = "done";
+  started_ = true;
+  in_cell_ = false;
+  done_ = true;
+  allow(spec_.teardown_deadline_ns, now_ns);
+  return std::nullopt;
+}
+
+void RankWatch::on_exit() {
+  deadline_ns_ = k_never;
+  if (done_)
+    report_.phase = "done";
+}
+
+void RankWatch::hold() {
+  deadline_ns_ = k_never;
+}
+
+void RankWatch::go_on(std::int64_t now_ns) {
+  allow(done_ ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns, now_ns);
+}
+
+int RankWatch::stage() const {
+  if (done_)
+    return 4;
+  if (started_)
+    return 3;
+  return report_.phase == "spawned" ? 0 : report_.phase == "started" ? 1 : 2;
+}
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+#include "launch/supervisor/trial_report.h"
+#include "wire/message.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+// What supervisors say to each other, as the content of a Fleet's ReceivedMessage. `trial` is the
+// leader's running number: a message that is late for its trial is dropped.
+namespace ncclprobe::launch {
+
+// Leader -> all.
+struct TrialOrder {
+  std::string spec; // JSON
+};
+NCCLPROBE_FIELDS(TrialOrder, spec)
+// The trial that will most likely be ordered next, under the message's number.
+struct Prepare {
+  std::string spec; // JSON, to the byte what the order will say
+};
+NCCLPROBE_FIELDS(Prepare, spec)
+enum class Haste { normal, fast };
+constexpr auto enum_names(Haste) {
+  return std::to_array<std::pair<Haste, std::string_view>>(
+      {{Haste::normal, "normal"}, {Haste::fast, "fast"}});
+}
+// Whether the workers are first asked where they are.
+enum class Ask { no, yes };
+constexpr auto enum_names(Ask) {
+  return std::to_array<std::pair<Ask, std::string_view>>({{Ask::no, "no"}, {Ask::yes, "yes"}});
+}
+struct StopOrder {
+  Haste haste = Haste::normal;
+  Ask ask = Ask::no;
+};
+NCCLPROBE_FIELDS(StopOrder, haste, ask)
+struct Release {};
+NCCLPROBE_FIELDS(Release)
+struct ExchangeWhole {
+  wire::Exchange exchange;
+};
+NCCLPROBE_FIELDS(ExchangeWhole, exchange)
+// Others have waited for you for as long as you may take: are you still there?
+struct HeartbeatRequest {};
+NCCLPROBE_FIELDS(HeartbeatRequest)
+
+// Before a traced trial: all compare their clocks now.
+struct CompareClocks {};
+NCCLPROBE_FIELDS(CompareClocks)
+// After it, everywhere: its spools are complete.
+struct TraceOver {
+  std::string spec; // JSON
+};
+NCCLPROBE_FIELDS(TraceOver, spec)
+
+// Of a file that was made for the trace, the bytes from there on; and at last that all have come.
+struct SendPiece {
+  std::string file;
+  std::uint64_t offset = 0;
+};
+NCCLPROBE_FIELDS(SendPiece, file, offset)
+struct DropFile {
+  std::string file;
+};
+NCCLPROBE_FIELDS(DropFile, file)
+
+// Either way: still at work on what the other waits for (heartbeats.h).
+struct Heartbeat {};
+NCCLPROBE_FIELDS(Heartbeat)
+
+// All -> leader.
+struct ExchangePart {
+  wire::Exchange exchange; // contributions of all members that this supervisor has
+};
+NCCLPROBE_FIELDS(ExchangePart, exchange)
+struct ProgressNote {
+  int cells_done = 0; // on all its ranks
+  std::string phase;  // of its slowest rank
+  int stage = 0;      // how far that phase is
+};
+NCCLPROBE_FIELDS(ProgressNote, cells_done, phase, stage)
+struct Finished {}; // all its ranks have their results: what is left is teardown
+NCCLPROBE_FIELDS(Finished)
+struct TraceStored {              // the answer to TraceOver
+  std::vector<std::string> files; // that were made
+};
+NCCLPROBE_FIELDS(TraceStored, files)
+struct FilePiece { // to SendPiece
+  std::string file;
+  std::uint64_t offset = 0;
+  std::string bytes;
+  bool last = false;
+  std::string problem; // why there are none
+};
+NCCLPROBE_FIELDS(FilePiece, file, offset, bytes, last, problem)
+
+using MessageBody =
+    std::variant<TrialOrder, StopOrder, Release, ExchangeWhole, ExchangePart, ProgressNote, Trouble,
+                 TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored, SendPiece,
+                 DropFile, FilePiece, HeartbeatRequest, Heartbeat>;
+
+constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
+
+struct SupervisorMessage {
+  int trial = k_whole_run;
+  MessageBody body;
+};
+NCCLPROBE_FIELDS(SupervisorMessage, trial, body)
+
+std::string encode(const SupervisorMessage& message);
+// Errors: protocol (supervisors of different builds).
+base::Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes);
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/supervisor/trial_outcome.h"
+
+#include "base/units.h"
+#include "launch/supervisor/autopsy.h"
+
+#include <algorithm>
+
+namespace ncclprobe::launch {
+namespace {
+
+using model::Outcome;
+using model::OutcomeKind;
+
+template <typename Visit>
+void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
+  for (const TrialReport& report : reports)
+    for (const WorkerReport& worker : report.workers)
+      for (const RankReport& rank : worker.ranks)
+        visit(rank);
+}
+
+std::string place(const Trouble& cause, const model::TrialSpec& spec) {
+  if (cause.cell >= 0 && cause.cell < static_cast<int>(spec.cells.size()))
+    return fmt::format("cell {} ({})", cause.cell,
+                       describe(spec.cells[static_cast<std::size_t>(cause.cell)].label));
+  if (cause.phase == "spawned" || cause.phase == "started")
+    return "start-up";
+  if (cause.phase == "cell")
+    return "between cells";
+  return cause.phase.empty() ? "the trial" : cause.phase;
+}
+
+std::string with_place(const Trouble& cause, const model::TrialSpec& spec) {
+  std::string where = place(cause, spec);
+  return where == "between cells" ? where : "in " + where;
+}
+
+// "30 s", "500 ms": limits are round numbers.
+std::string format_limit(std::int64_t limit_ns) {
+  if (limit_ns % 1'000'000'000 == 0)
+    return fmt::format("{} s", limit_ns / 1'000'000'000);
+  if (limit_ns % 1'000'000 == 0)
+    return fmt::format("{} ms", limit_ns / 1'000'000);
+  return base::format_duration(static_cast<double>(limit_ns));
+}
+
+Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
+                  const std::vector<TrialReport>& reports) {
+  int cells = static_cast<int>(spec.cells.size());
+  std::vector<int> stuck;
+  std::vector<int> through;
+  std::string limit = format_limit(cause.limit_ns);
+  auto sort_by = [&](auto&& is_through) {
+    for_each_rank(reports, [&](const RankReport& rank) {
+      (is_through(rank) ? through : stuck).push_back(rank.rank);
+    });
+    if (stuck.empty())
+      stuck = cause.ranks;
+  };
+  std::string did_not;
+  if (cause.cell >= 0 && cause.cell < cells) {
+    sort_by([&](const RankReport& rank) { return rank.results.contains(cause.cell); });
+    did_not = fmt::format("did not finish {} within {}",
+                          describe(spec.cells[static_cast<std::size_t>(cause.cell)].label), limit);
+  } else if (cause.phase == "done" || cause.phase == "teardown") {
+    sort_by([&](const RankReport& rank) { return rank.phase == "done"; });
+    stuck = cause.ranks; // others may just not have been seen to end yet
+    did_not = fmt::format("did not exit within {} of the last result", limit);
+  } else if (cause.phase == "cell") {
+    stuck = cause.ranks;
+    did_not = fmt::format("did not go on within {} of the last result", limit);
+  } else {
+    sort_by([](const RankReport& rank) { return rank.phase == "cell" || !rank.results.empty(); });
+    did_not = fmt::format("{} not ready within {} (last seen in {})",
+                          stuck.size() == 1 ? "was" : "were", limit, place(cause, spec));
+  }
+  std::string reason = name_ranks(stuck) + " " + did_not;
+  if (!through.empty() && cause.cell >= 0)
+    reason += " (" + name_ranks(through) + " did)";
+  if (!cause.reason.empty()) // who could not even be asked
+    reason += "; " + cause.reason;
+  reason += autopsy(cause, stuck, spec, reports);
+  return {OutcomeKind::timed_out, std::move(reason), std::move(stuck)};
+}
+
+Outcome merged_outcome(const std::vector<const RankReport*>& ranks, int cell) {
+  Outcome merged;
+  for (const RankReport* rank : ranks) {
+    Outcome one = rank->results.at(cell).outcome;
+    if (!one.ok() && one.ranks.empty())
+      one.ranks = {rank->rank};
+    merged = model::worse(std::move(merged), one);
+  }
+  return merged;
+}
+
+// Checked means checked on all ranks; what was found counts either way.
+model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int cell) {
+  model::CheckResult merged;
+  merged.checked = true;
+  for (const RankReport* rank : ranks) {
+    const model::CheckResult& one = rank->results.at(cell).check;
+    merged.elements += one.elements;
+    merged.wrong += one.wrong;
+    merged.launches += one.launches;
+    if (merged.method.empty())
+      merged.method = one.method;
+    if (merged.first_wrong.empty())
+      merged.first_wrong = one.first_wrong;
+    if (one.checked)
+      continue;
+    if (merged.checked)
+      merged.why_unchecked = one.why_unchecked;
+    merged.checked = false;
+  }
+  return merged;
+}
+
+model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int cell) {
+  model::CellRecord record{merged_outcome(ranks, cell), merged_check(ranks, cell), {}, {}};
+  for (const RankReport* rank : ranks) {
+    const model::CellRecord& result = rank->results.at(cell);
+    record.samples.insert(record.samples.end(), result.samples.begin(), result.samples.end());
+    record.conditions.insert(record.conditions.end(), result.conditions.begin(),
+                             result.conditions.end());
+    record.marks.insert(record.marks.end(), result.marks.begin(), result.marks.end());
+  }
+  std::stable_sort(record.samples.begin(), record.samples.end(),
+                   [](const model::Sample& a, const model::Sample& b) {
+                     return std::pair(a.batch, a.rank) < std::pair(b.batch, b.rank);
+                   });
+  return record;
+}
+
+} // namespace
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
+}
+
+std::string describe_lost(const model::WorkerRecord& worker) {
+  return fmt::format("{} (pid {} on {}) outlived SIGKILL: the device counts as lost",
+                     name_ranks(worker.ranks), worker.pid, worker.host);
+}
+
+std::string describe(const model::CellLabel& label) {
+  return fmt::format("{} {} {}", label.workload, base::format_bytes(label.bytes),
+                     model::to_string(label.type));
+}
+
+Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
+                   const std::vector<TrialReport>& reports) {
+  switch (cause.kind) {
+  case Trouble::Kind::interrupted:
+    return {OutcomeKind::not_run, cause.reason, {}};
+  case Trouble::Kind::timed_out:
+    return timed_out(cause, spec, reports);
+  case Trouble::Kind::skipped:
+    return {OutcomeKind::skipped, cause.reason, cause.ranks};
+  case Trouble::Kind::exited:
+  case Trouble::Kind::signalled:
+    return {
+        OutcomeKind::crashed,
+        fmt::format("{} {}: {}", name_ranks(cause.ranks), with_place(cause, spec), cause.reason),
+        cause.ranks};
+  case Trouble::Kind::failed:
+    break;
+  }
+  std::string who = cause.ranks.empty() ? "" : name_ranks(cause.ranks) + " ";
+  return {OutcomeKind::failed, fmt::format("{}{}: {}", who, with_place(cause, spec), cause.reason),
+          cause.ranks};
+}
+
+model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional<Trouble>& cause,
+                               std::vector<TrialReport> reports) {
+  model::TrialRecord record;
+  record.spec = spec;
+  std::vector<const RankReport*> ranks;
+  bool any_started = false;
+  for_each_rank(reports, [&](const RankReport& rank) {
+    ranks.push_back(&rank);
+    any_started = any_started || rank.cell >= 0;
+  });
+  std::sort(ranks.begin(), ranks.end(),
+            [](const RankReport* a, const RankReport* b) { return a->rank < b->rank; });
+
+  Outcome ended_by;
+  if (cause)
+    ended_by = outcome_of(*cause, spec, reports);
+  bool all_ended = true;
+  for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
+    model::CellRecord& one = record.cells.emplace_back();
+    bool ended = static_cast<int>(ranks.size()) == spec.ranks &&
+                 std::all_of(ranks.begin(), ranks.end(),
+                             [&](const RankReport* rank) { return rank->results.contains(cell); });
+    bool first_unended = !ended && std::exchange(all_ended, false);
+    bool interrupted = cause && cause->kind == Trouble::Kind::interrupted;
+    if (ended) {
+      one = merge_cell(ranks, cell);
+      record.outcome = model::worse(record.outcome, one.outcome);
+    } else if (first_unended || !any_started || interrupted) {
+      one.outcome = ended_by;
+    } else {
+      one.outcome = {OutcomeKind::not_run, "an earlier cell ended the trial", {}};
+    }
+  }
+  for (const RankReport* rank : ranks)
+    if (rank->evidence)
+      record.evidence.push_back(*rank->evidence);
+  // An interruption after the last result took nothing away.
+  bool harmless = all_ended && ended_by.kind == OutcomeKind::not_run;
+  if (cause && !harmless)
+    record.outcome = model::worse(ended_by, record.outcome);
+
+  for (TrialReport& report : reports) {
+    record.prepared = record.prepared || report.prepared;
+    record.startup_ns = std::max(record.startup_ns, report.startup_ns);
+    for (WorkerReport& worker : report.workers) {
+      if (worker.lost) {
+        if (record.outcome.ok())
+          record.outcome.kind = OutcomeKind::failed;
+        record.outcome.reason +=
+            (record.outcome.reason.empty() ? "" : "; ") + describe_lost(worker.record);
+      }
+      if (record.outcome.ok()) {
+        worker.record.output_tail.clear();
+        worker.record.position.clear();
+        worker.record.stack.clear();
+      }
+      record.workers.push_back(std::move(worker.record));
+    }
+  }
+  std::sort(
+      record.workers.begin(), record.workers.end(),
+      [](const model::WorkerRecord& a, const model::WorkerRecord& b) { return a.ranks < b.ranks; });
+  return record;
+}
+
+} // namespace ncclprobe::launch

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/supervisor/trial_report.h"
+
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::launch {
+
+// The record of a trial, made of what was known before, why it ended early (if it did), and what
+// all supervisors reported. Rules:
+// - A cell that ended on all ranks keeps its outcome: the gravest of the ranks', checks added up.
+// - Otherwise the trial ended early. The first such cell gets the cause, the later ones are
+// not_run.
+//   If no rank had entered a cell, the trial never started: then the cause is every cell's.
+// - After an interruption all cells that had not ended are not_run.
+model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional<Trouble>& cause,
+                               std::vector<TrialReport> reports);
+
+// The cause in one line, with ranks and place.
+model::Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
+                          const std::vector<TrialReport>& reports);
+
+// "rank 3" or "ranks 0-2,5".
+std::string name_ranks(const std::vector<int>& ranks);
+
+// A worker that did not die, and what that means.
+std::string describe_lost(const model::WorkerRecord& worker);
+
+// "all_reduce 1M f32".
+std::string describe(const model::CellLabel& label);
+
+} // namespace ncclprobe::launch

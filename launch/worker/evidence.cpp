@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/worker/evidence.h"
+
+#include "plugin/profiler/recorder.h"
+
+#include "base/atomic_file.h"
+#include "base/fd.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace ncclprobe::worker {
+namespace {
+
+bool open_log() {
+  base::Fd file(memfd_create("nccl-log", MFD_CLOEXEC));
+  return file.get() >= 0 && dup3(file.get(), model::k_companion_log_fd, O_CLOEXEC) >= 0;
+}
+
+std::string read_log() {
+  std::string text;
+  char block[64 * 1024];
+  for (;;) {
+    ssize_t got =
+        pread(model::k_companion_log_fd, block, sizeof block, static_cast<off_t>(text.size()));
+    if (got <= 0)
+      return text;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+}
+
+model::Choice to_choice(const plugin::Record& record) {
+  return {record.cell,
+          std::string(record.function.text()),
+          std::string(record.data_type.text()),
+          record.count,
+          std::string(record.algorithm.text()),
+          std::string(record.protocol.text()),
+          record.channels,
+          record.peer};
+}
+
+} // namespace
+
+std::string bounded_log(const std::string& log, std::size_t most_bytes) {
+  if (log.size() <= most_bytes)
+    return log;
+  std::size_t head = log.rfind('\n', most_bytes * 3 / 4);
+  std::size_t tail = log.find('\n', log.size() - most_bytes / 4);
+  head = head == std::string::npos ? most_bytes * 3 / 4 : head + 1;
+  tail = tail == std::string::npos ? log.size() - most_bytes / 4 : tail + 1;
+  return fmt::format("{}ncclprobe: {} bytes of the log are left out here\n{}", log.substr(0, head),
+                     tail - head, log.substr(tail));
+}
+
+std::string names_set_by(const std::string& configuration) {
+  std::istringstream lines(configuration);
+  std::string names;
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t start = line.find_first_not_of(" \t");
+    std::size_t equals = line.find('=');
+    if (start == std::string::npos || line[start] == '#' || equals == std::string::npos)
+      continue;
+    std::string name = line.substr(start, equals - start);
+    name.erase(name.find_last_not_of(" \t") + 1);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+EvidenceCollector::EvidenceCollector(const model::TrialSpec& spec,
+                                     std::map<std::string, std::string> environment)
+    : active_(spec.purpose == model::Purpose::companion), of_nccl_(spec.backend == "nvidia"),
+      environment_(std::move(environment)) {
+  if (!active_ || !of_nccl_)
+    return;
+  plugin::start_recording();
+  auto file = environment_.find("NCCL_DEBUG_FILE");
+  if (file != environment_.end() && file->second == model::k_companion_log_path)
+    has_log_ = open_log();
+}
+
+void EvidenceCollector::enter_cell(int cell) {
+  if (active_)
+    plugin::enter_cell(cell);
+  cell_ = cell;
+}
+
+void EvidenceCollector::leave_cell(std::optional<double> estimate_us) {
+  if (estimate_us)
+    estimates_ += fmt::format("ncclprobe: NCCL expects {} us of cell {}\n", *estimate_us, cell_);
+}
+
+// What would add settings that nobody sees. NCCL reads NCCL_CONF_FILE or else ~/.nccl.conf, then
+// /etc/nccl.conf; what the environment sets wins.
+std::string EvidenceCollector::configuration_files() const {
+  std::vector<std::string> paths{"/etc/nccl.conf"};
+  if (auto own = environment_.find("NCCL_CONF_FILE"); own != environment_.end())
+    paths.push_back(own->second);
+  else if (auto home = environment_.find("HOME"); home != environment_.end())
+    paths.push_back(home->second + "/.nccl.conf");
+  std::string lines;
+  for (const std::string& path : paths)
+    if (auto content = base::read_file(path)) {
+      std::string names = names_set_by(*content);
+      if (!names.empty())
+        lines += fmt::format("ncclprobe: configuration file {} sets {}\n", path, names);
+    }
+  return lines;
+}
+
+std::string EvidenceCollector::log() const {
+  if (has_log_)
+    return bounded_log(read_log());
+  return of_nccl_
+             ? "ncclprobe: there is no log of NCCL's: NCCL_DEBUG_FILE is not ours, or its file "
+               "could not be made\n"
+             : "";
+}
+
+std::string EvidenceCollector::profiler() const {
+  if (!of_nccl_)
+    return "this backend has no profiler interface";
+  int version = plugin::interface_version();
+  if (version == 0)
+    return "NCCL did not take the profiler plugin (it does from 2.27 on, with "
+           "NCCL_PROFILER_PLUGIN=STATIC_PLUGIN)";
+  std::string text = fmt::format("v{}", version);
+  if (std::uint64_t lost = plugin::not_recorded())
+    text += fmt::format(", {} calls were too many to record", lost);
+  return text;
+}
+
+std::vector<model::Evidence>
+EvidenceCollector::collect(const std::vector<int>& ranks, int world_size,
+                           const std::vector<std::string>& backend_words) const {
+  std::vector<model::Evidence> all;
+  if (!active_)
+    return all;
+  std::string text = of_nccl_ ? configuration_files() : "";
+  for (const std::string& line : backend_words)
+    text += line + "\n";
+  text += estimates_ + log();
+  for (int rank : ranks)
+    all.push_back({rank, text, profiler(), {}});
+  for (const plugin::Record& record : plugin::recorded()) {
+    // A smaller communicator's rank says nothing of the global one: with several ranks in this
+    // process its calls count for the first.
+    auto owner = std::find_if(all.begin(), all.end(), [&](const model::Evidence& one) {
+      return record.communicator_size == world_size && record.rank == one.rank;
+    });
+    model::Evidence& evidence = owner == all.end() ? all.front() : *owner;
+    model::Choice choice = to_choice(record);
+    if (std::find(evidence.choices.begin(), evidence.choices.end(), choice) ==
+        evidence.choices.end())
+      evidence.choices.push_back(std::move(choice));
+  }
+  return all;
+}
+
+} // namespace ncclprobe::worker

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// ncclprobe-worker: runs one trial, or reports an inventory or a survey, and dies. Started by
+// ncclprobe.
+#include "base/console.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/process_start.h"
+#include "base/resource_limits.h"
+#include "base/version.h"
+#include "launch/worker/inventory.h"
+#include "launch/worker/survey.h"
+#include "launch/worker/trial.h"
+#include "nvidia/factory.h"
+#include "topology/read/hwloc_source.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace ncclprobe;
+
+std::map<std::string, std::string> read_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+bool has_channel() {
+  struct stat status {};
+  return fstat(wire::k_channel_fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+model::OutcomeKind outcome_of(base::Errc code) {
+  return code == base::Errc::unsupported ? model::OutcomeKind::skipped : model::OutcomeKind::failed;
+}
+
+// Destructors of CUDA and NCCL libraries may hang or crash long after the results are in.
+[[noreturn]] void leave(int code) {
+  std::fflush(nullptr); // what libraries printed
+  ::_exit(code);
+}
+
+[[noreturn]] void run(worker::SupervisorLink& link, worker::ProgressBoard& board) {
+  int last_cell = -1;
+  int rank = -1;
+  try {
+    wire::Start start = link.wait_for_start();
+    rank = start.ranks.empty() ? -1 : start.ranks.front().rank;
+    worker::run_trial(start, read_environment(), link, board, last_cell);
+    leave(base::k_exit_ok);
+  } catch (const base::Exception& error) {
+    link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
+                                   last_cell}});
+  } catch (const std::exception& error) {
+    link.send({rank, wire::Failure{{model::OutcomeKind::failed, base::words_of(error), {rank}},
+                                   last_cell}});
+  }
+  leave(base::k_exit_internal);
+}
+
+// For topo --record, which is not told it over the channel: as text it is a file of its own.
+int print_hwloc_xml() {
+  auto xml = topology::hwloc_xml();
+  if (!xml)
+    base::print(base::Stream::err, xml.error().text() + "\n");
+  return xml && base::print(base::Stream::out, *xml) ? base::k_exit_ok : base::k_exit_internal;
+}
+
+// ncclprobe-worker --version | --hwloc-xml
+// ncclprobe-worker [--no-gpus | --links] [--library NAME=PATH]... [--inventory | --survey SCOPE]
+//                  [--python PATH]
+struct Arguments {
+  bool known = true;
+  bool version = false;
+  bool hwloc_xml = false;
+  bool inventory = false;
+  std::optional<model::SurveyScope> survey;
+  worker::Gpus gpus = worker::Gpus::look;
+  std::string python;
+  std::vector<model::Setting> libraries;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--version")
+      arguments.version = true;
+    else if (word == "--hwloc-xml")
+      arguments.hwloc_xml = true;
+    else if (word == "--inventory")
+      arguments.inventory = true;
+    else if (word == "--no-gpus")
+      arguments.gpus = worker::Gpus::leave_alone;
+    else if (word == "--links")
+      arguments.gpus = worker::Gpus::look_at_links;
+    else if (word == "--python" && i + 1 < argc)
+      arguments.python = argv[++i];
+    else if (word == "--survey" && i + 1 < argc)
+      arguments.survey =
+          base::value_or_throw(model::parse_enum<model::SurveyScope>(argv[++i], "survey scope"));
+    else if (std::string next = word == "--library" && i + 1 < argc ? argv[++i] : "";
+             next.find('=') != std::string::npos)
+      arguments.libraries.push_back(
+          {next.substr(0, next.find('=')), next.substr(next.find('=') + 1)});
+    else
+      arguments.known = false;
+  }
+  return arguments;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  base::prepare_process();
+  Arguments arguments = read_arguments(argc, argv);
+  if (arguments.version) {
+    const bool shown =
+        base::print(base::Stream::out, fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
+                                                   base::version(), nvidia::build_description()));
+    return shown ? base::k_exit_ok : base::k_exit_output;
+  }
+  if (arguments.hwloc_xml)
+    return print_hwloc_xml();
+  if (!has_channel() || !arguments.known) {
+    base::print(base::Stream::err,
+                fmt::format("ncclprobe-worker is started by ncclprobe, which talks to it over "
+                            "descriptor {}. Run ncclprobe instead.\n",
+                            wire::k_channel_fd));
+    return base::k_exit_usage;
+  }
+  // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of
+  // file and killed the whole group, and grandchildren would be left.
+  base::start_log("ncclprobe-worker", base::Verbosity::normal);
+  worker::ProgressBoard board;
+  worker::SupervisorLink link{base::Fd(wire::k_channel_fd), board};
+  link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
+  if (arguments.inventory || arguments.survey) {
+    backend::Options options;
+    options.environment = read_environment();
+    options.libraries = arguments.libraries;
+    if (arguments.survey)
+      link.send({-1, wire::Survey{worker::take_survey(options, arguments.gpus, *arguments.survey,
+                                                      arguments.python)}});
+    else
+      link.send({-1, wire::Inventory{worker::take_inventory(options, arguments.gpus)}});
+    leave(base::k_exit_ok);
+  }
+  run(link, board);
+}

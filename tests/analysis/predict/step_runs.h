@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/predict/cost_points.h"
+#include "model/run.h"
+#include "workload/step_label.h"
+#include "workload/step_request.h"
+
+#include <functional>
+#include <vector>
+
+// Runs with real schedules of steps whose every operation takes a known time. The marks are made
+// stream by stream, by other code than the prediction's.
+namespace ncclprobe::analysis_test {
+
+// Of an all-reduce, all-gather or reduce-scatter of so many bytes in all.
+double known_transfer_ns(model::Collective collective, int ranks, std::uint64_t bytes);
+// A step of a pattern in which all ranks do the same; computing takes `scale` times as long.
+double known_step_ns(const workload::StepRequest& request, int ranks, double scale = 1);
+
+// Each step, and without its communication, on each number of ranks, in as many processes as there
+// are scales. One host.
+model::Run known_run(const workload::StepRequest& request, const std::vector<int>& ranks,
+                     const std::vector<double>& scales);
+
+// What an operation of a rank takes; asked again for each step.
+using OperationTime = std::function<double(const model::Operation&)>;
+using CellTimes =
+    std::function<OperationTime(int process, const workload::StepLabel&, const model::Schedule&)>;
+// As in known_run(), and each operation that is no transfer takes `launch_ns` besides.
+OperationTime launched_times(int ranks, double scale, double launch_ns);
+// The same, as `times` says.
+model::Run simulated_run(const workload::StepRequest& request, const std::vector<int>& ranks,
+                         int processes, int steps, const CellTimes& times);
+// One step on so many ranks.
+model::Schedule step_on(const workload::StepRequest& request, int ranks);
+double step_ns(const model::Schedule& schedule, const OperationTime& time_ns);
+// S as nccl-tests means it.
+std::uint64_t moved_bytes(const model::CollectiveOp& call, int ranks);
+
+// Of 64 KiB to 64 MiB.
+std::vector<analysis::cost_model::Point> known_points(const std::vector<int>& ranks);
+
+} // namespace ncclprobe::analysis_test

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/proof/proof.h"
+#include "analysis/report/report.h"
+#include "analysis/results/worker_cpus.h"
+#include "analysis/run_builder.h"
+#include "analysis/verdict/verdict.h"
+#include "support/catch.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+model::TrialRecord process(const model::Run& run, int replicate, const std::string& asked,
+                           const std::string& cpus, std::int64_t time_ns) {
+  auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .replicate = replicate});
+  trial.spec.cpu_affinity = asked;
+  trial.spec.name.clear();
+  trial.spec.name = trial.spec.label();
+  trial.workers.clear();
+  for (int rank = 0; rank < 2; ++rank) {
+    model::WorkerRecord& worker = trial.workers.emplace_back();
+    worker.ranks = {rank};
+    worker.host = "node1";
+    worker.cpus_asked = asked.empty() ? "" : std::to_string(rank);
+    worker.cpus = cpus.empty() ? std::to_string(rank) : cpus;
+  }
+  add_cell(trial, make_cell("all_reduce", 1000), make_record(2, time_ns));
+  return trial;
+}
+
+// A core for each rank, a tenth faster than the default, on which its workers say they ran unless
+// `cpus` says otherwise.
+model::Run core_run(const std::string& cpus = "") {
+  model::Run run = make_gpu_run(2);
+  for (int i = 0; i < 10; ++i)
+    run.trials.push_back(process(run, i, "", "0-7", 10'000 + i));
+  for (int i = 0; i < 5; ++i)
+    run.trials.push_back(process(run, i, "core", cpus, 9'000 + i));
+  return run;
+}
+
+} // namespace
+
+TEST_CASE("a choice of CPUs is judged as any setting, and shown to have taken effect") {
+  model::Run run = core_run();
+  auto results = setting_results(run);
+  auto verdicts = judge(results);
+  auto all = setting_cpus(run);
+
+  REQUIRE(verdicts.comparisons.size() == 1);
+  CHECK(verdicts.comparisons[0].verdict == Verdict::better);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].is_default);
+  CHECK(all[0].workers == std::vector<WorkerCpus>{{{0, 1}, "node1", "", "0-7"}});
+  CHECK(all[1].workers ==
+        std::vector<WorkerCpus>{{{0}, "node1", "0", "0"}, {{1}, "node1", "1", "1"}});
+  CHECK(all[1].workers[0].took_effect());
+  std::string report = render_report(run, Format::table);
+  CHECK_THAT(report, ContainsSubstring("CPUs that the workers ran on") &&
+                         ContainsSubstring("cpu_affinity=core") &&
+                         ContainsSubstring("took effect"));
+  auto json = nlohmann::json::parse(render_report(run, Format::json));
+  CHECK(json.at("cpus")[1].at("workers")[1].at("effect") == "took effect");
+}
+
+TEST_CASE("asking for the CPUs that workers have by default is said to change nothing") {
+  model::Run run = core_run();
+  for (model::TrialRecord& trial : run.trials)
+    if (trial.spec.is_default())
+      for (model::WorkerRecord& worker : trial.workers)
+        worker.cpus = std::to_string(worker.ranks.front());
+  auto companion = process(run, 0, "core", "", 1);
+  companion.spec.purpose = model::Purpose::companion;
+  run.trials.push_back(companion);
+
+  CHECK(setting_cpus(run)[1].changes_nothing());
+  CHECK_THAT(render_report(run, Format::table),
+             ContainsSubstring("as by default") &&
+                 ContainsSubstring("cpu_affinity=core equals the default"));
+  CHECK_THAT(setting_proofs(run)[0].variables[0].reason, ContainsSubstring(", as by default"));
+}
+
+TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
+  model::Run run = core_run("0-7");
+  auto results = setting_results(run);
+  auto verdicts = judge(results);
+
+  REQUIRE(verdicts.comparisons.size() == 1);
+  CHECK(verdicts.comparisons[0].verdict == Verdict::not_decided);
+  CHECK_THAT(verdicts.comparisons[0].why_not_decided,
+             ContainsSubstring("CPUs 0 were asked for, and 0-7"));
+  CHECK_THAT(render_report(run, Format::table), ContainsSubstring("overridden"));
+}
+
+TEST_CASE("what was refused is told with the reason") {
+  model::Run run = core_run();
+  auto refused = process(run, 0, "8-15", "", 1);
+  refused.cells.clear();
+  refused.spec.cells.clear();
+  refused.outcome = {model::OutcomeKind::skipped, "ranks 0,1: CPUs 8-15 may not be used", {0, 1}};
+  for (model::WorkerRecord& worker : refused.workers)
+    worker.cpus_asked = worker.cpus = "";
+  run.trials.push_back(refused);
+
+  CHECK(setting_cpus(run).back().refused == refused.outcome.reason);
+  CHECK(setting_cpus(run).back().workers.empty());
+  CHECK_THAT(render_report(run, Format::table),
+             ContainsSubstring("Refused: ranks 0,1: CPUs 8-15 may not be used"));
+}
+
+TEST_CASE("runs that choose no CPUs say nothing of them") {
+  model::Run run = make_gpu_run(2);
+  run.trials.push_back(process(run, 0, "", "0-7", 10'000));
+
+  CHECK(setting_cpus(run).empty());
+  CHECK_THAT(render_report(run, Format::table), !ContainsSubstring("CPUs that the workers ran on"));
+}
+
+TEST_CASE("a companion proves the CPUs by rank") {
+  model::Run run = core_run();
+  auto companion = process(run, 0, "core", "", 1);
+  companion.spec.purpose = model::Purpose::companion;
+  companion.workers[1].cpus = "0-7";
+  run.trials.push_back(companion);
+
+  auto proofs = setting_proofs(run);
+  REQUIRE(proofs.size() == 1);
+  REQUIRE(proofs[0].variables.size() == 2);
+  CHECK(proofs[0].variables[0].setting == model::Setting{"cpu_affinity", "core"});
+  CHECK(proofs[0].variables[0].effect == Effect::took_effect);
+  CHECK(proofs[0].variables[1].effect == Effect::overridden);
+  CHECK(proofs[0].variables[1].ranks == std::vector<int>{1});
+  CHECK_THAT(proofs[0].variables[1].reason, ContainsSubstring("0-7"));
+}

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/verdict/verdict.h"
+#include "base/atomic_file.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+#include <cmath>
+#include <functional>
+#include <future>
+#include <random>
+
+// What the method promises, tried on made-up runs. The scatter of a process is its own (all its
+// cells share part of it) and the cell's.
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+
+namespace {
+
+// A run has twice as many processes of the default.
+struct Shape {
+  int settings = 10;
+  int cells = 12;
+  int processes = 5;
+};
+
+// std::normal_distribution differs between libraries; this does not.
+class Noise {
+public:
+  explicit Noise(std::uint64_t seed) : random_(seed) {}
+  double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) / 9007199254740992.0; }
+  double normal() {
+    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::acos(-1.0) * uniform());
+  }
+  // Student's t with 3 degrees of freedom: heavy tails.
+  double heavy() {
+    double a = normal(), b = normal(), c = normal();
+    return normal() / std::sqrt((a * a + b * b + c * c) / 3);
+  }
+  double exponential() { return -std::log(uniform()); }
+  bool happens(double chance) { return uniform() < chance; }
+
+private:
+  std::mt19937_64 random_;
+};
+
+// Draws add to the logarithm of a time.
+struct Kind {
+  const char* name;
+  std::function<double(Noise&)> of_process; // the same in all its cells
+  std::function<double(Noise&, int)> of_cell;
+};
+
+double nothing(Noise&) {
+  return 0;
+}
+
+// In every n-th cell a process has one of two speeds, in each cell by a chance of its own. Beside
+// them it scatters by 0.5%.
+Kind two_speeds(const char* name, double apart, double chance_of_slow, int every_nth) {
+  return {name, nothing, [=](Noise& noise, int cell) {
+            double slow = cell % every_nth == 0 && noise.happens(chance_of_slow) ? apart : 0;
+            return slow + 0.005 * noise.normal();
+          }};
+}
+
+const Kind k_normal{"normal, 1%, independent from cell to cell", nothing,
+                    [](Noise& noise, int) { return 0.01 * noise.normal(); }};
+const Kind k_shared{"normal, 2% shared by all cells of a process, 0.5% of its own",
+                    [](Noise& noise) { return 0.02 * noise.normal(); },
+                    [](Noise& noise, int) { return 0.005 * noise.normal(); }};
+const Kind k_by_cell{"normal, from 0.2% to 5.4% by cell", nothing, [](Noise& noise, int cell) {
+                       return 0.002 * std::pow(3, cell % 4) * noise.normal();
+                     }};
+const Kind k_heavy{"heavy tails (Student's t, 3 degrees of freedom)",
+                   [](Noise& noise) { return 0.01 * noise.heavy(); },
+                   [](Noise& noise, int) { return 0.01 * noise.heavy(); }};
+const Kind k_skewed{"skewed (exponential)", [](Noise& noise) { return 0.02 * noise.exponential(); },
+                    [](Noise& noise, int) { return 0.01 * noise.exponential(); }};
+const Kind k_ticks{"clocks with ticks: most times are equal", nothing,
+                   [](Noise& noise, int) { return 1e-3 * std::round(0.3 * noise.normal()); }};
+const Kind k_slow_processes{"one process in ten 20% slower",
+                            [](Noise& noise) { return noise.happens(0.1) ? 0.2 : 0.0; },
+                            [](Noise& noise, int) { return 0.01 * noise.normal(); }};
+const Kind k_slow_or_fast{"each process has one of two speeds 10% apart in all cells",
+                          [](Noise& noise) { return noise.happens(0.5) ? 0.1 : 0.0; },
+                          [](Noise& noise, int) { return 0.005 * noise.normal(); }};
+const Kind k_half_slow =
+    two_speeds("each cell has two speeds 10% apart, half of the processes slow", 0.1, 0.5, 1);
+const Kind k_fewer_slow = two_speeds("likewise, 10% apart, 40% slow", 0.1, 0.4, 1);
+const Kind k_far_apart = two_speeds("likewise, 30% apart, 35% slow", 0.3, 0.35, 1);
+const Kind k_rarely_slow = two_speeds("likewise, 30% apart, 20% slow", 0.3, 0.2, 1);
+const Kind k_near = two_speeds("likewise, 3% apart, half slow", 0.03, 0.5, 1);
+const Kind k_in_a_third =
+    two_speeds("one cell in three has two speeds 10% apart, half slow", 0.1, 0.5, 3);
+
+SettingResult result_of(int setting, int cell, const std::vector<double>& times_ns) {
+  SettingResult result;
+  result.setting = setting < 0 ? "default" : fmt::format("S={}", setting);
+  result.is_default = setting < 0;
+  result.label = {.workload = "all_reduce", .bytes = std::uint64_t{1024} << cell * 2};
+  result.ranks = 8;
+  for (double time_ns : times_ns) {
+    ProcessTime process;
+    process.replicate = static_cast<int>(result.processes.size());
+    process.time.batch_ns = {time_ns};
+    process.time.over_batches_ns = summarise(process.time.batch_ns);
+    result.processes.push_back(std::move(process));
+  }
+  return result;
+}
+
+// `effect`: ratio of time to the default's of setting 0 in every cell; the others have none.
+std::vector<SettingResult> simulate(Noise& noise, const Kind& kind, const Shape& shape,
+                                    double effect) {
+  std::vector<SettingResult> results;
+  for (int setting = -1; setting < shape.settings; ++setting) {
+    std::vector<std::vector<double>> times_ns(static_cast<std::size_t>(shape.cells));
+    for (int process = 0; process < (setting < 0 ? 2 : 1) * shape.processes; ++process) {
+      double shared = kind.of_process(noise);
+      for (int cell = 0; cell < shape.cells; ++cell)
+        times_ns[static_cast<std::size_t>(cell)].push_back(
+            (setting == 0 ? effect : 1) * 1e4 * std::exp(shared + kind.of_cell(noise, cell)));
+    }
+    for (int cell = 0; cell < shape.cells; ++cell)
+      results.push_back(result_of(setting, cell, times_ns[static_cast<std::size_t>(cell)]));
+  }
+  return results;
+}
+
+// Counts over many runs.
+struct Tally {
+  int runs = 0;
+  int false_runs = 0; // with a verdict on a setting that has no effect
+  int true_found = 0; // comparisons of the setting that has one
+  int true_cells = 0;
+  Tally& operator+=(const Tally& other) {
+    runs += other.runs;
+    false_runs += other.false_runs;
+    true_found += other.true_found;
+    true_cells += other.true_cells;
+    return *this;
+  }
+};
+
+Tally tally_of(const std::vector<SettingResult>& results, double effect) {
+  Tally tally{.runs = 1};
+  for (const Comparison& one : judge(results).comparisons) {
+    bool found = one.verdict == Verdict::better || one.verdict == Verdict::worse;
+    if (effect != 1 && one.setting->setting == "S=0") {
+      ++tally.true_cells;
+      tally.true_found += one.verdict == Verdict::better;
+    } else if (found) {
+      tally.false_runs = 1;
+    }
+  }
+  return tally;
+}
+
+// Parts have random numbers of their own, so the outcome does not depend on the number of cores.
+Tally try_runs(int runs, const Kind& kind, const Shape& shape = {}, double effect = 1) {
+  constexpr int k_parts = 4;
+  std::vector<std::future<Tally>> parts;
+  for (int part = 0; part < k_parts; ++part)
+    parts.push_back(std::async(std::launch::async, [&, part] {
+      Noise noise(static_cast<std::uint64_t>(part) + 1);
+      Tally sum;
+      for (int i = part; i < runs; i += k_parts)
+        sum += tally_of(simulate(noise, kind, shape, effect), effect);
+      return sum;
+    }));
+  Tally sum;
+  for (auto& part : parts)
+    sum += part.get();
+  return sum;
+}
+
+constexpr int k_few_runs = 200;
+constexpr int k_many_runs = 4000;
+
+double percent(int part, int whole) {
+  return 100.0 * part / whole;
+}
+
+// With Welch's test alone, 5 to 18 of 200 runs have a false verdict where cells have two speeds.
+void check_few_runs(std::initializer_list<const Kind*> kinds) {
+  constexpr int k_most_false_runs = 3;
+  for (const Kind* kind : kinds) {
+    Tally tally = try_runs(k_few_runs, *kind);
+    INFO(kind->name);
+    CHECK(tally.false_runs <= k_most_false_runs);
+  }
+}
+
+constexpr double k_most_false_percent = 1.5;
+constexpr double k_least_found_percent = 70;
+
+} // namespace
+
+TEST_CASE("runs of equal settings rarely have a verdict, with normal scatter") {
+  check_few_runs({&k_normal, &k_shared, &k_by_cell});
+}
+
+TEST_CASE("runs of equal settings rarely have a verdict, with heavy tails, skew or ticks") {
+  check_few_runs({&k_heavy, &k_skewed, &k_ticks});
+}
+
+TEST_CASE("runs of equal settings rarely have a verdict, where some processes are slow") {
+  check_few_runs({&k_slow_processes, &k_slow_or_fast});
+}
+
+TEST_CASE("runs of equal settings rarely have a verdict, where each cell has two speeds") {
+  check_few_runs(
+      {&k_half_slow, &k_fewer_slow, &k_far_apart, &k_rarely_slow, &k_near, &k_in_a_third});
+}
+
+TEST_CASE("a difference of 5% is found where processes scatter by 1%") {
+  Tally tally = try_runs(k_few_runs, k_normal, {}, 0.95);
+
+  INFO("found " << tally.true_found << " of " << tally.true_cells);
+  CHECK(percent(tally.true_found, tally.true_cells) >= k_least_found_percent);
+  CHECK(percent(tally.false_runs, tally.runs) <= k_most_false_percent);
+}
+
+// Hidden: takes minutes. Writes the tables of docs/method.md.
+TEST_CASE("the promise holds in 4,000 runs of each kind, and docs/method.md has the figures",
+          "[.simulation]") {
+  std::string tables = "| scatter of processes | runs with a false verdict |\n|---|---|\n";
+  auto add_row = [&](const std::string& name, const Tally& tally) {
+    INFO(name);
+    double false_percent = percent(tally.false_runs, tally.runs);
+    CHECK(false_percent <= k_most_false_percent);
+    tables += fmt::format("| {} | {:.2f}% |\n", name, false_percent);
+  };
+  for (const Kind* kind : {&k_normal, &k_shared, &k_by_cell, &k_heavy, &k_skewed, &k_ticks,
+                           &k_slow_processes, &k_slow_or_fast, &k_half_slow, &k_fewer_slow,
+                           &k_far_apart, &k_rarely_slow, &k_near, &k_in_a_third})
+    add_row(kind->name, try_runs(k_many_runs, *kind));
+
+  tables +=
+      "\nSmall runs have less to learn the scatter from:\n\n"
+      "| settings x cells, processes | scatter | runs with a false verdict |\n|---|---|---|\n";
+  for (const Shape& shape : {Shape{1, 1, 5}, Shape{1, 12, 5}, Shape{3, 3, 5}, Shape{1, 12, 10}})
+    for (const Kind* kind : {&k_normal, &k_half_slow, &k_far_apart, &k_in_a_third})
+      add_row(
+          fmt::format("{} x {}, {} | {}", shape.settings, shape.cells, shape.processes, kind->name),
+          try_runs(k_many_runs, *kind, shape));
+
+  tables += "\nOf the cells that really were 5% faster:\n\n"
+            "| scatter | processes | found |\n|---|---|---|\n";
+  for (const Shape& shape : {Shape{}, Shape{.processes = 10}})
+    for (const Kind* kind : {&k_normal, &k_shared, &k_by_cell}) {
+      Tally tally = try_runs(k_many_runs, *kind, shape, 0.95);
+      double found_percent = percent(tally.true_found, tally.true_cells);
+      if (kind == &k_normal)
+        CHECK(found_percent >= k_least_found_percent);
+      tables += fmt::format("| {} | {} | {:.0f}% |\n", kind->name, shape.processes, found_percent);
+    }
+
+  const std::string begin =
+      "<!-- made by tests/analysis/verdict/verdict_simulation_test.cpp -->\n\n";
+  const std::string end = "\n<!-- end -->";
+  auto method = base::value_or_throw(
+      base::read_file(std::filesystem::path(NCCLPROBE_SOURCE_DIR) / "docs/method.md"));
+  std::size_t from = method.find(begin), to = method.find(end);
+  REQUIRE(from != std::string::npos);
+  REQUIRE(to != std::string::npos);
+  from += begin.size();
+  support::check_golden("../../docs/method.md", method.replace(from, to - from, tables));
+}
