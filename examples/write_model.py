@@ -49,7 +49,7 @@ class Products(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         result = function(*arguments, **(keywords or {}))
         for one in arguments:
-            # Views are taken of a weight just before it is used.
+            # Views of a weight are created just before it is used.
             if isinstance(one, torch.Tensor) and function.__name__.split(".")[0] not in VIEWS and self.name(one):
                 self.using.append(self.name(one))
         self.look(function.__name__.split(".")[0], arguments, result)
@@ -117,7 +117,7 @@ def tensors_in(value):
 
 
 def watch(model, inputs):
-    """One step. Returns products, names as their gradients arrived, and the elements that each module returned."""
+    """One step. Returns products, names in the order of their gradients' arrival, and the elements that each module returned."""
     batch = next(tensors_in(inputs)).shape[0]
     arrived, kept, outputs = [], [], {}
     for name, parameter in model.named_parameters():
@@ -151,7 +151,7 @@ def kind_of(path, module):
 
 
 class Blocks:
-    """Modules that a model has several of, each made of modules: numbered as they are met."""
+    """Modules that occur several times in a model and consist of modules: numbered in the order in which they are found."""
 
     def __init__(self, modules):
         containers = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)
@@ -188,7 +188,8 @@ def describe(name, model, inputs, sequence):
     for parameter, again, previous, product in found:
         own, last = layer_of.get(parameter), layer_of.get(previous)
         if again and own and last:
-            # Weights that are used again, such as those of an embedding by the head: at their second place.
+            # Weights that are used again, such as those of an embedding by the head: at their second
+            # position.
             own = {"name": f"{parameter} again", "kind": "head", "parameters": [], "products": []}
             layers.insert(layers.index(last) + 1, own)
         if own or last:
@@ -198,7 +199,7 @@ def describe(name, model, inputs, sequence):
             why = "has no gradient in this step" if one.requires_grad else "is not trained"
             print(f"left out: {parameter} {why}", file=sys.stderr)
     missing = sorted(set(range(len(place))) - {place[one] for one in layer_of})
-    if missing:  # places stay without gaps
+    if missing: # positions stay without gaps
         for layer in layers:
             for one in layer["parameters"]:
                 one["place"] -= sum(gap < one["place"] for gap in missing)
@@ -216,7 +217,7 @@ def main():
     parser.add_argument("function", metavar="MODULE:FUNCTION")
     parser.add_argument("--input", type=shape, metavar="SHAPE")
     parser.add_argument("--tokens", type=shape, metavar="SHAPE")
-    parser.add_argument("--sequence", type=int, default=0, help="tokens of a sample, where its input does not tell")
+    parser.add_argument("--sequence", type=int, default=0, help="tokens per sample, if its input does not show them")
     parser.add_argument("--name", help="of the model; default: the function's")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("-o", "--output", help="default: standard output")
@@ -235,7 +236,7 @@ def main():
     if inputs and not inputs[0].is_floating_point() and inputs[0].dim() == 2:
         options.sequence = options.sequence or inputs[0].shape[1]
     if not inputs:
-        parser.error("say what the model is given: --input or --tokens, or return it beside the model")
+        parser.error("state the model's input: --input or --tokens, or return it beside the model")
     text = describe(options.name or function, model, inputs, options.sequence)
     if options.output:
         with open(options.output, "w") as file:

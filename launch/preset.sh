@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Prints the CMake preset that suits this machine: nvidia if there is a usable nvcc, else host. With --why,
-# prints the reason. Used by quickstart.sh and tests/run.sh; CMake itself never guesses.
+# prints the reason. quickstart.sh and tests/run.sh use it; CMake itself never guesses.
 set -euo pipefail
 
-oldest=11.8 # CUDA release that the sources are kept compatible with
+oldest=11.8 # oldest CUDA release that the sources support
 
 nvcc=""
 for candidate in "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" /usr/local/cuda/bin/nvcc "$(command -v nvcc || true)"; do
@@ -27,8 +27,8 @@ else
   preset=host
   if [ "$(printf '%s\n' "$oldest" "${release:-0}" | sort -V | head -n 1)" != "$oldest" ]; then
     why="$nvcc is CUDA ${release:-of an unknown release}, older than $oldest, so without the NVIDIA backend"
-  elif [ "${release%%.*}" -lt 12 ] && [ "${gxx%%.*}" -ge 12 ] && [ -z "$told" ]; then # src/cmake/Nvidia.cmake stops then
-    why="$nvcc is CUDA $release, which takes g++ up to 11, and g++ here is $gxx, so without the NVIDIA backend;"
+  elif [ "${release%%.*}" -lt 12 ] && [ "${gxx%%.*}" -ge 12 ] && [ -z "$told" ]; then # src/cmake/Nvidia.cmake then stops
+    why="$nvcc is CUDA $release, which needs g++ 11 or older, but g++ here is $gxx, so without the NVIDIA backend;"
     why="$why with g++-11 installed, set CUDAHOSTCXX=g++-11"
   else
     preset=nvidia

@@ -52,15 +52,15 @@ done
 
 "$source_dir/launch/setup.sh" --without-tests
 
-# What to build. CMake never guesses; this script chooses, and says so.
+# What to build. CMake never guesses; this script chooses, and reports its choice.
 if [ -z "$preset" ]; then
   preset=$("$source_dir/launch/preset.sh")
   say "building preset '$preset' ($("$source_dir/launch/preset.sh" --why))"
 else
-  say "building preset '$preset', as asked"
+  say "building preset '$preset', as requested"
 fi
 if ! cmake --preset "$preset" -S "$source_dir" -B "$build_dir" -DNCCLPROBE_TESTS=OFF -DNCCLPROBE_WERROR=OFF; then
-  [ "$preset" = host ] || say "to go on without the NVIDIA backend: launch/quickstart.sh --host" >&2
+  [ "$preset" = host ] || say "to continue without the NVIDIA backend: launch/quickstart.sh --host" >&2
   exit 1
 fi
 cmake --build "$build_dir"
@@ -82,8 +82,8 @@ else
   say "running on the CPU with $ranks ranks: $([ "$preset" = host ] && echo 'built without the NVIDIA backend' || echo 'nvidia-smi shows no GPU')"
 fi
 
-# Open MPI counts cores as slots and refuses more ranks than slots, and it refuses to run as root. Both
-# are right for a cluster and wrong for a small machine or a container.
+# Open MPI counts cores as slots, refuses more ranks than slots, and refuses to run as root. Both are
+# right for a cluster and wrong for a small machine or a container.
 launch=(mpirun -np "$ranks")
 if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
   launch=(mpirun --oversubscribe -np "$ranks")

@@ -2,12 +2,13 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Installs what ncclprobe needs from the distribution (Debian 12, Ubuntu 24.04 and later). This is the
-# one list of packages. Installs only what is missing, and does nothing, fast, if nothing is.
+# Installs the packages that ncclprobe needs from the distribution (Debian 12, Ubuntu 24.04 and
+# later). This is the only list of packages. Installs only missing packages, and ends quickly if none
+# is missing.
 set -euo pipefail
 
-# To build and to run. libhdf5-dev is the serial HDF5; the parallel one would pull in MPI. There is no ssh
-# here: mpirun needs it only between hosts.
+# To build and to run. libhdf5-dev is the serial HDF5; the parallel one would require MPI. ssh is not
+# listed: mpirun needs it only between hosts.
 packages_build=(
   cmake ninja-build g++ pkg-config
   libopenmpi-dev openmpi-bin
@@ -25,7 +26,7 @@ packages_test=(
   python3 python3-h5py python3-pandas hdf5-tools
   binutils git
 )
-# Wanted for the tests, not needed: a release without them still passes.
+# Useful for the tests, but optional: they pass on a release without them.
 packages_optional=(
   clang-format-14
   clang libclang-rt-dev # fuzzers
@@ -75,14 +76,14 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   exit 1
 fi
 
-# Those of the packages named that are not installed, one a line.
+# Prints the given packages that are not installed, one per line.
 missing_of() {
   [ $# -gt 0 ] || return 0
   local installed
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
   printf '%s\n' "$@" | grep -vxF -e "$installed" || true
 }
-# Those of the packages named that apt cannot get, one a line.
+# Prints the given packages that apt cannot get, one per line.
 unknown_of() {
   [ $# -gt 0 ] || return 0
   local known
@@ -93,7 +94,7 @@ unknown_of() {
 mapfile -t missing < <(missing_of "${required[@]}")
 mapfile -t missing_optional < <(missing_of "${optional[@]}")
 if [ ${#missing[@]} -eq 0 ] && [ ${#missing_optional[@]} -gt 0 ]; then
-  # Nobody waits for an update of the package lists on account of something optional.
+  # Optional packages are no reason to update the package lists.
   mapfile -t unknown < <(unknown_of "${missing_optional[@]}")
   [ ${#unknown[@]} -lt ${#missing_optional[@]} ] || missing_optional=()
 fi
@@ -107,18 +108,18 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null && sudo true; then
   as_root=(sudo env)
 elif [ ${#missing[@]} -eq 0 ]; then
-  echo "setup: going on without ${missing_optional[*]} (wanted, not needed)"
+  echo "setup: continuing without ${missing_optional[*]} (optional)"
   exit 0
 else
-  echo "setup.sh: packages are missing, and this is neither root nor does sudo work. As root, run:" >&2
+  echo "setup.sh: packages are missing, but this is not root and sudo does not work. As root, run:" >&2
   echo "  apt-get install --no-install-recommends ${missing[*]} ${missing_optional[*]}" >&2
   exit 1
 fi
 apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
 
 echo "setup: to install: ${missing[*]} ${missing_optional[*]}"
-# A source of packages that does not answer is no reason to stop if the others have what is needed.
-"${apt[@]}" update || echo "setup: 'apt-get update' had errors; trying with what there is" >&2
+# A package source that does not respond is no reason to stop if the others have the packages.
+"${apt[@]}" update || echo "setup: 'apt-get update' had errors; trying with the existing lists" >&2
 
 mapfile -t unknown < <(unknown_of "${missing[@]}")
 if [ ${#unknown[@]} -gt 0 ]; then
@@ -130,7 +131,7 @@ fi
 mapfile -t unknown < <(unknown_of "${missing_optional[@]}")
 for package in "${missing_optional[@]}"; do
   case " ${unknown[*]} " in
-    *" $package "*) echo "setup: no package $package here; going on without it" ;;
+    *" $package "*) echo "setup: no package $package here; continuing without it" ;;
     *) missing+=("$package") ;;
   esac
 done

@@ -32,7 +32,7 @@ const Gpu* gpu_of(const Machine& machine, const RankGpu& rank) {
   return machine.hosts.at(static_cast<std::size_t>(rank.host)).gpu(rank.gpu);
 }
 
-// Whether NVLink joins all ranks, whatever hosts they are on.
+// Whether NVLink connects all ranks, on any hosts.
 bool in_one_domain(const Machine& machine, const std::vector<RankGpu>& ranks) {
   std::optional<NvlinkDomain> first;
   for (const RankGpu& rank : ranks) {
@@ -45,7 +45,7 @@ bool in_one_domain(const Machine& machine, const std::vector<RankGpu>& ranks) {
   return first.has_value();
 }
 
-// The machine's links as a network of flows, and the groups of ranks that they suggest.
+// The machine's links as a flow network, and the groups of ranks that they suggest.
 class LinkNetwork {
 public:
   LinkNetwork(const Machine& machine, const std::vector<RankGpu>& ranks)
@@ -64,9 +64,9 @@ public:
 
   const std::set<Group>& groups() const { return groups_; }
   const std::set<std::string>& unknown() const { return unknown_; }
-  // What nobody told of NVLinks; empty if all was told that is needed.
+  // Missing facts about NVLinks; empty if none is missing.
   const std::string& untold() const { return untold_; }
-  // Why it is unknown how the hosts are joined; empty if it is known, or there is one host.
+  // Why the connection between hosts is unknown; empty if it is known, or there is one host.
   const std::string& unjoined() const { return unjoined_; }
   bool over_network() const { return over_network_; }
 
@@ -110,7 +110,7 @@ private:
     flow_.add_link(b, a, capacity, label);
   }
 
-  std::string on(int host) const { // says which host, if there are several
+  std::string on(int host) const { // names the host, if there are several
     return machine_.hosts.size() > 1 ? fmt::format(" of host {}", host) : "";
   }
 
@@ -118,7 +118,7 @@ private:
     const Host& host = machine_.hosts.at(static_cast<std::size_t>(number));
     suggest([&](std::size_t rank) { return ranks_[rank].host == number; });
     bool linked = add_nvlinks(number, host);
-    // Where NVLinks lead from every GPU to every other one, NCCL takes no PCIe between them.
+    // If NVLinks connect all GPUs of a host, NCCL uses no PCIe between them.
     if (!linked)
       add_pci(number, host, Direction::both);
     if (over_network_) {
@@ -144,7 +144,7 @@ private:
     return gpus;
   }
 
-  // True if NVLinks connect all of the host's GPUs that take part, or could as far as anyone knows.
+  // True if NVLinks connect all participating GPUs of the host, or if they might.
   bool add_nvlinks(int number, const Host& host) {
     std::vector<const Gpu*> gpus = taking_part(number, host);
     std::vector<std::size_t> island(gpus.size());
@@ -183,7 +183,7 @@ private:
 
   enum class Link { none, nvlink, unknown };
 
-  // Nobody looked for NVLinks, or nobody knows where they lead: they may be faster than PCIe.
+  // If nobody looked for NVLinks, or their far ends are unknown, they may be faster than PCIe.
   static Link link_between(const Host& host, const Gpu& a, const Gpu& b) {
     FoundPath found = path_between(host, {DeviceKind::gpu, a.index}, {DeviceKind::gpu, b.index});
     if (found.path.type == PathType::nvlink)
@@ -205,7 +205,7 @@ private:
            });
   }
 
-  // All NVSwitches of a host, or of a domain of hosts, are one point: each GPU has links to each of
+  // All NVSwitches of a host, or of a domain of hosts, are one node: each GPU has links to each of
   // them.
   int switch_point(int number, const Gpu& gpu) {
     auto domain = nvlink_domain(gpu);
@@ -236,8 +236,8 @@ private:
              fmt::format("GPU {}{} to NVSwitch: {} NVLinks", gpu.index, on(number), links));
   }
 
-  // For traffic between hosts GPUs and NICs are joined by links of their own, one way each, so that
-  // it cannot turn round at a PCIe switch towards another GPU.
+  // For traffic between hosts, separate one-way links connect GPUs and NICs, so that traffic cannot
+  // turn at a PCIe switch towards another GPU.
   enum class Direction { both, out, in };
 
   void add_pci(int number, const Host& host, Direction direction) {
@@ -318,7 +318,7 @@ private:
   bool over_network_ = false;
 };
 
-// busbw by the capacity out of a group, see the header; nothing if nothing must leave the group.
+// busbw for the capacity out of a group, see the header; nothing if no data must leave the group.
 std::optional<double> busbw_per_capacity(Traffic traffic, const Group& group) {
   auto n = static_cast<double>(group.size());
   auto k = static_cast<double>(std::ranges::count(group, true));

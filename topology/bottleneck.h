@@ -14,7 +14,7 @@
 // 2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter, all_to_all, gather and scatter,
 // 1 for broadcast, reduce and send_recv; S is the total buffer of n ranks' data where there is one.
 //
-// For every group A of the ranks, what must leave it has to fit through the links that lead out,
+// For every group A of the ranks, the data that must leave it crosses the links that lead out,
 // whose capacity cap(A) is a maximum flow (Ford and Fulkerson). With k ranks in A:
 //   all_reduce, all_gather, reduce_scatter by rings: every ring leaves A at least once, and busbw
 //   is
@@ -27,10 +27,10 @@
 // The ceiling is the least over the groups that links suggest: each GPU, what NVLinks connect, all
 // below each PCI device, each host, and their complements. As any group gives a true bound, it is
 // never too low; in trees of PCIe links and with NVSwitches it is exact. Links of unknown rate
-// count as unlimited, and are named; so do NVLinks that there may be, where nobody told. Hosts of
-// one NVLink domain are joined by it, others by their network ports; where a host has none that is
-// known and up, nothing is concluded. Algorithms
-// other than rings can pass it: trees, and switches that reduce (NVLS), see `in_switch_gb_per_s`.
+// count as unlimited, and are named; so do possible NVLinks that no source describes. Hosts of
+// one NVLink domain are connected by it, others by their network ports; if a host has no port that
+// is known and up, there is no result. Algorithms other than rings can pass it: trees, and switches
+// that reduce (NVLS), see `in_switch_gb_per_s`.
 namespace ncclprobe::topology {
 
 enum class Traffic { ring, broadcast, reduce, all_to_all, gather, scatter, send_recv };
@@ -46,7 +46,7 @@ constexpr auto enum_names(Traffic) {
                                                               {send_recv, "send_recv"}});
 }
 
-// Where a rank sits.
+// The place of a rank.
 struct RankGpu {
   int host = 0; // position in Machine::hosts
   int gpu = 0;  // Gpu::index
@@ -55,14 +55,14 @@ struct RankGpu {
 
 struct Bottleneck {
   std::optional<double> busbw_gb_per_s; // nothing if no limiting link's rate is known
-  std::vector<std::string> links;       // that are full: "GPU 3 to NVSwitch: 18 NVLinks"
+  std::vector<std::string> links;       // saturated links: "GPU 3 to NVSwitch: 18 NVLinks"
   std::string derivation;               // "450 GB/s out of GPU 3"
   std::vector<std::string> unknown;     // links that count as unlimited
   // all_reduce by NVSwitches that reduce: each GPU sends S(1+1/n) and receives as much, so busbw <=
-  // port 2(n-1)/(n+1). Only with NVSwitches and compute capability 9.0 and up, on one host or in
+  // port 2(n-1)/(n+1). Only with NVSwitches and compute capability 9.0 or higher, on one host or in
   // one NVLink domain.
   std::optional<double> in_switch_gb_per_s;
-  // The hosts' network ports take part, which are taken to be on one network without a bottleneck
+  // Includes the hosts' network ports. They are assumed to be on one network without a bottleneck
   // of its own.
   bool over_network = false;
 };
@@ -70,7 +70,7 @@ struct Bottleneck {
 // `ranks` by rank; the root is rank 0. Errors: none; less than two ranks have no bottleneck.
 Bottleneck bottleneck(const Machine& machine, const std::vector<RankGpu>& ranks, Traffic traffic);
 
-// One rank for each GPU, host by host.
+// One rank per GPU, host by host.
 std::vector<RankGpu> rank_per_gpu(const Machine& machine);
 
 } // namespace ncclprobe::topology

@@ -9,7 +9,7 @@
 namespace ncclprobe::topology {
 namespace {
 
-// The cores cut down to these CPUs; a CPU of no core is one of its own.
+// The cores, reduced to these CPUs; a CPU without a core counts as a core.
 Cores cores_of(const std::vector<int>& cpus, const Cores& cores) {
   std::set<int> left(cpus.begin(), cpus.end());
   Cores found;

@@ -11,14 +11,14 @@ namespace ncclprobe::topology {
 // CPUs of each core, as Cpu::cores has them.
 using Cores = std::vector<std::vector<int>>;
 
-// Deals CPUs out to `parts` ranks: whole cores if there are enough of them, else single
-// hyperthreads, else all CPUs to each. Where the cores are unknown every range of consecutive
-// numbers is divided: Linux gives the first hyperthreads of all cores one range and the second ones
-// another ("0-15,32-47"), so that this keeps most cores whole.
+// Distributes CPUs to `parts` ranks: whole cores if there are enough, else single hyperthreads,
+// else all CPUs to each rank. If the cores are unknown, every range of consecutive numbers is
+// divided. Linux numbers the first hyperthreads of all cores in one range and the second ones in
+// another ("0-15,32-47"), so this keeps most cores whole.
 std::vector<std::vector<int>> share_cpus(const std::vector<int>& cpus,
                                          const std::optional<Cores>& cores, std::size_t parts);
 
-// How many of the cores have one of these CPUs.
+// How many of the cores include one of these CPUs.
 std::size_t count_cores(const std::vector<int>& cpus, const Cores& cores);
 
 } // namespace ncclprobe::topology

@@ -4,24 +4,24 @@
 
 #include "machine/machine.h"
 
-// What follows from other facts of a host. Readers call these when they have everything.
+// Facts that follow from other facts of a host. Readers call these after reading everything.
 namespace ncclprobe::topology {
 
 // Gives GPUs with the index -1 the free numbers, in order of bus ids as
 // CUDA_DEVICE_ORDER=PCI_BUS_ID does, and sorts all by number.
 void number_gpus(Host& host);
 
-// PCI devices that are network adapters and that no NIC of the list stands for become NICs without
-// a name, numbered after the others; sorts all by number.
+// Adds a NIC without a name for each PCI network adapter that no NIC of the list represents,
+// numbered after the others; sorts all by number.
 void add_unnamed_nics(Host& host);
 
-// GPUs of models that have no NVLink get an empty list of links if nobody looked.
+// Gives GPUs of models without NVLink an empty list of links if nobody looked.
 void add_absent_nvlinks(Host& host);
 
-// From its name and PCI ids; unknown if they do not tell.
+// From its name and PCI ids; unknown if they are not sufficient.
 Fact<NicKind> nic_kind(const Host& host, const Nic& nic);
 
-// What to call it in front of people: its name, else its bus id.
+// Its name for users, else its bus id.
 std::string nic_label(const Nic& nic);
 
 // A host's name, else its id, else its position among the hosts.

@@ -12,8 +12,8 @@
 namespace ncclprobe::topology {
 namespace {
 
-// Boost's algorithms compare with zero, so they get whole numbers.
-constexpr double k_units = 1e6; // of a capacity of 1
+// Boost's algorithms compare with zero, so they need whole numbers.
+constexpr double k_units = 1e6; // for a capacity of 1
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 struct Edge {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-// How much can flow through a network of links: the most from one set of points to another, and
-// which links limit it (maximum flow and minimum cut).
+// The maximum flow through a network of links from one set of nodes to another, and the links that
+// limit it (minimum cut).
 namespace ncclprobe::topology {
 
 class FlowNetwork {

@@ -31,8 +31,8 @@ bool has_word(std::string text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
-// Since Hopper the driver's name of a module has no word for it, but that of a card has:
-// "NVIDIA H200" and "NVIDIA H200 NVL", "NVIDIA H800" and "NVIDIA H800 PCIe".
+// Since Hopper the driver's name of a module lacks a word that a card's name has: "NVIDIA H200" and
+// "NVIDIA H200 NVL", "NVIDIA H800" and "NVIDIA H800 PCIe".
 bool is_card_of_another_name(const GpuModel& model, const std::string& driver_name) {
   auto only_model_has = [&](std::string_view word) {
     return has_word(model.name, word) && !has_word(driver_name, word);

@@ -10,11 +10,11 @@ namespace ncclprobe::topology {
 
 enum class GpuBoard {
   unknown,
-  module, // SXM, or another board with NVSwitches: its NVLinks are wired up on the board
+  module, // SXM, or another board with NVSwitches: its NVLinks are wired on the board
   card,   // a PCIe card: a bridge to another card is optional
 };
 
-// What tells how a GPU is mounted. Any of it may be missing.
+// The facts that show how a GPU is mounted. Any of them may be missing.
 struct GpuBoardSigns {
   std::string name;                           // as the driver has it: "NVIDIA H200 NVL"
   std::optional<std::uint32_t> pci_device_id; // 0x233b
@@ -24,10 +24,10 @@ struct GpuBoardSigns {
 
 struct GpuMounting {
   GpuBoard board = GpuBoard::unknown;
-  // NVLinks that every GPU of this model has in use, as published: those to NVSwitches. Modules
-  // without NVSwitches may be wired up in part, cards not at all.
+  // The published number of NVLinks in use on every GPU of this model: those to NVSwitches. Modules
+  // without NVSwitches may be wired in part, cards not at all.
   std::optional<int> published_links;
-  // No model that it can be has any.
+  // True if none of the possible models has NVLink.
   bool never_has_nvlinks = false;
 };
 

@@ -41,7 +41,7 @@ public:
 private:
   void add(NoteKind kind, std::string text) { found_.push_back({kind, std::move(text)}); }
 
-  // One note for all GPUs of which the same is to be said.
+  // One note for all GPUs with the same problem.
   void of_gpus(NoteKind kind, const std::function<std::string(const Gpu&)>& say) {
     std::vector<std::pair<std::string, std::vector<int>>> said;
     for (const Gpu& gpu : host_.gpus) {
@@ -63,8 +63,9 @@ private:
     bool any_bridge = std::ranges::any_of(
         host_.pci, [](const PciDevice& device) { return device.kind == PciKind::bridge; });
     if (!host_.gpus.empty() && !any_bridge)
-      add(NoteKind::unknown, std::string(where) + "which PCIe switches and root ports the GPUs "
-                                                  "hang on: shared PCIe links are unknown");
+      add(NoteKind::unknown,
+          std::string(where) +
+              "the PCIe switches and root ports above the GPUs: shared PCIe links are unknown");
     bool of_some_gpu = std::ranges::any_of(
         host_.gpus, [](const Gpu& gpu) { return gpu.numa_node || gpu.near_numa_nodes; });
     bool any_numa = !host_.numa.empty() || (of_some_gpu && !vm);
@@ -79,8 +80,8 @@ private:
       const PciDevice* device = gpu.bus_id ? host_.pci_device(*gpu.bus_id) : nullptr;
       if (!vm || !gpu.numa_node || !device || device->numa_node)
         return "";
-      return fmt::format("NUMA node {} by {}, but the virtual machine's PCI devices have none: "
-                         "it may not be the machine's",
+      return fmt::format("NUMA node {} by {}, but the virtual machine's PCI devices have none: it "
+                         "may not be the physical node",
                          *gpu.numa_node, to_string(gpu.numa_node.source));
     });
     of_gpus(NoteKind::unknown, [&](const Gpu& gpu) {
@@ -98,15 +99,14 @@ private:
     return {link.generation_now.value, generation.value, link.width_now.value, width.value};
   }
 
-  // What the slot gives of what the GPU could use.
+  // The slot's limits, if the GPU could do more.
   static std::string lesser_slot(const char* what, const Fact<int>& slot, const Fact<int>& gpu) {
     return slot && gpu && *slot < *gpu
-               ? fmt::format("the slot gives PCIe {}{}, the GPU could use {}{}", what, *slot, what,
-                             *gpu)
+               ? fmt::format("the slot supports PCIe {}{}, the GPU {}{}", what, *slot, what, *gpu)
                : "";
   }
 
-  // Of its link, as the GPU or its place in the PCI tree tells.
+  // The state of its link, from the GPU or its place in the PCI tree.
   std::optional<int> width_of(const Gpu& gpu) const {
     if (int place = pci_position(host_, gpu.bus_id); place >= 0)
       return pcie_rate(host_, static_cast<std::size_t>(place)).width;
@@ -118,8 +118,8 @@ private:
     of_gpus(NoteKind::degraded, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);
       return state(gpu) == PcieState::narrow
-                 ? fmt::format("PCIe x{} of x{}: a link this narrow at any load is a fault of "
-                               "seating, slot or riser",
+                 ? fmt::format("PCIe x{} of x{}: with or without load, a link this narrow means a "
+                               "problem with seating, slot or riser",
                                *speed.width, *speed.best_width)
                  : lesser_slot("x", gpu.pcie.width_slot_max, gpu.pcie.width_gpu_max);
     });
@@ -134,18 +134,18 @@ private:
     std::optional<int> widest;
     for (const Gpu& gpu : host_.gpus)
       widest = std::max(widest, width_of(gpu));
-    // Of a width that is the most its slot has nothing is degraded; yet the others wait for it.
+    // A link with its slot's full width is not degraded; but the other GPUs wait for it.
     of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       auto width = width_of(gpu);
       return width && *width < *widest && state(gpu) != PcieState::narrow
-                 ? fmt::format("PCIe x{}, and other GPUs of this host have x{}", *width, *widest)
+                 ? fmt::format("PCIe x{}, but other GPUs of this host have x{}", *width, *widest)
                  : "";
     });
     of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       PcieSpeed speed = speed_of(gpu.pcie);
       return state(gpu) == PcieState::idle
-                 ? fmt::format("PCIe generation {} of {} now: idle GPUs lower their link; look "
-                               "again under load",
+                 ? fmt::format("PCIe generation {} of {} now: idle GPUs lower their link speed; "
+                               "check again under load",
                                *speed.generation, *speed.best_generation)
                  : "";
     });
@@ -204,7 +204,7 @@ private:
     of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       const NvLinkHealth& one = health(gpu);
       return one.state == NvLinkState::bridged
-                 ? one.text() + ", on all GPUs alike: bridges on some of the slots?"
+                 ? one.text() + ", equally on all GPUs: are bridges missing?"
                  : "";
     });
   }
@@ -212,14 +212,14 @@ private:
   void fabric() {
     of_gpus(NoteKind::degraded, [&](const Gpu& gpu) -> std::string {
       const Fabric& fabric = gpu.fabric;
-      // A guest may run no manager of its own.
+      // A guest may not run its own manager.
       const char* where =
           host_.virtual_machine.value_or(false) ? "here or on the virtual machine's host" : "here";
       if (fabric.state && *fabric.state != "completed" && *fabric.state != "not_supported")
         return fmt::format("the NVLink fabric is not ready ({}): does nvidia-fabricmanager run {}?",
                            *fabric.state, where);
       if (fabric.status && *fabric.status != "success")
-        return fmt::format("the NVLink fabric says: {}", *fabric.status);
+        return fmt::format("the NVLink fabric reports: {}", *fabric.status);
       if (fabric.health && *fabric.health != "healthy")
         return fmt::format("NVLink fabric: {}", *fabric.health);
       return "";
@@ -262,8 +262,8 @@ private:
     std::string names;
     for (const std::string& name : open)
       names += (names.empty() ? "" : ", ") + name;
-    add(NoteKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf, "
-                                   "which needs none, is only seen by trying)");
+    add(NoteKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf "
+                                   "works without it, but only a test can show that)");
   }
 
   const Host& host_;

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-// What a reader of a host's topology should know beside the picture.
+// What the reader of a host's topology should know in addition to the picture.
 namespace ncclprobe::topology {
 
 enum class NoteKind {
-  unknown,  // what no source told, and what follows from that
-  degraded, // a link or GPU that is less than it could be
+  unknown,  // missing facts, and their consequences
+  degraded, // a link or GPU below its capability
   remark,
 };
 

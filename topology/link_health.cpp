@@ -16,8 +16,7 @@ GpuMounting mounting_of(const NvLinkCount& gpu, bool has_nvswitches) {
   return gpu_mounting({gpu.gpu, gpu.pci_device_id, gpu.links, has_nvswitches || gpu.in_fabric});
 }
 
-// Cards can be joined by fewer bridges than they have room for: then all have the same share of
-// their links up.
+// Cards may have fewer bridges than slots for them: then all have the same share of their links up.
 bool partly_bridged(const std::vector<NvLinkCount>& gpus, bool has_nvswitches) {
   return std::ranges::all_of(gpus, [&](const NvLinkCount& gpu) {
     return gpu.up && gpu.up == gpus.front().up && gpu.links == gpus.front().links &&
@@ -25,7 +24,7 @@ bool partly_bridged(const std::vector<NvLinkCount>& gpus, bool has_nvswitches) {
   });
 }
 
-// Why a GPU of which no NVLink is up may still be well; empty if it is not.
+// Why a GPU without active NVLinks may still be healthy; empty if it is not.
 std::string excuse(const NvLinkCount& gpu, GpuBoard board, const NvLinkHealth& health,
                    std::ptrdiff_t gpus_without_mig) {
   if (gpu.mig)
@@ -33,9 +32,9 @@ std::string excuse(const NvLinkCount& gpu, GpuBoard board, const NvLinkHealth& h
   if (board == GpuBoard::card)
     return "it is a PCIe card, and bridges between cards are optional";
   if (gpus_without_mig < 2)
-    return "no other GPU is visible that its links could lead to";
+    return "no other GPU is visible to which its links could lead";
   if (board == GpuBoard::unknown && !health.elsewhere)
-    return "its model does not tell whether they must be connected";
+    return "its model does not show whether they must be connected";
   return "";
 }
 
@@ -45,7 +44,7 @@ std::string NvLinkHealth::text() const {
   std::string text =
       links > 0 ? fmt::format("{} of {} NVLinks are up", up, links) : "it reports no NVLink";
   if (elsewhere)
-    text += fmt::format("; others of this host have {} up", *elsewhere);
+    text += fmt::format("; others on this host have {} up", *elsewhere);
   if (published && *published != links)
     text += fmt::format("; this model has {}", *published);
   if (!reason.empty())

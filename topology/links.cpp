@@ -33,8 +33,8 @@ std::optional<double> nominal_by_capability(const Fact<std::string>& capability)
   return parsed ? knowledge::nvlink_gb_per_s(*parsed) : std::nullopt;
 }
 
-// Where neither link nor GPU tells its generation: drivers report up to 6.3% more than a link
-// carries (26.562 for 25, 53.125 for 50).
+// If neither link nor GPU gives the generation: drivers report up to 6.3% more than a link carries
+// (26.562 for 25, 53.125 for 50).
 std::optional<double> nominal_by_signal(const Fact<double>& gb_per_s) {
   constexpr double k_most_coding = 1.07;
   if (!gb_per_s)
@@ -58,7 +58,7 @@ std::optional<T> first_of(const Fact<T>& a, const Fact<T>& b) {
   return a ? a.value : b.value;
 }
 
-// The rate of the slowest link that two GPUs use towards each other.
+// The rate of the slowest link between two GPUs.
 std::optional<double> nvlink_rate(const Gpu& a, const Gpu& b) {
   std::optional<double> rate;
   for (const auto& [gpu, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
@@ -72,7 +72,7 @@ std::optional<double> nvlink_rate(const Gpu& a, const Gpu& b) {
   }
   if (rate)
     return rate;
-  // A matrix counts links and does not show them: what the models of the GPUs have.
+  // A matrix counts links without describing them: use the data of the GPUs' models.
   return lesser(nominal_by_capability(a.compute_capability),
                 nominal_by_capability(b.compute_capability));
 }
@@ -85,10 +85,10 @@ std::string number(double value) {
   return text;
 }
 
-// The narrowest of the PCIe links on the ways up from `devices` to below `common`.
+// The narrowest PCIe link on the paths from `devices` up to below `common`.
 Ceiling over_pcie(const Host& host, const std::vector<int>& devices, int common) {
   Ceiling narrowest;
-  narrowest.derivation = "no PCIe link on the way is known";
+  narrowest.derivation = "no PCIe link on the path is known";
   int unknown_links = 0;
   for (int device : devices) {
     if (device < 0)
@@ -114,7 +114,7 @@ Ceiling over_pcie(const Host& host, const std::vector<int>& devices, int common)
   return narrowest;
 }
 
-// A GPU that is in no PCI tree still knows its own link.
+// A GPU outside any PCI tree still knows its own link.
 Ceiling of_own_link(const Gpu& gpu) {
   auto generation = lesser(gpu.pcie.generation_gpu_max.value, gpu.pcie.generation_slot_max.value);
   if (!generation)
@@ -192,7 +192,7 @@ Ceiling ceiling(const Host& host, int gpu_a, int gpu_b) {
     return {found.path.nvlinks * *rate,
             fmt::format("{} NVLinks x {} GB/s", found.path.nvlinks, number(*rate))};
   }
-  if (nvlinks_untold(*a, *b, found)) // there may be a faster way
+  if (nvlinks_untold(*a, *b, found)) // there may be a faster path
     return {std::nullopt, "NVLinks between them are unknown"};
   int pci_a = pci_position(host, a->bus_id);
   int pci_b = pci_position(host, b->bus_id);

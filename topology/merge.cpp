@@ -19,7 +19,7 @@ template <typename T>
 bool agree(const T& a, const T& b) {
   return a == b;
 }
-bool agree(P2pStatus a, P2pStatus b) { // not every source says why not
+bool agree(P2pStatus a, P2pStatus b) { // some sources give no reason
   return (a == P2pStatus::ok) == (b == P2pStatus::ok);
 }
 
@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  // Every fact of `from` that `into` does not know yet; what differs is noted.
+  // Copies every fact of `from` that `into` lacks; notes differences.
   template <typename Owner>
   void fill(Owner& into, const Owner& from, const std::string& whose) {
     for_each_fact<Owner>([&](const auto& named) {
@@ -93,7 +93,7 @@ private:
     return nullptr;
   }
 
-  // Numbers in the result, by those of the source.
+  // Numbers in the result, indexed by those of the source.
   std::map<int, int> add_gpus(const Host& source) {
     std::map<int, int> numbers;
     for (const Gpu& gpu : source.gpus) {
@@ -118,7 +118,7 @@ private:
     return numbers;
   }
 
-  // Links cannot be matched one by one, as some sources only count them.
+  // Links cannot be matched one by one, because some sources only count them.
   void add_links(Gpu& into, const Gpu& from, const std::string& whose) {
     auto active = [](const Gpu& gpu) {
       return std::ranges::count_if(*gpu.nvlinks,

@@ -15,10 +15,10 @@ struct Merged {
       contradictions; // "GPU 0 (0000:1b:00.0): numa_node is 0 by nvml, 1 by sysfs"
 };
 
-// One host out of what several sources say of it. GPUs and PCI devices are the same if their bus
-// ids are, NICs if their names are. Each fact is the first source's that knows it; a later one that
-// says otherwise is listed. GPUs keep the first source's numbers, and others get the numbers
-// behind. The PCI tree's shape is the first source's that has one: sources cut it differently.
+// One host, merged from several sources. GPUs and PCI devices are identified by their bus ids, NICs
+// by their names. The first source that knows a fact wins; contradictions of later ones are listed.
+// GPUs keep the first source's numbers; others get the numbers after them. The PCI tree's shape
+// comes from the first source that has one, because sources represent it differently.
 Merged merge_sources(const std::vector<Host>& sources);
 
 } // namespace ncclprobe::topology

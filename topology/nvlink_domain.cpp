@@ -8,7 +8,7 @@
 namespace ncclprobe::topology {
 namespace {
 
-// A recorded machine may have a word in its place ("left-out"), the same one on all hosts.
+// A recorded machine may have a word instead ("left-out"), the same one on all hosts.
 bool is_uuid(const std::string& text) {
   std::size_t digits = 0;
   for (char c : text)

@@ -13,7 +13,7 @@ namespace ncclprobe::topology {
 
 namespace {
 
-// What a device is to a path, whichever kind it is.
+// The data of a device that a path needs, whatever its kind.
 struct End {
   int pci = -1; // position in Host::pci
   Fact<int> numa;
@@ -58,7 +58,7 @@ FoundPath over_numa(const End& a, const End& b) {
   return derived(PathType::sys, fmt::format("NUMA nodes {} and {}", *a.numa, *b.numa));
 }
 
-// No common bridge: what is above each leads to a root of the CPU.
+// No common bridge: the highest bridge of each leads to a root of the CPU.
 FoundPath path_over_roots(const Host& host, const End& a, const End& b) {
   Fact<std::string> root_a = host_bridge_of(host, a.pci);
   Fact<std::string> root_b = host_bridge_of(host, b.pci);
@@ -66,7 +66,7 @@ FoundPath path_over_roots(const Host& host, const End& a, const End& b) {
   if (numa_known && *a.numa != *b.numa)
     return over_numa(a, b);
   if (host.virtual_machine.value_or(false))
-    return unknown("the virtual machine does not show what lies between");
+    return unknown("the virtual machine hides the path between them");
   if (root_a && root_b) {
     if (*root_a == *root_b)
       return derived(PathType::phb, fmt::format("both on host bridge {}", *root_a));
@@ -76,10 +76,10 @@ FoundPath path_over_roots(const Host& host, const End& a, const End& b) {
     return unknown(
         fmt::format("host bridges {} and {}, whose NUMA nodes are unknown", *root_a, *root_b));
   }
-  // NCCL's files do not tell host bridges apart, and NCCL takes all of a NUMA node for one.
+  // NCCL's files do not distinguish host bridges, and NCCL treats a NUMA node as one.
   if (numa_known && host.pci_detail.value == PciDetail::switches) {
     FoundPath found = derived(
-        PathType::phb, fmt::format("NUMA node {}; host bridges are not told apart", *a.numa));
+        PathType::phb, fmt::format("NUMA node {}; host bridges are not distinguished", *a.numa));
     found.host_bridges_unknown = true;
     return found;
   }
@@ -116,11 +116,11 @@ bool is_up(const NvLink& link) {
   return link.active.value_or(link.gb_per_s.value_or(0) > 0);
 }
 
-// Where a GPU's links that are up lead to, as seen for one other GPU.
+// The far ends of a GPU's active links, relative to one other GPU.
 struct LinkEnds {
   int there = 0;    // the other GPU
   int switches = 0; // NVSwitches
-  int nowhere = 0;  // it is not known where, or back to the GPU itself, which cannot be
+  int nowhere = 0;  // unknown, or back to the GPU itself, which is impossible
 };
 
 LinkEnds link_ends(const Gpu& gpu, const Gpu& other) {
@@ -156,7 +156,7 @@ std::optional<int> active_nvlinks(const Gpu& gpu) {
 std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b) {
   LinkEnds from_a = a.nvlinks ? link_ends(a, b) : LinkEnds{};
   LinkEnds from_b = b.nvlinks ? link_ends(b, a) : LinkEnds{};
-  // One end is enough; where both say something, no more than both.
+  // One end is enough; if both report links, the smaller number counts.
   if (from_a.there > 0 && from_b.there > 0)
     return std::min(from_a.there, from_b.there);
   if (from_a.there > 0 || from_b.there > 0)
@@ -210,7 +210,7 @@ FoundPath path_between(const Host& host, DeviceRef a, DeviceRef b) {
     return {stated->path, stated->source, fmt::format("stated by {}", to_string(stated->source)),
             false, false};
   if (!nvlinks && !nobody_looked)
-    return unknown("they have NVLinks, and where these lead is unknown");
+    return unknown("they have NVLinks, but where these lead is unknown");
   FoundPath found = path_by_pci(host, *end_a, *end_b);
   found.nvlinks_unknown = nobody_looked;
   if (nobody_looked)

@@ -42,10 +42,10 @@ LowestCommonAncestor lowest_common_ancestor(const Host& host, int a, int b) {
   }
   if (ancestor.common < 0)
     return ancestor;
-  // What is left of each way is the device itself and the bridges below the common one.
+  // Each path is reduced to the device itself and the bridges below the common one.
   auto further_switches = [&](const std::vector<int>& below) {
     auto bridges = std::max<std::size_t>(below.size(), 1) - 1;
-    // The common switch's own lower port comes first; then two ports a switch.
+    // The common switch's own lower port comes first; then two ports per switch.
     return static_cast<int>(shows_ports(host) ? bridges / 2 : bridges);
   };
   ancestor.switches = 1 + further_switches(up_a) + further_switches(up_b);

@@ -26,7 +26,7 @@ std::optional<int> node_of(const Host& host, const Gpu& gpu) {
   return node.value;
 }
 
-// Whether a list has all CPUs of several NUMA nodes: then it says that nobody knows which is near.
+// Whether a list has all CPUs of several NUMA nodes: then nobody knows which node is near.
 bool spans_nodes(const Host& host, const std::vector<int>& cpus) {
   std::set<int> list(cpus.begin(), cpus.end());
   return std::ranges::count_if(host.numa, [&](const NumaNode& node) {
@@ -35,7 +35,7 @@ bool spans_nodes(const Host& host, const std::vector<int>& cpus) {
          }) > 1;
 }
 
-// The CPUs near a GPU, as the driver says or as its NUMA node has them.
+// The CPUs near a GPU, from the driver or from its NUMA node.
 Fact<std::vector<int>> cpus_near(const Host& host, const Gpu& gpu) {
   auto node = node_of(host, gpu);
   if (gpu.cpu_affinity && (node || !spans_nodes(host, *gpu.cpu_affinity)))
@@ -54,8 +54,8 @@ struct NearNic {
   FoundPath path;
 };
 
-// The nearest that is not down; RDMA before sockets; of equals the fastest, and of these the one
-// with the fewest ranks.
+// The nearest that is not down; RDMA before sockets; among equals the fastest, then the one with
+// the fewest ranks.
 std::optional<NearNic> nearest_nic(const Host& host, int gpu,
                                    const std::map<int, int>& ranks_of_nic) {
   std::optional<NearNic> best;
@@ -83,7 +83,7 @@ std::string whose_cpus(const Host& host, const Gpu& gpu, const Fact<std::vector<
     return fmt::format("its GPU is near NUMA nodes {}",
                        base::format_number_list(*gpu.near_numa_nodes));
   if (cpus)
-    return fmt::format("its GPU's NUMA node is unknown, its CPUs are those that {} names",
+    return fmt::format("its GPU's NUMA node is unknown, its CPUs come from {}",
                        to_string(cpus.source));
   return "its GPU's NUMA node is unknown: not bound";
 }
@@ -96,7 +96,7 @@ std::string reason_for(const Host& host, const Gpu& gpu, const Fact<std::vector<
   if (nic && nic->path.path.type != PathType::unknown)
     reason += fmt::format("; {} is nearest ({})", nic->label, nic->path.text());
   else if (nic)
-    reason += fmt::format("; how near {} is, is unknown", nic->label);
+    reason += fmt::format("; the distance of {} is unknown", nic->label);
   return reason;
 }
 
@@ -104,7 +104,7 @@ const Host& host_at(const Machine& machine, int host) {
   return machine.hosts.at(static_cast<std::size_t>(host));
 }
 
-// Bits of CPUs as srun takes them: "0xff0f".
+// Mask of CPUs in srun's syntax: "0xff0f".
 std::string mask_of(const std::vector<int>& cpus) {
   std::string digits;
   std::set<int> set(cpus.begin(), cpus.end());
@@ -152,8 +152,8 @@ std::string srun_binding(const std::vector<RankPlacement>& ranks) {
   return "--cpu-bind=mask_cpu:" + masks;
 }
 
-// By which mpirun finds each host. Of several, those without a name, or all if two have the same
-// one, get stand-ins: HOST0, HOST1.
+// mpirun's name for each host. With several hosts, those without a name (or all, if two have the
+// same) get placeholders: HOST0, HOST1.
 struct HostNames {
   std::vector<std::string> names;
   bool stand_ins = false;
@@ -249,14 +249,14 @@ std::vector<std::string> launch_options(const Machine& machine,
   else
     lines.push_back("# the hosts number their GPUs differently: set CUDA_VISIBLE_DEVICES on each");
   if (!all_bound(placement)) {
-    lines.push_back("# the CPUs near some GPUs are unknown: binding ranks could only do harm");
+    lines.push_back("# the CPUs near some GPUs are unknown: binding ranks could slow them down");
     lines.push_back(fmt::format("mpirun -np {} --bind-to none ...", placement.size()));
     lines.push_back(fmt::format("srun --ntasks-per-node={} --cpu-bind=none ...", most));
     return lines;
   }
   const HostNames hosts = names_of_hosts(machine);
   if (hosts.stand_ins)
-    lines.push_back("# HOST0, HOST1, ...: write the names of your hosts there, in this order");
+    lines.push_back("# HOST0, HOST1, ...: replace these by the names of your hosts, in this order");
   lines.push_back("cat > ranks.txt <<END");
   for (const RankPlacement& rank : placement)
     lines.push_back(fmt::format("rank {}={} slot={}", rank.rank,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// Which rank should drive which GPU from which CPUs, and through which NIC.
+// Which GPU, CPUs and NIC each rank should use.
 namespace ncclprobe::topology {
 
 struct RankPlacement {
@@ -16,30 +16,31 @@ struct RankPlacement {
   int host = 0; // position in Machine::hosts
   int gpu = 0;  // Gpu::index
   std::optional<int> numa_node;
-  std::vector<int> cpus;  // its share of those near its GPU; empty: unknown, so better not bound
+  std::vector<int> cpus;  // its share of the CPUs near its GPU; empty: unknown, so do not bind
   std::optional<int> nic; // Nic::index, the nearest that works
   std::string reason;
 };
 
-// One rank a GPU, host by host. Ranks that share a NUMA node share its cores evenly; GPUs that are
-// equally near to several NICs of one speed are spread over them.
+// One rank per GPU, host by host. Ranks on one NUMA node share its cores evenly. GPUs that are
+// equally near to several NICs of one speed are spread over these.
 std::vector<RankPlacement> propose_placement(const Machine& machine);
 
-// What the table of ranks does not show: "which CPUs are hyperthreads of one core is unknown ...".
+// Notes in addition to the table of ranks: "which CPUs are hyperthreads of one core is unknown
+// ...".
 std::vector<std::string> placement_notes(const Machine& machine,
                                          const std::vector<RankPlacement>& placement);
 
-// How to start it, as lines of a shell: for mpirun a rank file, for srun its options, and which
-// GPUs the processes must see in which order.
+// Shell lines that start the job this way: a rank file for mpirun, options for srun, and the GPUs
+// that the processes must see, in order.
 std::vector<std::string> launch_options(const Machine& machine,
                                         const std::vector<RankPlacement>& placement);
 
-// Where a process is now.
+// The current place of a process.
 struct RankLocation {
   int rank = 0;
   int host = 0;
   int gpu = 0;
-  std::vector<int> cpus; // that it may run on; empty: unknown
+  std::vector<int> cpus; // CPUs that it may run on; empty: unknown
 };
 
 // "rank 3 drives GPU 3 (NUMA node 1) from CPUs 0-3 of NUMA node 0": for each rank that may only run

@@ -8,20 +8,20 @@
 #include <optional>
 #include <vector>
 
-// Which ranks to take if not all of them are wanted.
+// Which ranks to use if not all are needed.
 namespace ncclprobe::topology {
 
-// nearest: those that reach each other best. spread: those that reach each other worst.
+// nearest: the ranks with the best paths between them. spread: those with the worst.
 enum class RankChoice { nearest, spread };
 constexpr auto enum_names(RankChoice) {
   using E = std::pair<RankChoice, std::string_view>;
   return std::array{E{RankChoice::nearest, "nearest"}, E{RankChoice::spread, "spread"}};
 }
 
-// By pairs of ranks; symmetric. Only the order of sums matters: 1/n for n NVLinks, then the kinds
-// of path in their order (path.h), a path that nobody knows like the longest on a host, and
-// anything on a host before other hosts. A rank whose GPU is unknown is as far from its neighbours
-// as one with unknown paths.
+// Distances between pairs of ranks; symmetric. Only the order of their sums matters. The distance
+// is 1/n for n NVLinks, then the kinds of path in their order (path.h). An unknown path counts as
+// the longest on a host, and anything on a host is nearer than other hosts. An unknown GPU is as
+// far from its neighbours as one with unknown paths.
 using Distances = std::vector<std::vector<double>>;
 struct RankHome {
   int host = 0;           // position in Machine::hosts
@@ -29,9 +29,9 @@ struct RankHome {
 };
 Distances rank_distances(const Machine& machine, const std::vector<RankHome>& ranks);
 
-// `count` ranks, ascending: those with the least (nearest) or greatest (spread) sum of distances,
-// and of equal ones the first. Exact up to some 100,000 sets; beyond that one by one, from the best
-// pair on. Empty if there are not so many.
+// `count` ranks, ascending: those with the smallest (nearest) or largest (spread) sum of distances,
+// and of equal ones the first. Exact up to some 100,000 sets; beyond that greedy, from the best
+// pair on. Empty if there are not enough ranks.
 std::vector<int> choose_ranks(const Distances& distances, int count, RankChoice choice);
 
 } // namespace ncclprobe::topology

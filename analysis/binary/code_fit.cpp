@@ -37,14 +37,14 @@ void judge_jit(const DeviceCode& code, GpuVerdict& verdict) {
     verdict.meaning = fmt::format("{}, if it knows PTX {}", what, verdict.ptx_isa->text());
     return;
   }
-  verdict.meaning = fmt::format("{}; that needs a driver for CUDA {} (PTX {})", what,
+  verdict.meaning = fmt::format("{}; this needs a driver for CUDA {} (PTX {})", what,
                                 verdict.jit_cuda->text(), verdict.ptx_isa->text());
   if (!verdict.gpu.driver_cuda)
     return;
   bool knows = *verdict.gpu.driver_cuda >= *verdict.jit_cuda;
   verdict.runs = knows ? GpuVerdict::Runs::yes : GpuVerdict::Runs::no;
   if (!knows)
-    verdict.meaning = fmt::format("PTX {} needs a driver for CUDA {}, and this one is for {}: "
+    verdict.meaning = fmt::format("PTX {} needs a driver for CUDA {}, but this one is for {}: "
                                   "\"the provided PTX was compiled with an unsupported toolchain\"",
                                   verdict.ptx_isa->text(), verdict.jit_cuda->text(),
                                   verdict.gpu.driver_cuda->text());
@@ -67,7 +67,7 @@ GpuVerdict judge_one(const DeviceCode& code, const GpuToServe& gpu) {
     break;
   case CodeVerdict::none:
     if (code.empty()) {
-      verdict.meaning = "no GPU code in this file: what it runs comes from other libraries";
+      verdict.meaning = "this file has no GPU code: the code that it runs is in other libraries";
     } else if (cubins.empty() && ptx.empty()) {
       verdict.meaning = "only code that is linked when the program runs (nvJitLink)";
     } else {

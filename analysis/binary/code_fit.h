@@ -13,21 +13,22 @@
 
 namespace ncclprobe::analysis {
 
-// A GPU that is to run the code.
+// A GPU to run the code on.
 struct GpuToServe {
   std::string name; // "NVIDIA H200", "sm_120"
   knowledge::ComputeCapability capability;
   std::optional<knowledge::VersionNumber>
-      driver_cuda; // newest CUDA its driver knows; absent: unknown
+      driver_cuda; // newest CUDA that its driver supports; absent: unknown
   knowledge::CpuKind cpu = knowledge::CpuKind::x86_64; // of its host
 };
 
-// What of the code a GPU runs.
+// The part of the code that a GPU runs.
 struct GpuVerdict {
   GpuToServe gpu;
   knowledge::CodeFit fit;
-  std::optional<knowledge::VersionNumber> ptx_isa;  // where PTX is compiled
-  std::optional<knowledge::VersionNumber> jit_cuda; // CUDA that the driver must know for that
+  std::optional<knowledge::VersionNumber> ptx_isa; // if PTX is compiled
+  std::optional<knowledge::VersionNumber>
+      jit_cuda; // CUDA that the driver must support to compile it
   enum class Runs { yes, no, unknown } runs = Runs::unknown;
   std::string meaning; // one sentence: what runs, or why nothing does, and what to do
 };
@@ -35,7 +36,7 @@ struct GpuVerdict {
 std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
                                           const std::vector<GpuToServe>& gpus);
 
-// For people, and as one JSON object.
+// As text for people, and as one JSON object.
 std::string render_device_code(const std::string& path, const DeviceCode& code,
                                const std::vector<GpuVerdict>& verdicts);
 nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,

@@ -18,7 +18,7 @@ constexpr std::string_view k_thin_archive_magic = "!<thin>\n";
 constexpr std::size_t k_member_header = 60;
 constexpr std::size_t k_most_bytes = std::size_t{16} << 30; // the largest libraries have two
 
-// nvcc's machine type; such a file is one cubin by itself.
+// nvcc's machine type; such a file is a single cubin.
 constexpr std::uint16_t k_machine_cuda = 190;
 
 void add_problem(DeviceCode& code, std::string text) {
@@ -33,7 +33,7 @@ std::string_view content_of(std::string_view file, const Elf64_Shdr& section) {
   return file.substr(section.sh_offset, section.sh_size);
 }
 
-// What NCCL prints of itself when it starts: "NCCL version 2.28.9+cuda13.0".
+// NCCL prints this about itself when it starts: "NCCL version 2.28.9+cuda13.0".
 void find_nccl(std::string_view content, DeviceCode& code) {
   constexpr std::string_view k_begin = "NCCL version ";
   constexpr std::string_view k_cuda = "+cuda";
@@ -76,7 +76,7 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
                       "an ELF file, but not of 64 bits, little endian");
   if (header.e_machine == k_machine_cuda)
     return base::fail(base::Errc::invalid_argument,
-                      "a single cubin; give the program or library that holds it");
+                      "a single cubin; give the program or library that contains it");
   code.format = kind_of(header);
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
     return base::fail(base::Errc::invalid_argument, "an ELF file without a table of sections");
@@ -84,8 +84,8 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
   const auto first = base::value_at<Elf64_Shdr>(file, header.e_shoff);
   if (!first)
     return base::fail(base::Errc::invalid_argument,
-                      "an ELF file that ends before its table of sections (cut short?)");
-  // Above 65279 sections, count and index stand in the first one.
+                      "an ELF file that ends before its table of sections (truncated?)");
+  // Above 65279 sections, the first section holds count and index.
   std::uint64_t count = header.e_shnum == 0 ? first->sh_size : header.e_shnum;
   std::uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first->sh_link : header.e_shstrndx;
   count = std::min<std::uint64_t>(count, (file.size() - header.e_shoff) / sizeof(Elf64_Shdr));
@@ -99,7 +99,7 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
     Elf64_Shdr section = section_at(i);
     std::string_view content = content_of(file, section);
     if (section.sh_type != SHT_NOBITS && content.size() < section.sh_size)
-      add_problem(code, fmt::format("section {} reaches beyond the file (cut short?)", i));
+      add_problem(code, fmt::format("section {} extends beyond the file (truncated?)", i));
     std::string_view name = base::text_at(names, section.sh_name);
     if (name.starts_with(".rodata") && code.nccl.empty())
       find_nccl(content, code);
@@ -122,7 +122,7 @@ base::Result<void> read_archive(std::string_view file, DeviceCode& code) {
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
     at += k_member_header;
     if (error != std::errc{} || size > file.size() - at) {
-      add_problem(code, fmt::format("the archive is damaged or cut short behind byte {}", at));
+      add_problem(code, fmt::format("the archive is damaged or truncated after byte {}", at));
       break;
     }
     std::string_view member = file.substr(at, size);
@@ -158,8 +158,7 @@ std::vector<knowledge::CodeTarget> DeviceCode::ptx_targets() const {
 base::Result<DeviceCode> read_device_code(std::string_view file) {
   DeviceCode code;
   if (file.size() > k_most_bytes)
-    return base::fail(base::Errc::invalid_argument,
-                      "it has more than {} GiB, which is the most that is read",
+    return base::fail(base::Errc::invalid_argument, "it has more than {} GiB, which is the limit",
                       k_most_bytes >> 30);
   if (file.starts_with(ELFMAG)) {
     NCCLPROBE_TRY(read_elf(file, code));
@@ -170,7 +169,7 @@ base::Result<DeviceCode> read_device_code(std::string_view file) {
     read_fat_binaries(file, code);
   } else if (file.starts_with(k_thin_archive_magic)) {
     return base::fail(base::Errc::invalid_argument,
-                      "a thin archive, which holds no code; give the object files");
+                      "a thin archive, which contains no code; give the object files");
   } else
     return base::fail(base::Errc::invalid_argument,
                       "neither an ELF file, nor an archive, nor a fat binary");

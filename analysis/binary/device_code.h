@@ -12,17 +12,17 @@
 #include <string_view>
 #include <vector>
 
-// Which GPUs a program or library has code for, read from the file itself.
+// The GPUs for which a program or library has code, read from the file.
 //
 // nvcc puts machine code (cubins) and PTX into fat binaries: containers with the magic number
-// 0xBA55ED50, a version, the size of their header and of their content, and in them one entry for
-// each piece of code, whose header says kind, target and flags. Code may be compressed; the headers
-// never are. They stand in the ELF sections .nv_fatbin and, before device linking, __nv_relfatbin;
-// some libraries (cuFFT) keep more of them in their data. The layout is undocumented; it was
-// compared with what nvcc 13.0 was told to build.
+// 0xBA55ED50, a version, the size of their header and of their content. They contain one entry for
+// each piece of code, whose header gives kind, target and flags. Code may be compressed; the
+// headers never are. Fat binaries are in the ELF sections .nv_fatbin and, before device linking,
+// __nv_relfatbin; some libraries (cuFFT) keep more of them in their data. The layout is
+// undocumented; it was compared with code that nvcc 13.0 compiled for known targets.
 namespace ncclprobe::analysis {
 
-// More of them tell nothing new.
+// Further notes would not help.
 inline constexpr std::size_t k_most_problems = 20;
 
 struct CodeCount {
@@ -32,7 +32,7 @@ struct CodeCount {
 
 struct PtxCode {
   CodeCount count;
-  knowledge::VersionNumber newest_isa; // of its language: a driver must know it to compile it
+  knowledge::VersionNumber newest_isa; // PTX version: a driver must support it to compile the code
 };
 
 struct DeviceCode {
@@ -41,8 +41,8 @@ struct DeviceCode {
   std::map<knowledge::CodeTarget, CodeCount> cubins;
   std::map<knowledge::CodeTarget, PtxCode> ptx;
   std::map<knowledge::CodeTarget, CodeCount> link_time; // to be linked when the program runs (LTO)
-  std::string nccl;                  // version of the NCCL that the file is or holds; empty: none
-  std::string nccl_cuda;             // that it was built with
+  std::string nccl;      // version of the NCCL that the file is or contains; empty: none
+  std::string nccl_cuda; // CUDA version of its build
   std::vector<std::string> problems; // parts that could not be read
 
   bool empty() const { return cubins.empty() && ptx.empty() && link_time.empty(); }
@@ -50,9 +50,8 @@ struct DeviceCode {
   std::vector<knowledge::CodeTarget> ptx_targets() const;
 };
 
-// Of an ELF file (64 bits, little endian), an archive of such, or a bare fat binary. Whatever the
-// bytes are: a part that cannot be is noted and left out. Errors: invalid_argument if it is none of
-// these files.
+// For an ELF file (64 bits, little endian), an archive of such files, or a bare fat binary. Handles
+// any bytes: an invalid part is noted and skipped. Errors: invalid_argument for other files.
 base::Result<DeviceCode> read_device_code(std::string_view file);
 
 } // namespace ncclprobe::analysis

@@ -73,7 +73,7 @@ void count(CodeCount& into, const EntryHeader& entry) {
 void note_entry(const EntryHeader& entry, DeviceCode& code) {
   // The oldest GPU that ever ran CUDA is 1.0.
   if (entry.architecture < 10 || entry.architecture > 999)
-    return add_problem(code, "an entry of a fat binary names a GPU that cannot be");
+    return add_problem(code, "an entry of a fat binary names an impossible GPU");
   knowledge::CodeTarget target = target_of(entry);
   if (entry.kind == k_cubin)
     count(code.cubins[target], entry);
@@ -86,14 +86,15 @@ void note_entry(const EntryHeader& entry, DeviceCode& code) {
   }
 }
 
-// The container at the start of the bytes; the number of bytes it takes, 0 if there is none.
+// The container at the start of the bytes; returns the number of bytes it takes, 0 if there is
+// none.
 std::size_t read_container(std::string_view bytes, DeviceCode& code) {
   if (!is_fat_binary(bytes))
     return 0;
   const auto header = *base::value_at<ContainerHeader>(bytes, 0);
   std::string_view content = bytes.substr(header.header_bytes);
   if (content.size() < header.content_bytes)
-    add_problem(code, "a fat binary reaches beyond its section (cut short?)");
+    add_problem(code, "a fat binary extends beyond its section (truncated?)");
   content = content.substr(0, header.content_bytes);
   ++code.containers;
   std::size_t at = 0;
@@ -101,7 +102,7 @@ std::size_t read_container(std::string_view bytes, DeviceCode& code) {
     std::size_t left = content.size() - at;
     if (entry->header_bytes < sizeof(EntryHeader) || entry->header_bytes > left ||
         entry->content_bytes > left - entry->header_bytes) {
-      add_problem(code, "a fat binary has an entry that reaches beyond it");
+      add_problem(code, "a fat binary has an entry that extends beyond it");
       break;
     }
     note_entry(*entry, code);
@@ -126,13 +127,13 @@ void read_fat_binaries(std::string_view section, DeviceCode& code) {
       std::uint64_t word = 0;
       std::memcpy(&word, section.data() + at, std::min(sizeof(word), section.size() - at));
       if (word != 0)
-        break; // no padding: find what else there is by its magic number
+        break; // no padding: find the rest by its magic number
       taken = k_alignment;
     }
     at = std::min((at + taken + k_alignment - 1) / k_alignment * k_alignment, section.size());
   }
   if (at < section.size()) {
-    add_problem(code, "a section of fat binaries has something else between them");
+    add_problem(code, "a section of fat binaries has other data between them");
     find_fat_binaries(section.substr(at), code);
   }
 }

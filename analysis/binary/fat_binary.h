@@ -10,10 +10,10 @@ namespace ncclprobe::analysis {
 
 bool is_fat_binary(std::string_view bytes);
 
-// Of a section that holds nothing but fat binaries, one behind the other with padding between them.
+// For a section that contains only fat binaries, one after the other with padding between them.
 void read_fat_binaries(std::string_view section, DeviceCode& code);
 
-// Of any data, which may hold some: those found by their magic number.
+// For any data that may contain fat binaries: finds them by their magic number.
 void find_fat_binaries(std::string_view data, DeviceCode& code);
 
 } // namespace ncclprobe::analysis

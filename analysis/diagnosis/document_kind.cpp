@@ -13,7 +13,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 constexpr std::uint64_t k_looked_at_bytes = 64 * 1024;
-// Documents are shorter; of a longer file the beginning says too little.
+// Documents are shorter; the beginning of a longer file is not enough evidence.
 constexpr std::uint64_t k_longest_document = 1 << 20;
 
 bool contains(std::string_view text, std::string_view part) {
@@ -32,7 +32,8 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(k_blanks) - begin + 1);
 }
 
-// With a prefix of a launcher, a framework, NCCL or the kernel, or with words that only they write.
+// Starts with a prefix of a launcher, a framework, NCCL or the kernel, or with words that only they
+// write.
 bool is_log_line(std::string_view line) {
   constexpr std::array k_marks{"NCCL WARN", "NCCL INFO", "NVRM: ", "Traceback (most recent"};
   LogLine parts = read_log_line(line);
@@ -103,8 +104,8 @@ void DocumentSigns::look_for_markdown(std::string_view line) {
 }
 
 bool DocumentSigns::is_markdown() const {
-  // Logs may have lines of '#', tables, lists and names in backticks, but neither code in fences
-  // nor links, nor many of the former together.
+  // Logs may contain lines of '#', tables, lists and names in backticks, but no fenced code and no
+  // links, and only few of the former together.
   bool only_markdown_has =
       fences_ >= 2 || links_ >= 1 || (headings_ >= 3 && inline_code_ >= 5 && bullets_ >= 5);
   int kinds = 0;

@@ -8,15 +8,15 @@
 
 namespace ncclprobe::analysis {
 
-// Tells a document that quotes error messages from a log in which they happened, by how the file
-// begins. A log is free text, so a file is taken for one unless it has several signs of a document
-// and few lines of a log.
+// Distinguishes a document that quotes error messages from a log in which they happened, by the
+// file's beginning. A log is free text, so a file counts as a log unless it has several signs of a
+// document and few log lines.
 class DocumentSigns {
 public:
-  // Pieces of the file in their order; only the first 64 KiB are looked at.
+  // Takes pieces of the file in order; only the first 64 KiB are examined.
   void feed(std::string_view piece);
 
-  // "a Markdown document", "source code"; empty: may be a log. Nothing may be fed afterwards.
+  // "a Markdown document", "source code"; empty: may be a log. Feed nothing afterwards.
   std::string finish();
 
 private:
@@ -25,7 +25,7 @@ private:
   bool is_markdown() const;
 
   std::string first_line_; // that is not blank
-  std::string tail_;       // a line whose end is still to come
+  std::string tail_;       // an incomplete line
   std::uint64_t bytes_ = 0;
   int lines_ = 0; // that are not blank
   int log_lines_ = 0;

@@ -23,7 +23,7 @@ std::string_view without_end_blanks(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-// What the driver says in the line; empty if it is not the driver's.
+// The driver's text in the line; empty if the driver did not write it.
 std::string_view words_of(std::string_view body) {
   std::size_t at = body.find(k_driver_mark);
   if (at == std::string_view::npos)
@@ -38,7 +38,7 @@ bool begins_event(std::string_view words) {
                      [&](std::string_view one) { return words.starts_with(one); });
 }
 
-// A line that speaks of a GPU by itself is no continuation.
+// A complete line about a GPU is not a continuation.
 bool stands_alone(std::string_view words) {
   return words.starts_with("Xid ") || words.starts_with("GPU ") || words.starts_with("loading ");
 }

@@ -10,23 +10,23 @@
 
 namespace ncclprobe::analysis {
 
-// What NVIDIA's driver tells in several lines of the kernel's log, as one line:
+// Joins a message of NVIDIA's driver that the kernel log has in several lines:
 //   NVRM: The NVIDIA GPU 0000:41:00.0
 //   NVRM: (PCI ID: 10de:2330) installed in this system has
 //   NVRM: fallen off the bus and is not responding to commands.
 class DriverEvent {
 public:
-  // Whether an event is kept that this line cannot continue.
+  // Whether an event is stored that this line cannot continue.
   bool is_over(const LogLine& line, std::uint64_t number) const;
-  // True if the line begins an event or continues the one that is kept: then it is kept itself.
+  // True if the line begins an event or continues the stored one; it is then stored.
   bool keep(const LogLine& line, std::uint64_t number);
 
   struct Whole {
-    LogLine place; // of the first line; its body is gone
+    LogLine place; // of the first line, without its body
     std::string text;
     std::uint64_t number = 0; // of the first line
   };
-  // The event that is kept, if any; nothing is kept afterwards.
+  // The stored event, if any; nothing is stored afterwards.
   std::optional<Whole> take();
 
 private:

@@ -11,14 +11,14 @@ namespace {
 using knowledge::CauseRole;
 using knowledge::LogCause;
 
-// Real logs have some dozens.
+// Real logs have a few dozen.
 constexpr std::size_t k_most_kinds = 4096;
 
 bool names_a_cause(const LogCause& cause) {
   return cause.role == CauseRole::cause || cause.role == CauseRole::secondary;
 }
 
-// Words of a last resort are specific of nothing, however many they are.
+// Words of a last resort prove nothing specific, however many there are.
 bool is_specific(const LogCause& cause) {
   return names_a_cause(cause) && !cause.last_resort;
 }
@@ -86,7 +86,7 @@ std::vector<LogProblem> LineKinds::causes_of(const Kind& kind, const LogFindings
   auto is_shown = [&](int sign) {
     return std::find(shown.begin(), shown.end(), sign) != shown.end();
   };
-  // The more specific words win: those that other words are a part of.
+  // More specific words win over parts of them.
   std::vector<int> general;
   for (const auto& [part, whole] : kind.verdict.inside)
     if (is_shown(whole) && is_specific(*sign_of(whole).cause))

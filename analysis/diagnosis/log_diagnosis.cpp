@@ -16,11 +16,11 @@ using knowledge::CauseRole;
 using knowledge::CauseSeverity;
 
 constexpr std::size_t k_unknown_quoted = 8;
-// Within it a fault of a GPU's context and the halt that follows are seen in public logs.
+// In public logs, the halt after a fault of a GPU's context follows within this time.
 constexpr double k_soon_s = 60;
 
-// By the clock if both lines have the same kind of one, else by their order in the log. Lines of
-// many ranks come in buffers, so that the clock is the better witness.
+// By the clock if both lines have the same kind of clock, else by their order in the log. Lines of
+// several ranks arrive in buffers, so the clock is more reliable.
 bool earlier(const LogEvidence& a, const LogEvidence& b) {
   if (a.time && b.time && a.time->kind == b.time->kind && a.time->seconds != b.time->seconds)
     return a.time->seconds < b.time->seconds;
@@ -37,8 +37,7 @@ const LogEvidence& earliest(const LogProblem& problem) {
   return *found;
 }
 
-// Certain causes come before possible ones, faults before warnings, and what may follow from
-// something else last.
+// Certain causes come before possible ones, faults before warnings, and possible consequences last.
 int likelihood(const LogProblem& problem) {
   return (problem.certain ? 100 : 0) + (problem.severity == CauseSeverity::fail ? 10 : 0) +
          (problem.cause->role == CauseRole::cause ? 1 : 0);
@@ -58,8 +57,7 @@ std::string place_of(const LogEvidence& evidence) {
   return fmt::format("line {} is the earliest", evidence.line);
 }
 
-// Ranks that have started fewer collectives than others: they are the ones that the others wait
-// for.
+// Ranks that have started fewer collectives than others: the others wait for them.
 std::vector<int> ranks_behind(const LogFindings& findings) {
   std::uint64_t most = 0;
   for (const auto& [rank, progress] : findings.progress)
@@ -71,7 +69,7 @@ std::vector<int> ranks_behind(const LogFindings& findings) {
   return behind;
 }
 
-// Ranks of the world that no line of a problem is from.
+// Ranks of the world without a line about a problem.
 std::vector<int> silent_ranks(const LogFindings& findings, const LogProblem& problem) {
   std::vector<int> silent;
   for (int rank = 0; rank < findings.world_size && findings.world_size <= 65536; ++rank)
@@ -101,9 +99,9 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
   auto behind = ranks_behind(findings);
   if (!diagnosis.first_failure && behind.size() == 1) {
     const RankProgress& progress = findings.progress.at(behind[0]);
-    diagnosis.first_failure =
-        FirstFailure{behind[0], progress.evidence.host, progress.evidence,
-                     fmt::format("it has started {} collectives, others more", progress.enqueued)};
+    diagnosis.first_failure = FirstFailure{
+        behind[0], progress.evidence.host, progress.evidence,
+        fmt::format("it has started {} collectives, other ranks more", progress.enqueued)};
   }
   if (!diagnosis.first_failure || !diagnosis.first_failure->rank)
     if (!findings.named_by_launcher.empty()) {
@@ -112,7 +110,7 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
           FirstFailure{rank, evidence.host, evidence,
                        fmt::format("torchrun names it in line {}", evidence.line)};
     }
-  // The causes that are left are such as mostly follow from another failure.
+  // The remaining causes are usually consequences of another failure.
   for (const auto* list : {&diagnosis.wrappers, &diagnosis.causes, &diagnosis.consequences})
     if (!diagnosis.first_failure)
       diagnosis.first_failure = from_lines(*list);
@@ -126,9 +124,9 @@ void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
       continue;
     LogEvidence detours = evidence_of_detours(findings, transport);
     diagnosis.remarks.push_back(fmt::format(
-        "NCCL does not go from GPU to GPU but {} between {}; first in line {}. `ncclprobe topo` "
-        "there says whether the GPUs could reach each other; NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, "
-        "if set, may forbid it",
+        "NCCL does not copy directly from GPU to GPU but {} between {}; first in line {}. "
+        "`ncclprobe topo` there shows whether the GPUs could reach each other; NCCL_P2P_DISABLE "
+        "and NCCL_P2P_LEVEL, if set, may forbid it",
         transport == "SHM" ? "through host memory" : "over the network", detours.text,
         detours.line));
   }
@@ -146,18 +144,18 @@ void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
     auto silent = silent_ranks(findings, one);
     if (!silent.empty() && silent.size() < one.first_of_rank.size())
       diagnosis.remarks.push_back(
-          fmt::format("rank{} {} reported no timeout, the others did: look there first",
+          fmt::format("rank{} {} reported no timeout, but the others did: look there first",
                       silent.size() == 1 ? "" : "s", model::format_ranks(silent)));
   }
   if (diagnosis.unexplained)
     diagnosis.remarks.push_back(fmt::format(
-        "what failed first is not in this log: look at the logs of the other ranks and "
+        "this log does not contain the first failure: look at the logs of the other ranks and "
         "hosts{}",
         findings.nccl_tells ? "" : ", and run again with NCCL_DEBUG=INFO on all ranks"));
   remark_on_ways(findings, diagnosis);
 }
 
-// On one host, as far as the lines tell; without a clock nobody knows.
+// On one host, as far as the lines show; unknown without a clock.
 bool is_soon_after(const LogEvidence& first, const LogEvidence& second) {
   if (!first.time || !second.time || first.time->kind != second.time->kind ||
       first.host != second.host)
@@ -176,7 +174,7 @@ bool explains(const LogProblem& problem, const LogProblem& other) {
          has(problem.cause->explains);
 }
 
-// What follows from another cause that was seen is no cause itself.
+// A consequence of another observed cause is not a cause.
 void part_consequences_from_causes(LogDiagnosis& diagnosis) {
   const std::vector<const LogProblem*> all = diagnosis.causes;
   bool certain_fault = std::any_of(all.begin(), all.end(), [](const LogProblem* one) {
@@ -193,7 +191,7 @@ void part_consequences_from_causes(LogDiagnosis& diagnosis) {
   std::erase_if(diagnosis.causes, follows);
 }
 
-// Where something failed, what only deserves a warning is not the reason.
+// If something failed, a mere warning is not the reason.
 void part_warnings_from_causes(LogDiagnosis& diagnosis) {
   auto is_fault = [](const LogProblem* one) { return one->severity == CauseSeverity::fail; };
   bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty() ||
@@ -205,7 +203,7 @@ void part_warnings_from_causes(LogDiagnosis& diagnosis) {
   diagnosis.causes.erase(warnings, diagnosis.causes.end());
 }
 
-// A failure was seen, and nothing that comes first in the order of things.
+// A failure was seen, but no possible root cause.
 bool lacks_first_failure(const LogDiagnosis& diagnosis) {
   bool any_first =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const LogProblem* one) {
@@ -222,8 +220,8 @@ bool lacks_first_failure(const LogDiagnosis& diagnosis) {
 
 LogDiagnosis diagnose(const LogFindings& findings) {
   LogDiagnosis diagnosis;
-  // Messages that a program holds or a document quotes did not happen; nobody knows whether all was
-  // well.
+  // Messages that a program contains or a document quotes did not happen; whether all was well is
+  // unknown.
   if (findings.bytes == 0 || !findings.is_text() || !findings.document.empty()) {
     diagnosis.severity = CauseSeverity::warn;
     return diagnosis;
@@ -247,7 +245,7 @@ LogDiagnosis diagnose(const LogFindings& findings) {
 
   for (const UnknownError& one : findings.unknown)
     diagnosis.unknown.push_back(&one);
-  // NCCL's own warnings say more than any other line that has the word "error".
+  // NCCL's own warnings are more informative than other lines with the word "error".
   std::stable_partition(diagnosis.unknown.begin(), diagnosis.unknown.end(),
                         [](const UnknownError* one) {
                           return one->first.text.find("NCCL WARN") != std::string::npos;

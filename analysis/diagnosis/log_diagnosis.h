@@ -10,7 +10,7 @@
 
 namespace ncclprobe::analysis {
 
-// Which rank failed first, and how that is known.
+// The rank that failed first, and the evidence.
 struct FirstFailure {
   std::optional<int> rank; // absent: only the host or neither is known
   std::string host;
@@ -18,16 +18,17 @@ struct FirstFailure {
   std::string reason; // "its line 12 is the earliest", "torchrun names it", "it is behind"
 };
 
-// What a log's findings mean: causes told apart from what only follows from them.
+// The meaning of a log's findings: causes are separated from their consequences.
 struct LogDiagnosis {
-  std::vector<const LogProblem*> causes;       // certain ones first
-  std::vector<const LogProblem*> wrappers;     // only pass an error on
-  std::vector<const LogProblem*> consequences; // of one of the causes, or of what is not in the log
-  std::vector<const LogProblem*> notes;     // no fault by themselves, or warnings beside a failure
-  std::vector<const UnknownError*> unknown; // that show no cause, likeliest first
+  std::vector<const LogProblem*> causes;   // certain ones first
+  std::vector<const LogProblem*> wrappers; // only pass an error on
+  std::vector<const LogProblem*>
+      consequences; // consequences of one of the causes, or of something outside the log
+  std::vector<const LogProblem*> notes;     // not faults, or warnings beside a failure
+  std::vector<const UnknownError*> unknown; // errors without a known cause, likeliest first
   std::optional<FirstFailure> first_failure;
   std::vector<std::string> remarks; // further conclusions, one sentence each
-  bool unexplained = false;         // something failed, and what failed first is not in this log
+  bool unexplained = false;         // something failed, but the first failure is not in this log
   knowledge::CauseSeverity severity = knowledge::CauseSeverity::info; // the worst
 };
 

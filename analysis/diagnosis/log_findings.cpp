@@ -46,8 +46,8 @@ void add(const LogProblem& more, LogProblem& problem) {
   }
 }
 
-// Each communicator counts its ranks anew, so that of several the lines of two ends may be of two
-// pairs.
+// Each communicator numbers its ranks separately. With several communicators, the lines of two ends
+// may belong to two pairs.
 std::vector<std::pair<std::pair<int, int>, LogConnection>>
 LogFindings::detours_within_a_host(std::string_view transport) const {
   std::vector<std::pair<std::pair<int, int>, LogConnection>> detours;

@@ -10,7 +10,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Reads a text from the front; what does not fit leaves it where it was.
+// Reads a text from the front; a mismatch leaves the position unchanged.
 class Reader {
 public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -32,7 +32,7 @@ public:
     rest_.remove_prefix(digits);
     return true;
   }
-  // ".123", ",123": the share of a second.
+  // ".123", ",123": fraction of a second.
   double fraction() {
     if (rest_.size() < 2 || (rest_[0] != '.' && rest_[0] != ',') ||
         !std::isdigit(static_cast<unsigned char>(rest_[1])))
@@ -243,7 +243,7 @@ bool read_nccl(std::string_view& body, LogLine& line) {
   return true;
 }
 
-// "host kernel: ..." behind a time of syslog.
+// "host kernel: ..." after a syslog time.
 bool read_syslog_host(std::string_view& body, LogLine& line) {
   Reader reader(body);
   reader.blanks();

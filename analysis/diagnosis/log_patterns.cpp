@@ -15,14 +15,14 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Words that make a line suspicious. NCCL's INFO lines say "failed" and "could not" of what is
-// normal.
+// Words that make a line suspicious. NCCL's INFO lines use "failed" and "could not" for normal
+// events.
 constexpr const char* k_suspicious =
     "(?i)\\berror\\b|\\bfatal\\b|\\bpanic: |kernel panic|traceback \\(most|core "
     "dumped|\\bassertion\\b|NCCL "
     "WARN|NVRM: Xid \\(|SXid \\(|"
     "\\bexception\\b|\\bfailed\\b|\\bfailure\\b|\\baborted\\b|segfault|\\bcorrupt(ed|ion)\\b";
-// But for these: counts of nothing, settings, and lines that say themselves that it goes on.
+// Exceptions: zero counts, settings, and lines that say that work continues.
 constexpr const char* k_harmless =
     "(?i)NCCL INFO|\\b(no|0|zero|without)( \\w+)? (errors?|failures?|failed)\\b|"
     "\\b(errors?|failures?|failed|occurred)\"?( count)?[ =:]+(0\\b|none|no\\s*$)|error[ "
@@ -32,25 +32,24 @@ constexpr const char* k_harmless =
     "tainting kernel|more process(es)? (has|have) sent help message|to see all help / error "
     "messages|"
     "PMIX_ERR_NO_PERMISSIONS in file dstore_base|Failed to open libibverbs|"
-    // What programs expect of a call that cuda-gdb tells of: not ready (600), peer access already
-    // (704) or not (705) enabled.
+    // Return values that programs expect and that cuda-gdb reports: not ready (600), peer access
+    // already (704) or not (705) enabled.
     "Cuda API error detected: \\w+ returned \\((0x258|0x2c0|0x2c1)\\)";
-// What tells which process is which rank, how ranks are joined, and what the driver tells in
-// several lines.
+// Lines about ranks, processes, connections between ranks, and multi-line messages of the driver.
 constexpr const char* k_places = " nranks |local_rank: |Root Cause \\(|last enqueued| via SHM/| "
                                  "via NET/|WorkNCCL\\(|NVRM: |NCCL version ";
-// Shorter words are in too many lines.
+// Shorter words occur in too many lines.
 constexpr std::size_t k_shortest_word = 5;
-// What is longer makes the automaton larger and finds hardly fewer lines.
+// Longer words make the automaton larger and exclude hardly any lines.
 constexpr std::size_t k_longest_word = 20;
 
 RE2::Options options() {
   RE2::Options made(RE2::Quiet);
-  made.set_encoding(RE2::Options::EncodingLatin1); // logs hold any bytes
+  made.set_encoding(RE2::Options::EncodingLatin1); // logs contain any bytes
   return made;
 }
 
-// For hundreds of words at once, in either case.
+// For hundreds of words at once, ignoring case.
 RE2::Options word_options() {
   RE2::Options made = options();
   made.set_case_sensitive(false);
@@ -99,7 +98,7 @@ std::vector<std::string> needed_words(std::string_view expression) {
       end_alternative();
     else if (c == '*' || c == '?' || c == '{') {
       if (!run.empty())
-        run.pop_back(); // what it follows may be missing
+        run.pop_back(); // the following part may be missing
       end_run();
       if (c == '{')
         i = std::min(expression.find('}', i), expression.size() - 1) + 1;
@@ -181,7 +180,7 @@ LogPatterns::LogPatterns(const std::vector<knowledge::LogCause>& causes)
   std::set<std::string> places;
   for (const std::string& word : needed_words(k_places)) {
     places.insert(word.substr(0, k_longest_word));
-    by_word[word.substr(0, k_longest_word)]; // looked at, though no expression may wait for it
+    by_word[word.substr(0, k_longest_word)]; // examined, although no expression may need it
   }
   std::string any_word;
   for (auto& [word, expressions] : by_word) {

@@ -12,23 +12,23 @@
 
 namespace ncclprobe::analysis {
 
-// Position after the bracket of an expression that closes the one at `at`.
+// Position after the closing bracket that matches the one at `at`.
 std::size_t behind_group(std::string_view expression, std::size_t at);
 
-// Of each alternative of an expression the longest run of plain letters, in lower case: a text that
-// has none of them does not match. Groups are not looked into.
+// For each alternative of an expression, the longest run of plain letters, in lower case: a text
+// without any of them cannot match. Groups are not examined.
 std::vector<std::string> needed_words(std::string_view expression);
 
-// The signs of all causes, to be tried on lines. A line is looked at closely only if it has a word
-// that one of the expressions needs. Expressions are compiled when they are first tried, as few
-// ever are: not for several threads at once.
+// The signs of all causes. A line is examined closely only if it has a word that one of the
+// expressions needs. Expressions are compiled at their first use, because few ever are: not for
+// several threads at once.
 class LogPatterns {
 public:
   explicit LogPatterns(const std::vector<knowledge::LogCause>& causes = knowledge::log_causes());
   ~LogPatterns();
   LogPatterns(LogPatterns&&) noexcept;
 
-  // The end of the first word in the text that makes its line worth a look; npos if there is none.
+  // The end of the first word in the text that makes its line relevant; npos if there is none.
   // Words have no line breaks, so it lies within a line.
   std::size_t find_candidate(std::string_view text) const;
 
@@ -40,21 +40,21 @@ public:
     int without = -1;
   };
   const std::vector<Sign>& signs() const;
-  // Lines that decide whether other lines show a cause are numbered below this.
+  // Lines that decide whether other lines show a cause have numbers below this.
   std::size_t context_count() const;
   // nullptr if there is no such cause.
   const knowledge::LogCause* cause(std::string_view id) const;
 
   struct LineVerdict {
-    std::vector<int> signs; // that the line shows, ascending
-    // The words that show the first sign are a part of those that show the second.
+    std::vector<int> signs; // signs of the line, ascending
+    // The words of the first sign are a part of those of the second.
     std::vector<std::pair<int, int>> inside;
-    std::vector<int> contexts; // that the line gives
-    bool suspicious = false;   // it speaks of an error
-    bool tells_place = false;  // of ranks, their progress, their connections or their versions
+    std::vector<int> contexts; // contexts of the line
+    bool suspicious = false;   // it mentions an error
+    bool tells_place = false;  // about ranks, their progress, connections or versions
   };
-  // Of one line, without its prefix (rank label, time, NCCL's "host:pid:tid [gpu]"): the words that
-  // expressions need, by number, and what the expressions say. Lines with the same words are alike.
+  // For one line, without its prefix (rank label, time, NCCL's "host:pid:tid [gpu]"): the needed
+  // words by number, and the expressions' results. Lines with the same words are alike.
   std::vector<int> words_in(std::string_view body) const;
   LineVerdict judge(std::string_view body, const std::vector<int>& words) const;
 

@@ -84,7 +84,7 @@ std::string_view title_of(const LogProblem& problem) {
   return problem.severity == CauseSeverity::warn ? "Warning" : "Cause";
 }
 
-// Of the lines that are kept as evidence.
+// For the lines stored as evidence.
 std::vector<int> xids_of(const LogProblem& problem) {
   constexpr std::string_view k_mark = "Xid (";
   std::vector<int> numbers;
@@ -103,7 +103,7 @@ std::vector<int> xids_of(const LogProblem& problem) {
   return numbers;
 }
 
-// What NVIDIA's catalogue says of an Xid.
+// NVIDIA's catalogue entry for an Xid.
 std::string xid_text(int number) {
   const knowledge::Xid* known = knowledge::xid(number);
   if (known == nullptr)
@@ -133,14 +133,14 @@ std::string in_full(const LogProblem& problem) {
   if (!cause.note.empty())
     out += base::paragraph("  note", cause.note, k_hang);
   bool first = true;
-  for (const std::string& address : cause.sources) { // of no use in parts
+  for (const std::string& address : cause.sources) { // useless in parts
     out += fmt::format("{:<{}}{}\n", first ? "  source" : "", k_hang, address);
     first = false;
   }
   return out;
 }
 
-// But the first few, which are shown in full.
+// All but the first few, which are shown in full.
 std::string in_short(std::string_view title, const std::vector<const LogProblem*>& problems,
                      std::size_t shown_in_full = 0) {
   std::string out;
@@ -159,18 +159,18 @@ std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis)
     const LogProblem& first = *diagnosis.causes.front();
     std::string named = (first.certain ? "" : "possibly: ") + first.cause->title;
     if (first.severity == CauseSeverity::fail)
-      return diagnosis.unexplained ? named + "; what failed before it is not in this log" : named;
+      return diagnosis.unexplained ? named + "; the failure before it is not in this log" : named;
     if (!diagnosis.unexplained)
       return "no failure, but a warning: " + named;
   }
   if (diagnosis.unexplained)
-    return "something failed, but what failed first is not in this log or is not known";
+    return "something failed, but the first failure is unknown or not in this log";
   if (!diagnosis.unknown.empty())
-    return "unknown: lines speak of errors, and no known problem fits them";
+    return "unknown: lines mention errors, but no known problem matches";
   if (findings.bytes == 0)
     return "unknown: the log is empty";
   if (!findings.is_text())
-    return "unknown: this is no text; give the log itself, not packed, not another file";
+    return "unknown: this is not text; give the log itself, uncompressed";
   if (!findings.document.empty())
     return fmt::format("unknown: this is {}, not a log; give the log itself", findings.document);
   return "no known problem and no suspicious line";
@@ -242,7 +242,7 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
     const FirstFailure& first = *diagnosis.first_failure;
     std::string who = first.rank           ? fmt::format("rank {}", *first.rank)
                       : first.evidence.gpu ? fmt::format("GPU {}", *first.evidence.gpu)
-                                           : "a rank not named";
+                                           : "an unnamed rank";
     if (!first.host.empty())
       who += " on " + base::printable(first.host);
     out += base::paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
@@ -252,7 +252,7 @@ std::string render_log_diagnosis(const std::string& name, const LogFindings& fin
   for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
     out += "\n" + in_full(*diagnosis.causes[i]);
   std::string rest = in_short("Also seen", diagnosis.causes, k_causes_in_full);
-  // Where no cause is known, the first of what only follows says most.
+  // If no cause is known, the first consequence is the best hint.
   std::size_t followers_in_full = diagnosis.causes.empty() ? 1 : 0;
   for (const auto* problems : {&diagnosis.wrappers, &diagnosis.consequences})
     for (std::size_t i = 0; i < problems->size() && i < followers_in_full; ++i)
@@ -306,7 +306,7 @@ std::string render_log_diagnosis_json(const std::string& name, const LogFindings
       first["host"] = base::printable(diagnosis.first_failure->host);
     json["first_failure"] = std::move(first);
   }
-  // Logs hold any bytes; JSON holds UTF-8.
+  // Logs contain any bytes; JSON needs UTF-8.
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::analysis {
 
-// The diagnosis for people. `name` is what the log is called.
+// The diagnosis as text. `name` is the log's name.
 std::string render_log_diagnosis(const std::string& name, const LogFindings& findings,
                                  const LogDiagnosis& diagnosis);
 

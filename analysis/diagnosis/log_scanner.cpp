@@ -15,18 +15,19 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// A line longer than this without an end is looked at in pieces.
+// A longer line is examined in pieces.
 constexpr std::size_t k_longest_tail = 256 * 1024;
-// Of a long line, what is around the word that was found.
+// Of a long line, the text around the word that was found.
 constexpr std::size_t k_around = 2048;
 constexpr std::size_t k_most_processes = 65536;
 constexpr std::uint64_t k_tried_bytes = 64 * 1024;
 constexpr std::size_t k_most_connections = 65536;
 constexpr std::size_t k_most_unknown = 200;
-// What was seen this often is known; looking at each further line would only cost time.
+// After this many occurrences a line's meaning is known; examining further lines would only cost
+// time.
 constexpr std::uint64_t k_most_lines = 20000;
 constexpr std::size_t k_most_memories = 4096;
-// How many lines behind "Root Cause" torchrun names the rank.
+// How many lines after "Root Cause" torchrun names the rank.
 constexpr std::uint64_t k_launcher_lines = 12;
 
 template <typename Number>
@@ -40,8 +41,8 @@ std::optional<Number> number_behind(std::string_view text, std::string_view mark
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-// The line around a position, of long ones a part. "\r" of progress bars parts lines as well, but
-// is not counted.
+// The line around a position, or a part of a long one. "\r" of progress bars also separates lines,
+// but is not counted.
 std::string_view part_around(std::string_view line, std::size_t at) {
   std::size_t begin = line.substr(0, at).rfind('\r');
   begin = begin == std::string_view::npos ? 0 : begin + 1;
@@ -66,7 +67,7 @@ std::string_view text_between(std::string_view text, std::string_view begin, std
   return close == std::string_view::npos ? std::string_view{} : text.substr(0, close);
 }
 
-// The text with its numbers and addresses made equal, so that repetitions are found.
+// The text with normalised numbers and addresses, so that repetitions are found.
 std::string shape_of(std::string_view text) {
   std::string shape;
   for (char c : text.substr(0, 160)) {
@@ -111,7 +112,7 @@ void LogScanner::feed(std::string_view piece) {
 }
 
 void LogScanner::try_as_text(std::string_view piece) {
-  // A log that was cut short while it was written to begins with a hole.
+  // A log that was truncated while it was written to begins with a hole.
   if (findings_.bytes_tried == 0)
     piece = without_hole(piece);
   piece = piece.substr(0, k_tried_bytes - findings_.bytes_tried);
@@ -156,7 +157,7 @@ void LogScanner::scan(std::string_view text) {
     count_to(begin);
     std::string_view part = part_around(text.substr(begin, end - begin), hit - begin);
     look_at(part, lines_before_ + 1);
-    // The rest of a long line may hold more.
+    // The rest of a long line may contain more.
     std::size_t looked_to = static_cast<std::size_t>(part.data() - text.data()) + part.size();
     at = looked_to >= end ? std::min(end + 1, text.size()) : std::max(looked_to, hit + 1);
   }
@@ -176,7 +177,7 @@ void LogScanner::look_at(std::string_view raw, std::uint64_t number) {
   if (!line.rank && !line.process.empty())
     if (auto known = rank_of_process_.find(line.process); known != rank_of_process_.end())
       line.rank = known->second;
-  // PyTorch says the rank within the text as well.
+  // PyTorch also gives the rank within the text.
   if (!line.rank)
     line.rank = number_behind<int>(line.body, "[Rank ");
   if (driver_event_.is_over(line, number))
@@ -254,8 +255,8 @@ void LogScanner::note_place(const LogLine& line, std::uint64_t number) {
   }
 }
 
-// "... commId 0x9f3c - Init START" has the same number on all ranks. Of those made by splitting
-// another one some lines have no number.
+// "... commId 0x9f3c - Init START" has the same number on all ranks. Some lines of split
+// communicators have no number.
 void LogScanner::note_communicator(const LogLine& line) {
   constexpr std::string_view k_id = " commId ";
   std::size_t at = line.body.find(k_id);

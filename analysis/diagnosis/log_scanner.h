@@ -14,21 +14,22 @@
 
 namespace ncclprobe::analysis {
 
-// Reads a log of any size, piece by piece, in little memory. Survives whatever the bytes are: lines
-// without end are looked at in pieces, and what repeats without end is no longer looked at.
+// Reads a log of any size, piece by piece, in little memory. Handles any bytes: endless lines are
+// examined in pieces, and endless repetitions are skipped.
 class LogScanner {
 public:
   explicit LogScanner(const LogPatterns& patterns);
 
   void feed(std::string_view piece);
-  // Nothing may be fed afterwards.
+  // Feed nothing afterwards.
   LogFindings finish();
 
 private:
   void try_as_text(std::string_view piece);
   void scan(std::string_view whole_lines);
   void look_at(std::string_view line, std::uint64_t number);
-  // What was said of lines with these words so often that another one needs no closer look.
+  // The results for lines with these words, which occurred so often that another one needs no
+  // examination.
   struct Memory {
     LogPatterns::LineVerdict verdict;
     std::uint64_t lines = 0;
@@ -48,13 +49,13 @@ private:
   DriverEvent driver_event_;
   LogFindings findings_;
   DocumentSigns document_signs_;
-  std::string tail_;               // the line that is not complete yet
+  std::string tail_;               // the incomplete line
   std::uint64_t lines_before_ = 0; // complete ones, scanned
   std::unordered_map<std::string, int> rank_of_process_;
   std::unordered_map<std::string, std::size_t> unknown_by_shape_;
   std::unordered_map<std::string, Memory> memory_; // by words
   std::uint64_t launcher_verdict_line_ = 0;
-  std::string communicator_; // the first that was told of
+  std::string communicator_; // the first one in the log
   bool several_communicators_ = false;
 };
 

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::analysis {
 
-// Adds to the findings what no single line shows: watchdogs that gave up on different collectives
-// of one group of processes, and different versions of NCCL. Both are only possibly causes.
+// Adds findings that no single line shows: watchdogs that gave up on different collectives of one
+// process group, and different versions of NCCL. Both are only possible causes.
 void find_disagreement(const LogPatterns& patterns, LogFindings& findings);
 
 } // namespace ncclprobe::analysis

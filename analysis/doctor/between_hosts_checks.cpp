@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D18 where there are several hosts: whether what each would use is one network, and carries data.
+// D18 with several hosts: checks that their interfaces are on one network and carry data.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/interface_choice.h"
@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// Where the ranks of a host that was surveyed are reached by those of other hosts.
+// The interface at which other hosts would connect to a host, for each surveyed host.
 struct HostAddress {
   const model::Survey* survey;
   const model::NetworkInterface* interface;
@@ -51,8 +51,8 @@ std::vector<std::string> lines_of(const std::vector<HostAddress>& addresses) {
   return lines;
 }
 
-// An address that two hosts have leads each of them to itself: bridges of containers and virtual
-// machines are numbered alike everywhere.
+// If two hosts have the same address, each of them connects to itself. Bridges of containers and
+// virtual machines have the same addresses everywhere.
 void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) {
   std::map<std::string, std::vector<HostAddress>> by_address;
   for (const HostAddress& one : addresses)
@@ -62,7 +62,7 @@ void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) 
     if (same.size() > 1 && !address.starts_with("127."))
       into.add({"D18",
                 Severity::fail,
-                fmt::format("several hosts would be met at the same address, {}", address),
+                fmt::format("several hosts have the same address, {}", address),
                 lines_of(same),
                 "each host connects to itself: the start hangs or ends with 'connection refused'",
                 "export NCCL_SOCKET_IFNAME=NAME (Gloo: GLOO_SOCKET_IFNAME) with the interface that "
@@ -82,14 +82,15 @@ void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
             Severity::warn,
             "hosts send packets of different sizes (MTU)",
             lines_of(addresses),
-            "where something between them drops what is too large, small messages work and large "
-            "ones hang; and the smaller size is slower",
+            "if a device between them drops large packets, small messages work and large ones "
+            "hang; the smaller size is also slower",
             fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin()),
             {},
             {}});
 }
 
-// Programs that meet under a host's name find the loopback there, others find nobody.
+// Programs that listen under a host's name may get the loopback address, which no other host
+// reaches.
 void check_names(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host || survey.host->name_addresses.empty())
@@ -102,19 +103,19 @@ void check_names(const Case& one, Findings& into) {
     if (loopback_alone)
       into.add_host(survey, {"D18",
                              Severity::warn,
-                             "the host's own name leads to the loopback in /etc/hosts",
+                             "/etc/hosts maps the host's own name to the loopback address",
                              {fmt::format("{} is {} there", survey.inventory.hostname,
                                           fmt::join(addresses, ", "))},
-                             "NCCL and Gloo go by interfaces; but programs that meet under this "
-                             "name (MASTER_ADDR, tcp://NAME) listen where no other host comes",
-                             "give the name the host's network address in /etc/hosts, or use the "
-                             "address itself as MASTER_ADDR",
+                             "NCCL and Gloo choose by interface, but programs that use this name "
+                             "(MASTER_ADDR, tcp://NAME) listen where no other host can connect",
+                             "set the name's address in /etc/hosts to the host's network address, "
+                             "or use the address itself as MASTER_ADDR",
                              {},
                              {}});
   }
 }
 
-// Names of the interfaces differ between hosts: legal, and often a mistake.
+// Different interface names are allowed, but often a mistake.
 void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& into) {
   std::set<std::string> names;
   for (const HostAddress& one : addresses)
@@ -122,15 +123,15 @@ void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& 
   if (names.size() > 1)
     into.add({"D18",
               Severity::warn,
-              "ranks would use differently named network interfaces",
+              "ranks would use network interfaces with different names",
               lines_of(addresses),
-              "if they are not of one network the start hangs",
-              "export NCCL_SOCKET_IFNAME=NAME on all ranks with one that they share",
+              "if they are not on one network, the start hangs",
+              "export NCCL_SOCKET_IFNAME=NAME on all ranks, with an interface that they share",
               {},
               {}});
 }
 
-// What Gloo was told to use must be there; NCCL's choice is a check of every host.
+// Gloo's configured interface must exist. NCCL's choice is checked on every host.
 void check_gloo(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     const model::HostSurvey* host = one.host_of(survey);
@@ -147,7 +148,7 @@ void check_gloo(const Case& one, Findings& into) {
               Severity::fail,
               named != nullptr
                   ? fmt::format("GLOO_SOCKET_IFNAME={} is no running interface", named->value)
-                  : "no network interface on which other hosts could come is running",
+                  : "no running network interface is reachable from other hosts",
               seen,
               "Gloo does not start",
               named != nullptr ? "unset GLOO_SOCKET_IFNAME, or name one of these"
@@ -182,14 +183,13 @@ void check_connections(const Case& one, Findings& into) {
   const char* library = gloo ? "Gloo" : "NCCL";
   const char* variable = gloo ? "GLOO_SOCKET_IFNAME" : "NCCL_SOCKET_IFNAME";
   if (!broken.empty())
-    into.add(
-        {"D18", Severity::fail,
-         fmt::format("ranks do not reach each other over the interfaces {} would choose", library),
-         broken, "the start hangs until retries are used up",
-         fmt::format("look at links, firewalls and routes between these addresses (ip -br "
-                     "link; ip route get ADDRESS; nft list ruleset); or export {}=NAME",
-                     variable),
-         ranks, hosts});
+    into.add({"D18", Severity::fail,
+              fmt::format("ranks cannot connect over the interfaces that {} would choose", library),
+              broken, "the start hangs until its retries are exhausted",
+              fmt::format("check links, firewalls and routes between these addresses (ip -br link; "
+                          "ip route get ADDRESS; nft list ruleset); or export {}=NAME",
+                          variable),
+              ranks, hosts});
   else if (!one.connections.empty())
     into.add({"D18",
               Severity::ok,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D29: features that work only if every link of their chain is there.
+// D29: features that need every link of a chain.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "knowledge/nccl_tables.h"
@@ -31,8 +31,8 @@ const model::Survey* first_of_host(const Case& one, const model::Survey& survey)
   return nullptr;
 }
 
-// What a chain is judged by, of one rank: its GPUs, its libraries, and what the first rank of its
-// host found.
+// The inputs of a chain for one rank: its GPUs, its libraries, and the survey of its host's first
+// rank.
 class JudgedRank {
 public:
   JudgedRank(const Case& one, const model::Survey& survey)
@@ -86,7 +86,7 @@ private:
       });
     if (needs == "one_clique")
       return of_all_gpus([&](const model::GpuHealth& gpu) { return in_the_clique(gpu); });
-    if (needs == "imex") // whether the domain is up only its own tool tells
+    if (needs == "imex") // only the domain's own tool knows whether it is up
       return count_imex_channels(host_->driver) == 0 ? Answer::no : Answer::unknown;
     if (needs == "rdma")
       return answer(!host_->rdma.empty());
@@ -120,7 +120,7 @@ private:
   std::optional<VersionNumber> driver_cuda() const {
     return version_in(driver_cuda_version(survey_));
   }
-  // Of the leader's; where ranks have another NCCL, D32 says so.
+  // The leader's version; D32 reports ranks with another NCCL.
   std::optional<VersionNumber> nccl_cuda() const {
     return version_in(case_.code.empty() ? "" : case_.code.front().cuda);
   }
@@ -142,7 +142,7 @@ private:
       all = std::min(all, judge(gpu));
     return all;
   }
-  // In the one of the first GPU that tells, of all hosts.
+  // From the first GPU on any host that reports one.
   Answer in_the_clique(const model::GpuHealth& gpu) const {
     if (gpu.fabric_cluster.empty())
       return gpu.fabric_state == "not_supported" ? Answer::no : Answer::unknown;
@@ -166,7 +166,7 @@ private:
     Answer with_peermem = at_least(version_of("nccl"), {{2, 9, 8}});
     return peermem() ? with_peermem : with_dmabuf;
   }
-  // As D13 has it. What a hypervisor does cannot be seen.
+  // As in D13. A guest cannot see what its hypervisor does.
   Answer no_redirection() const {
     const model::PciSurvey& pci = host_->pci;
     if (!pci.hypervisor.empty() || pci.bridges.empty())
@@ -177,7 +177,7 @@ private:
                      bridge.redirects_peers ? answer(!*bridge.redirects_peers) : Answer::unknown);
     return all;
   }
-  // What was tried needs no guess.
+  // A feature that was tried needs no guess.
   Answer graph_tested() const {
     Answer worst = Answer::yes;
     bool tried = false;
@@ -192,7 +192,7 @@ private:
       }
     return tried ? worst : Answer::unknown;
   }
-  // Small messages go other ways even where large ones take NVLS.
+  // NCCL uses other algorithms for small messages, even if it uses NVLS for large ones.
   Answer nvls_chosen() const {
     Answer chosen = Answer::unknown;
     for (const SmokeTest& smoke_test : case_.rehearsals)
@@ -217,7 +217,7 @@ const char* word_of(Answer given) {
   return given == Answer::yes ? "yes" : given == Answer::no ? "no" : "unknown";
 }
 
-// Of all ranks the least, and the hosts that give it where there are several.
+// The lowest value of all ranks, and its hosts if there are several.
 Answer judge(const FeatureChain::Link& link, const Case& one,
              const std::vector<JudgedRank>& subjects,
              const std::vector<const model::Survey*>& surveys, std::string& line) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D04, D05, D26: driver against runtime, and the GPUs against the code that was built for them.
+// D04, D05, D26: driver against runtime, and GPUs against the code that was built for them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 
@@ -27,7 +27,7 @@ bool loads_compat_package(const model::Survey& survey) {
                      });
 }
 
-// `runtime`: whose it is, for people.
+// `runtime`: the name that users see.
 void judge_runtime(const model::Survey& survey, const char* id, const VersionNumber& driver,
                    const VersionNumber& cuda, const std::string& runtime, const std::string& where,
                    Findings& into) {
@@ -37,9 +37,9 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                                                      : knowledge::LoadedDriver::system);
   const knowledge::DriverFit& fit = advice.fit;
   std::vector<std::string> seen{
-      fmt::format("driver {} (knows CUDA up to {}), runtime CUDA {} at {}", driver.text(),
+      fmt::format("driver {} (supports CUDA up to {}), runtime CUDA {} at {}", driver.text(),
                   driver_cuda_version(survey), cuda.text(), where),
-      fmt::format("all features from driver {}, runs at all from {}", text_of(fit.full),
+      fmt::format("all features from driver {}, minimum driver {}", text_of(fit.full),
                   text_of(fit.least))};
   const std::string what =
       fmt::format("driver against {}: {}; {}", runtime, to_string(fit.verdict), advice.newest_text);
@@ -75,7 +75,7 @@ void check_driver_fit(const model::Survey& survey, Findings& into) {
   if (!driver || !cuda) {
     into.add(survey, {"D04",
                       Severity::unknown,
-                      "the versions of driver and runtime are not known",
+                      "the versions of driver and runtime are unknown",
                       {},
                       "",
                       "nvidia-smi",
@@ -86,7 +86,7 @@ void check_driver_fit(const model::Survey& survey, Findings& into) {
   judge_runtime(survey, "D04", *driver, *cuda, "CUDA runtime", runtime->path, into);
 }
 
-// "..., architectures 75,80,90+PTX": what nvcc was asked for when the worker was built.
+// "..., architectures 75,80,90+PTX": nvcc's targets when the worker was built.
 struct Code {
   std::vector<CodeTarget> cubins;
   std::vector<CodeTarget> ptx;
@@ -126,11 +126,11 @@ Code code_of_library(const LibraryCode& library) {
   return code;
 }
 
-// What to do where nothing runs.
+// What to do if nothing runs.
 using Remedy =
     std::function<std::string(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit)>;
 
-// `who` has this code: "this ncclprobe", a library. `seen`: where that is known from.
+// `who` has this code: "this ncclprobe", a library. `seen`: the source of that knowledge.
 void check_code(const model::Survey& survey, const char* id, const Code& code,
                 const std::string& who, const std::string& seen, const Remedy& remedy,
                 Findings& into) {
@@ -142,7 +142,7 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
     if (!capability || (code.cubins.empty() && code.ptx.empty())) {
       into.add(survey, {id,
                         Severity::unknown,
-                        fmt::format("which GPU code {} holds is not known", who),
+                        fmt::format("the GPU code in {} is unknown", who),
                         {},
                         "",
                         "",
@@ -177,14 +177,14 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
   }
 }
 
-// nvcc names architectures without the dot.
+// nvcc writes architectures without the dot.
 std::string remedy_of_worker(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
-  return fmt::format("take {}; ncclprobe is built for it with -DNCCLPROBE_CUDA_ARCHS={}{}",
+  return fmt::format("use {}; to build ncclprobe for it: -DNCCLPROBE_CUDA_ARCHS={}{}",
                      knowledge::build_for(gpu, misfit), gpu.major, gpu.minor);
 }
 
 std::string remedy_of_nccl(const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
-  return fmt::format("take {}; ncclprobe doctor --binary FILE lists what a libnccl holds",
+  return fmt::format("use {}; ncclprobe doctor --binary FILE lists the GPU code of a libnccl",
                      knowledge::build_for(gpu, misfit));
 }
 
@@ -195,12 +195,12 @@ Remedy remedy_of_torch(knowledge::CpuKind cpu) {
   };
 }
 
-// Arm if a GPU of the host comes with an Arm CPU only.
+// Arm if one of the host's GPUs comes only with an Arm CPU.
 knowledge::CpuKind cpu_of(const std::vector<GpuInQuestion>& gpus) {
   return gpus.empty() ? knowledge::CpuKind::x86_64 : analysis::cpu_of(gpus.front());
 }
 
-// What it says itself, or else what our table knows of the official wheel.
+// PyTorch's own list, else our table of official wheels.
 Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string& source) {
   Code code;
   for (const std::string& name : torch.architectures)
@@ -210,7 +210,7 @@ Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string
   if (!code.cubins.empty() || !code.ptx.empty())
     return code;
   std::size_t plus = torch.torch.find('+');
-  source = "it does not tell";
+  source = "it does not say";
   if (plus == std::string::npos)
     return code;
   auto version = knowledge::parse_version(torch.torch.substr(0, plus));
@@ -228,8 +228,8 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
     into.add_host(survey, {"D26", severity, what, std::move(seen), cost, fix, {}, {}});
   };
   if (!torch.problem.empty()) {
-    add(Severity::fail, fmt::format("{} cannot tell of its PyTorch", torch.interpreter),
-        {torch.problem}, "programs that this interpreter runs have no PyTorch",
+    add(Severity::fail, fmt::format("{} cannot load PyTorch", torch.interpreter), {torch.problem},
+        "programs that run with this interpreter have no PyTorch",
         "name the interpreter of the right environment: --python PATH");
     return;
   }
@@ -246,7 +246,7 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
     return;
   }
   if (!gpus) {
-    add(Severity::info, name + " is built for CUDA, and no GPU is visible here", {where}, "", "");
+    add(Severity::info, name + " is built for CUDA, but no GPU is visible here", {where}, "", "");
     return;
   }
   add(Severity::ok, fmt::format("{} for CUDA {}", name, cuda->text()), {where}, "", "");
@@ -265,9 +265,9 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
   auto its = knowledge::parse_version(torch.nccl);
   if (ours && its && *ours != *its)
-    add(Severity::info, "PyTorch's NCCL is not the one that is measured here",
+    add(Severity::info, "PyTorch uses another NCCL than the one measured here",
         {fmt::format("PyTorch: {}, ncclprobe: {} at {}", its->text(), ours->text(), nccl->path)},
-        "what is measured need not be what training gets",
+        "the results may not apply to training",
         "ncclprobe --library nccl=PATH with PyTorch's libnccl.so.2");
 }
 
@@ -287,7 +287,7 @@ void check_compatibility(const Case& one, Findings& into) {
     check_code(survey, "D05", code_of_worker(survey), "this ncclprobe",
                survey.inventory.worker_version, remedy_of_worker, into);
   }
-  // All ranks have the same NCCL, or D32 says so.
+  // All ranks have the same NCCL; otherwise D32 reports it.
   for (const LibraryCode& library : one.code) {
     std::string who = "NCCL's library";
     if (!library.cuda.empty())

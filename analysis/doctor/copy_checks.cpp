@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D36: what GPUs write to each other must arrive.
+// D36: GPU-to-GPU copies must deliver correct data.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "workload/p2p_label.h"
@@ -16,7 +16,7 @@ std::string pair_of(const SmokeTestCell& cell) {
   if (!label || label->transfers.empty())
     return cell.label.workload + " " + cell.label.variant;
   std::string text;
-  for (const workload::P2pTransfer& transfer : label->transfers) // one on each host
+  for (const workload::P2pTransfer& transfer : label->transfers) // one per host
     text += fmt::format("{}GPU of rank {} to GPU of rank {}", text.empty() ? "" : ", ",
                         transfer.from.rank, transfer.to.rank);
   return text;
@@ -26,7 +26,7 @@ struct Pairs {
   std::size_t right = 0;
   std::vector<std::string> wrong;
   std::vector<std::string> failed;
-  std::vector<std::string> impossible; // in this way, such as without CUDA IPC
+  std::vector<std::string> impossible; // with this method, for example without CUDA IPC
 };
 
 Pairs sort_pairs(const SmokeTest& copies) {
@@ -46,13 +46,13 @@ Pairs sort_pairs(const SmokeTest& copies) {
   return pairs;
 }
 
-// Nothing was copied: that says nothing of copies.
+// Nothing was copied, which proves nothing about copies.
 void judge_start(const SmokeTest& copies, Findings& into) {
   Finding finding{"D36",
                   Severity::fail,
-                  "no copy from GPU to GPU was tried: the trial ended before the first",
+                  "no GPU-to-GPU copy was tried: the trial ended before the first",
                   {copies.outcome.reason},
-                  "whether GPUs reach each other is not known",
+                  "whether GPUs can copy to each other is unknown",
                   "ncclprobe p2p --methods ce,staged",
                   copies.outcome.ranks,
                   {}};
@@ -69,11 +69,11 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (!pairs.wrong.empty()) {
     Finding finding{"D36",
                     Severity::fail,
-                    "copies from GPU to GPU arrive with wrong data",
+                    "GPU-to-GPU copies deliver wrong data",
                     pairs.wrong,
                     "every result of these GPUs is in doubt",
                     "export NCCL_P2P_DISABLE=1 until the cause is known; ncclprobe p2p --methods "
-                    "ce,staged tells whether only the direct way is wrong",
+                    "ce,staged shows whether only direct copies are wrong",
                     {},
                     {}};
     finding.symptom = Symptom::wrong_data;
@@ -82,9 +82,9 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (!pairs.failed.empty()) {
     Finding finding{"D36",
                     Severity::fail,
-                    "copies from GPU to GPU fail",
+                    "GPU-to-GPU copies fail",
                     pairs.failed,
-                    "NCCL fails there too, or sends the data through host memory",
+                    "NCCL fails too, or sends the data through host memory",
                     "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
                     copies.outcome.ranks,
                     {}};
@@ -98,7 +98,7 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (!pairs.impossible.empty())
     into.add({"D36",
               Severity::info,
-              "copies from GPU to GPU could not be tried",
+              "GPU-to-GPU copies could not be tried",
               pairs.impossible,
               "",
               "",
@@ -107,8 +107,7 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (pairs.wrong.empty() && pairs.failed.empty() && pairs.right > 0)
     into.add({"D36",
               Severity::ok,
-              fmt::format("{} copies, from each GPU to each other one of its host, arrived with "
-                          "the right data",
+              fmt::format("{} copies between all pairs of GPUs on each host delivered correct data",
                           pairs.right),
               {},
               "",

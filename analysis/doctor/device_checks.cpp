@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The GPUs that ranks see: which, whose, how much of them is free, and the CPUs beside them.
+// The GPUs that ranks see: kind, other users and free memory. Also the CPUs near them.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/gpu_findings.h"
@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// A CUDA context, NCCL's kernels and buffers; generously.
+// A generous estimate of a CUDA context, NCCL's kernels and its buffers.
 constexpr std::uint64_t k_needed_bytes = std::uint64_t{2} << 30;
 
 void check_inventory(const Case& one, Findings& into) {
@@ -33,23 +33,24 @@ void check_inventory(const Case& one, Findings& into) {
       continue;
     kinds[survey.inventory.hostname] = text;
     if (models.size() > 1)
-      into.add_host(survey,
-                    {"D03",
-                     Severity::warn,
-                     "GPUs of one host are not alike",
-                     {text},
-                     "collectives run at the pace of the slowest; NVLink and P2P need equal kinds",
-                     "CUDA_VISIBLE_DEVICES=... with those of one kind",
-                     {},
-                     {}});
+      into.add_host(
+          survey,
+          {"D03",
+           Severity::warn,
+           "the GPUs of a host are different models",
+           {text},
+           "collectives run at the speed of the slowest GPU; NVLink and P2P need equal models",
+           "CUDA_VISIBLE_DEVICES=... with GPUs of one model",
+           {},
+           {}});
     else
       into.add(survey, {"D03", Severity::ok, text, {}, "", "", {}, {}});
   }
   if (!any)
-    into.add({"D03", Severity::info, "no GPU is visible to any rank", {}, "", "", {}, {}});
+    into.add({"D03", Severity::info, "no rank sees a GPU", {}, "", "", {}, {}});
 }
 
-// Processes in evidence, a line each: "pid 71 python 300 MiB".
+// Processes as evidence, one per line: "pid 71 python 300 MiB".
 std::string text_of(const model::GpuProcess& process) {
   return fmt::format("pid {} {} {}", process.pid, process.name,
                      process.used_bytes ? fmt::format("{} MiB", *process.used_bytes >> 20)
@@ -67,21 +68,20 @@ void check_sharing(const model::Survey& survey, Findings& into) {
       gpus.bad("D08", Severity::fail, "a GPU's compute mode is 'prohibited'", gpu, "",
                "no program can use it", "nvidia-smi -i GPUS -c DEFAULT (administrator)");
     else if (exclusive)
-      gpus.bad("D08", Severity::info, "GPUs take one process each (exclusive compute mode)", gpu,
+      gpus.bad("D08", Severity::info, "GPUs accept one process each (exclusive compute mode)", gpu,
                "", "a second process on the GPU fails with 'device busy'", "");
     if (gpu.mig == true)
       gpus.bad("D08", Severity::warn, "MIG is on", gpu, "",
-               "NCCL before 2.30 cannot use more than one instance of a GPU, and instances have no "
-               "P2P",
+               "NCCL before 2.30 can use only one instance of a GPU, and instances have no P2P",
                "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
     if (gpu.mps_clients == true)
       gpus.bad("D08", Severity::warn, "processes share a GPU through MPS", gpu, "",
-               "others' kernels run between ours: times mean little", "");
+               "other processes' kernels run between ours: times mean little", "");
     if (gpu.processes)
       for (const model::GpuProcess& process : *gpu.processes)
         gpus.bad("D08", Severity::warn, "other processes use the GPUs", gpu, text_of(process),
-                 "measurements are disturbed, and memory is missing",
-                 "nvidia-smi; wait for them, or choose other GPUs with CUDA_VISIBLE_DEVICES");
+                 "they disturb measurements and use GPU memory",
+                 "nvidia-smi; wait until they end, or choose other GPUs with CUDA_VISIBLE_DEVICES");
   }
   gpus.finish(into);
   if (survey.health.empty())
@@ -91,8 +91,8 @@ void check_sharing(const model::Survey& survey, Findings& into) {
   if (alone)
     into.add_host(survey, {"D08",
                            told ? Severity::ok : Severity::unknown,
-                           told ? "no other process is on the GPUs"
-                                : "NVML does not tell which processes are on the GPUs",
+                           told ? "no other process uses the GPUs"
+                                : "NVML does not report which processes use the GPUs",
                            {},
                            "",
                            "",
@@ -104,7 +104,7 @@ void check_memory(const model::Survey& survey, Findings& into) {
   std::vector<std::string> seen;
   bool short_of = false;
   for (const model::Gpu& gpu : survey.inventory.gpus) {
-    if (gpu.free_bytes == 0) // NVML did not tell
+    if (gpu.free_bytes == 0) // NVML did not report it
       continue;
     seen.push_back(fmt::format("GPU {}: {} of {} MiB free", gpu.index, gpu.free_bytes >> 20,
                                gpu.memory_bytes >> 20));
@@ -115,7 +115,7 @@ void check_memory(const model::Survey& survey, Findings& into) {
   if (seen.empty())
     into.add(survey, {"D20",
                       Severity::unknown,
-                      "NVML does not tell how much memory is free",
+                      "NVML does not report how much memory is free",
                       {},
                       "",
                       "",
@@ -127,7 +127,7 @@ void check_memory(const model::Survey& survey, Findings& into) {
                       "a GPU has less free memory than NCCL and CUDA need to start",
                       seen,
                       "out of memory in ncclCommInitRank",
-                      "nvidia-smi shows who holds it",
+                      "nvidia-smi shows which processes use it",
                       {},
                       {}});
   else
@@ -140,13 +140,14 @@ void check_memory_pools(const model::Survey& survey, Findings& into) {
     if (gpu.memory_pools == false)
       gpus.bad("D20", Severity::warn, "GPUs without memory pools", gpu,
                "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0",
-               "cudaMallocAsync fails ('operation not supported'), and what is built on it",
-               "use another allocator (PyTorch: no PYTORCH_CUDA_ALLOC_CONF=backend:"
-               "cudaMallocAsync); vGPU profiles without unified memory have no pools");
+               "cudaMallocAsync fails ('operation not supported'), and everything that uses it",
+               "use another allocator (in PyTorch, remove "
+               "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync); vGPU profiles without unified "
+               "memory have no pools");
   gpus.finish(into);
 }
 
-// What a communicator takes of each GPU, of the largest one that the smoke tests made.
+// Memory per GPU of the largest communicator that a trial created.
 void check_communicators(const Case& one, Findings& into) {
   const SmokeTest* largest = nullptr;
   std::uint64_t most = 0;
@@ -157,17 +158,17 @@ void check_communicators(const Case& one, Findings& into) {
         largest = &smoke_test;
         most = memory.bytes;
       }
-  if (most == 0) // of copies, which need none
+  if (most == 0) // copies need no communicator
     return;
   std::vector<std::string> seen;
   for (const CommunicatorMemory& memory : largest->communicators)
     seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
   into.add({"D20",
             Severity::info,
-            fmt::format("connecting {} ranks with NCCL takes {} MiB of a GPU's memory",
+            fmt::format("connecting {} ranks with NCCL takes {} MiB of each GPU's memory",
                         largest->ranks, most >> 20),
             seen,
-            "so much less is left for data; more comes with the first collective of each kind",
+            "this memory is not available for data; the first collective of each kind takes more",
             "",
             {},
             {}});
@@ -178,7 +179,7 @@ struct HostRanks {
   std::vector<topology::RankLocation> ranks;
 };
 
-// Rank r of a host drives the r-th GPU that it sees.
+// Rank r on a host uses the r-th GPU that it sees.
 std::vector<HostRanks> ranks_by_host(const Case& one) {
   std::map<std::string, std::size_t> taken; // GPUs, by host
   std::vector<HostRanks> all;
@@ -199,7 +200,7 @@ std::vector<HostRanks> ranks_by_host(const Case& one) {
 }
 
 void check_affinity(const Case& one, Findings& into) {
-  // Several ranks that may only use one and the same CPU.
+  // Several ranks are restricted to the same CPU.
   std::map<std::pair<std::string, std::vector<int>>, std::vector<int>> ranks_by_cpus;
   for (const model::Survey& survey : one.surveys) {
     auto& ranks = ranks_by_cpus[{survey.inventory.hostname, survey.process.cpus_allowed}];
@@ -212,15 +213,15 @@ void check_affinity(const Case& one, Findings& into) {
       continue;
     bool bad = cpus.size() < ranks.size();
     good = false;
-    into.add(
-        {"D24",
-         bad ? Severity::warn : Severity::info,
-         fmt::format("{} rank(s) share {} CPU(s)", ranks.size(), cpus.size()),
-         {fmt::format("{}: CPUs {}", host, model::format_ranks(cpus))},
-         "a rank has at least two busy threads (launching, NCCL's proxy): they wait for each other",
-         "mpirun --bind-to none, or more CPUs for the job",
-         ranks,
-         {host}});
+    into.add({"D24",
+              bad ? Severity::warn : Severity::info,
+              fmt::format("{} rank(s) share {} CPU(s)", ranks.size(), cpus.size()),
+              {fmt::format("{}: CPUs {}", host, model::format_ranks(cpus))},
+              "a rank has at least two busy threads (kernel launches, NCCL's proxy): they wait for "
+              "each other",
+              "mpirun --bind-to none, or request more CPUs for the job",
+              ranks,
+              {host}});
   }
   for (const auto& [host, ranks] : ranks_by_host(one)) {
     std::vector<std::string> away = topology::misplaced(topology::Machine{{host->topology}}, ranks);
@@ -229,9 +230,9 @@ void check_affinity(const Case& one, Findings& into) {
     good = false;
     into.add({"D24",
               Severity::warn,
-              "ranks may only run on CPUs that are far from their GPUs",
+              "ranks are restricted to CPUs far from their GPUs",
               away,
-              "latency of every launch, and of every copy through the host",
+              "every launch, and every copy through the host, takes longer",
               "ncclprobe topo --placement, or mpirun --bind-to none",
               {},
               {host->hostname}});
@@ -239,7 +240,7 @@ void check_affinity(const Case& one, Findings& into) {
   if (good)
     into.add({"D24",
               Severity::ok,
-              "every rank has CPUs enough, none far from its GPU as far as that is known",
+              "every rank has enough CPUs, and none known to be far from its GPU",
               {},
               "",
               "",

@@ -12,7 +12,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// Of those that follow from no other finding, if there are any: the others speak of that one.
+// Prefers findings that follow from no other finding.
 const Finding* gravest_of(const std::vector<Finding>& findings,
                           std::initializer_list<std::string_view> ids) {
   for (bool consequences : {false, true}) {
@@ -21,7 +21,7 @@ const Finding* gravest_of(const std::vector<Finding>& findings,
       if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
           one.follows_from.empty() != consequences &&
           (gravest == nullptr || one.severity > gravest->severity ||
-           // Where all smoke tests went well, the last is the one with all ranks.
+           // If all trials succeeded, the last one has all ranks.
            (one.id == "D27" && one.severity == Severity::ok && gravest->severity == Severity::ok)))
         gravest = &one;
     if (gravest != nullptr)
@@ -33,7 +33,7 @@ const Finding* gravest_of(const std::vector<Finding>& findings,
 struct Question {
   const char* text;
   std::initializer_list<std::string_view> checks;
-  const char* without_gpu = nullptr; // the text where nothing ran on a GPU; null: the same
+  const char* without_gpu = nullptr; // the text if nothing ran on a GPU; null: the same
 };
 const Question k_questions[] = {
     {"Do all ranks start, with the same software?", {"D01", "D32"}},
@@ -49,48 +49,51 @@ const Question k_questions[] = {
      "Does an all-reduce run, with correct data?"},
 };
 
-// What a failure means for the whole, of its own evidence alone.
+// What a failure means for the whole job, judged by this failure alone.
 std::string meaning_of(const Case& one, const Finding& root) {
   struct Meaning {
     std::string_view id;
     const char* text;
   };
   constexpr Meaning k_meanings[] = {
-      {"D01", "the launch is broken: nothing after it can be trusted"},
-      {"D32", "the launch is broken: nothing after it can be trusted"},
-      {"D02", "the driver: neither CUDA nor PyTorch can work before it does"},
-      {"D04", "driver against runtime: update the driver, or take a build for an older CUDA"},
-      {"D05", "a build that leaves these GPUs out: 'no kernel image is available'"},
+      {"D01", "the launch is broken: later results cannot be trusted"},
+      {"D32", "the launch is broken: later results cannot be trusted"},
+      {"D02", "fix the driver first: CUDA and PyTorch cannot work without it"},
+      {"D04",
+       "runtime and driver do not match: update the driver, or use a build for an older CUDA"},
+      {"D05", "the build contains no code for these GPUs: 'no kernel image is available'"},
       {"D06", "two copies of a library in one process"},
-      {"D07", "ranks and GPUs are wrongly dealt out"},
+      {"D07", "ranks and GPUs are assigned wrongly"},
       {"D08", "a GPU's compute mode keeps programs out"},
-      {"D09", "the NVLink fabric is not ready: its manager first"},
-      {"D20", "the GPUs' memory is taken"},
+      {"D09", "the NVLink fabric is not ready: fix its manager first"},
+      {"D20", "other processes use the GPUs' memory"},
   };
   for (const Meaning& meaning : k_meanings)
     if (meaning.id == root.id)
       return meaning.text;
-  if (root.id == "D11") // what is wrong with it says what to do
+  if (root.id == "D11") // its own text says what to do
     return "a GPU is not healthy: " + root.fix;
   if (root.id == "D12")
     return "a link between devices is not healthy: " + root.fix;
   bool wrong = root.symptom == Symptom::wrong_data;
   if (root.id == "D36")
-    return wrong ? "data that GPUs send each other directly arrives wrong: " + root.fix
+    return wrong ? "direct GPU-to-GPU copies deliver wrong data: " + root.fix
                  : "GPUs cannot copy to each other: " + root.fix;
   if (root.id == "D27" && one.rehearsals.empty())
     return root.what;
   if (root.id == "D27")
     return wrong ? "collectives deliver wrong data: use no result of this machine"
-                 : "the parts look right, but do not work together: see what the workers said last";
+                 : "each part looks right, but they do not work together: see the workers' last "
+                   "output";
   return "settings or limits of the environment: " + root.fix;
 }
 
-// The root cause, and what failed besides: what it may explain, and what nothing ties to it.
+// The root cause, then the other failures: those that it may explain, and those with no visible
+// connection.
 std::string conclude(const Case& one, const Finding& root, const std::vector<Finding>& findings) {
   std::string text = fmt::format("{} ({})", meaning_of(one, root), root.id);
   if (!root.may_be_of.empty())
-    text += "; not shown, but it may be of " + root.may_be_of.front();
+    text += "; possibly caused by " + root.may_be_of.front();
   std::vector<std::string> maybe;
   std::vector<std::string> apart;
   for (const Question& question : k_questions)
@@ -105,10 +108,9 @@ std::string conclude(const Case& one, const Finding& root, const std::vector<Fin
       (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what));
     }
   if (!maybe.empty())
-    text += fmt::format(". It may explain, though nothing shows it: {}", fmt::join(maybe, "; "));
+    text += fmt::format(". It may also explain, without proof: {}", fmt::join(maybe, "; "));
   if (!apart.empty())
-    text +=
-        fmt::format(". Besides, with no tie to it that could be seen: {}", fmt::join(apart, "; "));
+    text += fmt::format(". Other failures, with no visible connection: {}", fmt::join(apart, "; "));
   return text;
 }
 
@@ -117,7 +119,7 @@ bool has_gpus(const Case& one) {
                      [](const model::Survey& survey) { return !survey.inventory.gpus.empty(); });
 }
 
-// Or would have, if nothing was run.
+// Or would have run, if nothing was run.
 bool ran_on_gpus(const Case& one) {
   return one.rehearsals.empty() ? has_gpus(one)
                                 : std::any_of(one.rehearsals.begin(), one.rehearsals.end(),
@@ -137,10 +139,10 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
     const Finding* found = gravest_of(findings, question.checks);
     bool follows = found != nullptr && !found->follows_from.empty();
     if (found != nullptr) {
-      if (found->severity != Severity::info) // says something, but not why
+      if (found->severity != Severity::info) // informational findings give no reason
         step.because = found->what;
       if (follows)
-        step.because += "; it follows from " + found->follows_from;
+        step.because += "; caused by " + found->follows_from;
       bool nothing_to_ask = found->id == "D02" && found->severity == Severity::info; // no GPU
       if (nothing_to_ask)
         step.because = found->what;
@@ -149,7 +151,7 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
                     : found->severity == Severity::unknown ? Step::Answer::unknown
                                                            : Step::Answer::yes;
     }
-    // Later checks were made all the same, but what they found may follow from this.
+    // The later checks ran, but their findings may be consequences of this one.
     if (root != nullptr && step.answer != Step::Answer::no) {
       step.answer = Step::Answer::not_asked;
       step.because.clear();
@@ -161,9 +163,9 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
   const Finding* ran = gravest_of(findings, {"D27"});
   diagnosis.conclusion = root != nullptr ? conclude(one, *root, findings)
                          : ran == nullptr || ran->severity != Severity::ok
-                             ? "nothing speaks against it, but no collective was run"
+                             ? "no check failed, but no collective was run"
                          : has_gpus(one)
-                             ? "collectives work here; what is below is about speed and risk"
+                             ? "collectives work here; the findings below concern speed and risk"
                              : "no GPU here: only the CPU backend was tested";
   return diagnosis;
 }

@@ -10,7 +10,8 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// One question of the decision tree, in the order in which each presupposes those before.
+// One question of the decision tree. Each question assumes that the earlier ones were answered with
+// yes.
 struct Step {
   enum class Answer { yes, no, unknown, not_asked };
   std::string question;
@@ -29,15 +30,15 @@ struct Diagnosis {
 };
 Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings);
 
-// A link of the chain that a collective hangs on: what is really loaded.
+// A library that collectives need, as it is loaded.
 struct ChainLink {
   std::string part; // "driver", "CUDA runtime", "NCCL", "CUPTI", "MPI"
   std::string version;
   std::string path;
   std::string problem;
-  std::vector<int> ranks; // for which this holds
+  std::vector<int> ranks; // ranks that have it
 };
-// One row for each part and each version or path of it.
+// One row per part, version and path.
 std::vector<ChainLink> software_chain(const Case& one);
 
 } // namespace ncclprobe::analysis::doctor

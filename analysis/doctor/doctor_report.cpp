@@ -20,11 +20,11 @@ namespace ncclprobe::analysis::doctor {
 namespace {
 
 constexpr std::size_t k_width = 110;
-// Lines of evidence of a finding. A failure's hold the last words of workers.
+// Lines of evidence of a finding. Those of a failure hold the workers' last output.
 constexpr std::size_t k_most_evidence = 5;
 constexpr std::size_t k_most_evidence_of_failure = 12;
 
-// Words of `text` in lines behind `label`, later lines indented to it.
+// The words of `text` after `label`; later lines are indented to it.
 std::string paragraph(const std::string& label, const std::string& text) {
   std::string out;
   std::string line = label;
@@ -46,7 +46,7 @@ std::string paragraph(const std::string& label, const std::string& text) {
   return out + line + "\n";
 }
 
-// Evidence may hold lines of a worker's output.
+// Evidence may contain lines of a worker's output.
 std::string lines_behind(std::string label, const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at <= text.size();) {
@@ -106,7 +106,7 @@ std::string render_finding(const Finding& finding, int ranks, std::size_t hosts)
   if (!finding.follows_from.empty())
     out += paragraph("          why    ", "follows from " + finding.follows_from);
   else if (!finding.may_be_of.empty())
-    out += paragraph("          why    ", fmt::format("not shown; it may be of {}",
+    out += paragraph("          why    ", fmt::format("possibly caused by {}",
                                                       fmt::join(finding.may_be_of, ", or of ")));
   if (!finding.cost.empty())
     out += paragraph("          costs  ", finding.cost);
@@ -129,7 +129,7 @@ std::string render_chain(const Case& one) {
   return table.render(2);
 }
 
-// Which GPU each rank drives: rank r of a host the r-th that it sees.
+// The GPU of each rank: rank r on a host uses the r-th GPU that it sees.
 std::string render_ranks(const Case& one) {
   constexpr std::size_t k_most_ranks = 16;
   base::TextTable table({{"rank"},
@@ -165,7 +165,7 @@ std::string render_ranks(const Case& one) {
   return "\n" + table.render(2) + more;
 }
 
-// Beside the chain, so that nobody takes what lies on a disk for what runs.
+// Apart from the chain: files on a disk do not run.
 std::string render_installed(const Case& one, std::size_t hosts) {
   const std::vector<NotLoaded> found = not_loaded(one);
   if (found.empty())

@@ -9,11 +9,11 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// For people: chain, decision tree, findings worst first, a summary line. `ok` findings are a line
-// each.
+// Text for people: chain, decision tree, findings worst first, a summary line. `ok` findings take
+// one line each.
 std::string render_text(const Case& one, const std::vector<Finding>& findings);
 
-// For machines: the verdicts, and the case that they rest on, which --offline reads again.
+// JSON for programs: the verdicts and the case behind them, which --offline reads again.
 std::string render_json(const Case& one, const std::vector<Finding>& findings);
 
 } // namespace ncclprobe::analysis::doctor

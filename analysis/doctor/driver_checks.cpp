@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Driver, and whether runtime and code fit it.
+// The driver, and whether runtime and code match it.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 
@@ -10,7 +10,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// User library and kernel module come in one package and must be of one version.
+// User libraries and kernel module come in one package and must have the same version.
 void check_module(const Case& one, const model::Survey& survey, Findings& into) {
   const model::HostSurvey* host = one.host_of(survey);
   std::string driver = driver_version(survey);
@@ -19,22 +19,24 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
     return;
   const std::string& module = host->driver.module_version;
   if (!module.empty() && nvml != nullptr && !nvml->problem.empty()) {
-    // NVML has many reasons; only this one is what a reboot is for.
+    // NVML can fail for many reasons; a reboot fixes only this one.
     bool mismatch = nvml->problem.find("version mismatch") != std::string::npos;
-    into.add(survey,
-             {"D02",
-              Severity::fail,
-              mismatch ? "the kernel module and NVML are of different versions"
-                       : "the kernel module is loaded, but NVML does not start",
-              {"kernel module " + module, nvml->problem},
-              mismatch ? "CUDA does not start either: after an update the old module still runs"
-                       : "CUDA may not start either",
-              mismatch
-                  ? "reboot, or rmmod and modprobe nvidia with no GPU in use; in a container: the "
-                    "host's driver and the container's libraries must be of one version"
-                  : "nvidia-smi; dmesg | grep -i nvrm; ncclprobe doctor --log - knows NVML's words",
-              {},
-              {}});
+    into.add(
+        survey,
+        {"D02",
+         Severity::fail,
+         mismatch ? "the kernel module and NVML have different versions"
+                  : "the kernel module is loaded, but NVML does not start",
+         {"kernel module " + module, nvml->problem},
+         mismatch ? "CUDA does not start either: after an update the old module is still loaded"
+                  : "CUDA may not start either",
+         mismatch
+             ? "reboot, or rmmod and modprobe nvidia while no process uses a GPU; in a container: "
+               "the host's driver and the container's libraries must have the same version"
+             : "nvidia-smi; dmesg | grep -i nvrm; ncclprobe doctor --log - explains NVML's "
+               "messages",
+         {},
+         {}});
     return;
   }
   if (module.empty() || driver.empty())
@@ -42,10 +44,10 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
   if (module != driver)
     into.add(survey, {"D02",
                       Severity::fail,
-                      "kernel module and user libraries of the driver differ",
+                      "kernel module and user libraries of the driver have different versions",
                       {fmt::format("kernel module {}, user libraries {}", module, driver)},
                       "'Driver/library version mismatch' at the next start of NVML or CUDA",
-                      "reboot, so that the module of the installed driver is loaded",
+                      "reboot to load the installed driver's module",
                       {},
                       {}});
   else
@@ -65,10 +67,10 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   if (!survey.problem.empty()) {
     into.add(survey, {"D02",
                       Severity::fail,
-                      "the process that looks at the GPUs does not survive it",
+                      "the process that examines the GPUs crashes",
                       {survey.problem},
-                      "other programs that use CUDA may fare the same",
-                      "nvidia-smi; dmesg | tail: do these answer?",
+                      "other CUDA programs may crash too",
+                      "nvidia-smi; dmesg | tail: do these respond?",
                       {},
                       {}});
     return;
@@ -118,7 +120,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
                       seen,
                       "nothing runs on the GPUs",
                       hidden ? "unset CUDA_VISIBLE_DEVICES"
-                             : "nvidia-smi -L shows what there is; systemctl status "
+                             : "nvidia-smi -L lists the GPUs; systemctl status "
                                "nvidia-fabricmanager; docker run --gpus all",
                       {},
                       {}});

@@ -11,17 +11,18 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// Words of CUDA, NCCL and the system that stand in what fails because of a check's finding.
+// Messages of CUDA, NCCL and the system that a check's finding explains.
 struct Trace {
   std::string_view id;
-  std::string_view finding; // words of the finding that explains them; empty: any of this check
+  std::string_view
+      finding; // words of the finding that explains them; empty: any finding of this check
   std::string_view words;
 };
 constexpr auto k_traces = std::to_array<Trace>({
     {"D04", "", "driver version is insufficient"},
     {"D04", "", "unsupported toolchain"},
     {"D05", "", "no kernel image is available"},
-    {"D07", "one and the same GPU", "Duplicate GPU detected"},
+    {"D07", "share a GPU", "Duplicate GPU detected"},
     {"D08", "compute mode", "devices are busy or unavailable"},
     {"D09", "", "system not yet initialized"},
     {"D11", "uncorrected memory errors", "uncorrectable ECC error"},
@@ -33,13 +34,13 @@ constexpr auto k_traces = std::to_array<Trace>({
     {"D18", "no running interface", "no socket interface found"},
     {"D18", "no network interface", "no socket interface found"},
     {"D18", "same address", "Connection refused"},
-    {"D18", "do not reach each other", "Connection refused"},
-    {"D18", "do not reach each other", "No route to host"},
+    {"D18", "cannot connect", "Connection refused"},
+    {"D18", "cannot connect", "No route to host"},
     {"D20", "free memory", "out of memory"},
     {"D32", "NCCL", "Mismatched NCCL versions"},
 });
 
-// Findings that can make something fail without a word of their own.
+// Findings that can cause a failure whose message does not name them.
 struct Possible {
   std::string_view id;
   Severity least; // of the finding
@@ -93,7 +94,7 @@ bool is_failure(const Finding& finding) {
   return finding.symptom != Symptom::none && finding.severity >= Severity::unknown;
 }
 
-// The same words in both: what stopped the one stopped the other.
+// The same message in both: one cause stopped both.
 bool share_evidence(const Finding& one, const Finding& other) {
   return std::ranges::any_of(one.evidence, [&](const std::string& line) {
     return !line.empty() && std::ranges::find(other.evidence, line) != other.evidence.end();
@@ -114,7 +115,7 @@ void explain_one(Finding& failure, const std::vector<Finding>& all) {
   }
 }
 
-// A trial that ended before its own work began shows what kept the collective from running.
+// A trial that ended before its own work began shows what prevents the collective.
 void join_starts(std::vector<Finding>& findings) {
   for (Finding& failure : findings) {
     if (failure.symptom != Symptom::did_not_start || failure.id == "D27")
@@ -144,7 +145,7 @@ void explain(std::vector<Finding>& findings) {
     if (is_failure(finding))
       explain_one(finding, findings);
   join_starts(findings);
-  // What another finding kept from starting was not tried: it says nothing of what it would test.
+  // A feature that could not start because of another finding was not tested.
   for (Finding& finding : findings)
     if (finding.symptom == Symptom::did_not_start && finding.id != "D27" &&
         !finding.follows_from.empty())

@@ -8,10 +8,9 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// What was tried and failed often follows from another finding. Where the evidence of the failure
-// names the cause, the failure says which finding it follows from; where a finding could be the
-// cause and nothing shows that it is, the failure only lists it. Within a severity, causes come
-// first and consequences last.
+// A failed trial is often a consequence of another finding. If the failure's evidence names the
+// cause, the failure says which finding it follows from. If a finding is only a possible cause, the
+// failure lists it. Within a severity, causes come first and consequences last.
 void explain(std::vector<Finding>& findings);
 
 // How explanations name a finding: "D14: NCCL 2.28.3 refuses NCCL_ALGO=Rng: ...".

@@ -46,9 +46,9 @@ bool has_hidden_switches(const model::Survey& survey) {
 
 enum class Manager { well, ill, not_seen };
 
-// GPUs that have joined prove that somebody runs the fabric, whether it can be seen from here or
-// not: a container shows the host's switches, but not its processes, and a virtual machine may have
-// its fabric managed from outside.
+// GPUs that have joined prove that a fabric manager runs, even if it is not visible. A container
+// shows the host's switches but not its processes, and a virtual machine's fabric may be managed
+// from outside.
 Manager check_services(const model::Survey& survey, Findings& into) {
   const model::DriverSurvey& driver = survey.host->driver;
   bool running = fabric_manager_runs(survey);
@@ -60,7 +60,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
         survey,
         {"D09",
          Severity::fail,
-         "fabric manager and driver are of different versions",
+         "fabric manager and driver have different versions",
          {fmt::format("fabric manager {}, driver {}", driver.fabric_manager_version, version)},
          "the fabric does not start: CUDA error 802 (system not yet initialized)",
          "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version",
@@ -76,7 +76,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
   if (container.empty() && hypervisor.empty()) {
     into.add_host(survey, {"D09",
                            Severity::fail,
-                           "this host has NVSwitches, but the fabric manager does not run",
+                           "this host has NVSwitches, but the fabric manager is not running",
                            {seen},
                            "CUDA error 802 (system not yet initialized), or no NVLink between GPUs",
                            "systemctl enable --now nvidia-fabricmanager (administrator)",
@@ -84,20 +84,20 @@ Manager check_services(const model::Survey& survey, Findings& into) {
                            {}});
     return Manager::ill;
   }
-  // What GPUs tell of themselves says more.
+  // The GPUs' own reports are more reliable.
   if (std::none_of(survey.health.begin(), survey.health.end(), tells_fabric_state))
-    into.add_host(
-        survey, {"D09",
-                 Severity::unknown,
-                 container.empty()
-                     ? "no fabric manager runs in this virtual machine; its host may run one"
-                     : "whether the host's fabric manager runs cannot be seen from this container",
-                 {seen, container.empty() ? "in a virtual machine: " + hypervisor
-                                          : "a container: " + container},
-                 "",
-                 "on the host: systemctl status nvidia-fabricmanager",
-                 {},
-                 {}});
+    into.add_host(survey,
+                  {"D09",
+                   Severity::unknown,
+                   container.empty()
+                       ? "no fabric manager runs in this virtual machine; its host may run one"
+                       : "this container cannot see whether the host's fabric manager runs",
+                   {seen, container.empty() ? "in a virtual machine: " + hypervisor
+                                            : "a container: " + container},
+                   "",
+                   "on the host: systemctl status nvidia-fabricmanager",
+                   {},
+                   {}});
   return Manager::not_seen;
 }
 
@@ -137,7 +137,7 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   if (!untold.empty())
     into.add_host(survey, {"D09",
                            Severity::unknown,
-                           "NVML does not tell whether GPUs need a fabric, and have joined it",
+                           "NVML does not report whether GPUs need a fabric and have joined it",
                            untold,
                            "",
                            "nvidia-smi -q | grep -A4 Fabric",
@@ -155,21 +155,20 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
                            {},
                            {}});
   else if (untold.empty() && manager == Manager::well && has_hidden_switches(survey))
-    into.add_host(survey,
-                  {"D09",
-                   Severity::info,
-                   "NVLinks lead to NVSwitches that are not visible here, and these GPUs tell no "
-                   "state in their fabric",
-                   {},
-                   "",
-                   "",
-                   {},
-                   {}});
+    into.add_host(survey, {"D09",
+                           Severity::info,
+                           "NVLinks lead to NVSwitches that are not visible here, and these GPUs "
+                           "report no fabric state",
+                           {},
+                           "",
+                           "",
+                           {},
+                           {}});
   else if (untold.empty() && manager == Manager::well)
     into.add_host(survey, {"D09",
                            Severity::ok,
                            survey.host->driver.nvswitches > 0
-                               ? "the fabric manager runs; these GPUs have no state in the fabric"
+                               ? "the fabric manager runs; these GPUs have no fabric state"
                                : "these GPUs need no fabric manager",
                            {},
                            "",
@@ -178,7 +177,7 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
                            {}});
 }
 
-// What can be said without creating a multicast object, which we never do.
+// What is known without creating a multicast object, which this program never does.
 void check_multicast(const model::Survey& survey, Findings& into) {
   bool hopper =
       std::any_of(survey.inventory.gpus.begin(), survey.inventory.gpus.end(),
@@ -204,20 +203,19 @@ void check_multicast(const model::Survey& survey, Findings& into) {
   constexpr const char* k_look =
       "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start";
   if (nvls != nullptr && nvls->value == "0")
-    add(Severity::info, "NVLS (reduction in the switch) is turned off",
+    add(Severity::info, "NVLS (reduction in the switch) is disabled",
         "all-reduce cannot use the switch's arithmetic", "");
   else if (told == 0)
-    add(Severity::unknown, "whether the driver offers multicast is not known", "", k_look);
+    add(Severity::unknown, "whether the driver supports multicast is unknown", "", k_look);
   else if (able == told)
-    add(Severity::info, "the driver offers multicast (NVLS); whether it works was not tried", "",
-        k_look);
+    add(Severity::info, "the driver supports multicast (NVLS); it was not tried", "", k_look);
   else
-    add(Severity::info, "the driver offers no multicast on some GPUs: NVLS cannot be used", "",
+    add(Severity::info, "the driver supports no multicast on some GPUs: NVLS cannot be used", "",
         k_look);
 }
 
 // NVLink between hosts: GPUs in a cluster, the daemon that exports their memory, and the channel
-// through which a process may import it.
+// through which a process imports it.
 void check_imex(const model::Survey& survey, Findings& into) {
   std::set<std::string> cliques;
   for (const GpuHealth& gpu : survey.health)
@@ -232,21 +230,19 @@ void check_imex(const model::Survey& survey, Findings& into) {
     return;
   std::vector<std::string> seen(cliques.begin(), cliques.end());
   if (cliques.empty())
-    seen.emplace_back("NVML tells of no cluster of this host's GPUs");
-  seen.emplace_back(daemon ? "nvidia-imex runs"
-                           : "nvidia-imex is not among the processes that are visible here");
+    seen.emplace_back("NVML reports no cluster for this host's GPUs");
+  seen.emplace_back(daemon ? "nvidia-imex runs" : "no nvidia-imex process is visible here");
   seen.push_back(fmt::format("{} channel(s) in {}", channels, k_imex_channels));
   bool ready = !cliques.empty() && channels > 0;
-  into.add_host(survey,
-                {"D10",
-                 Severity::info,
-                 ready ? "these GPUs can be part of an NVLink domain of several hosts (IMEX)"
-                       : "part of what NVLink between hosts needs is there (IMEX), part is not",
-                 seen,
-                 ready ? "" : "NCCL takes the network between hosts, not NVLink",
-                 "nvidia-imex-ctl -N shows the domain",
-                 {},
-                 {}});
+  into.add_host(survey, {"D10",
+                         Severity::info,
+                         ready ? "these GPUs can belong to an NVLink domain of several hosts (IMEX)"
+                               : "NVLink between hosts (IMEX) is only partly set up",
+                         seen,
+                         ready ? "" : "NCCL uses the network between hosts, not NVLink",
+                         "nvidia-imex-ctl -N shows the domain",
+                         {},
+                         {}});
 }
 
 } // namespace

@@ -12,7 +12,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// Without the domain's leading zeros and in small letters.
+// Without the domain's leading zeros, in lower case.
 std::string plain(const std::string& pci) {
   std::string text;
   for (char letter : pci)
@@ -66,7 +66,7 @@ std::string shown_watts(const std::optional<int>& milliwatts) {
 
 void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
                  std::vector<std::string>& lines) {
-  if (gpu.uuid.empty()) // does not answer at all, which is a finding of its own
+  if (gpu.uuid.empty()) // a GPU that does not respond is a finding of its own
     return;
   std::string names;
   for (const Fact& fact : facts)
@@ -120,7 +120,7 @@ bool ended_before_its_cells(const SmokeTest& smoke_test) {
       smoke_test.outcome.kind == OutcomeKind::skipped ||
       smoke_test.outcome.kind == OutcomeKind::not_run)
     return false;
-  // A cell that fails leaves those behind it not run.
+  // After a failed cell, later cells are not run.
   return smoke_test.cells.size() != 1 &&
          std::ranges::all_of(smoke_test.cells, [&](const SmokeTestCell& cell) {
            return cell.outcome == smoke_test.outcome;
@@ -138,7 +138,7 @@ Symptom symptom_of(model::OutcomeKind kind) {
   }
 }
 
-// Interfaces are left out: D18 judges them by more than their names.
+// Interfaces are excluded: D18 judges them by more than their names.
 workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey) {
   workload::NcclPlace place;
   const model::Library* nccl = survey.inventory.library("nccl");

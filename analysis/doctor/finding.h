@@ -18,10 +18,10 @@ using base::to_string;
 // Ordered by how much it matters.
 enum class Severity {
   ok,
-  info,    // worth knowing, nothing to do
-  unknown, // could not be looked at: says what would be needed
-  warn,    // works, at a price or a risk
-  fail,    // does not work, or the results cannot be trusted
+  info,    // informational, nothing to do
+  unknown, // could not be checked: says what would be needed
+  warn,    // works, with a cost or a risk
+  fail,    // does not work, or makes results unreliable
 };
 constexpr auto enum_names(Severity) {
   using enum Severity;
@@ -29,29 +29,29 @@ constexpr auto enum_names(Severity) {
       {{ok, "ok"}, {info, "info"}, {unknown, "unknown"}, {warn, "warn"}, {fail, "fail"}});
 }
 
-// How something that was tried went wrong.
+// How a trial failed.
 enum class Symptom {
   none,
-  did_not_start, // before anything of it ran
+  did_not_start, // before any of it ran
   failed,
   hung,
   wrong_data,
-  detour, // it works, by a slower way than there is
+  detour, // it works, but more slowly than it could
 };
 
 struct Finding {
   std::string id; // "D14"
   Severity severity = Severity::ok;
   std::string what;                  // one line
-  std::vector<std::string> evidence; // what was seen, one line each
-  std::string cost;                  // of leaving it so; empty where there is none
-  std::string fix;                   // a command where there is one; never run by us
-  std::vector<int> ranks;            // that it concerns; none: the host or all
+  std::vector<std::string> evidence; // observations, one line each
+  std::string cost;                  // consequence of doing nothing; empty if there is none
+  std::string fix;                   // a command if possible; never run by us
+  std::vector<int> ranks;            // affected ranks; none: the host or all
   std::vector<std::string> hosts;
   Symptom symptom = Symptom::none;
-  std::vector<std::string> shows_as;  // words in the evidence of what fails because of it
+  std::vector<std::string> shows_as;  // words in the evidence of failures that it causes
   std::string follows_from;           // the finding that its evidence names: "D14: ..."; else empty
-  std::vector<std::string> may_be_of; // findings that could explain it, though nothing shows it
+  std::vector<std::string> may_be_of; // findings that could explain it, without proof
   bool operator==(const Finding&) const = default;
 };
 
@@ -60,7 +60,7 @@ std::string_view check_name(std::string_view id);
 // All ids in order.
 std::vector<std::string_view> check_ids();
 
-// The gravest of all, ok if there are none.
+// The worst of all, ok if there are none.
 Severity worst(const std::vector<Finding>& findings);
 
 } // namespace ncclprobe::analysis::doctor

@@ -7,15 +7,14 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// What checks find, in the order of checking. The same finding of several ranks or hosts becomes
-// one.
+// Findings in the order of the checks. Equal findings of several ranks or hosts become one.
 class Findings {
 public:
-  // Of the whole job.
+  // For the whole job.
   void add(Finding finding);
-  // Of the ranks of this survey.
+  // For the ranks of this survey.
   void add(const model::Survey& survey, Finding finding);
-  // Of the host of this survey.
+  // For the host of this survey.
   void add_host(const model::Survey& survey, Finding finding);
 
   // Worst first, then by id.
@@ -25,13 +24,13 @@ private:
   std::vector<Finding> found_;
 };
 
-// Runs every check, and tells causes from what follows from them.
+// Runs every check, and separates causes from consequences.
 std::vector<Finding> examine(const Case& one);
 
 // The checks, by theme. Each adds at least one finding for each of its ids.
 void check_launch(const Case& one, Findings& into);          // D01, D32
 void check_driver(const Case& one, Findings& into);          // D02
-void check_compatibility(const Case& one, Findings& into);   // D04, D05, D26 if asked for
+void check_compatibility(const Case& one, Findings& into);   // D04, D05, D26 if requested
 void check_libraries(const Case& one, Findings& into);       // D06
 void check_installed(const Case& one, Findings& into);       // D06
 void check_nccl_faults(const Case& one, Findings& into);     // D35
@@ -41,12 +40,12 @@ void check_fabric(const Case& one, Findings& into);          // D09, D10
 void check_health(const Case& one, Findings& into);          // D11, D22, D33
 void check_links(const Case& one, Findings& into);           // D12, D13
 void check_variables(const Case& one, Findings& into);       // D14
-void check_variable_values(const Case& one, Findings& into); // of D14, names and values alone
+void check_variable_values(const Case& one, Findings& into); // part of D14: names and values alone
 void check_host(const Case& one, Findings& into);            // D15, D16, D17
 void check_network(const Case& one, Findings& into);         // D18, D19
 void check_between_hosts(const Case& one, Findings& into);   // D18
 void check_copies(const Case& one, Findings& into);          // D36
-void check_smoke_tests(const Case& one, Findings& into);     // D21, D23 if told, D25, D27
+void check_smoke_tests(const Case& one, Findings& into);     // D21, D23 if measured, D25, D27
 void check_transports(const Case& one, Findings& into);      // D12
 void check_speed(const Case& one, Findings& into);           // D34
 void check_chains(const Case& one, Findings& into);          // D29

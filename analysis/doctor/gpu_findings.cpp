@@ -41,7 +41,7 @@ void GpuFindings::finish(const char* id, const char* well, const std::vector<std
   if (!untold.empty())
     into.add_host(survey_, {id,
                             Severity::unknown,
-                            fmt::format("some of what '{}' needs is unknown", well),
+                            fmt::format("part of the data for '{}' is unknown", well),
                             untold,
                             "",
                             "nvidia-smi -q",

@@ -10,17 +10,17 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// Findings that speak of a host's GPUs: the same one of several GPUs is one, whose fix names them
-// all.
+// Findings about a host's GPUs. Equal findings of several GPUs become one, whose fix names all of
+// them.
 class GpuFindings {
 public:
   explicit GpuFindings(const model::Survey& survey) : survey_(survey) {}
 
-  // In `fix` each "-i GPUS" gets their numbers, as nvidia-smi takes them: "-i 0,3".
+  // In `fix`, "-i GPUS" is replaced by their numbers as nvidia-smi takes them: "-i 0,3".
   void bad(const char* id, Severity severity, const std::string& what, const model::GpuHealth& gpu,
            const std::string& seen, const std::string& cost, const std::string& fix);
   void finish(Findings& into);
-  // If nothing was found, `well` is, unless some of what it rests on was not told.
+  // Reports `well` if nothing was found, unless some of its inputs are unknown.
   void finish(const char* id, const char* well, const std::vector<std::string>& untold,
               Findings& into);
 

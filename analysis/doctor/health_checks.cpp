@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D11, D22, D33: whether the GPUs are well. Reads only; what would repair them is the
-// administrator's.
+// D11, D22, D33: GPU health. Reads only; repairs are left to the administrator.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/gpu_findings.h"
@@ -23,41 +22,42 @@ constexpr std::uint64_t k_application_clocks = 0x2;
 constexpr std::uint64_t k_power_cap = 0x4;
 constexpr std::uint64_t k_hot_or_brake = 0x8 | 0x20 | 0x40 | 0x80;
 
-// Our limits, of counts since the driver was loaded: fewer are repaired without a trace.
+// Our limits for counts since the driver was loaded. Fewer errors are repaired without effect.
 constexpr std::uint64_t k_corrected_memory_errors = 1000;
 constexpr std::uint64_t k_crc_errors_of_link = 1000;
-// Our limit. NVIDIA's driver can retire 64 pages of a GPU, in its whole life.
+// Our limit. NVIDIA's driver can retire 64 pages of a GPU in its whole life.
 constexpr int k_many_retired_pages = 60;
 
-// What the kernel's log says of a GPU that NVML cannot open; else nobody knows why.
+// The kernel log's reason why NVML cannot open a GPU, if it gives one.
 void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& host) {
   const std::vector<model::Xid>& xids = survey.host->kernel_log.xids;
   bool off_the_bus = std::any_of(xids.begin(), xids.end(), [&](const model::Xid& xid) {
     return xid.number == 79 && same_pci(xid.pci_bus_id + ".0", gpu.pci_bus_id);
   });
-  host.bad("D11", Severity::fail, "a GPU does not answer", gpu, "NVML counts it but cannot open it",
+  host.bad("D11", Severity::fail, "a GPU does not respond", gpu,
+           "NVML counts it but cannot open it",
            off_the_bus ? "it has fallen off the bus (Xid 79)" : "no program can use it",
-           off_the_bus ? "restart the node; look at power and risers"
-                       : "nvidia-smi -i GPUS says why; dmesg | grep -i xid: 79 means that it has "
-                         "fallen off the bus");
+           off_the_bus ? "restart the node; check power and risers"
+                       : "nvidia-smi -i GPUS gives the reason; dmesg | grep -i xid: 79 means that "
+                         "it has fallen off the bus");
 }
 
 void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
-    host.bad("D11", Severity::warn, "a change of ECC mode waits for the next reset", gpu,
+    host.bad("D11", Severity::warn, "a change of ECC mode takes effect at the next reset", gpu,
              fmt::format("ECC is {}, will be {}", *gpu.ecc_on ? "on" : "off",
                          *gpu.ecc_on_after_reset ? "on" : "off"),
-             "bandwidth and memory size will differ after it", "reboot when the node is free");
+             "bandwidth and memory size will then change", "reboot when the node is free");
   if (gpu.ecc_on == false && gpu.ecc_on_after_reset == false)
     host.bad("D11", Severity::info, "ECC is off", gpu, "current and pending mode: off",
-             "memory errors go unseen", "nvidia-smi -e 1 and a reset (administrator)");
+             "memory errors are not detected", "nvidia-smi -e 1 and a reset (administrator)");
   if (gpu.uncorrected_since_reset.value_or(0) > 0)
     host.bad("D11", Severity::fail, "uncorrected memory errors since the driver was loaded", gpu,
              fmt::format("{} since then, {} ever", *gpu.uncorrected_since_reset,
                          shown(gpu.uncorrected_ever)),
-             "a process that met one was killed; results before it may be wrong",
-             "take the node out; nvidia-smi -q -d ECC,ROW_REMAPPER; then a GPU reset by the "
-             "administrator");
+             "the driver killed processes that hit one; earlier results may be wrong",
+             "take the node out of service; nvidia-smi -q -d ECC,ROW_REMAPPER; then the "
+             "administrator resets the GPU");
   else if (gpu.uncorrected_ever.value_or(0) > 0)
     host.bad("D11", Severity::info,
              "uncorrected memory errors in the GPU's life, none since the last reset", gpu,
@@ -66,17 +66,17 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
     host.bad("D11", Severity::warn, "many corrected memory errors", gpu,
              fmt::format("{} since the driver was loaded (our limit: {})",
                          *gpu.corrected_since_reset, k_corrected_memory_errors),
-             "memory that will fail; each costs a little time", "watch it: nvidia-smi -q -d ECC");
+             "the memory will fail; each error costs a little time",
+             "watch it: nvidia-smi -q -d ECC");
   if (gpu.remap_failed == true)
     host.bad("D11", Severity::fail, "remapping a memory row has failed", gpu,
              "no spare row was left (Xid 64)", "the GPU must be replaced",
              "contact the vendor (RMA)");
   if (gpu.remap_pending == true)
-    host.bad(
-        "D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
-        "becomes effective at the next reset (Xid 63)", "the bad row is still in use",
-        "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs joined to these by "
-        "NVLink or NVSwitch must be idle, and may have to be reset with them)");
+    host.bad("D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
+             "takes effect at the next reset (Xid 63)", "the bad row is still in use",
+             "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs connected to "
+             "these by NVLink or NVSwitch must be idle, and may have to be reset with them)");
   if (gpu.retirement_pending == true)
     host.bad("D11", Severity::warn, "a memory page is waiting to be retired", gpu,
              fmt::format("{} pages retired so far", shown(gpu.retired_pages)),
@@ -84,13 +84,13 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
              "drain the node, then reload the driver (administrator)");
   if (gpu.retired_pages.value_or(0) >= k_many_retired_pages)
     host.bad(
-        "D11", Severity::fail, "nearly all memory pages that can be retired are", gpu,
+        "D11", Severity::fail, "nearly all retirable memory pages are used up", gpu,
         fmt::format("{} of 64 pages (our limit: {})", *gpu.retired_pages, k_many_retired_pages),
         "the next bad page stays in use",
         "contact the vendor (RMA); nvidia-smi -i GPUS -q -d PAGE_RETIREMENT");
   else if (gpu.retired_pages.value_or(0) > 0)
     host.bad("D11", Severity::info, "memory pages were retired after errors", gpu,
-             fmt::format("{} of 64 pages that can be (our limit: {})", *gpu.retired_pages,
+             fmt::format("{} of 64 retirable pages (our limit: {})", *gpu.retired_pages,
                          k_many_retired_pages),
              "", "");
   if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
@@ -98,7 +98,7 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
              fmt::format("{} rows", *gpu.remapped_rows_uncorrected), "", "");
 }
 
-// Of all links of a GPU, absent where no link told.
+// Sum over all links of a GPU; absent if no link reported.
 struct LinkSum {
   std::optional<std::uint64_t> recoveries;
   std::optional<std::uint64_t> replays;
@@ -125,8 +125,8 @@ struct LinkSum {
   }
 };
 
-// One line a GPU: an NVSwitch node has more than a hundred links, and a few CRC errors on each,
-// which NVLink repairs, are its everyday life.
+// One line per GPU. An NVSwitch node has more than a hundred links, and a few CRC errors on each
+// are normal: NVLink repairs them.
 void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.nvlink_errors.empty())
     return;
@@ -149,11 +149,11 @@ void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
   LinkSum of_worst;
   of_worst.add(*worst);
   host.bad("D11", retrained ? Severity::warn : Severity::info,
-           retrained ? "an NVLink had to be trained again"
-                     : "an NVLink repeated packets, or saw many CRC errors",
+           retrained ? "an NVLink was trained again"
+                     : "an NVLink repeated packets, or had many CRC errors",
            gpu,
            fmt::format("{} on {} links since the driver was loaded; worst: link {} with {} (our "
-                       "limit: {} CRC errors a link)",
+                       "limit: {} CRC errors per link)",
                        all.text(), gpu.nvlink_errors.size(), worst->link, of_worst.text(),
                        k_crc_errors_of_link),
            retrained ? "traffic stops while a link recovers: outliers, or Xid 74"
@@ -167,19 +167,18 @@ void check_clocks(const GpuHealth& gpu, GpuFindings& host) {
                                    shown(gpu.most_sm_clock_mhz), shown_watts(gpu.power_mw),
                                    shown_watts(gpu.power_limit_mw), shown(gpu.temperature_c));
   if ((reasons & k_hot_or_brake) != 0)
-    host.bad("D22", Severity::fail, "a GPU is slowed down by heat or by its power supply", gpu,
-             fmt::format("{} ({})", throttle_text(reasons), clocks),
-             "clocks fall far below what the GPU can do",
-             "look at fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
+    host.bad("D22", Severity::fail, "heat or the power supply slows a GPU down", gpu,
+             fmt::format("{} ({})", throttle_text(reasons), clocks), "clocks drop far below normal",
+             "check fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
   else if ((reasons & k_power_cap) != 0)
-    host.bad("D22", Severity::warn, "a GPU is at its power cap", gpu, clocks,
-             "clocks are below what was asked for", "nvidia-smi -q -d POWER; who else uses it?");
+    host.bad("D22", Severity::warn, "a GPU has reached its power limit", gpu, clocks,
+             "clocks are lower than requested", "nvidia-smi -q -d POWER; who else uses it?");
   if ((reasons & k_application_clocks) != 0)
-    host.bad("D22", Severity::warn, "application clocks are pinned", gpu, clocks,
+    host.bad("D22", Severity::warn, "application clocks are fixed", gpu, clocks,
              "the GPU never reaches its full clock", "nvidia-smi -i GPUS -rac (administrator)");
   if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
       *gpu.power_limit_mw < *gpu.default_power_limit_mw)
-    host.bad("D22", Severity::warn, "the power limit is below what the GPU is delivered with", gpu,
+    host.bad("D22", Severity::warn, "the power limit is below the GPU's default", gpu,
              fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
                          *gpu.default_power_limit_mw / 1000),
              "lower clocks under load",
@@ -202,7 +201,7 @@ void check_persistence(const model::Survey& survey, Findings& into) {
     into.add_host(survey, {"D33",
                            told || daemon ? Severity::ok : Severity::unknown,
                            told || daemon ? "the driver stays loaded between programs"
-                                          : "NVML does not tell the persistence mode",
+                                          : "NVML does not report the persistence mode",
                            {},
                            "",
                            "",
@@ -210,16 +209,15 @@ void check_persistence(const model::Survey& survey, Findings& into) {
                            {}});
     return;
   }
-  into.add_host(survey,
-                {"D33",
-                 Severity::warn,
-                 "persistence mode is off",
-                 off,
-                 "the driver sets the GPU up anew for each program: seconds at every start, and "
-                 "error counters are lost",
-                 "systemctl enable --now nvidia-persistenced (administrator)",
-                 {},
-                 {}});
+  into.add_host(survey, {"D33",
+                         Severity::warn,
+                         "persistence mode is off",
+                         off,
+                         "the driver initialises the GPU for each program: every start takes "
+                         "seconds longer, and error counters are lost",
+                         "systemctl enable --now nvidia-persistenced (administrator)",
+                         {},
+                         {}});
 }
 
 } // namespace
@@ -232,7 +230,7 @@ void check_health(const Case& one, Findings& into) {
       if (!survey.inventory.gpus.empty())
         into.add_host(survey, {"D11",
                                Severity::unknown,
-                               "NVML does not tell how the GPUs are",
+                               "NVML does not report the GPUs' health",
                                {survey.health_problem},
                                "",
                                "nvidia-smi -q",

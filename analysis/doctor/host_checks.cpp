@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the host and its container leave a rank: shared memory, limits, control groups.
+// What the host and its container provide to a rank: shared memory, limits, control groups.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
@@ -11,8 +11,8 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// 64 MiB is what Docker gives by default. What NCCL needs depends on its channels, buffers and
-// transports; the rest are our limits, below which we would look here first.
+// Docker's default is 64 MiB. What NCCL needs depends on its channels, buffers and transports. The
+// rest are our limits: lower values are suspicious.
 constexpr std::uint64_t k_docker_default_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_shared_bytes_per_rank = std::uint64_t{32} << 20;
 constexpr std::int64_t k_stale_after_s = 3600;
@@ -27,7 +27,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
                            Severity::fail,
                            "there is no /dev/shm",
                            {"/dev/shm: not there"},
-                           "NCCL cannot pass data or handles between the processes of the host",
+                           "NCCL cannot pass data or handles between processes on the host",
                            "mount -t tmpfs -o size=16g tmpfs /dev/shm",
                            {},
                            {}});
@@ -39,9 +39,9 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
                    Severity::fail,
                    "no file can be created in /dev/shm",
                    {"/dev/shm: " + shared->problem},
-                   "NCCL cannot pass data or handles between the processes of the host",
-                   "ls -ld /dev/shm; mount -o remount,rw,mode=1777 /dev/shm (administrator); "
-                   "in a container: its mount of /dev/shm must not be read-only",
+                   "NCCL cannot pass data or handles between processes on the host",
+                   "ls -ld /dev/shm; mount -o remount,rw,mode=1777 /dev/shm (administrator); in a "
+                   "container: its /dev/shm must not be mounted read-only",
                    {},
                    {}});
   std::uint64_t ranks = 0;
@@ -50,32 +50,32 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
       ranks += other.ranks.size();
   std::uint64_t wanted = std::max<std::uint64_t>(ranks, 1) * k_shared_bytes_per_rank;
   std::string seen = fmt::format(
-      "/dev/shm: {} MiB, {} MiB free, for {} rank(s); our limit is {} MiB free a rank",
+      "/dev/shm: {} MiB, {} MiB free, for {} rank(s); our limit is {} MiB free per rank",
       shared->size_bytes >> 20, shared->free_bytes >> 20, ranks, k_shared_bytes_per_rank >> 20);
   bool small = shared->size_bytes <= k_docker_default_bytes;
   if (shared->free_bytes < wanted || small) {
     bool hopeless = shared->free_bytes < wanted / 4;
-    into.add_host(
-        survey,
-        {"D15",
-         hopeless ? Severity::fail : Severity::warn,
-         small ? "/dev/shm is as small as a container's default" : "/dev/shm has little room left",
-         {seen},
-         "NCCL fails with 'unhandled system error' or 'No space left on device' when its "
-         "shared-memory transport or a data loader needs it",
-         small ? "docker run --shm-size=16g ... (or --ipc=host)"
-               : "ls -l /dev/shm, and remove what no job uses any more",
-         {},
-         {}});
+    into.add_host(survey, {"D15",
+                           hopeless ? Severity::fail : Severity::warn,
+                           small ? "/dev/shm is as small as a container's default"
+                                 : "/dev/shm has little free space",
+                           {seen},
+                           "NCCL fails with 'unhandled system error' or 'No space left on device' "
+                           "when its shared-memory transport or a data loader needs /dev/shm",
+                           small ? "docker run --shm-size=16g ... (or --ipc=host)"
+                                 : "ls -l /dev/shm, and remove files that no job uses",
+                           {},
+                           {}});
   } else if (shared->problem.empty()) {
-    into.add_host(survey, {"D15", Severity::ok, "/dev/shm has room", {seen}, "", "", {}, {}});
+    into.add_host(survey,
+                  {"D15", Severity::ok, "/dev/shm has enough free space", {seen}, "", "", {}, {}});
   }
   if (shared->removed_at_logout == true)
     into.add_host(survey,
                   {"D15",
                    Severity::info,
                    "logind removes a user's shared memory when their last session ends",
-                   {"RemoveIPC of systemd's logind.conf is on"},
+                   {"RemoveIPC in systemd's logind.conf is on"},
                    "ranks that outlive the login (nohup, started over ssh) lose their segments: "
                    "'unlink shared memory ... failed'",
                    "loginctl enable-linger USER, or RemoveIPC=no in /etc/systemd/logind.conf",
@@ -95,10 +95,10 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
       survey,
       {"D15",
        Severity::info,
-       fmt::format("{} old segments of communication libraries lie in /dev/shm", stale.size()),
+       fmt::format("{} old segments of communication libraries are left in /dev/shm", stale.size()),
        stale,
-       fmt::format("{} MiB of memory, if no running job uses them", stale_bytes >> 20),
-       "fuser /dev/shm/NAME shows who uses one; remove those that nobody does",
+       fmt::format("{} MiB of memory is wasted, if no running job uses them", stale_bytes >> 20),
+       "fuser /dev/shm/NAME shows which processes use one; remove unused ones",
        {},
        {}});
 }
@@ -115,7 +115,7 @@ bool has_rdma(const Case& one, const model::Survey& survey) {
   return host != nullptr && !host->rdma.empty();
 }
 
-// What a shell may raise by itself goes as far as the hard limit.
+// A shell can raise its own limit up to the hard limit.
 std::string more_open_files(const model::Limit& files) {
   if (!files.hard || *files.hard >= k_comfortable_open_files)
     return fmt::format("ulimit -n {}", k_comfortable_open_files);
@@ -142,7 +142,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
               {fmt::format("ulimit -l: {} KiB", *memlock->soft / 1024)},
               needed ? "registering memory with an RDMA adapter fails (ibv_reg_mr, 'Cannot "
                        "allocate memory')"
-                     : "nothing here: there is no RDMA adapter that registers memory",
+                     : "none here: no RDMA adapter registers memory",
               needed ? "ulimit -l unlimited, in /etc/security/limits.d or the batch system; "
                        "docker run --ulimit memlock=-1"
                      : "",
@@ -161,7 +161,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
                            "{} too few)",
                            *files->soft, files->hard ? std::to_string(*files->hard) : "unlimited",
                            k_comfortable_open_files, k_least_open_files)},
-              "a socket per peer and channel: large jobs end with 'Too many open files'",
+              "each peer and channel needs a socket: large jobs end with 'Too many open files'",
               more_open_files(*files),
               {},
               {}});
@@ -169,20 +169,19 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
   const model::Limit* stack = limit_of(survey, "stack");
   if (stack != nullptr && (!stack->soft || *stack->soft > k_large_stack_bytes)) {
     good = false;
-    into.add(survey,
-             {"D16",
-              Severity::warn,
-              "the stack is not limited",
-              {fmt::format("ulimit -s: {}", stack->soft ? base::readable_bytes(*stack->soft)
-                                                        : std::string("unlimited"))},
-              "threads of NCCL and MPI take this as the size of theirs: out of memory, or a "
-              "segmentation fault at start",
-              "ulimit -s 8192",
-              {},
-              {}});
+    into.add(survey, {"D16",
+                      Severity::warn,
+                      "the stack size is unlimited",
+                      {fmt::format("ulimit -s: {}", stack->soft ? base::readable_bytes(*stack->soft)
+                                                                : std::string("unlimited"))},
+                      "NCCL and MPI use this as the stack size of their threads: out of memory, or "
+                      "a segmentation fault at start",
+                      "ulimit -s 8192",
+                      {},
+                      {}});
   }
   if (good)
-    into.add(survey, {"D16", Severity::ok, "limits are wide enough", {}, "", "", {}, {}});
+    into.add(survey, {"D16", Severity::ok, "no limit is too low", {}, "", "", {}, {}});
 }
 
 void check_container(const Case& one, const model::Survey& survey, Findings& into) {
@@ -190,23 +189,22 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
   bool good = true;
   if (limits.numa_calls_allowed == false) {
     good = false;
-    into.add(survey,
-             {"D17",
-              Severity::warn,
-              "NUMA system calls are forbidden to this container",
-              {"get_mempolicy(2): Operation not permitted"},
-              "NCCL cannot place host memory near its GPU: cuMem host allocations fail or land on "
-              "the wrong node",
-              "docker run --cap-add SYS_NICE ..., or NCCL_CUMEM_HOST_ENABLE=0",
-              {},
-              {}});
+    into.add(survey, {"D17",
+                      Severity::warn,
+                      "this container may not make NUMA system calls",
+                      {"get_mempolicy(2): Operation not permitted"},
+                      "NCCL cannot place host memory near its GPU: cuMem host allocations fail or "
+                      "use the wrong node",
+                      "docker run --cap-add SYS_NICE ..., or NCCL_CUMEM_HOST_ENABLE=0",
+                      {},
+                      {}});
   }
   if (limits.memory_limit_bytes && limits.memory_used_bytes &&
       *limits.memory_used_bytes > *limits.memory_limit_bytes / 10 * 9) {
     good = false;
     into.add(survey, {"D17",
                       Severity::warn,
-                      "the memory of this control group is nearly used up",
+                      "this control group has almost reached its memory limit",
                       {fmt::format("{} MiB of {} MiB", *limits.memory_used_bytes >> 20,
                                    *limits.memory_limit_bytes >> 20)},
                       "the kernel kills a rank, and the others hang in the collective",
@@ -220,8 +218,8 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     into.add(survey,
              {"D17",
               Severity::warn,
-              "few processes may still be started in this control group",
-              {fmt::format("{} of {} are there", *limits.pids_used, *limits.pids_limit)},
+              "this control group has almost reached its process limit",
+              {fmt::format("{} of {} are in use", *limits.pids_used, *limits.pids_limit)},
               "NCCL starts several threads per communicator: 'Resource temporarily unavailable'",
               "docker run --pids-limit=-1 ...",
               {},
@@ -230,18 +228,16 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
   std::size_t threads = 2 * survey.ranks.size(); // a rank and its proxy
   if (limits.cpus && *limits.cpus < static_cast<double>(threads)) {
     good = false;
-    into.add(
-        survey,
-        {"D17",
-         Severity::warn,
-         fmt::format("{:.3g} CPUs for {} rank(s) of this process", *limits.cpus,
-                     survey.ranks.size()),
-         {"CPU quota of the control group"},
-         "proxies and launches wait for their turn: latency jumps by the length of a quota period "
-         "(100 ms)",
-         "docker run --cpus, or the batch job's --cpus-per-task",
-         {},
-         {}});
+    into.add(survey,
+             {"D17",
+              Severity::warn,
+              fmt::format("{:.3g} CPUs for {} rank(s) of this process", *limits.cpus,
+                          survey.ranks.size()),
+              {"CPU quota of the control group"},
+              "proxies and launches wait for CPU time: latency jumps by a quota period (100 ms)",
+              "docker run --cpus, or the batch job's --cpus-per-task",
+              {},
+              {}});
   }
   const model::HostSurvey* host = one.host_of(survey);
   bool has_gpu_files =
@@ -255,10 +251,10 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     good = false;
     into.add(survey, {"D17",
                       Severity::fail,
-                      "/dev/nvidia-uvm is not there",
-                      {"/dev/nvidiactl is, /dev/nvidia-uvm is not"},
+                      "/dev/nvidia-uvm does not exist",
+                      {"/dev/nvidiactl exists, /dev/nvidia-uvm does not"},
                       "cuInit fails with error 999 although nvidia-smi works",
-                      "nvidia-modprobe -u -c=0 on the host, then start the container again",
+                      "nvidia-modprobe -u -c=0 on the host, then restart the container",
                       {},
                       {}});
   }
@@ -267,9 +263,9 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     into.add(survey, {"D17",
                       Severity::warn,
                       "/sys shows none of the GPUs",
-                      {"/dev/nvidiactl is there, /sys/bus/pci/devices has no device of NVIDIA"},
-                      "NCCL finds neither switches nor NUMA nodes there, and ncclprobe topo little",
-                      "a container with the host's /sys: docker run -v /sys:/sys:ro ...",
+                      {"/dev/nvidiactl exists, but /sys/bus/pci/devices has no NVIDIA device"},
+                      "NCCL finds no switches and NUMA nodes, and ncclprobe topo shows little",
+                      "give the container the host's /sys: docker run -v /sys:/sys:ro ...",
                       {},
                       {}});
   }

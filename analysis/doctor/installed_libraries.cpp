@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D06: what lies on the host and is not loaded. That is no fault by itself: programs load what
-// their own search finds, not what is newest or stands in a folder called cuda.
+// D06: libraries that are installed but not loaded. That is no fault: programs load the first match
+// of their search path, not the newest version or the folder called cuda.
 #include "analysis/doctor/installed_libraries.h"
 
 #include "analysis/doctor/facts.h"
@@ -20,7 +20,8 @@ bool is_nccl(const InstalledLibrary& library) {
   return std::filesystem::path(library.path).filename().string().starts_with("libnccl");
 }
 
-// What programs of this environment get without asking: not so a toolkit's folder.
+// Libraries that programs in this environment load by default. A toolkit's folder is not among
+// them.
 bool is_at_hand(const InstalledLibrary& library) {
   return library.found_by != "toolkit" && library.found_by != "folder";
 }
@@ -50,23 +51,24 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
   auto cuda = knowledge::parse_version(library.version);
   if (is_nccl(library) || !is_at_hand(library) || !driver || !cuda)
     return;
-  cuda->parts.resize(std::min<std::size_t>(cuda->parts.size(), 2)); // the tables know releases
+  cuda->parts.resize(std::min<std::size_t>(cuda->parts.size(), 2)); // the tables list releases
   const knowledge::DriverAdvice advice =
       knowledge::advise(*driver, *cuda, software_limits(gpus_in_question(survey)));
   if (advice.fit.verdict != knowledge::DriverVerdict::insufficient)
     return;
-  into.add_host(survey, {"D06",
-                         Severity::warn,
-                         fmt::format("an installed CUDA runtime, {}, is too new for driver {}",
-                                     library.version, driver->text()),
-                         {line_of(library)},
-                         fmt::format("programs that load it: {}", advice.fit.meaning),
-                         fmt::format("keep this runtime from them; or {}", ways_text(advice)),
-                         {},
-                         {}});
+  into.add_host(
+      survey, {"D06",
+               Severity::warn,
+               fmt::format("the installed CUDA runtime {} is too new for driver {}",
+                           library.version, driver->text()),
+               {line_of(library)},
+               fmt::format("programs that load it: {}", advice.fit.meaning),
+               fmt::format("remove this runtime from their search path; or {}", ways_text(advice)),
+               {},
+               {}});
 }
 
-// An NCCL that others would load in place of the one that is measured here.
+// An NCCL that other programs would load instead of the one measured here.
 void check_nccl(const model::Survey& survey, const std::vector<const InstalledLibrary*>& idle,
                 Findings& into) {
   const model::Library* loaded = survey.inventory.library("nccl");
@@ -88,15 +90,15 @@ void check_nccl(const model::Survey& survey, const std::vector<const InstalledLi
     auto version = knowledge::parse_version(library.version);
     if (version && *version == *measured)
       return;
-    into.add_host(
-        survey, {"D06",
-                 version ? severity : Severity::info,
-                 fmt::format("{} names another NCCL than the one loaded here", whose),
-                 {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
-                 "what is measured here need not be what a program gets that finds its NCCL there",
-                 fmt::format("ncclprobe --library nccl={} measures that one", library.path),
-                 {},
-                 {}});
+    into.add_host(survey,
+                  {"D06",
+                   version ? severity : Severity::info,
+                   fmt::format("{} names another NCCL than the one loaded here", whose),
+                   {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
+                   "programs that load their NCCL from there may behave differently",
+                   fmt::format("ncclprobe --library nccl={} measures that one", library.path),
+                   {},
+                   {}});
   };
   if (const InstalledLibrary* found = first(by_path))
     add(*found, Severity::warn, "LD_LIBRARY_PATH");
@@ -143,7 +145,7 @@ void check_installed(const Case& one, Findings& into) {
       continue;
     into.add_host(survey, {"D06",
                            Severity::info,
-                           "libraries are installed and not loaded: they play no part here",
+                           "libraries are installed but not loaded: they have no effect here",
                            lines,
                            "",
                            "",

@@ -9,12 +9,12 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// A CUDA runtime or NCCL that lies on a host and that no surveyed process there has mapped.
+// A CUDA runtime or NCCL that is installed on a host but loaded by no surveyed process there.
 struct NotLoaded {
   std::string host;
   const model::InstalledLibrary* library = nullptr; // of the case
 };
-// By host, in the order in which they are looked for.
+// By host, in the order of the search.
 std::vector<NotLoaded> not_loaded(const Case& one);
 
 // "CUDA runtime", "NCCL"

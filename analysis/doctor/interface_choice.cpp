@@ -51,13 +51,13 @@ InterfaceChoice choose_interfaces(const std::vector<NetworkInterface>& all,
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> k_turns{
       {{"ib", "named ib..."},
        {"^docker,lo,virbr", "all but docker, lo and virbr"},
-       {"docker", "docker, as there is nothing else"},
-       {"lo", "lo, as there is nothing else"},
-       {"virbr", "virbr, as there is nothing else"}}};
+       {"docker", "docker, as there is no other"},
+       {"lo", "lo, as there is no other"},
+       {"virbr", "virbr, as there is no other"}}};
   for (const auto& [list, rule] : k_turns)
     if (auto found = matching(all, list, family); !found.empty())
       return {found, std::string(rule)};
-  return {{}, "none is running with an address"};
+  return {{}, "no running interface has an address"};
 }
 
 std::string first_address(const NetworkInterface& one, const std::string& family) {

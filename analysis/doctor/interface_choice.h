@@ -9,11 +9,10 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// The interfaces that NCCL uses for sockets and for its bootstrap (the first), by its rules (NCCL
-// 2.30, src/misc/socket.cc and src/os/linux.cc): with NCCL_SOCKET_IFNAME those whose name begins as
-// one of the list says ("^": none of these, "=": the whole name), else "ib...", else all but
-// docker, lo and virbr, else those in turn; only running ones that have an address of
-// NCCL_SOCKET_FAMILY.
+// The interfaces that NCCL uses for sockets, the first also for its bootstrap, by the rules of NCCL
+// 2.30 (src/misc/socket.cc and src/os/linux.cc). NCCL_SOCKET_IFNAME lists prefixes of names ("^"
+// excludes them, "=" compares whole names). Without it: "ib...", else all but docker, lo and virbr,
+// else those in turn. Only running interfaces with an address of NCCL_SOCKET_FAMILY count.
 struct InterfaceChoice {
   std::vector<const model::NetworkInterface*> interfaces; // IPv4 first; none: NCCL stops here
   std::string rule; // "NCCL_SOCKET_IFNAME=^docker", "all but docker, lo, virbr"
@@ -24,9 +23,9 @@ InterfaceChoice choose_interfaces(const std::vector<model::NetworkInterface>& al
 // The address that NCCL would bind on it.
 std::string first_address(const model::NetworkInterface& one, const std::string& family);
 
-// Where other ranks reach those that `survey` stands for; `all` are its host's interfaces.
-// With the host backend Gloo decides: GLOO_SOCKET_IFNAME to the letter, else the first with an IPv4
-// address that leaves the host.
+// The interface at which others would connect to the ranks that `survey` represents. `all` are its
+// host's interfaces. With the host backend Gloo decides: exactly GLOO_SOCKET_IFNAME, else the first
+// interface with an IPv4 address that is reachable from other hosts.
 struct BootstrapAddress {
   const model::NetworkInterface* interface = nullptr; // none: nobody reaches them
   std::string address;

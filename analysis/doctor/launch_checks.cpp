@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Launcher, and whether the ranks run the same software.
+// The launcher, and whether the ranks run the same software.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 
@@ -39,27 +39,28 @@ std::string library_version(const model::Survey& survey, std::string_view name) 
   return library == nullptr ? "" : library->version;
 }
 
-// Whether there is anything to judge. Without a worker's answer all else would be guessed.
+// Without a worker's answer, all other checks would guess.
 bool check_workers(const Case& one, Findings& into) {
   bool all = true;
   for (const model::Survey& survey : one.surveys) {
     if (survey.worker_problem.empty())
       continue;
     all = false;
-    into.add(survey, {"D32",
-                      Severity::fail,
-                      survey.worker_mismatch
-                          ? "ncclprobe and its worker program are of different versions"
-                          : "ncclprobe's worker program does not answer, with or without GPUs",
-                      {survey.worker_problem},
-                      "nothing was looked at, and nothing can be measured",
-                      survey.worker_mismatch
-                          ? "install ncclprobe and ncclprobe-worker together, or name the right "
-                            "one: --library worker=PATH"
-                          : "what it says by itself: ncclprobe-worker --inventory; if it is "
-                            "missing, install it, or name it: --library worker=PATH",
-                      {},
-                      {}});
+    into.add(survey,
+             {"D32",
+              Severity::fail,
+              survey.worker_mismatch
+                  ? "ncclprobe and its worker program have different versions"
+                  : "ncclprobe's worker program does not respond, with or without GPUs",
+              {survey.worker_problem},
+              "nothing was examined, and nothing can be measured",
+              survey.worker_mismatch
+                  ? "install ncclprobe and ncclprobe-worker together, or name the right one: "
+                    "--library worker=PATH"
+                  : "run it to see its error: ncclprobe-worker --inventory; if it is missing, "
+                    "install it, or name it: --library worker=PATH",
+              {},
+              {}});
   }
   return all;
 }
@@ -73,13 +74,13 @@ void check_versions_agree(const Case& one, Findings& into) {
   };
   constexpr Subject k_libraries[] = {
       {"nccl", Severity::fail, "ncclCommInitRank fails ('Mismatched NCCL versions') or hangs",
-       "make LD_LIBRARY_PATH equal on all ranks: mpirun -x LD_LIBRARY_PATH"},
+       "set the same LD_LIBRARY_PATH on all ranks: mpirun -x LD_LIBRARY_PATH"},
       {"cuda_driver", Severity::warn,
-       "NCCL takes what all drivers can, or fails where they differ by a major",
+       "NCCL uses what all drivers support, or fails if their major versions differ",
        "install the same driver on all hosts"},
-      {"cuda_runtime", Severity::warn, "different features on different ranks",
+      {"cuda_runtime", Severity::warn, "ranks have different features",
        "install the same ncclprobe on all hosts"},
-      {"gloo", Severity::warn, "ranks of different builds",
+      {"gloo", Severity::warn, "ranks run different builds",
        "install the same ncclprobe on all hosts"},
       {"cupti", Severity::info, "traces of ranks differ", ""},
   };
@@ -104,13 +105,13 @@ void check_versions_agree(const Case& one, Findings& into) {
             subject.fix,
             [&](const model::Survey& survey) { return library_version(survey, subject.name); });
   compare("the version of ncclprobe", Severity::fail,
-          "supervisors of different builds do not understand each other",
+          "supervisors of different builds cannot communicate",
           "install the same ncclprobe on all hosts",
           [](const model::Survey& survey) { return survey.ncclprobe; });
   compare("the MPI library", Severity::warn, "MPI_Init may hang",
           "use one MPI on all hosts: mpirun --prefix PATH",
           [](const model::Survey& survey) { return survey.mpi; });
-  std::set<std::string> variables; // NCCL's have a check of their own
+  std::set<std::string> variables; // a separate check covers NCCL's variables
   for (const model::Survey& survey : one.surveys)
     for (const model::Setting& setting : survey.process.environment)
       if (!setting.name.starts_with("NCCL_") && !model::may_differ_between_ranks(setting.name))
@@ -118,9 +119,9 @@ void check_versions_agree(const Case& one, Findings& into) {
   for (const std::string& name : variables) {
     bool of_loader = name.starts_with("LD_");
     compare(name, of_loader ? Severity::info : Severity::warn,
-            of_loader ? "nothing as long as the libraries that are loaded have the same versions"
-                      : "ranks may do different things",
-            fmt::format("give all ranks the same: mpirun -x {}", name),
+            of_loader ? "none, as long as the loaded libraries have the same versions"
+                      : "ranks may behave differently",
+            fmt::format("give all ranks the same value: mpirun -x {}", name),
             [&](const model::Survey& survey) {
               const model::Setting* setting = survey.variable(name);
               return setting == nullptr ? std::string() : setting->value;
@@ -141,7 +142,7 @@ void check_launch(const Case& one, Findings& into) {
               Severity::fail,
               one.launcher_problem,
               seen,
-              "N jobs of one rank instead of one of N",
+              "N jobs of one rank run instead of one job of N",
               "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx",
               {},
               {}});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D06: what was really mapped, against what one would think.
+// D06: the libraries that are really loaded, against the expected ones.
 #include "analysis/doctor/findings.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// Of "libcudart.so.12.4.127" -> "libcudart"; empty for what is not of interest.
+// Of "libcudart.so.12.4.127" -> "libcudart"; empty for other libraries.
 std::string family_of(const model::MappedLibrary& library) {
   constexpr const char* k_families[] = {"libcuda.so",      "libcudart.so",   "libnccl.so",
                                         "libcupti.so",     "libcublasLt.so", "libcublas.so",
@@ -51,21 +51,20 @@ bool check_doubles(const model::Survey& survey, Findings& into) {
     into.add(survey,
              {"D06",
               two_majors ? Severity::fail : Severity::warn,
-              two_majors ? fmt::format("two majors of {} are mapped into one process", family)
-                         : fmt::format("{} is mapped twice", family),
+              two_majors
+                  ? fmt::format("two major versions of {} are loaded into one process", family)
+                  : fmt::format("{} is loaded twice", family),
               seen,
-              two_majors ? "handles of one are given to the other: invalid resource handle, or "
-                           "a crash"
-                         : "each has a state of its own: communicators of one mean nothing to the "
-                           "other",
-              "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows the wheels'",
+              two_majors ? "one gets handles of the other: invalid resource handle, or a crash"
+                         : "each has its own state: one does not know the other's communicators",
+              "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows those of wheels",
               {},
               {}});
   }
   return found;
 }
 
-// A library that was named in LD_LIBRARY_PATH loses against an RPATH, and wins against a RUNPATH.
+// An RPATH has priority over LD_LIBRARY_PATH; a RUNPATH has not.
 bool check_search_paths(const model::Survey& survey, Findings& into) {
   const model::Setting* path = survey.variable("LD_LIBRARY_PATH");
   if (path == nullptr || path->value.empty())
@@ -77,14 +76,15 @@ bool check_search_paths(const model::Survey& survey, Findings& into) {
       continue;
     if (library.rpath) {
       found = true;
-      into.add(survey, {"D06",
-                        Severity::info,
-                        fmt::format("{} has an RPATH, which goes before LD_LIBRARY_PATH", family),
-                        {fmt::format("{}: RPATH {}", library.path, library.runpath)},
-                        "the libraries it needs are not taken from LD_LIBRARY_PATH",
-                        fmt::format("readelf -d {}", library.path),
-                        {},
-                        {}});
+      into.add(survey,
+               {"D06",
+                Severity::info,
+                fmt::format("{} has an RPATH, which has priority over LD_LIBRARY_PATH", family),
+                {fmt::format("{}: RPATH {}", library.path, library.runpath)},
+                "its libraries are not loaded from LD_LIBRARY_PATH",
+                fmt::format("readelf -d {}", library.path),
+                {},
+                {}});
     }
   }
   return found;
@@ -100,7 +100,7 @@ bool check_compat(const model::Survey& survey, Findings& into) {
                 {library.path},
                 "forward compatibility: data-centre GPUs only, and NCCL may misjudge the driver "
                 "(NCCL_CUMEM_HOST_ENABLE=0)",
-                "leave .../compat out of LD_LIBRARY_PATH, or update the driver",
+                "remove .../compat from LD_LIBRARY_PATH, or update the driver",
                 {},
                 {}});
       return true;
@@ -124,7 +124,7 @@ void check_libraries(const Case& one, Findings& into) {
     into.add(survey,
              {"D06",
               Severity::ok,
-              seen.empty() ? "no library of CUDA or NCCL is loaded" : "each library is loaded once",
+              seen.empty() ? "no CUDA or NCCL library is loaded" : "each library is loaded once",
               seen,
               "",
               "",

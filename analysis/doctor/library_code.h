@@ -8,8 +8,8 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// What code NCCL's library holds, as it is mapped into the surveyed process, read from its file on
-// this host. Nothing where there are no GPUs to run it, or the file cannot be read.
+// The GPU code of the NCCL library that the surveyed process has loaded, read from its file on this
+// host. Empty if there are no GPUs to run it, or if the file cannot be read.
 std::vector<LibraryCode> read_library_code(const model::Survey& survey);
 
 } // namespace ncclprobe::analysis::doctor

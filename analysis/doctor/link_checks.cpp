@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D12, D13: links, and what stands in the way of GPUs that write to each other.
+// D12, D13: links, and obstacles to GPU-to-GPU access.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "topology/paths.h"
@@ -47,7 +47,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
     if (one.state == undecided)
       into.add_host(survey, {"D12",
                              Severity::unknown,
-                             "no NVLink is up, and nothing tells whether one should be",
+                             "no NVLink is up, and it is unknown whether one should be",
                              {seen},
                              "",
                              "nvidia-smi nvlink -s; nvidia-smi topo -m",
@@ -57,10 +57,10 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
       into.add_host(survey,
                     {"D12",
                      Severity::info,
-                     "part of the NVLinks is up, on all GPUs alike: bridges on some of the slots?",
+                     "only part of the NVLinks is up, equally on all GPUs: are bridges missing?",
                      {seen},
-                     "none if no more bridges are mounted",
-                     "nvidia-smi nvlink -s; ncclprobe topo shows who is joined to whom",
+                     "none if no more bridges are installed",
+                     "nvidia-smi nvlink -s; ncclprobe topo shows which GPUs are connected",
                      {},
                      {}});
     else
@@ -70,14 +70,14 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
                      "NVLinks are down",
                      {seen},
                      one.up == 0 ? "data between these GPUs goes over PCIe or through host memory"
-                                 : "bandwidth between these GPUs falls with the share of links",
+                                 : "bandwidth between these GPUs drops with the number of links",
                      "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
                      {},
                      {}});
   }
 }
 
-// GPUs that could write to each other over NVLink or within a PCIe tree, and may not.
+// GPUs with common NVLinks or a common PCIe tree that may not access each other.
 void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
   const topology::Host& host = survey.inventory.topology;
   std::vector<std::string> seen;
@@ -89,8 +89,8 @@ void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
     using enum topology::PathType;
     topology::PathType type = found.path.type;
     if (type == nvlink || type == pix || type == pxb)
-      seen.push_back(fmt::format("GPU {} and GPU {}: {}, but CUDA says no", pair.from, pair.to,
-                                 found.path.label()));
+      seen.push_back(fmt::format("GPU {} and GPU {}: {}, but CUDA reports no access", pair.from,
+                                 pair.to, found.path.label()));
   }
   if (seen.empty())
     return;
@@ -98,10 +98,10 @@ void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
   into.add_host(survey,
                 {"D12",
                  Severity::warn,
-                 "GPUs that share NVLinks or a PCIe switch cannot reach each other's memory",
+                 "GPUs that share NVLinks or a PCIe switch cannot access each other's memory",
                  seen,
                  "NCCL sends their data through host memory",
-                 "nvidia-smi topo -p2p r says why; ncclprobe topo shows the paths",
+                 "nvidia-smi topo -p2p r gives the reason; ncclprobe topo shows the paths",
                  {},
                  {}});
 }
@@ -116,30 +116,31 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     if (state == topology::PcieState::narrow)
       into.add_host(survey, {"D12",
                              Severity::warn,
-                             "a PCIe link has fewer lanes than it could",
+                             "a PCIe link has fewer lanes than it supports",
                              {seen},
-                             "copies to and from the host are as much slower",
-                             "reseat card and riser; look at the slot's settings in the BIOS",
+                             "copies to and from the host are slower in proportion",
+                             "reseat card and riser; check the slot's settings in the BIOS",
                              {},
                              {}});
     else if (state == topology::PcieState::slow)
       into.add_host(survey, {"D12",
                              Severity::warn,
-                             "a busy GPU's PCIe link runs below its generation",
+                             "a busy GPU's PCIe link runs below its maximum generation",
                              {fmt::format("{}; {} % busy", seen, *gpu.busy_percent)},
-                             "copies to and from the host are as much slower",
-                             "reseat card and riser; look at the slot's settings in the BIOS",
+                             "copies to and from the host are slower in proportion",
+                             "reseat card and riser; check the slot's settings in the BIOS",
                              {},
                              {}});
-    else if (state == topology::PcieState::idle) // only load shows the truth
-      into.add_host(survey, {"D12",
-                             Severity::info,
-                             "PCIe links run below their generation, as idle ones do",
-                             {seen},
-                             "none if they come up under load: --deep looks",
-                             "ncclprobe doctor --deep",
-                             {},
-                             {}});
+    else if (state == topology::PcieState::idle) // idle links are slow; only load shows their speed
+      into.add_host(survey,
+                    {"D12",
+                     Severity::info,
+                     "PCIe links run below their maximum generation, as is normal when idle",
+                     {seen},
+                     "none if they speed up under load: --deep checks that",
+                     "ncclprobe doctor --deep",
+                     {},
+                     {}});
     if (gpu.pcie_replays.value_or(0) > k_pcie_replays) {
       anything = true;
       into.add_host(survey, {"D12",
@@ -147,7 +148,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
                              "a PCIe link repeats packets",
                              {fmt::format("{}: {} replays (our limit: {})", gpu_label(gpu),
                                           *gpu.pcie_replays, k_pcie_replays)},
-                             "bandwidth to the host, and outliers",
+                             "bandwidth to the host drops, and some copies take much longer",
                              "reseat card and riser",
                              {},
                              {}});
@@ -157,8 +158,8 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
 
 enum class Iommu { off, passes, translates, unknown };
 
-// What groups say goes before the kernel's command line, which is silent of the kernel's default,
-// and asks in vain where there is no IOMMU. A container may hide the groups.
+// The types of the IOMMU groups are more reliable than the kernel's command line, which omits the
+// kernel's default and has no effect without an IOMMU. A container may hide the groups.
 Iommu iommu_of(const model::Survey& survey, std::vector<std::string>& seen) {
   const model::PciSurvey& pci = survey.host->pci;
   std::size_t passed = 0;
@@ -215,16 +216,17 @@ void check_peers(const model::Survey& survey, Findings& into) {
     std::size_t count = redirecting.size();
     seen.insert(seen.end(), redirecting.begin(), redirecting.end());
     into.add_host(
-        survey, {"D13",
-                 concerned ? Severity::warn : Severity::info,
-                 fmt::format("{} PCI bridges send peers' traffic up to the root (ACS)", count),
-                 seen,
-                 "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some "
-                 "platforms hang",
-                 fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000{} (administrator, bare metal only)",
-                             redirecting.front(), count > 1 ? ", and so for each of them" : ""),
-                 {},
-                 {}});
+        survey,
+        {"D13",
+         concerned ? Severity::warn : Severity::info,
+         fmt::format("{} PCI bridges redirect peers' traffic to the root complex (ACS)", count),
+         seen,
+         "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some platforms "
+         "hang",
+         fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000{} (administrator, bare metal only)",
+                     redirecting.front(), count > 1 ? ", and the same for each of them" : ""),
+         {},
+         {}});
     return;
   }
   if (iommu == Iommu::translates && pci.hypervisor.empty()) {
@@ -233,7 +235,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
                            "the IOMMU translates addresses of GPUs or network cards",
                            seen,
                            "P2P over PCIe may be slow, or give wrong data",
-                           "iommu=pt on the kernel's command line, and reboot (administrator)",
+                           "add iommu=pt to the kernel's command line, and reboot (administrator)",
                            {},
                            {}});
     return;
@@ -242,23 +244,22 @@ void check_peers(const model::Survey& survey, Findings& into) {
     into.add_host(survey, {"D13", Severity::unknown, what, seen, "", fix, {}, {}});
   };
   if (!pci.hypervisor.empty())
-    unknown("what the hypervisor does between devices cannot be seen from inside", "");
+    unknown("a guest cannot see what its hypervisor does between devices", "");
   else if (pci.bridges.empty())
-    unknown("no PCI bridge is visible: what stands between devices is not known", "");
+    unknown("no PCI bridge is visible: the paths between devices are unknown", "");
   else if (unread > 0)
-    unknown("ACS of PCI bridges can only be read by root", "sudo lspci -vvv | grep -i acsctl");
+    unknown("only root can read the ACS of PCI bridges", "sudo lspci -vvv | grep -i acsctl");
   else if (iommu == Iommu::unknown && matters)
-    unknown("whether the IOMMU translates addresses of GPUs and network cards is not known",
+    unknown("whether the IOMMU translates addresses of GPUs and network cards is unknown",
             "cat /sys/kernel/iommu_groups/*/type; dmesg | grep -i 'iommu: Default domain type'");
   else
     into.add_host(survey, {"D13",
                            Severity::ok,
                            iommu == Iommu::off
                                ? "nothing redirects traffic between devices; no IOMMU is in use"
-                           : iommu == Iommu::passes
-                               ? "nothing redirects traffic between devices; the IOMMU passes "
-                                 "their addresses through"
-                               : "nothing redirects traffic between devices",
+                           : iommu == Iommu::passes ? "nothing redirects traffic between devices; "
+                                                      "the IOMMU does not translate their addresses"
+                                                    : "nothing redirects traffic between devices",
                            seen,
                            "",
                            "",
@@ -280,22 +281,23 @@ void check_untold(const model::Survey& survey, Findings& into, bool anything) {
   if (!untold.empty())
     into.add_host(survey, {"D12",
                            Severity::unknown,
-                           "NVML does not tell all of the GPUs' links",
+                           "NVML does not report all of the GPUs' links",
                            untold,
                            "",
                            "nvidia-smi nvlink -s; nvidia-smi -q",
                            {},
                            {}});
   else if (!anything && !survey.health.empty())
-    into.add_host(survey, {"D12",
-                           Severity::ok,
-                           any_nvlink ? "all NVLinks are up, PCIe links are at their best"
-                                      : "PCIe links are at their best; there are no NVLinks",
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(
+        survey, {"D12",
+                 Severity::ok,
+                 any_nvlink ? "all NVLinks are up, PCIe links have their maximum width and speed"
+                            : "PCIe links have their maximum width and speed; there are no NVLinks",
+                 {},
+                 "",
+                 "",
+                 {},
+                 {}});
 }
 
 } // namespace

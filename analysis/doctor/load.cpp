@@ -15,7 +15,7 @@ namespace {
 using model::Condition;
 
 constexpr std::int64_t k_second_ns = 1'000'000'000;
-// A clock moves by a step or two (15 MHz each) from reading to reading.
+// A clock changes by a step or two (15 MHz each) between readings.
 constexpr double k_noticeable_share = 0.03;
 
 struct Course {
@@ -40,7 +40,7 @@ std::optional<Course> course_of(const std::vector<Condition>& readings) {
   for (const Condition* one : during) {
     if (one->at_ns - start_ns <= k_second_ns)
       course.first_mhz = std::max(course.first_mhz, *one->sm_clock_mhz);
-    // Nothing is less than any value.
+    // Missing values are below every value.
     course.hottest_c = std::max(course.hottest_c, one->temperature_c);
     course.most_power_mw = std::max(course.most_power_mw, one->power_mw);
     course.reasons |= one->throttle_reasons.value_or(0);
@@ -64,28 +64,36 @@ void check_course(int rank, const Course& course, Findings& into) {
     into.add(
         {"D22",
          slower ? Severity::warn : Severity::info,
-         slower ? "clocks fall under sustained load" : "something slowed a GPU down under load",
+         slower ? "clocks drop under sustained load" : "something slowed a GPU down under load",
          {seen},
-         slower ? "long runs are slower than short benchmarks show" : "",
-         slower ? "look at cooling and power limits: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE"
+         slower ? "long runs are slower than short benchmarks suggest" : "",
+         slower ? "check cooling and power limits: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE"
                 : "",
          {rank},
          {}});
   else
-    into.add({"D22", Severity::ok, "clocks hold under sustained load", {seen}, "", "", {rank}, {}});
+    into.add({"D22",
+              Severity::ok,
+              "clocks stay constant under sustained load",
+              {seen},
+              "",
+              "",
+              {rank},
+              {}});
 }
 
 void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findings& into) {
   if (pcie_state(gpu, topology::Load::busy) != topology::PcieState::as_expected)
-    into.add_host(survey,
-                  {"D12",
-                   Severity::fail,
-                   "a PCIe link stays degraded under load",
-                   {gpu_label(gpu) + ": " + pcie_text(gpu)},
-                   "copies to and from the host, and to GPUs without NVLink, are as much slower",
-                   "reseat card and riser; look at the slot's settings in the BIOS",
-                   {},
-                   {}});
+    into.add_host(
+        survey,
+        {"D12",
+         Severity::fail,
+         "a PCIe link stays degraded under load",
+         {gpu_label(gpu) + ": " + pcie_text(gpu)},
+         "copies to and from the host, and to GPUs without NVLink, are slower in proportion",
+         "reseat card and riser; check the slot's settings in the BIOS",
+         {},
+         {}});
 }
 
 } // namespace

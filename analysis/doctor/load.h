@@ -6,8 +6,8 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// D22 and D12 under the sustained load of --deep: clocks of its end against its first second, what
-// slowed the GPUs down meanwhile, and whether PCIe links came up to speed.
+// D22 and D12 under the sustained load of --deep. Compares the clocks of the end with the first
+// second, lists what slowed the GPUs down, and checks whether PCIe links reached full speed.
 void check_load(const Case& one, Findings& into);
 
 } // namespace ncclprobe::analysis::doctor

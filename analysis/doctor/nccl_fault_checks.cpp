@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D35: faults of the NCCL that is loaded, as release notes name them.
+// D35: known faults of the loaded NCCL, from its release notes.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 
 namespace ncclprobe::analysis::doctor {
 
-// Not all circumstances of a fault can be seen from here, so it is named, and is no warning.
+// Some circumstances of a fault are not visible here. It is therefore named without a warning.
 void check_nccl_faults(const Case& one, Findings& into) {
   for (const model::Survey& survey : one.surveys) {
     const model::Library* nccl = survey.inventory.library("nccl");
@@ -32,15 +32,15 @@ void check_nccl_faults(const Case& one, Findings& into) {
                             {}});
         }
     if (!any)
-      into.add(survey, {"D35",
-                        Severity::ok,
-                        fmt::format("no fault of NCCL {} is known that shows on these GPUs",
-                                    version->text()),
-                        seen,
-                        "",
-                        "",
-                        {},
-                        {}});
+      into.add(survey,
+               {"D35",
+                Severity::ok,
+                fmt::format("NCCL {} has no known fault that affects these GPUs", version->text()),
+                seen,
+                "",
+                "",
+                {},
+                {}});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Interfaces that NCCL would choose, and RDMA.
+// RDMA, and the interfaces that NCCL would choose.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/interface_choice.h"
@@ -47,7 +47,7 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
                   ? "no network interface that NCCL could use is running"
                   : fmt::format("NCCL_SOCKET_IFNAME={} matches no running interface", names),
               seen,
-              "ncclCommInitRank fails: 'no socket interface found'; even ranks of one host meet "
+              "ncclCommInitRank fails: 'no socket interface found'; even ranks on one host connect "
               "over a socket",
               names.empty() ? "ip addr; ip link set NAME up" : "unset NCCL_SOCKET_IFNAME",
               {},
@@ -59,16 +59,18 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
   bool local_only =
       first.loopback || first.name.starts_with("docker") || first.name.starts_with("virbr");
   if (several && local_only) {
-    into.add(survey,
-             {"D18",
-              Severity::fail,
-              fmt::format("NCCL would meet the other hosts over {}, which does not leave this host",
-                          first.name),
-              seen,
-              "the start hangs or ends with 'connection refused'",
-              "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)",
-              {},
-              {}});
+    into.add(
+        survey,
+        {"D18",
+         Severity::fail,
+         fmt::format(
+             "NCCL would use {} to connect to the other hosts, but it does not leave this host",
+             first.name),
+         seen,
+         "the start hangs or ends with 'connection refused'",
+         "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)",
+         {},
+         {}});
     return;
   }
   into.add(survey, {"D18",
@@ -85,14 +87,15 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   const model::HostSurvey& host = *survey.host;
   if (host.rdma.empty()) {
     bool several = count_hosts(one) > 1;
-    into.add_host(survey, {"D19",
-                           Severity::info,
-                           "no RDMA adapter is visible: between hosts NCCL would use TCP sockets",
-                           {"/sys/class/infiniband is empty"},
-                           several ? "bandwidth between hosts is that of TCP on one interface" : "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(survey,
+                  {"D19",
+                   Severity::info,
+                   "no RDMA adapter is visible: between hosts NCCL would use TCP sockets",
+                   {"/sys/class/infiniband is empty"},
+                   several ? "bandwidth between hosts is limited to TCP on one interface" : "",
+                   "",
+                   {},
+                   {}});
     return;
   }
   std::vector<std::string> down;
@@ -111,10 +114,10 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   if (up.empty())
     into.add_host(survey, {"D19",
                            Severity::warn,
-                           "no port of an RDMA adapter is active",
+                           "no RDMA adapter has an active port",
                            down,
                            "NCCL falls back to TCP sockets",
-                           "ibstat; look at cables and subnet manager",
+                           "ibstat; check cables and subnet manager",
                            {},
                            {}});
   else if (!down.empty())
@@ -122,7 +125,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                            Severity::info,
                            "some RDMA ports are not active",
                            down,
-                           "if they belong to a rail, its GPUs go over another's",
+                           "if they belong to a rail, its GPUs use another rail",
                            "ibstat",
                            {},
                            {}});
@@ -132,9 +135,9 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                    Severity::warn,
                    "active RoCE ports have no GID",
                    nameless,
-                   "NCCL cannot connect over them: a GID is what an address is to a socket",
+                   "NCCL cannot connect over them: RDMA needs a GID as a socket needs an address",
                    "give the port's network interface an address; in a container use the host's "
-                   "network (docker run --network host), as GIDs belong to it",
+                   "network (docker run --network host), because GIDs belong to it",
                    {},
                    {}});
   if (rates.size() > 1)
@@ -142,8 +145,8 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                            Severity::warn,
                            "active RDMA ports run at different rates",
                            up,
-                           "rings run at the pace of the slowest",
-                           "ibstat; or NCCL_IB_HCA=NAME,... to use those of one rate",
+                           "rings run at the speed of the slowest",
+                           "ibstat; or NCCL_IB_HCA=NAME,... with adapters of the same rate",
                            {},
                            {}});
   bool files =
@@ -152,7 +155,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   if (!up.empty() && !files)
     into.add_host(survey, {"D19",
                            Severity::fail,
-                           "the RDMA adapters' device files are not there",
+                           "the RDMA adapters' device files do not exist",
                            {"/sys/class/infiniband shows adapters, /dev/infiniband has no uverbs"},
                            "verbs cannot be used: NCCL falls back to TCP sockets",
                            "docker run --device=/dev/infiniband ...",
@@ -188,7 +191,7 @@ bool has_active_rdma(const Case& one) {
   });
 }
 
-// What NCCL took in the smoke test, as its log says.
+// The network that NCCL chose in the trial, according to its log.
 void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::set<std::string> names;
   std::vector<std::string> groups;
@@ -209,8 +212,8 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
               "ranks chose different networks",
               groups,
               "ranks of different hosts cannot connect to each other",
-              "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows why; give all ranks the same "
-              "plugin and libraries",
+              "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows the reason; give all ranks the "
+              "same plugin and libraries",
               {},
               {}});
     return;
@@ -222,11 +225,11 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
   if (*names.begin() == "Socket" && has_active_rdma(one)) {
     Finding finding{"D19",
                     count_hosts(one) > 1 ? Severity::warn : Severity::info,
-                    "NCCL chose TCP sockets, although there are active RDMA ports",
+                    "NCCL chose TCP sockets, although RDMA ports are active",
                     seen,
-                    "bandwidth between hosts is that of TCP",
-                    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET says why; ldconfig -p | grep "
-                    "libibverbs: without that library NCCL has no IB",
+                    "bandwidth between hosts is limited to TCP",
+                    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET gives the reason; ldconfig -p | "
+                    "grep libibverbs: without that library NCCL cannot use IB",
                     {},
                     {}};
     finding.symptom = Symptom::detour;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D07: whether every rank of a host has a GPU of its own.
+// D07: whether every rank on a host has its own GPU.
 #include "analysis/doctor/findings.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ std::string value_or_not_set(const model::Survey& survey, std::string_view name)
   return setting == nullptr ? "(not set)" : setting->value;
 }
 
-// What tells one GPU from another, whatever number ranks see it under. Instances of one GPU have a
-// UUID each.
+// The identity of a GPU, independent of its number in each rank. Instances of one GPU have
+// different UUIDs.
 std::string identity_of(const model::Gpu& gpu) {
   return gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid;
 }
@@ -26,18 +26,18 @@ std::string line_of(int rank, const model::Gpu& gpu, const std::string& number) 
   return fmt::format("rank {}: GPU {} {} {}", rank, number, gpu.pci_bus_id, gpu.uuid);
 }
 
-// Rank r of a host takes the r-th GPU that it sees.
+// Rank r on a host takes the r-th GPU that it sees.
 struct Dealt {
-  std::vector<std::string> seen; // a line a rank that has a GPU
-  std::vector<std::string> only; // a line a rank that sees one GPU
+  std::vector<std::string> seen; // one line per rank that has a GPU
+  std::vector<std::string> only; // one line per rank that sees one GPU
   std::vector<int> without;
-  std::vector<int> sharing;      // ranks whose GPU another one has too
-  std::set<std::string> visible; // GPUs, to any rank
-  std::set<std::string> lone;    // GPUs that are the only one some rank sees
+  std::vector<int> sharing;      // ranks that share their GPU with another rank
+  std::set<std::string> visible; // GPUs that any rank sees
+  std::set<std::string> lone;    // GPUs that are the only one for some rank
   std::size_t ranks = 0;
 
   bool good() const { return without.empty() && sharing.empty(); }
-  // As srun --gpus-per-task=1 shows them.
+  // As with srun --gpus-per-task=1.
   bool one_shown_to_each() const { return only.size() == ranks && lone.size() == ranks; }
 };
 
@@ -68,19 +68,19 @@ Dealt deal(const std::vector<const model::Survey*>& surveys) {
   return dealt;
 }
 
-constexpr const char* k_how_dealt = "ncclprobe gives rank r of a host the r-th GPU that it sees";
+constexpr const char* k_how_dealt = "ncclprobe gives rank r on a host the r-th GPU that it sees";
 constexpr const char* k_show_all =
-    "show every rank all GPUs of its host (no --gpus-per-task, no CUDA_VISIBLE_DEVICES for one "
-    "rank), and choose by local rank";
+    "make all GPUs of the host visible to every rank (no --gpus-per-task, no CUDA_VISIBLE_DEVICES "
+    "for one rank), and choose by local rank";
 
 Finding finding_of(const Dealt& dealt) {
   if (dealt.one_shown_to_each() && !dealt.good())
     return {"D07",
             Severity::warn,
-            "every rank sees one GPU only, another one each: ncclprobe cannot deal these out",
+            "every rank sees only one GPU, each a different one: ncclprobe cannot assign them",
             dealt.only,
-            fmt::format("{}, so most find none, and nothing is measured; programs that take the "
-                        "only one they see do run, but CUDA IPC between them may fail",
+            fmt::format("{}: most ranks find none, and nothing is measured. Programs that use the "
+                        "only visible GPU do run, but CUDA IPC between them may fail",
                         k_how_dealt),
             k_show_all,
             dealt.without,
@@ -88,23 +88,23 @@ Finding finding_of(const Dealt& dealt) {
   if (!dealt.sharing.empty())
     return {"D07",
             Severity::fail,
-            "ranks of one host are given one and the same GPU",
+            "ranks on one host share a GPU",
             dealt.seen,
-            "NCCL refuses two ranks on one GPU: 'Duplicate GPU detected'",
+            "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
             k_show_all,
             dealt.sharing,
             {}};
   if (dealt.without.empty())
-    return {"D07", Severity::ok, "every rank has a GPU of its own", dealt.seen, "", "", {}, {}};
+    return {"D07", Severity::ok, "every rank has its own GPU", dealt.seen, "", "", {}, {}};
   bool enough = dealt.visible.size() >= dealt.ranks;
   return {"D07",
           Severity::fail,
-          "some ranks find no GPU of their own",
+          "some ranks have no GPU of their own",
           dealt.seen,
           enough ? fmt::format("{}; there are {} GPUs for {} ranks, but not every rank sees all",
                                k_how_dealt, dealt.visible.size(), dealt.ranks)
-                 : "NCCL refuses two ranks on one GPU: 'Duplicate GPU detected'",
-          enough ? k_show_all : "start one rank a GPU",
+                 : "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
+          enough ? k_show_all : "start one rank per GPU",
           dealt.without,
           {}};
 }
@@ -120,9 +120,9 @@ void check_order(const std::vector<const model::Survey*>& surveys, Findings& int
   if (models.size() > 1 && !by_address)
     into.add_host(first, {"D07",
                           Severity::warn,
-                          "GPUs are numbered by speed, not as nvidia-smi numbers them",
-                          {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs are not alike"},
-                          "CUDA_VISIBLE_DEVICES=0 may mean another GPU than nvidia-smi's 0",
+                          "CUDA numbers the GPUs by speed, unlike nvidia-smi",
+                          {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs differ"},
+                          "CUDA_VISIBLE_DEVICES=0 may select another GPU than nvidia-smi's 0",
                           "export CUDA_DEVICE_ORDER=PCI_BUS_ID",
                           {},
                           {}});
@@ -151,7 +151,7 @@ void check_rank_gpus(const Case& one, Findings& into) {
     else
       into.add_host(first, {"D07",
                             Severity::warn,
-                            "ranks of one host have different CUDA_VISIBLE_DEVICES",
+                            "ranks on one host have different CUDA_VISIBLE_DEVICES",
                             {lists.begin(), lists.end()},
                             fmt::format("{}; CUDA IPC between ranks may fail", k_how_dealt),
                             k_show_all,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D21, D23, D25, D27: the real kernel and the real collective.
+// D21, D23, D25, D27: a real kernel and a real collective.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
@@ -18,7 +18,7 @@ namespace {
 
 using model::OutcomeKind;
 
-// For the large message that is measured there may be no memory left.
+// The large message may not fit in the remaining memory.
 bool is_base(const SmokeTestCell& cell) {
   bool left_out = cell.outcome.kind == OutcomeKind::skipped && cell.label.bytes >= k_measured_bytes;
   return !is_graph(cell) && cell.label.type == model::DataType::f32 && !left_out;
@@ -48,13 +48,13 @@ std::string where_it_ran(const SmokeTest& smoke_test) {
                      ranks);
 }
 
-// On the CPU no kernel of a GPU is part of it.
+// On the CPU, no GPU kernel takes part.
 std::string what_ran(const SmokeTest& smoke_test) {
   return smoke_test.backend == "nvidia" ? "a kernel and an all-reduce ran"
                                         : "an all-reduce ran without a GPU";
 }
 
-// The base cell decides whether it works at all; what else is tried is a check of its own.
+// The base cell decides whether collectives work; each further feature has its own check.
 void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   std::vector<std::string> seen;
   model::Outcome worst = smoke_test.cells.empty() ? smoke_test.outcome : model::Outcome{};
@@ -103,11 +103,11 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   into.add(std::move(finding));
 }
 
-// What is tried beside it.
+// Further features.
 struct Capability {
   const char* id;
   const char* what;
-  int least_nccl; // that has it; 0: all have
+  int least_nccl; // the version that introduced it; 0: all have it
   bool (*is_it)(const SmokeTestCell&);
 };
 const Capability k_capabilities[] = {
@@ -118,12 +118,13 @@ const Capability k_capabilities[] = {
      [](const SmokeTestCell& cell) { return cell.label.type == model::DataType::f8e4m3; }},
 };
 
-// `nccl`: its version, if it is known; only one that is too old is called the reason.
+// `nccl`: its version, if known. Only a version that is too old is given as the reason.
 std::string fix_of(const Capability& capability, const std::optional<int>& nccl) {
   if (nccl && *nccl < capability.least_nccl)
     return fmt::format("it needs NCCL {} or later",
                        workload::nccl_version_text(capability.least_nccl));
-  return "the library's own words stand above; NCCL_DEBUG=WARN ncclprobe doctor has more of them";
+  return "the library's own message is shown above; NCCL_DEBUG=WARN ncclprobe doctor shows more of "
+         "it";
 }
 
 void check_capability(const SmokeTest& smoke_test, const Capability& capability,
@@ -131,7 +132,7 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
   for (const SmokeTestCell& cell : smoke_test.cells) {
     if (!capability.is_it(cell))
       continue;
-    // What stopped the ranks before any cell says nothing of what this one needs.
+    // If the ranks stopped before any cell, this cell's needs are unknown.
     if (!cell.outcome.ok() && cell.outcome == smoke_test.cells.front().outcome)
       continue;
     const char* id = capability.id;
@@ -142,7 +143,7 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
     else if (cell.outcome.kind == OutcomeKind::skipped) // its reason says what is missing
       into.add({id,
                 Severity::info,
-                fmt::format("{} is not to be had here", capability.what),
+                fmt::format("{} is not available here", capability.what),
                 {seen},
                 "",
                 "",
@@ -160,9 +161,9 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
   }
 }
 
-// What NCCL's log says that it took for the sizes that ran.
+// The algorithms that NCCL chose for the sizes that ran, according to its log.
 void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
-  std::map<std::tuple<std::string, std::uint64_t, std::string>, std::string> by_size; // a line
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, std::string> by_size; // one line
   for (const ChosenAlgorithm& one : smoke_test.algorithms) {
     if (!is_named(one))
       continue;
@@ -197,15 +198,16 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
 } // namespace
 
 void check_smoke_tests(const Case& one, Findings& into) {
-  // One that was chosen has a reason; one that the user asked for and cannot have does not.
+  // A backend that was chosen automatically has a reason; one that the user requested but cannot
+  // have has none.
   bool refused = !one.backend.empty() && one.backend_reason.empty();
   if (one.rehearsals.empty() && refused)
     into.add({"D27",
               Severity::fail,
-              fmt::format("the {} backend that was asked for cannot run here", one.backend),
+              fmt::format("the requested {} backend cannot run here", one.backend),
               {one.not_rehearsed},
               "no run with this backend can start",
-              "ncclprobe doctor without --backend takes what this host can do",
+              "ncclprobe doctor without --backend chooses one that works on this host",
               {},
               {}});
   else if (one.rehearsals.empty())

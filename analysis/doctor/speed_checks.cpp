@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D34: whether the collective that was measured is as fast as on other machines of this kind.
+// D34: whether the measured collective is as fast as on comparable machines.
 #include "analysis/doctor/findings.h"
 #include "analysis/reference/reference_range.h"
 
@@ -25,7 +25,7 @@ bool turns_nvls_off(const model::Survey& survey) {
   return setting != nullptr && setting->value == "0";
 }
 
-// An estimate from the links' ceilings is less of a proof than what others measured.
+// An estimate from the links' ceilings is weaker evidence than published measurements.
 Severity severity_of(const RangeVerdict& verdict) {
   switch (verdict.verdict) {
   case RangeLevel::normal:
@@ -49,7 +49,7 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
     seen.push_back("source: " + verdict.source);
-  std::string causes; // that fit; nobody saw them
+  std::string causes; // a fitting ceiling, but no measurement
   for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
     causes += fmt::format("{}{}. {}", i == 0 ? "" : "; ", i + 1, verdict.causes[i]);
   Severity severity = severity_of(verdict);
@@ -58,14 +58,14 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
             severity,
             fmt::format("{}: {}", what,
                         verdict.verdict == RangeLevel::unknown
-                            ? "nothing is known to compare it with"
+                            ? "there is no reference to compare it with"
                             : fmt::format("the speed is {}", to_string(verdict.verdict))),
             seen,
-            bad ? "every step of a training waits for it" : "",
+            bad ? "every training step waits for it" : "",
             bad ? fmt::format("ncclprobe p2p shows which links are slow; ncclprobe run "
                               "--collectives {} measures it at all sizes{}{}",
                               cell.label.workload,
-                              causes.empty() ? "" : ". Nothing shows the cause; it may be ", causes)
+                              causes.empty() ? "" : ". The cause is unknown; it may be ", causes)
                 : "",
             {},
             {}});
@@ -75,7 +75,7 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
 
 void check_speed(const Case& one, Findings& into) {
   if (one.surveys.empty() || one.backend != "nvidia" || !on_one_host(one))
-    return; // between hosts nothing is published that would hold for this network
+    return; // published results between hosts do not apply to this network
   auto links = node_links(one.surveys.front().inventory);
   if (!links)
     return;

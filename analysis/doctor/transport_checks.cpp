@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D12, as far as NCCL goes: whether it uses the links that the topology has between GPUs.
+// D12 for NCCL: whether it uses the best transport that the topology allows.
 #include "analysis/doctor/findings.h"
 #include "topology/paths.h"
 
@@ -32,11 +32,11 @@ std::optional<bool> can_access(const topology::Host& host, int from, int to) {
   return std::nullopt;
 }
 
-// What NCCL passes by. None: nothing is known that would be better.
+// A better transport that NCCL does not use. None: none is known.
 enum class Better {
   none,
   near, // NVLinks or PCIe switches, which NCCL uses unless something forbids it
-  far,  // CUDA says that it could, but the path leads through the CPU, which NCCL avoids
+  far,  // CUDA reports access, but the path leads through the CPU, which NCCL avoids
 };
 
 struct Passed {
@@ -63,7 +63,7 @@ Passed passed_by(const model::Host& on, const ChosenTransport& transport) {
   return {near ? Better::near : Better::far,
           fmt::format("rank {} to rank {}: via {}; GPU {} to GPU {}: {}{}", transport.from_rank,
                       transport.to_rank, transport.way, from->index, to->index, found.path.label(),
-                      access == true ? ", and CUDA can reach the other's memory" : "")};
+                      access == true ? ", and CUDA can access the other GPU's memory" : "")};
 }
 
 void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
@@ -89,11 +89,11 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
     Finding finding{
         "D12",
         Severity::warn,
-        "NCCL goes through host memory or the network where GPUs could reach each other",
+        "NCCL uses host memory or the network although the GPUs can access each other directly",
         near,
-        "bandwidth and latency of the detour instead of those of the link",
-        "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH says why; ncclprobe p2p "
-        "--methods ce,staged compares the paths",
+        "bandwidth and latency are those of the detour",
+        "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH gives the reason; ncclprobe p2p "
+        "--methods ce,staged compares the transports",
         {},
         {}};
     finding.symptom = Symptom::detour;
@@ -102,21 +102,22 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   if (!far.empty())
     into.add({"D12",
               Severity::info,
-              "GPUs that CUDA could join directly, through the CPU, are joined otherwise by NCCL",
+              "NCCL does not use direct access between GPUs whose path leads through the CPU",
               far,
-              "none in general: NCCL takes direct paths only up to a distance (NCCL_P2P_LEVEL)",
+              "usually none: NCCL uses direct access only up to a distance (NCCL_P2P_LEVEL)",
               "NCCL_P2P_LEVEL=SYS ncclprobe run, compared with a run without it",
               {},
               {}});
   if (direct > 0 && direct == within)
-    into.add({"D12",
-              Severity::ok,
-              fmt::format("NCCL joins the GPUs of a host directly (P2P), {} paths", direct),
-              {},
-              "",
-              "",
-              {},
-              {}});
+    into.add(
+        {"D12",
+         Severity::ok,
+         fmt::format("NCCL connects the GPUs of a host directly (P2P), {} connections", direct),
+         {},
+         "",
+         "",
+         {},
+         {}});
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// D14: the variables NCCL would see, from the environment and from its files.
+// D14: NCCL's variables, from the environment and from its files.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "workload/nccl_values.h"
@@ -15,14 +15,14 @@ namespace {
 
 using workload::find_variable;
 
-// A variable as it reaches NCCL, and from where.
+// A variable as NCCL gets it, and its source.
 struct Seen {
   std::string value;
   std::string origin; // "the environment", "/etc/nccl.conf"
 };
 using Variables = std::map<std::string, Seen>;
 
-// The environment wins, then the first file that names it.
+// The environment has priority, then the first file that names it.
 Variables variables_of(const Case& one, const model::Survey& survey) {
   Variables all;
   for (const model::Setting& setting : survey.process.environment)
@@ -44,47 +44,45 @@ std::string evidence(const std::string& name, const Seen& seen) {
   return fmt::format("{}={} in {}", name, seen.value, seen.origin);
 }
 
-// Switches that people set to look for a fault, and forget.
+// Switches that people set for debugging and forget.
 struct Leftover {
   std::string_view name;
   std::string_view value; // "": any
   const char* cost;
   Severity severity;
-  const char* shows_as = ""; // words in what follows from it
+  const char* shows_as = ""; // words in the evidence of its consequences
 };
-constexpr const char* k_not_direct = ": via "; // of a way that is not P2P
+constexpr const char* k_not_direct = ": via "; // transport other than P2P
 constexpr Leftover k_leftovers[] = {
     {"NCCL_P2P_DISABLE", "1",
      "GPUs exchange data through host memory, or the network, instead of NVLink or PCIe",
      Severity::warn, k_not_direct},
-    {"NCCL_SHM_DISABLE", "1", "ranks of a host that have no P2P talk over the network",
+    {"NCCL_SHM_DISABLE", "1", "ranks on a host that lack P2P communicate over the network",
      Severity::warn},
     {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn,
      "network Socket"},
-    {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce must do without it",
-     Severity::info},
+    {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce is slower", Severity::info},
     {"NCCL_CUMEM_ENABLE", "0", "no NVLS, no registered buffers over cuMem", Severity::info},
-    {"NCCL_DEBUG", "TRACE", "every call is logged: latency", Severity::warn},
-    {"NCCL_DEBUG", "INFO", "the start is logged; costs little, fills logs", Severity::info},
-    {"NCCL_CHECK_POINTERS", "1", "every call asks the driver about its pointers: latency",
-     Severity::warn},
+    {"NCCL_DEBUG", "TRACE", "NCCL logs every call: higher latency", Severity::warn},
+    {"NCCL_DEBUG", "INFO", "NCCL logs its start: low cost, large logs", Severity::info},
+    {"NCCL_CHECK_POINTERS", "1",
+     "NCCL asks the driver about the pointers of every call: higher latency", Severity::warn},
     {"NCCL_LAUNCH_MODE", "GROUP", "cooperative launches: slower, and deprecated", Severity::warn},
     {"NCCL_NET_GDR_LEVEL", "LOC", "no GPUDirect RDMA", Severity::warn},
     {"NCCL_P2P_LEVEL", "LOC", "no P2P between GPUs", Severity::warn, k_not_direct},
-    {"NCCL_RUNTIME_CONNECT", "0", "everything is connected at the start: slower, more memory",
+    {"NCCL_RUNTIME_CONNECT", "0", "NCCL sets up all connections at the start: slower, more memory",
      Severity::info},
-    {"NCCL_ALGO", "", "NCCL cannot choose by size any more: best at one size, worse at others",
+    {"NCCL_ALGO", "", "NCCL can no longer choose by size: best at one size, worse at others",
      Severity::info},
     {"NCCL_PROTO", "",
-     "NCCL cannot choose by size any more; LL128 where NCCL does not allow it corrupts "
-     "data",
+     "NCCL can no longer choose by size; LL128 corrupts data where NCCL would not use it",
      Severity::info},
-    {"NCCL_TOPO_FILE", "", "NCCL believes this file instead of the machine", Severity::info},
+    {"NCCL_TOPO_FILE", "", "NCCL uses this file instead of the real topology", Severity::info},
     {"NCCL_GRAPH_FILE", "", "NCCL uses these rings instead of searching for the best",
      Severity::warn},
 };
 
-// `bad`: of which more is to be said.
+// `bad`: names that other findings cover.
 void check_leftovers(const model::Survey& survey, const Variables& all,
                      const std::set<std::string>& bad, Findings& into, bool& anything) {
   for (const Leftover& leftover : k_leftovers) {
@@ -111,7 +109,7 @@ Severity severity_of(const workload::Judgement& judgement, const std::string& na
                      const workload::NcclPlace& place) {
   using enum workload::Reading;
   switch (judgement.reading) {
-  case refused: // by an NCCL that is not here, nothing fails
+  case refused: // the installed NCCL does not read it, so nothing fails
     return place.version ? Severity::fail : Severity::warn;
   case uncertain: // names may be a plugin's
     return find_variable(name) != nullptr ? Severity::warn : Severity::info;
@@ -122,14 +120,14 @@ Severity severity_of(const workload::Judgement& judgement, const std::string& na
   }
 }
 
-// What was probably meant in its place; only what the evidence shows is advised.
+// The variable that was probably meant. Only advice that the evidence supports.
 std::string fix_of(const std::string& name, const Seen& seen, const std::string& better) {
   std::string away = remedy(name, seen);
   if (better.empty())
     return away;
   if (seen.origin != "the environment")
     return fmt::format("{}, or write {} there", away, better);
-  if (better.find('=') == std::string::npos) // the value is not told
+  if (better.find('=') == std::string::npos) // the value is unknown
     return fmt::format("set {} instead, and {}", better, away);
   bool same_name = better.starts_with(name + "=");
   return same_name ? fmt::format("export {}, or {}", better, away)
@@ -142,7 +140,7 @@ bool nccl_ran(const Case& one) {
   });
 }
 
-// Names of those that NCCL does not take as they stand.
+// Names that NCCL does not read as they are.
 std::set<std::string> check_values_of(const Case& one, const model::Survey& survey,
                                       const Variables& all, Findings& into, bool& anything) {
   std::set<std::string> bad;
@@ -166,11 +164,11 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
                     fix_of(name, seen, judgement.better),
                     {},
                     {}};
-    if (finding.severity == Severity::info) // a plugin may want it
+    if (finding.severity == Severity::info) // a plugin may read it
       finding.fix.clear();
-    if (finding.severity == Severity::fail && nccl_ran(one)) { // so it is not as the table has it
+    if (finding.severity == Severity::fail && nccl_ran(one)) { // the table must be wrong
       finding.severity = Severity::warn;
-      finding.evidence.push_back("yet an all-reduce ran: a plugin may have taken it");
+      finding.evidence.push_back("yet an all-reduce ran: a plugin may have accepted it");
     }
     if (!judgement.log_words.empty())
       finding.shows_as = {judgement.log_words};
@@ -179,7 +177,7 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
   return bad;
 }
 
-// Two that cannot both be meant.
+// Pairs that contradict each other.
 struct Contradiction {
   std::string_view one;
   std::string_view one_value; // "": any
@@ -193,9 +191,10 @@ constexpr Contradiction k_contradictions[] = {
     {"NCCL_NET", "Socket", "NCCL_IB_HCA", "",
      "the list of adapters has no effect: sockets are used"},
     {"NCCL_CUMEM_ENABLE", "0", "NCCL_NVLS_ENABLE", "1",
-     "NVLS needs cuMem: NCCL fails or goes without"},
-    {"NCCL_DEBUG_SUBSYS", "", "NCCL_DEBUG", "WARN", "subsystems only choose among INFO lines"},
-    {"NCCL_P2P_DISABLE", "1", "NCCL_SHM_DISABLE", "1", "ranks of one host talk over the network"},
+     "NVLS needs cuMem: NCCL fails or runs without NVLS"},
+    {"NCCL_DEBUG_SUBSYS", "", "NCCL_DEBUG", "WARN", "subsystems only filter INFO lines"},
+    {"NCCL_P2P_DISABLE", "1", "NCCL_SHM_DISABLE", "1",
+     "ranks on one host communicate over the network"},
 };
 
 void check_contradictions(const model::Survey& survey, const Variables& all, Findings& into,
@@ -232,11 +231,11 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Fin
     if (low != nullptr && high != nullptr &&
         workload::read_integer(low->second.value).value >
             workload::read_integer(high->second.value).value)
-      add(*low, *high, "NCCL takes the one that it reads last");
+      add(*low, *high, "NCCL uses the one that it reads last");
   }
 }
 
-// Both sides of each value, so that every rank that differs is named.
+// Both groups of each value, to name every rank that differs.
 void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
   std::map<std::string, std::map<std::string, std::vector<int>>> ranks_by_value; // of each name
   std::vector<Variables> by_survey;
@@ -267,10 +266,10 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
               harmless ? Severity::info : Severity::fail,
               fmt::format("ranks disagree on {}", name),
               seen,
-              !read      ? "nothing: NCCL does not read it"
-              : harmless ? "nothing, if it is meant: hosts may differ in it"
+              !read      ? "none: NCCL does not read it"
+              : harmless ? "none, if intended: hosts may differ in it"
                          : "ranks that choose differently hang, or deliver wrong data",
-              read ? fmt::format("give all ranks the same: mpirun -x {}", name) : "",
+              read ? fmt::format("give all ranks the same value: mpirun -x {}", name) : "",
               fewest,
               {}});
   }
@@ -298,7 +297,7 @@ void check_variables(const Case& one, Findings& into) {
                           Severity::info,
                           fmt::format("NCCL reads settings from {}", seen.origin),
                           {evidence(name, seen)},
-                          "settings that nobody sees in the environment",
+                          "these settings are not visible in the environment",
                           "",
                           {},
                           {}});
@@ -306,14 +305,7 @@ void check_variables(const Case& one, Findings& into) {
   }
   check_ranks_agree(one, into, anything);
   if (!anything)
-    into.add({"D14",
-              Severity::ok,
-              "nothing is set that NCCL would not understand, or that slows it down",
-              {},
-              "",
-              "",
-              {},
-              {}});
+    into.add({"D14", Severity::ok, "no setting is invalid or slows NCCL down", {}, "", "", {}, {}});
 }
 
 } // namespace ncclprobe::analysis::doctor

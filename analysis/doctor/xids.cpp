@@ -15,7 +15,7 @@ constexpr std::int64_t k_hour_s = 3600;
 // Our limit.
 constexpr std::int64_t k_old_s = 24 * k_hour_s;
 
-// NVIDIA's catalogue has no action for some Xids: then what a log with it means decides.
+// NVIDIA's catalogue has no action for some Xids; for these, the log cause decides.
 bool is_only_a_warning(const knowledge::Xid& xid) {
   const auto& causes = knowledge::log_causes();
   return std::any_of(causes.begin(), causes.end(), [&](const knowledge::LogCause& one) {
@@ -23,10 +23,9 @@ bool is_only_a_warning(const knowledge::Xid& xid) {
   });
 }
 
-// What NVIDIA does first about it leaves the GPU in service. Of an Xid that the table does not
-// have, nobody knows.
+// Whether NVIDIA's first action leaves the GPU in service. Unknown for an Xid that the table lacks.
 bool spares_the_gpu(const model::Xid& seen) {
-  constexpr int k_cleanup = 45; // follows another one, which is judged
+  constexpr int k_cleanup = 45; // another Xid caused it, and is judged instead
   if (seen.number == k_cleanup)
     return true;
   const knowledge::Xid* known = knowledge::xid(seen.number);
@@ -65,7 +64,7 @@ std::string age_text(const std::optional<std::int64_t>& age_s) {
                               : fmt::format("{} days ago", *age_s / k_old_s);
 }
 
-// The gravest meanings first, then the lines, the last first.
+// Worst first, then lines, newest first.
 std::vector<std::string> evidence_of(const std::vector<const model::Xid*>& xids) {
   std::vector<std::string> seen;
   for (bool grave : {true, false})
@@ -87,26 +86,25 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
   switch (era) {
   case Era::recent:
     finding.severity = harmless ? Severity::warn : Severity::fail;
-    finding.what = fmt::format("the kernel's log has {} Xid(s) of the NVIDIA driver{}", xids.size(),
-                               harmless ? ", none of which asks for more than a new start" : "");
-    finding.cost = "ranks die or hang; the number says what is broken";
-    finding.fix = "ncclprobe doctor --log with these lines explains them";
+    finding.what = fmt::format("the kernel log has {} Xid(s) of the NVIDIA driver{}", xids.size(),
+                               harmless ? ", all solved by a restart of the application" : "");
+    finding.cost = "ranks die or hang; the Xid number says what is broken";
+    finding.fix = "ncclprobe doctor --log explains these lines";
     break;
   case Era::old:
-    finding.what = fmt::format("{} Xid(s) of the NVIDIA driver since the host was started are "
-                               "older than {} h (our limit)",
-                               xids.size(), k_old_s / k_hour_s);
+    finding.what = fmt::format(
+        "{} Xid(s) of the NVIDIA driver since the host was started are older than {} h (our limit)",
+        xids.size(), k_old_s / k_hour_s);
     if (harmless)
       break;
     finding.severity = Severity::warn;
-    finding.cost = "a GPU that needed a reset and has not had one may fail again";
-    finding.fix = "ncclprobe doctor --log with these lines explains them; if nobody has reset the "
-                  "GPU since: reboot when the node is free";
+    finding.cost = "a GPU that still needs a reset may fail again";
+    finding.fix = "ncclprobe doctor --log explains these lines; if the GPU has not been reset "
+                  "since: reboot when the node is free";
     break;
   case Era::before_boot:
-    finding.what = fmt::format("{} Xid(s) of the NVIDIA driver are from before the host was "
-                               "started: old",
-                               xids.size());
+    finding.what = fmt::format(
+        "{} Xid(s) of the NVIDIA driver date from before the host was started", xids.size());
     break;
   }
   return finding;
@@ -119,7 +117,7 @@ void check_xids(const model::Survey& survey, Findings& into) {
   if (log.source.empty()) {
     into.add_host(survey, {"D11",
                            Severity::unknown,
-                           "the kernel's log may not be read: Xids are unknown",
+                           "the kernel log is not readable: Xids are unknown",
                            {log.problem},
                            "",
                            "sudo dmesg | grep -i xid",

@@ -6,8 +6,8 @@
 
 namespace ncclprobe::analysis::doctor {
 
-// D11 of the kernel's log: what the driver reported of GPUs, and how long ago. Only what is recent,
-// or of unknown age, is a failure: what broke before shows in the other checks, if it still is.
+// D11 from the kernel log: GPU errors that the driver reported, and their age. Only recent errors,
+// or errors of unknown age, are failures. If an old one still has an effect, other checks show it.
 void check_xids(const model::Survey& survey, Findings& into);
 
 } // namespace ncclprobe::analysis::doctor

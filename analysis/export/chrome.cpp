@@ -30,7 +30,7 @@ public:
          {"tid", track.id},
          {"args", {{"sort_index", track.id}}}});
   }
-  void counter(const Track&, const char*) override {} // is made by its first sample
+  void counter(const Track&, const char*) override {} // its first sample creates it
 
   void slices(const std::vector<Slice>& of_track) override {
     for (const Slice& slice : of_track) {
@@ -41,7 +41,8 @@ public:
                     {"dur", microseconds(slice.end_ns - slice.start_ns)},
                     {"name", std::string(slice.name)},
                     {"cat", slice.category}};
-      if (!slice.flows.empty()) { // of several it takes one: the same on both sides of an exchange
+      if (!slice.flows
+               .empty()) { // of several IDs it takes one: the same on both sides of an exchange
         event["bind_id"] = fmt::format("0x{:x}", *std::ranges::min_element(slice.flows));
         event["flow_in"] = true;
         event["flow_out"] = true;
@@ -90,7 +91,7 @@ private:
 
   void add(const json& event) {
     bytes_ += std::exchange(first_, false) ? fmt::format("{}\n", k_begin) : ",\n";
-    // Names may be any bytes: in ASCII none of them does anything to a terminal.
+    // Names may contain any bytes; as ASCII escapes none of them affects a terminal.
     bytes_ += event.dump(-1, ' ', true, json::error_handler_t::replace);
   }
 

@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-// Tables of a trace as CSV: a column "rank", in tables with times "aligned_ns" (what the pictures
-// have: when it began, on the one clock), then the table's own with texts and codes spelt out.
+// Tables of a trace as CSV: a column "rank"; in tables with times "aligned_ns" (the start on the
+// common clock, as in the pictures); then the table's own columns, with texts and codes as words.
 namespace ncclprobe::analysis::trace_export {
 
 template <typename Row>
@@ -35,7 +35,7 @@ std::string flag_words(const Row& row) {
   return words;
 }
 
-// `begin_of` is asked for rows that have times; nothing: not known.
+// `begin_of` is called for rows with times; nothing: unknown.
 template <typename Row, typename TextOf, typename BeginOf>
 void append_csv(std::string& to, int rank, const std::vector<Row>& rows, TextOf text_of,
                 BeginOf begin_of) {

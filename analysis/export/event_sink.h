@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-// Events of a trace on their way into a file of another program.
+// Receives the events of a trace and writes them in another program's format.
 namespace ncclprobe::analysis::trace_export {
 
 // A host.
@@ -18,10 +18,10 @@ struct Process {
   std::string name;
 };
 
-// A line in the picture, whose slices lie beside or within each other.
+// A line in the picture, whose slices are next to or within each other.
 struct Track {
   int process = 0;
-  int id = 0; // in its process, from 1; also the order in which they are shown
+  int id = 0; // in its process, from 1; also the display order
   std::string name;
 };
 
@@ -39,7 +39,8 @@ struct Slice {
   std::int64_t end_ns = 0;
   std::string_view name;
   const char* category = "";
-  std::vector<std::uint64_t> flows; // of each one is in all slices that belong together; none is 0
+  std::vector<std::uint64_t>
+      flows; // ids of flows: slices with a common one belong together; none is 0
   std::vector<Argument> arguments;
 };
 
@@ -51,8 +52,8 @@ struct CounterSample {
   std::int64_t value = 0;
 };
 
-// Encodes what it is given, in this order: a process, its tracks and counters, their slices, each
-// track's in the order in which they begin, longer ones first.
+// Encodes its input, which must be in this order: a process, its tracks and counters, their slices;
+// slices of each track by start, longer ones first.
 class EventSink {
 public:
   virtual ~EventSink() = default;
@@ -62,8 +63,8 @@ public:
   // Slices of one track, none of them partly in another.
   virtual void slices(const std::vector<Slice>& of_track) = 0;
   virtual void sample(const CounterSample& sample) = 0;
-  // What has been encoded since the last call, to be written behind it. After the last event
-  // finish() gives the rest.
+  // The text encoded since the last call, to be appended to the file. After the last event,
+  // finish() returns the rest.
   virtual std::string take() = 0;
   virtual std::string finish() = 0;
 };

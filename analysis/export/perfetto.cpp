@@ -95,7 +95,7 @@ public:
   std::string finish() override { return take(); }
 
 private:
-  // Names are written once and then called by a number.
+  // Names are written once and then referenced by a number.
   struct Names {
     protozero::pbf_tag_type field;
     std::unordered_map<std::string, std::uint64_t> ids;

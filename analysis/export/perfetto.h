@@ -9,7 +9,7 @@
 namespace ncclprobe::analysis::trace_export {
 
 // Perfetto's own format, a stream of protobuf messages (github.com/google/perfetto,
-// protos/perfetto/trace): what ui.perfetto.dev and trace_processor open.
+// protos/perfetto/trace), for ui.perfetto.dev and trace_processor.
 std::unique_ptr<EventSink> make_perfetto_sink();
 
 } // namespace ncclprobe::analysis::trace_export

@@ -18,7 +18,7 @@
 namespace ncclprobe::analysis::trace_export {
 namespace {
 
-// Where lines stand in a rank's part of the picture.
+// The order of lines in a rank's part of the picture.
 enum class Place {
   span,
   operation,
@@ -127,10 +127,10 @@ private:
     std::vector<Slice> slices;
   };
 
-  // Slices that are partly in one another go to different lines.
+  // Partly overlapping slices go to different lines.
   static std::vector<std::vector<Slice>> lanes_of(std::vector<Slice> slices) {
     std::vector<std::vector<Slice>> lanes;
-    std::vector<std::vector<std::int64_t>> open; // ends of what is open in each
+    std::vector<std::vector<std::int64_t>> open; // ends of the open slices in each
     for (Slice& slice : slices) {
       std::size_t lane = 0;
       for (; lane < lanes.size(); ++lane) {
@@ -149,7 +149,7 @@ private:
     return lanes;
   }
 
-  // Null if it is not in the window, or its time is not known.
+  // Null if it is outside the window, or its time is unknown.
   Slice* add(Place place, std::uint64_t number, const std::string& line_name,
              std::optional<std::int64_t> start, std::optional<std::int64_t> end,
              std::string_view name, const char* category) {
@@ -256,7 +256,7 @@ private:
   }
 
   // The communication kernels of each operation in the order in which the host launched them, which
-  // is that of NCCL's operations.
+  // is the order of NCCL's operations.
   void find_launch_order() {
     for (const trace::KernelRow& row : rows_.kernels)
       if (row.flags & trace::k_communication && row.operation != 0)
@@ -265,7 +265,7 @@ private:
       std::ranges::stable_sort(kernels, {}, &trace::KernelRow::correlation);
   }
 
-  // What NCCL said of the operation whose kernel this is, and the way to the other ranks' kernels.
+  // NCCL's data about the kernel's operation, and the flow to the other ranks' kernels.
   void join(Slice& slice, const trace::KernelRow& kernel) {
     const auto& kernels = kernels_of_operation_.at(kernel.operation);
     auto place = static_cast<std::size_t>(std::ranges::find(kernels, &kernel) - kernels.begin());
@@ -320,7 +320,7 @@ private:
     return row.count * bytes_of_type(text_of_(row.data_type));
   }
 
-  // None where the communicator is not known.
+  // None if the communicator is unknown.
   std::vector<std::uint64_t> flows_of(const trace::NcclOperationRow& row) const {
     auto communicator = communicators_.find(row.communicator);
     if (communicator == communicators_.end())
@@ -337,7 +337,7 @@ private:
     return {trace_export::flow_of(hash, text_of_(row.function), row.sequence)};
   }
 
-  // From the first channel's begin to the last one's end: all that a captured job tells of a
+  // From the first channel's start to the last one's end: a captured job has no other data about a
   // kernel.
   struct Channels {
     std::int64_t start_ns = 0;
@@ -418,7 +418,7 @@ private:
     counters_[counter].emplace_back(end_ns, -amount);
   }
 
-  // Names are views; this one has no other place.
+  // Names are views; this string outlives them.
   std::string_view kept(std::string name) { return *names_.insert(std::move(name)).first; }
 
   const RankRows& rows_;

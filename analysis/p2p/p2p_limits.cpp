@@ -25,7 +25,7 @@ const topology::Host& topology_of(const model::RunHeader& header, const model::R
   return known ? header.hosts[static_cast<std::size_t>(place.host)].topology : k_unknown;
 }
 
-// One way, of a link of the generation that GPUs of this compute capability have.
+// The one-way rate of a link of the generation that GPUs of this compute capability have.
 std::optional<double> nvlink_gb_per_s(const model::Gpu& gpu) {
   auto capability = knowledge::parse_compute_capability(gpu.compute_capability);
   return capability ? knowledge::nvlink_gb_per_s(*capability) : std::nullopt;
@@ -40,7 +40,7 @@ const topology::Gpu* in_topology(const topology::Host& host, const model::Gpu* g
   return found == host.gpus.end() ? nullptr : &*found;
 }
 
-// What the inventory found out of the way between two GPUs.
+// What the inventory knows about the path between two GPUs.
 std::optional<P2pLimit> topology_limit(const topology::Host& host, const model::Gpu& source,
                                        const model::Gpu& target) {
   const topology::Gpu* from = in_topology(host, &source);
@@ -64,7 +64,7 @@ P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
   auto models =
       gpu ? knowledge::find_gpu_models(gpu->name) : std::vector<const knowledge::GpuModel*>{};
   if (models.empty() || !models.front()->pcie_gb_per_s)
-    return {std::nullopt, "the PCIe link of the GPU is not known", "host"};
+    return {std::nullopt, "the GPU's PCIe link is unknown", "host"};
   return {models.front()->pcie_gb_per_s,
           fmt::format("PCIe link of a {}, theoretical", models.front()->name), "host"};
 }
@@ -73,7 +73,7 @@ P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
 
 P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer) {
   if (header.backend != "nvidia")
-    return {std::nullopt, "this backend tells nothing of its links", "ranks"};
+    return {std::nullopt, "this backend reports no links", "ranks"};
   const model::RankPlace* from = place_of(header, transfer.from.rank);
   const model::RankPlace* to = place_of(header, transfer.to.rank);
   if (!from || !to)
@@ -81,7 +81,7 @@ P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& 
   if (transfer.from.host || transfer.to.host)
     return host_limit(topology_of(header, *to), gpu_of(header, *to));
   if (from->host != to->host)
-    return {std::nullopt, "the network between the hosts is not known", "network"};
+    return {std::nullopt, "the network between the hosts is unknown", "network"};
   const model::Gpu* source = gpu_of(header, *from);
   const model::Gpu* target = gpu_of(header, *to);
   if (from == to || !source || !target)
@@ -91,7 +91,7 @@ P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& 
   int links = std::min(source->nvlinks.value_or(0), target->nvlinks.value_or(0));
   auto link = nvlink_gb_per_s(*source);
   if (links == 0 || !link)
-    return {std::nullopt, "the way between the GPUs is not known", "?"};
+    return {std::nullopt, "the path between the GPUs is unknown", "?"};
   return {links * *link, fmt::format("{} NVLinks x {:g} GB/s", links, *link),
           fmt::format("NV{}", links)};
 }

@@ -10,8 +10,8 @@
 
 namespace ncclprobe::analysis {
 
-// The most that a link can carry one way, by what the run's header tells of the machine, and which
-// pairs it compares with.
+// The highest one-way rate of a link, from the machine data in the run's header, and the pairs to
+// compare it with.
 struct P2pLimit {
   std::optional<double> gb_per_s;
   std::string derivation; // "18 NVLinks x 25 GB/s", or why it is unknown
@@ -20,7 +20,7 @@ struct P2pLimit {
 
 P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer);
 
-// A figure may be above a limit by so much: clocks and counted bytes are not that exact.
+// A figure may exceed a limit by this much: clocks and counted bytes are not exact.
 inline constexpr double k_limit_tolerance = 0.02;
 
 } // namespace ncclprobe::analysis

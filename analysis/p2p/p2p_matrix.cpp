@@ -19,7 +19,7 @@ using workload::P2pLabel;
 using workload::P2pMethod;
 using workload::P2pTransfer;
 
-// Values of one entry: of each process those of its batches.
+// Values of one entry: those of its batches, for each process.
 struct Measured {
   std::vector<std::vector<double>> one_way;
   std::vector<std::vector<double>> both_ways;
@@ -43,7 +43,7 @@ std::uint64_t hops_of(const model::Cell& cell) {
   return 2; // there and back
 }
 
-// What each rank took for one round, by batch.
+// Time of each rank for one round, by batch.
 using BatchTimes = std::map<int, std::map<int, double>>; // rank, batch -> ns
 
 BatchTimes times_of(const model::CellRecord& record) {
@@ -140,7 +140,7 @@ std::optional<P2pFigure> figure_of(const std::vector<std::vector<double>>& proce
   return figure;
 }
 
-// Of one GPU with all others: the widest of its links, all of which share what the GPU has.
+// For one GPU with all others: the widest of its links, all of which share the GPU's capacity.
 P2pLimit limit_of_rank(const model::RunHeader& header, int rank) {
   P2pLimit widest{std::nullopt, "not known", "together"};
   for (const model::RankPlace& other : header.ranks) {
@@ -163,8 +163,8 @@ P2pLimit twice(P2pLimit limit) {
   return limit;
 }
 
-// Over the link of the one GPU to the host and over the other's from it, at best both at once: no
-// faster than the slower of them.
+// Over one GPU's link to the host and the other's from it, at best both at once: no faster than the
+// slower of them.
 P2pLimit through_host(const model::RunHeader& header, const P2pTransfer& transfer,
                       P2pLimit direct) {
   P2pLimit out = p2p_limit(header, {transfer.from, {true, transfer.from.rank}});
@@ -208,7 +208,7 @@ void mark_outliers(std::vector<P2pFigure*>& figures, bool latency) {
 }
 
 void mark_outliers(P2pMatrix& matrix) {
-  // To the host and from it are two things; so is a rank's own memory.
+  // Copies to the host and from it are different; so are copies in a rank's own memory.
   auto class_of = [](const P2pEntry& entry, const P2pFigure& figure) {
     const P2pTransfer& way = entry.transfer;
     return fmt::format("{}{}{}{}", figure.limit.link_class, way.from.host ? " from host" : "",
@@ -310,12 +310,12 @@ std::string describe(const P2pMatrix& matrix) {
       {P2pMethod::ce_read, "copy engine of the target (ce_read)"},
       {P2pMethod::sm_write, "kernel of the source (sm_write)"},
       {P2pMethod::sm_read, "kernel of the target (sm_read)"},
-      {P2pMethod::staged, "direct path closed, through host memory (staged)"},
+      {P2pMethod::staged, "direct path disabled, through host memory (staged)"},
       {P2pMethod::host, "pinned host memory (host)"},
       {P2pMethod::pageable, "pageable host memory (pageable)"},
       {P2pMethod::latency, "pointer chase by the row through the column's memory (latency)"},
       {P2pMethod::sendrecv, "messages (sendrecv)"},
-      {P2pMethod::pingpong, "messages there and back, half of it (pingpong)"}};
+      {P2pMethod::pingpong, "messages there and back, half the time (pingpong)"}};
   static const std::map<P2pDirection, std::string> k_directions{
       {P2pDirection::uni, "one way"},
       {P2pDirection::bi, "both ways at once"},

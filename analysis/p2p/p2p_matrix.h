@@ -8,12 +8,12 @@
 #include <compare>
 #include <map>
 
-// The matrices of a run of `ncclprobe p2p`, made from its samples. A figure is the median over the
-// processes of their medians over batches. Bandwidths: GB/s of 1e9 bytes. Latencies: ns a hop, of
-// messages half of there and back.
+// The matrices of a run of `ncclprobe p2p`, from its samples. A figure is the median over processes
+// of their medians over batches. Bandwidths: GB/s of 1e9 bytes. Latencies: ns per hop; for messages
+// half the round trip.
 namespace ncclprobe::analysis {
 
-// A measured value beside what is possible.
+// A measured value and its limit.
 struct P2pFigure {
   double value = 0;
   double lowest = 0; // over all batches of all processes
@@ -23,7 +23,7 @@ struct P2pFigure {
   std::optional<double> share() const {
     return limit.gb_per_s ? std::optional(value / *limit.gb_per_s) : std::nullopt;
   }
-  // Measured wrongly, or the limit is wrong: nothing is faster than its link.
+  // A measurement error, or the limit is wrong: nothing is faster than its link.
   bool beyond_limit() const { return share().value_or(0) > 1 + k_limit_tolerance; }
   bool outlier = false; // slower than its class by more than the noise
   double class_median = 0;
@@ -32,11 +32,11 @@ struct P2pFigure {
 // One transfer, or in `together` all of one rank.
 struct P2pEntry {
   workload::P2pTransfer transfer; // together: from and to are the rank whose total this is
-  // One way. Absent where it was not measured, or cannot be told from the way back (bi of the
+  // One way. Absent if it was not measured, or cannot be separated from the way back (bi of the
   // host).
   std::optional<P2pFigure> figure;
   std::optional<P2pFigure> both_ways; // bi: the sum, in the entries of both ways
-  model::Outcome outcome;             // the gravest of all processes
+  model::Outcome outcome;             // the worst of all processes
   DataState data = DataState::unchecked;
   std::string data_note;
 };
@@ -52,21 +52,20 @@ struct P2pMatrix {
   const P2pEntry* at(const workload::P2pTransfer& transfer) const;
 };
 
-// True for the second of two entries that stand for one measurement, there and back.
+// True for the second of two entries that represent one measurement, there and back.
 bool is_mirrored(const P2pMatrix& matrix, const workload::P2pTransfer& transfer);
 
 bool is_p2p(const model::Run& run);
 
-// In the order of the plan. Outliers are marked: entries of one class of links whose value is
-// worse than the median of theirs by more than 5% and by more than five times the noise (1.4826 x
-// the median absolute deviation), and that in every batch; a class of fewer than four tells
-// nothing.
+// In the order of the plan. Marks outliers: entries of one class of links that are worse than the
+// class's median by more than 5% and by more than five times the noise (1.4826 x the median
+// absolute deviation), in every batch. A class of fewer than four has no outliers.
 std::vector<P2pMatrix> p2p_matrices(const model::Run& run);
 
-// The figures of a run that are beyond their limits, as text. A run that is sound has none.
+// The figures of a run beyond their limits, as text. A sound run has none.
 std::vector<std::string> beyond_limits(const std::vector<P2pMatrix>& matrices);
 
-// "ce, one way, 0 to 1"; the words of reports.
+// "ce, one way, 0 to 1": the text in reports.
 std::string describe(const P2pMatrix& matrix);
 std::string describe(const P2pMatrix& matrix, const P2pEntry& entry);
 

@@ -11,7 +11,7 @@ namespace {
 using workload::P2pDirection;
 using workload::P2pMethod;
 
-// As reference_range.h names them; empty if it knows no such figure.
+// The names of reference_range.h; empty if it has no such figure.
 std::string kind_of(const P2pMatrix& matrix) {
   if (matrix.direction != P2pDirection::uni && matrix.direction != P2pDirection::bi)
     return "";
@@ -46,7 +46,7 @@ std::optional<double> median_of(const P2pMatrix& matrix) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
-// Pairs may have a part of a GPU's NVLinks (no switch between them), or a network between them.
+// Pairs may share only part of a GPU's NVLinks (without a switch), or have a network between them.
 bool any_pair_has_another_link(const P2pMatrix& matrix, double nvlink_gb_per_s) {
   double full = (matrix.direction == P2pDirection::bi ? 2 : 1) * nvlink_gb_per_s;
   return std::any_of(matrix.entries.begin(), matrix.entries.end(), [&](const P2pEntry& entry) {

@@ -7,17 +7,16 @@
 
 namespace ncclprobe::analysis {
 
-// Is a matrix normal for the node it was measured on? By its median; single pairs that are slower
-// are outliers.
+// Is a matrix normal for the node it was measured on? Judged by its median; single slower pairs are
+// outliers.
 struct P2pVerdict {
   RangeVerdict verdict;
   std::string text; // one line
 };
 
-// Nothing for what has no reference (latency, all at once, messages, kernels on most GPUs), on
-// other hardware than GPUs, where the GPUs of the first host are not alike, and where some pair has
-// another link than all NVLinks of a GPU, of which references are: no verdict is better than a
-// wrong one.
+// Nothing without a reference (latency, all at once, messages, kernels on most GPUs), on hardware
+// other than GPUs, if the GPUs of the first host differ, or if some pair has another link than all
+// NVLinks of a GPU, which references assume: no verdict is better than a wrong one.
 std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix& matrix);
 
 } // namespace ncclprobe::analysis

@@ -20,8 +20,9 @@ std::string change_text(double change, const char* less, const char* more) {
 }
 
 // Let S_k be the times from bucket k to the last and f = max over k of (b_k + S_k) the end: with
-// all times 1 + c times as long, f moves by at least |c| times what is exposed and at most |c|
-// times the largest S_k. Faster, it cannot move by more than what is exposed.
+// all times become 1 + c times as long, f changes by at least |c| times the exposed time and at
+// most |c| times the largest S_k. If times get shorter, f cannot change by more than the exposed
+// time.
 void compare_with_measured(const Claim& claim, ClaimVerdict& verdict) {
   const double exposed = *claim.exposed_share, change = std::abs(claim.sync_change);
   const double sign = claim.sync_change < 0 ? -1 : 1;
@@ -46,8 +47,9 @@ void compare_with_measured(const Claim& claim, ClaimVerdict& verdict) {
           : "",
       range,
       percent(least) == percent(most) ? ""
-      : claim.communication_share     ? " (the more of it queues, the more)"
-                                  : " (the more of it queues; how much communicates is not said)",
+      : claim.communication_share
+          ? " (the more of it queues, the more)"
+          : " (the more of it queues; the communication share was not given)",
       verdict.fits ? "fits" : "does not fit");
 }
 
@@ -60,10 +62,11 @@ ClaimVerdict judge_claim(const Claim& claim) {
                                           change_text(claim.step_change, "shorter", "longer"));
   if (claim.sync_change == 0 || claim.step_change == 0) {
     verdict.possible = claim.step_change == 0;
-    verdict.text = verdict.possible
-                       ? heading + ": possible if all of the communication is hidden."
-                       : heading + ": impossible if computing is unchanged, as the sync did not "
-                                   "change either.";
+    verdict.text =
+        verdict.possible
+            ? heading + ": possible if all communication is hidden."
+            : heading +
+                  ": impossible if computing is unchanged, because the sync did not change either.";
     if (verdict.possible)
       verdict.implied_share = 0;
   } else {
@@ -72,12 +75,14 @@ ClaimVerdict judge_claim(const Claim& claim) {
     verdict.possible = share >= 0 && share <= 1;
     verdict.text = heading + fmt::format(" means {:.0f}% exposed communication", 100 * share);
     if (share < 0)
-      verdict.text = heading + ": impossible by communication alone, the two go opposite ways.";
+      verdict.text =
+          heading +
+          ": impossible by communication alone, because the two changes have opposite signs.";
     else if (share > 1)
-      verdict.text += ": impossible if computing is unchanged, as no step is more than all "
-                      "communication.";
+      verdict.text +=
+          ": impossible if computing is unchanged, because communication cannot exceed the step.";
     else
-      verdict.text += " in the step, or as much that queues.";
+      verdict.text += " of the step, or as much that queues.";
   }
   verdict.fits = verdict.possible;
   if (claim.exposed_share && claim.sync_change != 0)

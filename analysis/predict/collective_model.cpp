@@ -15,7 +15,7 @@ namespace {
 
 using Points = std::vector<Point>;
 
-// A piece is cut in two where that leaves a quarter of the squared errors, if they are worth it.
+// A piece is split if at most a quarter of the squared errors remains, and if they are significant.
 constexpr std::size_t k_least_in_piece = 3;
 constexpr double k_cut_leaves = 0.25;
 constexpr double k_worth_cutting = 0.02; // root mean square of relative errors
@@ -37,7 +37,7 @@ double squares_of(const Fit& fit) {
   return sum;
 }
 
-// Neighbours in size that NCCL carried out alike.
+// Neighbouring sizes that NCCL ran the same way.
 std::vector<Points> observed_runs(const Points& points) {
   std::vector<Points> runs;
   for (const Point& point : points) {
@@ -56,7 +56,7 @@ std::size_t sizes_in(const Points& points) {
   return sizes.size();
 }
 
-// The runs of one run of points that each follow one line.
+// The subranges of one range of points that each follow one line.
 void cut(const Points& points, std::vector<Points>& out) {
   auto whole = line_through(points);
   const double squares = whole ? squares_of(*whole) : 0;
@@ -169,7 +169,7 @@ Shape shape_of(model::Collective collective, bool tree, int ranks, int ranks_per
   case reduce:
     return {n - 1, 1, nodes - 1, nodes > 1 ? 1.0 : 0.0};
   case all_to_all:
-    // Each rank of a node sends to every rank of the others.
+    // Each rank of a node sends to every rank of the other nodes.
     return {n - 1, (n - 1) / n, nodes - 1,
             nodes > 1 ? ranks_per_node * (n - ranks_per_node) / n : 0};
   default:
@@ -249,7 +249,7 @@ std::optional<RankModel::Time> RankModel::at(const RankGroup& group, std::uint64
   const std::vector<double> x = features(*segment, group.ranks, static_cast<double>(bytes));
   Time time{segment->fit.at(x), segment->fit.interval_at(x)};
   if (group.ranks <= group.ranks_per_node || most_ranks_ > ranks_per_node_)
-    return time; // within a node, or the measurements have the network in them
+    return time; // within a node, or the measurements include the network
   if (!inter_node)
     return std::nullopt;
   const Shape shape =

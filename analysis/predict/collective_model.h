@@ -15,12 +15,12 @@ namespace ncclprobe::analysis::cost_model {
 
 // A range of sizes in which one line describes the times.
 struct Piece {
-  std::uint64_t first_bytes = 0; // that were measured
+  std::uint64_t first_bytes = 0; // of the measured sizes
   std::uint64_t last_bytes = 0;
-  std::string algorithm; // empty: not known
+  std::string algorithm; // empty: unknown
   std::string protocol;
-  // Why it begins here: the first; NCCL was seen to change algorithm or protocol; or one line did
-  // not describe what lies before and behind.
+  // Why it begins here: the first; NCCL changed algorithm or protocol; or one line did not describe
+  // the times before and after.
   enum class Begin { first, observed, fitted } begin = Begin::first;
   Fit line; // factors alpha (ns), beta (ns per byte)
   double alpha_ns() const { return line.factors[0]; }
@@ -43,11 +43,11 @@ struct CollectiveModel {
   std::size_t points = 0;
 };
 
-// One for each collective and size of communicator with two sizes or more. `points` as
-// cost_points() gives them; of those without a known algorithm, that of with_nearest_algorithms().
+// One for each collective and size of communicator with two sizes or more. `points` come from
+// cost_points(); those without a known algorithm, from with_nearest_algorithms().
 std::vector<CollectiveModel> collective_models(const std::vector<Point>& points);
 
-// All models' errors together; nothing if no size could be left out.
+// All models' errors combined; nothing if no size could be left out.
 struct LeftOut {
   double median = 0;
   double largest = 0;
@@ -55,37 +55,37 @@ struct LeftOut {
 };
 std::optional<LeftOut> left_out(const std::vector<CollectiveModel>& models);
 
-// The wires between nodes, as the user says: of one node with all of its network cards.
+// The links between nodes, as the user states them: of one node with all of its network cards.
 struct InterNode {
   double bytes_per_ns = 0; // GB/s
   double latency_ns = 0;
 };
 
-// Ranks that communicate: how many, how many of them on one node, and how many such groups do the
-// same at once over the wires of one node, this one among them.
+// Ranks that communicate: how many, how many of them on one node, and how many such groups share
+// the links of one node at the same time, including this one.
 struct RankGroup {
   int ranks = 0;
   int ranks_per_node = 0;
   int sharing = 1;
 };
 
-// What `ranks` ranks on nodes of `ranks_per_node` do for a collective, in steps and bytes: ring,
-// or tree where NCCL was seen to use one.
+// The work of a collective for `ranks` ranks on nodes of `ranks_per_node`, in steps and bytes:
+// ring, or tree if NCCL used one.
 struct Shape {
-  double hops = 0;       // messages one behind the other
+  double hops = 0;       // sequential messages
   double share = 0;      // bytes through each rank's slowest link / S
-  double node_hops = 0;  // of the hops, those between nodes
+  double node_hops = 0;  // hops between nodes
   double node_share = 0; // bytes out of each node / S
 };
 Shape shape_of(model::Collective collective, bool tree, int ranks, int ranks_per_node);
 
-// t(n, m) = base + hops(n) alpha + share(n) m beta, fitted over all numbers of ranks; beyond a node
-// the hops between nodes take their latency besides, and the bytes as long as the slower of the two
-// ways. With one number of ranks measured, base and alpha cannot be told apart: base is 0.
+// t(n, m) = base + hops(n) alpha + share(n) m beta, fitted over all numbers of ranks. Beyond a
+// node, the hops between nodes add their latency, and the bytes take as long as on the slower of
+// the two paths. With only one measured number of ranks, base and alpha are inseparable: base is 0.
 class RankModel {
 public:
-  // Of one collective, in the pieces of the largest communicator that has any; nothing if there are
-  // too few points.
+  // For one collective, in the pieces of the largest communicator that has any; nothing if there
+  // are too few points.
   static std::optional<RankModel> fit(const std::vector<Point>& points,
                                       model::Collective collective, int ranks_per_node);
 
@@ -93,7 +93,7 @@ public:
     double ns = 0;
     std::optional<Interval> interval_ns; // for one measurement
   };
-  // Nothing beyond a node without `inter_node`, unless more than a node was measured.
+  // Nothing beyond a node without `inter_node`, unless more than one node was measured.
   std::optional<Time> at(const RankGroup& group, std::uint64_t bytes,
                          const std::optional<InterNode>& inter_node) const;
   std::optional<Time> at(int ranks, std::uint64_t bytes,

@@ -67,7 +67,7 @@ void add_steps(const RunSummary& run, const std::vector<SettingResult>& results,
       if (cell == trial.spec.cells.end())
         continue;
       auto moved = moved_by(cell->schedule, trial.spec.ranks);
-      // The companion tells of all stretches of the step together.
+      // The companion reports all stretches of the step together.
       const Use use = default_use(proofs, step.label).value_or(Use{});
       for (std::size_t i = 0; i < std::min(moved.size(), step.buckets.size()); ++i)
         if (moved[i] && moved[i]->ranks > 1 && moved[i]->bytes > 0 &&

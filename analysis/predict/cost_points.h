@@ -10,36 +10,37 @@
 #include <string>
 #include <vector>
 
-// What a run knows of how long collectives take.
+// The run's measurements of collectives.
 namespace ncclprobe::analysis::cost_model {
 
 struct Point {
   model::Collective collective = model::Collective::all_reduce;
   int ranks = 0;
-  std::uint64_t bytes = 0; // S as nccl-tests means it (bandwidth.h)
+  std::uint64_t bytes = 0; // S as in nccl-tests (bandwidth.h)
   double time_ns = 0;
-  std::string algorithm; // as the companion trial saw it; empty: not known
+  std::string algorithm; // as the companion trial recorded it; empty: unknown
   std::string protocol;
-  std::optional<double> launch_ns; // the host was busy asking for it; of collectives only
+  std::optional<double>
+      launch_ns; // time for which the host was busy launching; only for collectives
 };
 
-// With default settings: collectives launched back to back, out of place where both were measured,
-// and, of steps without computing, each stretch that holds one collective (the fastest rank's
-// time). By collective, ranks, bytes. Wrong data counts for nothing, and so does a single rank.
+// With default settings: collectives launched back to back, out of place if both were measured;
+// from steps without computing, each section that holds one collective (the fastest rank's time).
+// By collective, ranks, bytes. Excludes wrong data and single ranks.
 std::vector<Point> cost_points(const RunSummary& run, const std::vector<SettingResult>& results);
 
 // Collectives launched one at a time (latency mode), otherwise as above; no steps.
 std::vector<Point> latency_points(const model::Run& run, const std::vector<SettingResult>& results);
 
-// In the same order again.
+// Sorted the same way.
 void add_points(std::vector<Point>& points, std::vector<Point> more);
 
-// The same; a point without a known algorithm takes that of the nearest size (as a ratio) of the
-// same collective on as many ranks. If none is known there, it stays unknown.
+// The same, with a guess for points whose algorithm is unknown: that of the nearest size (as a
+// ratio) with a known one, of the same collective on as many ranks; without any it stays unknown.
 std::vector<Point> with_nearest_algorithms(std::vector<Point> points);
 
-// What each stretch of communication of a step moves, in the order of its begins; nothing for one
-// that is not one collective, or the same one of several groups of ranks at once.
+// The data of each communication section of a step, in the order of their starts; nothing for a
+// section that is not one collective, or the same one of several groups of ranks at once.
 struct Moved {
   model::Collective collective = model::Collective::all_reduce;
   int ranks = 0;

@@ -12,7 +12,7 @@
 namespace ncclprobe::analysis::cost_model {
 namespace {
 
-// Of the gap: timer and scatter keep a host that sets the pace a little below it.
+// Relative to the gap: timer and scatter keep a host that sets the pace slightly below it.
 constexpr double k_bound_share = 0.9;
 
 // A size that was measured both ways.
@@ -22,7 +22,7 @@ struct Pair {
 };
 
 bool is_alike(const Point& a, const Point& b) {
-  // Not known of all sizes of a number of ranks: then there is nothing to tell them apart.
+  // Unknown for some sizes of a number of ranks: then nothing distinguishes them.
   if (a.algorithm.empty() || b.algorithm.empty())
     return std::tie(a.collective, a.ranks) == std::tie(b.collective, b.ranks);
   return std::tie(a.collective, a.ranks, a.algorithm, a.protocol) ==

@@ -69,7 +69,7 @@ std::optional<double> spread_of_rates(const std::vector<MeasuredRates>& rates) {
   double weights = 0, squares = 0;
   std::size_t sizes = 0, means = 0;
   for (auto activity : {model::Activity::forward, model::Activity::backward}) {
-    // A size that several steps have counts once, as in the first of them.
+    // A size that occurs in several steps counts once, from the first of them.
     std::map<double, WorkCosts::Deviation> by_amount;
     for (const MeasuredRates& one : rates) {
       const auto mean = rates.front().works.rate(activity, Work::Kind::product);
@@ -77,7 +77,7 @@ std::optional<double> spread_of_rates(const std::vector<MeasuredRates>& rates) {
       if (!mean || !own)
         continue;
       for (WorkCosts::Deviation deviation : one.works.product_deviations(activity)) {
-        deviation.log_ratio += std::log(*own / *mean); // against the rate that is used
+        deviation.log_ratio += std::log(*own / *mean); // relative to the used rate
         by_amount.try_emplace(deviation.amount, deviation);
       }
     }

@@ -35,9 +35,9 @@ bool is_of(const StepResult& result, const StepRequest& request) {
 }
 
 constexpr const char* k_one_process =
-    "one process was measured, so nothing is known of how processes differ (run --repeat)";
+    "only one process was measured, so the difference between processes is unknown (run --repeat)";
 
-// Where every rank does what one by itself would do, the step without communication tells as well.
+// If every rank does the same as a single rank, the step without communication can serve too.
 bool is_whole_on_each(const StepRequest& request) {
   return (request.pattern == workload::StepPattern::ddp ||
           request.pattern == workload::StepPattern::fsdp) &&
@@ -67,7 +67,7 @@ double samples_on(const StepRequest& request, int ranks) {
   return own && grid ? static_cast<double>(own->batch) * grid->replicas() : 0;
 }
 
-// A rank by itself: as it was measured, else as the base's times make it.
+// A single rank: as it was measured, else from the base's times.
 void find_alone(StepBase& base, const std::vector<StepResult>& results) {
   base.alone_samples = samples_on(base.request, 1);
   for (const StepResult& other : results)
@@ -109,11 +109,11 @@ int ranks_of(const StepResult& result) {
   return static_cast<int>(result.step.ranks.size());
 }
 
-// What the run has of a step on one number of ranks.
+// The run's measurements of a step on one number of ranks.
 struct MeasuredStep {
   const StepResult* result = nullptr;
   Works whole;
-  WorkCosts alone; // without communication where that was measured, else as the whole
+  WorkCosts alone; // without communication if that was measured, else the whole step
 };
 // By ranks.
 std::vector<MeasuredStep> measured_steps(const model::Run& run,
@@ -141,7 +141,7 @@ std::vector<MeasuredStep> measured_steps(const model::Run& run,
 
 using Costs = std::vector<double>;
 
-// Of every transfer; `sign` x its half width besides.
+// For every transfer, with `sign` x its half width added.
 Result<Costs> costs_of(const StepProgram& program, const TransferCosts& transfers,
                        const std::optional<InterNode>& inter_node, double sign = 0) {
   Costs costs;
@@ -158,9 +158,9 @@ Costs scaled(Costs costs, double factor) {
   return costs;
 }
 
-// Further off, a replay misses something that on other ranks may be otherwise.
+// If the replay differs by more, it misses something that may differ on other ranks.
 constexpr double k_most_replay_error = 0.1;
-// Of the step: more of it must not be computing whose time at that size nobody knows the error of.
+// Share of the step: no more may be computing whose time at that size has an unknown error.
 constexpr double k_most_untold = 0.1;
 
 std::string why_no_interval(const StepBase& base, const StepProgram& program,
@@ -168,29 +168,28 @@ std::string why_no_interval(const StepBase& base, const StepProgram& program,
                             const std::optional<InterNode>& inter_node, const Predicted& out,
                             double untold_ns, const std::optional<double>& replay_error) {
   if (!out.unknown.empty())
-    return fmt::format("nothing is known of how long {} takes (run a step of that kind)",
+    return fmt::format("it is unknown how long {} takes (run a step of that kind)",
                        fmt::join(out.unknown, ", "));
   if (untold_ns > k_most_untold * out.step_ns)
     return fmt::format(
-        "operations on {} ranks have another size than any that was measured or stated, and their "
-        "time at that size is not known (three numbers of ranks tell it: run --ranks 1,2,4 "
-        "--repeat 3)",
+        "operations on {} ranks have a size that was not measured or stated, so their time is "
+        "unknown (three numbers of ranks show how it changes: run --ranks 1,2,4 --repeat 3)",
         out.ranks);
   if (!base.half_width)
     return base.why_no_half_width;
   if (base.program && !replay_error)
-    return "the measured step cannot be replayed, as too few sizes of its own collectives were "
-           "measured, so nothing is known of what a replay misses";
+    return "the measured step cannot be replayed, because too few sizes of its own collectives "
+           "were measured, so the replay's error is unknown";
   if (std::abs(replay_error.value_or(0)) > k_most_replay_error)
-    return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses what on "
-                       "more ranks may take another part of the step",
+    return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses something "
+                       "that may take another share of the step on more ranks",
                        100 * *replay_error);
   for (const Transfer& one : program.transfers())
     if (auto time = transfers.of(one, inter_node); time && !time->half_width) {
       const RankErrors& errors = transfers.rank_errors().at(one.collective);
       return errors.measured.size() < 2
-                 ? fmt::format("{} was measured on {} ranks only, so nothing is known of how it "
-                               "grows with their number",
+                 ? fmt::format("{} was measured only on {} ranks, so its growth with the number of "
+                               "ranks is unknown",
                                model::to_string(one.collective), errors.measured.front())
                  : fmt::format("too few sizes of {} were measured to know its scatter",
                                model::to_string(one.collective));
@@ -245,7 +244,7 @@ Flops flops_of(const workload::ModelSpec& spec) {
 Result<StepBase> stated_base(const StepRequest& request, const StatedCompute& compute,
                              const std::vector<MeasuredRates>& others) {
   StepBase base{.request = request, .source = compute.source};
-  // Products even if the run's compute was something else: that is what was stated.
+  // Products even if the run's compute was something else, because the user stated them.
   base.request.compute = {};
   base.request.optimizer = compute.optimizer_ns.high > 0;
   const Flops flops = flops_of(request.model);
@@ -272,7 +271,7 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
   auto from = std::find_if(others.begin(), others.end(),
                            [](const MeasuredRates& one) { return one.has_products(); });
   if (from == others.end())
-    return base::fail(base::Errc::not_found, "no step was measured that computes products");
+    return base::fail(base::Errc::not_found, "no measured step computes products");
   const int ranks = static_cast<int>(from->result->step.ranks.size());
   StepBase base{.request = request};
   base.request.compute = {};
@@ -293,8 +292,8 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
   if (of_processes && of_sizes)
     base.half_width = std::hypot(*of_processes, *of_sizes);
   base.why_no_half_width =
-      of_processes ? "products of too few sizes were measured to know how their rate changes with "
-                     "it (run another model too, or state a range: --tflops 350-450)"
+      of_processes ? "too few sizes of products were measured to know how their rate changes (run "
+                     "another model too, or state a range: --tflops 350-450)"
                    : k_one_process;
   find_alone(base, {});
   return base;
@@ -329,9 +328,9 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   for (model::Activity one : works.unknown)
     out.unknown.emplace_back(model::to_string(one));
   const StepProgram::Times times = program->replay(*costs, works.ns);
-  // What no replay knows of, such as gaps between kernels, stays as it was measured.
+  // Costs that no replay includes, such as gaps between kernels, stay as measured.
   double more_ns = 0, more_exposed_ns = 0;
-  std::optional<double> replay_error; // none of what is stated
+  std::optional<double> replay_error; // nothing stated
   if (auto known = replayed(base, transfers, where)) {
     replay_error = known->step_ns / base.measured.step_ns - 1;
     if (base.ranks > 0) {
@@ -351,7 +350,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
       why_no_interval(base, *program, transfers, middle, out, untold_ns, replay_error);
   if (!out.why_no_interval.empty())
     return out;
-  // Each source by itself goes to either end of what is known of it.
+  // Each source separately goes to either end of its range.
   double below = 0, above = 0, less_efficient = 0, more_efficient = 0;
   // A single-rank baseline from the same rates has the same error with the opposite sign.
   auto add_efficiency = [&](double step_ns, double work_half_width) {
@@ -382,7 +381,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   if (where.inter_node)
     add(out.from_inter_node, costs_of(*program, transfers, where.inter_node->best),
         costs_of(*program, transfers, where.inter_node->worst), 0);
-  // What replays were seen to be off by may come again.
+  // The errors of earlier replays may occur again.
   out.from_replay =
       std::max(std::abs(replay_error.value_or(0)), std::abs(base.held_out_error.value_or(0)));
   below += std::pow(out.from_replay * out.step_ns, 2);

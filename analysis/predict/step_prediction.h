@@ -14,62 +14,64 @@
 #include <string>
 #include <vector>
 
-// Steps of training on more ranks than were measured, of any pattern: the schedule that would be
-// run there is made, and replayed with the times that models give to its operations.
+// Predicts training steps, of any pattern, on more ranks than were measured: builds the schedule of
+// such a step and replays it with the models' times for its operations.
 namespace ncclprobe::analysis::cost_model {
 
-// A figure that a user says, or between what it lies.
+// A figure from the user, or the range that contains it.
 struct Stated {
   Stated(double exact = 0) : low(exact), high(exact) {} // NOLINT: a number is one
   Stated(double from, double to) : low(from), high(to) {}
   double low, high;
-  double middle() const { return std::sqrt(low * high); } // both ends are as many times away
+  double middle() const {
+    return std::sqrt(low * high);
+  } // both ends are equally far away, as a ratio
 };
 
-// What a user says of computing, in place of a measurement: of all of a model on one rank, with the
-// request's samples.
+// The user's statement about computing, instead of a measurement: all of a model on one rank, with
+// the request's samples.
 struct StatedCompute {
   Stated forward_ns;
   Stated backward_ns;
   Stated optimizer_ns;
   std::string source;                                  // "as stated, ..."
-  enum class Basis { time, rate } basis = Basis::time; // a rate is meant for products of any size
+  enum class Basis { time, rate } basis = Basis::time; // a rate holds for products of any size
   double half_width() const;
 };
 
-// What a prediction starts from.
+// The basis of a prediction.
 struct StepBase {
   workload::StepRequest request;
   std::string source; // "measured at 4 ranks", ...
   WorkCosts works;
-  int ranks = 0; // that it was measured at; 0: it was not
-  // Of this step, or of another one whose rates are taken (rated_base); neither where computing is
+  int ranks = 0; // number of ranks that was measured; 0: none
+  // From this step, or from another one whose rates are used (rated_base); neither if computing is
   // stated.
   std::optional<StepProgram> program;
   steps::StepTimes measured;
   int measured_ranks = 0;
-  // Relative, 95%: how far one further process may be from the measured step in what is not
-  // communication; of another model's, its rates besides. Nothing if that is not known.
+  // Relative, 95%: how far one further process may be from the measured step apart from
+  // communication; for another model's rates, including their error. Nothing if unknown.
   std::optional<double> half_width;
   std::string why_no_half_width;
-  std::optional<double> held_out_error; // of the largest step that was measured (HeldOut)
-  double alone_ns = 0;                  // the step of a rank by itself
-  double alone_samples = 0;             // that it works on
+  std::optional<double> held_out_error; // error for the largest measured step (HeldOut)
+  double alone_ns = 0;                  // the step of a single rank
+  double alone_samples = 0;             // its number of samples
   std::string alone_source;
 };
 
 // The run's steps of that request with default settings, at the most ranks up to `most_ranks`;
-// those at fewer tell how times change with the work of an operation. Nothing if there is none.
+// those at fewer ranks show how times change with an operation's work. Nothing if there is none.
 std::optional<StepBase> measured_base(const model::Run& run,
                                       const std::vector<steps::StepResult>& results,
                                       const workload::StepRequest& request, int most_ranks);
-// Rates of what the user does not state, such as copies into buckets, are those of `others`, steps
-// of any model. Errors: those of the pattern's maker.
+// Rates that the user does not state, such as copies into buckets, come from `others`, steps of any
+// model. Errors: those of the pattern's maker.
 base::Result<StepBase> stated_base(const workload::StepRequest& request,
                                    const StatedCompute& compute,
                                    const std::vector<MeasuredRates>& others = {});
-// With the rates of the first of `others` that has products, and those that it lacks of the rest.
-// Errors: not_found if none has; those of the pattern's maker.
+// With the rates of the first of `others` that has products; missing rates come from the rest.
+// Errors: not_found if none has products; those of the pattern's maker.
 base::Result<StepBase> rated_base(const workload::StepRequest& request,
                                   const std::vector<MeasuredRates>& others);
 
@@ -84,17 +86,16 @@ struct Predicted {
   int ranks = 0;
   double step_ns = 0;
   std::optional<Interval> step_interval_ns;
-  double exposed_ns = 0; // not computing, but for what the measured step idles
+  double exposed_ns = 0; // neither computing nor idle in the measured step
   double efficiency = 0;
   std::optional<Interval> efficiency_interval;
-  std::string why_not;         // nothing above counts
+  std::string why_not;         // nothing of the above counts
   std::string why_no_interval; // if it has none
   // Half the interval's width, relative to the step, by source; they add up as squares. Replay:
-  // what replays were seen to be off by. Sizes: operations do more or less than any that was
-  // measured.
+  // errors of earlier replays. Sizes: operations with more or less work than any measured one.
   double from_transfers = 0, from_computing = 0, from_inter_node = 0, from_replay = 0;
   double from_sizes = 0;
-  std::vector<std::string> unknown; // activities that are taken to need no time
+  std::vector<std::string> unknown; // activities that are assumed to take no time
 };
 
 struct ClusterShape {
@@ -104,14 +105,14 @@ struct ClusterShape {
 Predicted predict(const StepBase& base, const TransferCosts& transfers, int ranks,
                   const ClusterShape& where);
 
-// Collectives that the step needs on so many ranks; none if it cannot be made.
+// Collectives that the step needs on that many ranks; none if it is impossible.
 std::set<model::Collective> collectives_of(const workload::StepRequest& request, int ranks);
 
 // The measured step's replay; nothing if some transfer has no model.
 std::optional<StepProgram::Times> replayed(const StepBase& base, const TransferCosts& transfers,
                                            const ClusterShape& where);
 
-// The step measured at the most ranks, predicted from what was measured at fewer.
+// The step measured at the most ranks, predicted from the measurements at fewer.
 struct HeldOut {
   Predicted predicted;
   double measured_ns = 0;

@@ -83,7 +83,7 @@ public:
     out_.streams_ = static_cast<int>(schedule_.streams.size());
     choose_ranks();
     if (replayed_.empty())
-      return fail(Errc::invalid_argument, "this schedule is no step of training");
+      return fail(Errc::invalid_argument, "this schedule is not a training step");
     for (int rank : replayed_)
       add_rank(rank);
     if (!pending_.empty())
@@ -95,7 +95,7 @@ public:
     StepProgram::Times times;
     if (!out_.run(std::vector<double>(out_.transfers_.size(), 1),
                   std::vector<double>(out_.works_.size(), 1), times))
-      return fail(Errc::invalid_argument, "the ranks of this step wait for each other for ever");
+      return fail(Errc::invalid_argument, "the ranks of this step deadlock");
     return std::move(out_);
   }
 
@@ -104,8 +104,9 @@ private:
     return schedule_.operations[static_cast<std::size_t>(i)];
   }
 
-  // Those of the step's marker. All are alike if each does everything and names no other; what is
-  // of every rank is of those in the communicator, or of the one that drives it.
+  // Members of the step's marker. All ranks are alike if each does the same and names no other
+  // rank. Operations of all ranks belong to those in the communicator, or to the one that drives
+  // it.
   void choose_ranks() {
     std::vector<int> ranks;
     bool alike = true;
@@ -203,7 +204,7 @@ private:
     out_.works_.push_back({amount.kind, amount.amount, open.first, open.second});
   }
 
-  // The rank comes to this communication; within a group, to all of the group's at once.
+  // The rank reaches this communication; within a group, all of the group's at once.
   void join(int stream, int communication) {
     if (communication < 0)
       return;
@@ -248,7 +249,7 @@ private:
     return collectives_[at];
   }
 
-  // The same call of other communicators stands beside it.
+  // Other communicators make the same call next to it.
   int sharing(const model::CollectiveOp& op, int at, int node) const {
     auto same = [&](int i) -> const model::CollectiveOp* {
       if (i < schedule_.timed.first || i >= schedule_.timed.last)
@@ -313,11 +314,11 @@ private:
   std::map<Transfer, int> transfer_numbers_;
   std::map<int, int> collectives_;                        // communication, by operation
   std::map<std::tuple<int, int, int, int>, int> pending_; // communications that lack one side
-  // Of the rank in hand.
+  // Of the current rank.
   std::vector<std::pair<model::Activity, std::string>> open_; // by stream
   std::map<std::string, int> seen_;
   std::map<std::tuple<int, int, int, bool>, int> messages_;
-  std::vector<std::pair<int, int>> calls_; // stream, communication: of the group in hand
+  std::vector<std::pair<int, int>> calls_; // stream, communication: of the current group
   bool in_group_ = false;
 };
 
@@ -343,7 +344,7 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     std::vector<double> streams_ns, events_ns;
     std::size_t next = 0;
     int step = 0;
-    bool waits = false; // it has come to the communications of its next action
+    bool waits = false; // it has reached the communications of its next action
     double begin_ns = 0;
     std::vector<std::pair<double, double>> works_ns; // of the last step: begin, end
   };
@@ -359,7 +360,7 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     return {communications_[number],
             come[static_cast<std::size_t>(rank.step) * communications_.size() + number]};
   };
-  // False: somebody else has not come yet.
+  // False: another rank has not arrived yet.
   auto do_next = [&](Rank& rank, const Action& action) {
     double& now_ns = rank.streams_ns[static_cast<std::size_t>(action.stream)];
     const auto index = static_cast<std::size_t>(action.index);

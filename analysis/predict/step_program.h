@@ -11,29 +11,30 @@
 #include <string>
 #include <vector>
 
-// A step's schedule as something whose time can be computed: what every operation waits for, and
-// what it costs. Of a schedule in which all ranks do the same, one rank stands for all.
+// A step's schedule in a form whose time can be computed: what every operation waits for, and its
+// cost. In a schedule in which all ranks do the same, one rank represents all.
 namespace ncclprobe::analysis::cost_model {
 
-// Something that ranks do together.
+// An operation of several ranks.
 struct Transfer {
   model::Collective collective = model::Collective::all_reduce; // send_recv: from one to another
   int ranks = 0;
-  int ranks_per_node = 0;  // of these ranks, on the node that has the most of them
-  int sharing = 1;         // communicators that do the same at once and have ranks on the same node
-  std::uint64_t bytes = 0; // S as nccl-tests means it
+  int ranks_per_node = 0; // of these ranks, on the node with the most of them
+  int sharing =
+      1; // number of communicators that do the same at once and have ranks on the same node
+  std::uint64_t bytes = 0; // S as in nccl-tests
   auto operator<=>(const Transfer&) const = default;
 };
 // "all_gather of 64 ranks"
 std::string in_words(const Transfer& transfer);
 
-// Something that a rank does by itself.
+// An operation of one rank.
 struct Work {
   enum class Kind { product, spin, conversion, optimizer, copy };
   Kind kind = Kind::product;
   double amount = 0; // floating point operations, ns, bytes, elements, bytes
   model::Activity activity = model::Activity::note;
-  std::string stretch; // that it is in: stretch_name(); none: empty
+  std::string stretch; // its stretch: stretch_name(); none: empty
 };
 
 // "backward backward 3 #1": the first stretch of that activity and label, `rank` of which; -1:
@@ -43,19 +44,19 @@ std::string stretch_name(const std::string& activity_and_label, int number, int 
 
 class StepProgram {
 public:
-  // `node_of`: by global rank. Errors: invalid_argument for a schedule that is no step, or whose
-  // ranks wait for each other for ever.
+  // `node_of`: by global rank. Errors: invalid_argument if the schedule is not a step, or if its
+  // ranks deadlock.
   static base::Result<StepProgram> of(const model::Schedule& schedule,
                                       const std::vector<int>& node_of);
 
   const std::vector<Transfer>& transfers() const { return transfers_; } // each once
   const std::vector<Work>& works() const { return works_; }
-  bool is_alike() const { return alike_; } // one rank stands for all
+  bool is_alike() const { return alike_; } // one rank represents all
 
   // One step among many: means over ranks.
   struct Times {
     double step_ns = 0;
-    double computing_ns = 0; // in which a rank works by itself
+    double computing_ns = 0; // time in which a rank works alone
     double exposed_ns() const { return step_ns - computing_ns; }
   };
   // By transfer and by work.
@@ -70,7 +71,7 @@ private:
   };
   struct Communication {
     int transfer = 0;
-    int members = 1; // that are replayed
+    int members = 1; // ranks that are replayed
   };
   friend class ProgramMaker;
   bool run(const std::vector<double>& transfer_ns, const std::vector<double>& work_ns,
@@ -81,7 +82,7 @@ private:
   std::vector<Transfer> transfers_;
   std::vector<Work> works_;
   std::vector<Communication> communications_;
-  std::vector<int> joined_; // communications that ranks come to, one group after another
+  std::vector<int> joined_; // communications that ranks reach, one group after another
   std::vector<std::vector<Action>> actions_; // by rank that is replayed
 };
 

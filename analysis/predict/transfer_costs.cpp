@@ -25,7 +25,7 @@ double rms_of(const std::vector<RankErrors::Error>& errors) {
   return errors.empty() ? 0 : std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
-// Those of sizes at most this many doublings farther than the nearest.
+// Sizes at most this many doublings farther than the nearest.
 constexpr double k_near = 2;
 std::vector<RankErrors::Error> nearest(const std::vector<RankErrors::Error>& errors,
                                        double bytes_per_rank) {
@@ -52,7 +52,7 @@ std::optional<double> RankErrors::half_width(int ranks, std::uint64_t bytes) con
   if (left_out.empty() || measured.size() < 2)
     return std::nullopt;
   const double doublings = std::log2(static_cast<double>(ranks) / measured.back());
-  // Of one number all sizes are off together: that many values there are.
+  // For one number of ranks, the errors of all sizes are correlated: they count as one value each.
   return student_quantile(static_cast<double>(left_out.size()), k_confidence) *
          rms_of(nearest(errors, static_cast<double>(bytes) / ranks)) *
          std::sqrt(std::max(doublings, 1.0));
@@ -97,22 +97,21 @@ TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inte
   if (model == models_.end()) {
     const auto name = model::to_string(transfer.collective);
     auto few = no_line_.find(transfer.collective);
-    return fail(base::Error{
-        Errc::not_found,
-        few == no_line_.end()
-            ? fmt::format("no {} on two ranks or more was measured", name)
-            : fmt::format("{} was measured on {} ranks, but nowhere at two sizes that are carried "
-                          "out alike",
-                          name, fmt::join(few->second, ", ")),
-        fmt::format("measure sizes and add that run with --also: ncclprobe run --collectives {} "
-                    "--sizes 1M:1G",
-                    name)});
+    return fail(base::Error{Errc::not_found,
+                            few == no_line_.end()
+                                ? fmt::format("no {} on two ranks or more was measured", name)
+                                : fmt::format("{} was measured on {} ranks, but nowhere at two "
+                                              "sizes that NCCL ran the same way",
+                                              name, fmt::join(few->second, ", ")),
+                            fmt::format("measure sizes and add that run with --also: ncclprobe run "
+                                        "--collectives {} --sizes 1M:1G",
+                                        name)});
   }
   auto time = model->second.at({transfer.ranks, transfer.ranks_per_node, transfer.sharing},
                                transfer.bytes, inter_node);
   if (!time)
     return fail(Errc::unavailable,
-                "more ranks than a node has: say what is between nodes (--inter-node)");
+                "more ranks than one node has: describe the network between nodes (--inter-node)");
   Time out{time->ns, std::nullopt};
   if (time->interval_ns && time->ns > 0)
     out.half_width = (time->interval_ns->high - time->interval_ns->low) / 2 / time->ns;
@@ -120,7 +119,7 @@ TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inte
   const bool fitted =
       std::binary_search(errors.measured.begin(), errors.measured.end(), transfer.ranks);
   if (fitted || transfer.collective == model::Collective::send_recv)
-    return out; // a message between two is the same among any number
+    return out; // a message between two ranks is the same in any communicator
   const auto beyond = errors.half_width(transfer.ranks, transfer.bytes);
   out.half_width =
       out.half_width && beyond ? std::optional(std::max(*out.half_width, *beyond)) : std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace ncclprobe::analysis::cost_model {
 
-// What the user says of the wires between nodes: somewhere from `worst` to `best`.
+// The user's statement about the links between nodes: between `worst` and `best`.
 struct InterNodeRange {
   InterNode worst, best;
   InterNode middle() const {
@@ -19,8 +19,8 @@ struct InterNodeRange {
   }
 };
 
-// How wrong models are on numbers of ranks that they were not fitted to: each number left out in
-// turn, and its times predicted from the others'.
+// How wrong models are for numbers of ranks that they were not fitted to: each number is left out
+// in turn, and its times are predicted from the others'.
 struct RankErrors {
   std::vector<int> left_out; // numbers of ranks, ascending
   struct Error {
@@ -30,15 +30,15 @@ struct RankErrors {
   std::vector<Error> errors; // of all of their sizes
   std::vector<int> measured; // all numbers of ranks
   double rms() const;
-  // Half the width of a 95% interval at so many ranks, relative, by the errors of the sizes
-  // nearest to this one, as bytes per rank, which decide how much of the time is latency. Errors
-  // are taken to add up from one doubling of the ranks to the next as independent ones do: with the
-  // square root of how many doublings it is beyond what was measured. Nothing if fewer than two
-  // numbers were measured.
+  // Half the width of a 95% interval for that many ranks, relative, from the errors of the sizes
+  // nearest to this one, as bytes per rank, which decide how much of the time is latency. Errors of
+  // successive doublings of the ranks are assumed to be independent: they grow with the square root
+  // of the number of doublings beyond the measurements. Nothing if fewer than two numbers were
+  // measured.
   std::optional<double> half_width(int ranks, std::uint64_t bytes) const;
 };
 
-// How long transfers take, by models of all collectives that were measured.
+// Durations of transfers, from models of all measured collectives.
 class TransferCosts {
 public:
   TransferCosts(const std::vector<Point>& points, int ranks_per_node);
@@ -47,8 +47,8 @@ public:
     double ns = 0;
     std::optional<double> half_width; // relative, 95%: of one further measurement
   };
-  // Errors: not_found for a collective of which fewer than two sizes were measured; unavailable
-  // beyond a node without `inter_node`.
+  // Errors: not_found for a collective with fewer than two measured sizes; unavailable beyond a
+  // node without `inter_node`.
   base::Result<Time> of(const Transfer& transfer, const std::optional<InterNode>& inter_node) const;
 
   const std::map<model::Collective, RankErrors>& rank_errors() const { return rank_errors_; }
@@ -56,7 +56,7 @@ public:
 private:
   std::map<model::Collective, RankModel> models_;
   std::map<model::Collective, RankErrors> rank_errors_;
-  std::map<model::Collective, std::vector<int>> no_line_; // numbers of ranks that make no model
+  std::map<model::Collective, std::vector<int>> no_line_; // numbers of ranks without a model
 };
 
 } // namespace ncclprobe::analysis::cost_model

@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 
 // Of these columns; nothing if one of them is (nearly) a sum of others.
 std::optional<MatrixXd> pseudo_inverse(const MatrixXd& columns) {
-  constexpr double k_independent = 1e-6; // a column's part at right angles to the others
+  constexpr double k_independent = 1e-6; // a column's component orthogonal to the others
   const VectorXd norms = columns.colwise().norm();
   if (!(norms.minCoeff() > 0))
     return std::nullopt;

@@ -10,12 +10,12 @@
 
 namespace ncclprobe::analysis::cost_model {
 
-// Times as a sum of features, each with a factor that is not below zero. Relative errors count: the
-// weights are 1/t^2, so that 10% of a small message is as bad as 10% of a large one.
+// Fits times as a sum of features with non-negative factors. Relative errors count: the weights are
+// 1/t^2, so that an error of 10% counts equally for small and large messages.
 struct Fit {
   std::vector<double> factors;
-  // Student's, at k_confidence. Absent for a factor that would have been below zero and was set to
-  // it, and where there are no more points than factors.
+  // Student's, at k_confidence. Absent for a factor that was set to zero because it would have been
+  // negative, and if there are no more points than factors.
   std::vector<std::optional<Interval>> intervals;
   std::vector<double> residuals;            // t / fit - 1, by point
   std::optional<double> relative_deviation; // root mean square of them, by degree of freedom
@@ -24,12 +24,12 @@ struct Fit {
   std::vector<double> covariance;
 
   double at(const std::vector<double>& features) const;
-  // Where one further measurement would lie. Nothing without degrees of freedom.
+  // The interval of one further measurement. Nothing without degrees of freedom.
   std::optional<Interval> interval_at(const std::vector<double>& features) const;
 };
 
-// Nothing for fewer points than features, features that depend on each other, or a time that is
-// not above zero.
+// Nothing for fewer points than features, linearly dependent features, or a time that is not above
+// zero.
 std::optional<Fit> fit_times(const std::vector<std::vector<double>>& features,
                              const std::vector<double>& times_ns);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Samples = std::map<std::string, std::vector<double>>;
 
-// Of operations: all they do together.
+// For several operations: their total.
 struct Size {
   double amount = 0;
   int operations = 0;
@@ -65,7 +65,7 @@ Samples stretch_times(const model::CellRecord& record, const model::Schedule& sc
 
 WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& result,
                               const StepProgram& program) {
-  Samples processes; // one value a process
+  Samples processes; // one value per process
   std::map<int, std::map<std::string, double>> by_trial;
   for (const model::TrialRecord& trial : run.trials) {
     if (result.process_of(trial.spec.id) == nullptr ||
@@ -138,7 +138,7 @@ void WorkCosts::learn_least_products(const StepProgram& program) {
 }
 
 void WorkCosts::take_rates(const WorkCosts& other) {
-  rates_.insert(other.rates_.begin(), other.rates_.end()); // leaves those that are there
+  rates_.insert(other.rates_.begin(), other.rates_.end()); // keeps existing ones
 }
 
 std::optional<double> WorkCosts::rate(model::Activity activity, Work::Kind kind) const {
@@ -179,10 +179,10 @@ WorkTimes WorkCosts::of(const StepProgram& program) const {
     const auto stretch = stretches_.find(work.stretch);
     const auto rate = rates_.find(what);
     const auto growth = growth_.find(what);
-    // The time of as many operations of the measured size, and how many times that size they have.
+    // The time of that many operations of the measured size, and the ratio of sizes.
     double measured_ns = 0, ratio = 1;
-    // With as many operations it is the same part of the step: a rank by itself fills no buckets,
-    // and its first stretch of the backward pass is all of it.
+    // With equal numbers of operations it is the same part of the step. A single rank fills no
+    // buckets, and its first stretch of the backward pass is all of it.
     if (alike_ && program.is_alike() && stretch != stretches_.end() &&
         stretch->second.kind == work.kind && stretch->second.amount > 0 &&
         stretch->second.operations == of_stretch.at(work.stretch).operations) {

@@ -15,23 +15,23 @@
 
 namespace ncclprobe::analysis::cost_model {
 
-// How long the works of a program take.
+// The durations of a program's work.
 struct WorkTimes {
   std::vector<double> ns;            // by work
-  std::set<model::Activity> unknown; // nothing is known of them: they take no time
-  // Half width (95%) of their sum, as operations do more or less than where they were measured.
+  std::set<model::Activity> unknown; // their time is unknown and counts as zero
+  // Half width (95%) of their sum, for operations with more or less work than the measured ones.
   double size_error_ns = 0;
-  // Of their sum, what is of a size whose time nobody knows the error of.
+  // The part of their sum whose size has an unknown error.
   double untold_ns = 0;
 };
 
-// How long ranks take for what they do by themselves: a stretch that was measured as long as it
-// took there, any other by the rate of its activity; of another size as its activity grows.
+// How long ranks take for their own work. A measured stretch takes its measured time, any other
+// follows its activity's rate; another size follows the growth of its activity.
 class WorkCosts {
 public:
-  // How long each stretch of a measured step took: the median over steps, and over ranks that are
-  // alike, of this the median over processes. `program` is made from the same schedule. Until
-  // learn_growth(), times are in proportion to the work.
+  // How long each stretch of a measured step took: median over steps, over equal ranks, then over
+  // processes. `program` comes from the same schedule. Before learn_growth(), times are
+  // proportional to the work.
   static WorkCosts measured(const model::Run& run, const steps::StepResult& result,
                             const StepProgram& program);
   // The same step on one number of ranks: whole, and without communication.
@@ -40,21 +40,21 @@ public:
     const WorkCosts* whole = nullptr;
     const WorkCosts* alone = nullptr;
   };
-  // From steps by ranks, of which the last is this one.
+  // From steps by ranks; the last one is this step.
   void learn_growth(const std::vector<Measured>& steps);
   void set_rate(model::Activity activity, Work::Kind kind, double ns_per_unit);
-  // Rates of products hold down to the mean sizes in these programs; any smaller are untold.
+  // Rates of products hold down to the mean sizes in these programs; smaller ones are unknown.
   void learn_least_products(const StepProgram& program);
-  // Those of `other` that are not known here; no times of its stretches.
+  // Copies rates from `other` that are missing here, but no times of its stretches.
   void take_rates(const WorkCosts& other);
   std::optional<double> rate(model::Activity activity, Work::Kind kind) const;
 
-  // What another model's products may be off by: how far the rates of stretches that compute
-  // another amount each lie from the rate of their activity.
+  // Error of another model's products: how far the rates of stretches with different amounts of
+  // work are from their activity's rate.
   struct Deviation {
-    double amount = 0;    // of products in such a stretch
-    double log_ratio = 0; // of its rate to the activity's
-    double time_ns = 0;   // of all such stretches
+    double amount = 0;    // number of products in such a stretch
+    double log_ratio = 0; // ratio of its rate to the activity's
+    double time_ns = 0;   // number of all such stretches
   };
   std::vector<Deviation> product_deviations(model::Activity activity) const;
 
@@ -80,7 +80,7 @@ private:
   std::map<What, Sum> sums_;
   std::map<What, double> rates_; // ns per unit
   std::map<What, WorkGrowth> growth_;
-  std::map<What, double> least_; // of one operation, that rates are known to hold for
+  std::map<What, double> least_; // of one operation, for which rates are known to hold
 };
 
 } // namespace ncclprobe::analysis::cost_model

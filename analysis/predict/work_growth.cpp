@@ -33,7 +33,7 @@ std::size_t different_amounts(const WorkPoints& points) {
   return seen.size();
 }
 
-// Doublings from the nearest amount that was measured.
+// Doublings from the nearest measured amount.
 double doublings(const WorkPoints& points, double amount) {
   double least = HUGE_VAL;
   for (const WorkPoint& one : points)
@@ -41,7 +41,7 @@ double doublings(const WorkPoints& points, double amount) {
   return least;
 }
 
-// The line's time at one amount relative to that at another; in proportion where there is no line.
+// The line's time at one amount relative to that at another; proportional if there is no line.
 double ratio_of_times(const WorkPoints& points, double amount, double to_amount) {
   std::vector<std::vector<double>> features;
   std::vector<double> times_ns;
@@ -56,8 +56,8 @@ double ratio_of_times(const WorkPoints& points, double amount, double to_amount)
                                               : amount / to_amount;
 }
 
-// Standard deviation of the logarithms, less the means of points and of processes, and its degrees
-// of freedom.
+// Standard deviation of the logarithms without the means of points and of processes, and its
+// degrees of freedom.
 std::optional<std::pair<double, double>> noise_of(const WorkPoints& points) {
   std::vector<std::vector<double>> logs; // of processes that have all points
   for (const auto& [process, first_ns] : points.front().process_ns) {
@@ -122,10 +122,10 @@ WorkGrowth::Time WorkGrowth::at(double ratio) const {
     out.model = std::max(std::abs(out.factor - 1), std::abs(out.factor - ratio));
     return out;
   }
-  // Curvature shows the more, the farther the line is followed; and the errors that were seen are
-  // few, so the next may well be larger.
+  // Curvature matters more the farther the line is extrapolated. Few errors were seen, so the next
+  // may well be larger.
   out.model = model_error_ * (1 + doublings(points_, amount));
-  // How much each point counts: the ratio with that point a little longer.
+  // The influence of each point: the ratio with that point slightly longer.
   constexpr double k_little = 1e-3;
   double squares = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {

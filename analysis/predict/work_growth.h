@@ -5,24 +5,23 @@
 #include <map>
 #include <vector>
 
-// How the time of an activity changes with the work of one operation (docs/method.md, "The cost
-// model").
+// How an activity's time changes with the work of one operation (docs/method.md, "The cost model").
 namespace ncclprobe::analysis::cost_model {
 
-// Sizes this close are the same: buckets and padding differ a little between numbers of ranks.
+// Sizes this close count as equal: buckets and padding differ slightly between numbers of ranks.
 inline constexpr double k_same_size = 0.01;
 
 // The operations of one activity and kind, in a step on one number of ranks. Means over operations.
 struct WorkPoint {
   int ranks = 0;
   double amount = 0;                // of one operation
-  double time_ns = 0;               // of one operation, while nothing communicates
+  double time_ns = 0;               // of one operation, without concurrent communication
   double in_step_ns = 0;            // of one operation, in the whole step
   std::map<int, double> process_ns; // time_ns by process
 };
 
 // An operation of x units takes a + b x. The line is fitted to all numbers of ranks and used as a
-// ratio to the last one, the base: what the base's operations took is known.
+// ratio to the last one, the base, whose time is known.
 class WorkGrowth {
 public:
   WorkGrowth() = default;
@@ -33,17 +32,17 @@ public:
   // Times of an operation with `ratio` times the base's work, relative to the base's time.
   struct Time {
     double factor = 1;
-    double fit = 0;      // half width (95%): by the noise of what was measured
-    double model = 0;    // half width: times are no exact line
-    bool is_told = true; // else no error is known, and `model` is all that it may reasonably be
+    double fit = 0;      // half width (95%): from the measurements' noise
+    double model = 0;    // half width: from the deviation of times from a line
+    bool is_told = true; // otherwise the error is unknown, and `model` is a generous bound
   };
   Time at(double ratio) const;
 
 private:
   std::vector<WorkPoint> points_;
-  double noise_ = 0;          // standard deviation of a point, without what processes share
-  double noise_quantile_ = 0; // of its degrees of freedom; 0: the noise is unknown
-  double model_error_ = 0;    // largest error of a point left out, relative to the base's time
+  double noise_ = 0; // standard deviation of a point, without the part that processes share
+  double noise_quantile_ = 0; // its degrees of freedom; 0: the noise is unknown
+  double model_error_ = 0;    // largest error of a left-out point, relative to the base's time
   bool is_checked_ = false;   // a point could be left out
 };
 

@@ -69,7 +69,7 @@ void read_choice(std::string_view words, NcclLog& log) {
   log.choices.push_back(std::move(choice));
 }
 
-// NCCL's own tuner, "Could not find" and the like are the usual case.
+// NCCL's own tuner, "Could not find" and similar lines are normal.
 bool is_intervention(std::string_view words) {
   if (words.starts_with("ncclprobe: configuration file ") || words.starts_with("Comm config ") ||
       words.starts_with("NCCL_CONF_FILE"))
@@ -112,7 +112,7 @@ void read_network(std::string_view words, NcclLog& log) {
     log.network_lines.emplace_back(words);
 }
 
-// After the last line: which of the networks was taken is said behind what they are.
+// Called after the last line: the log lists the networks before it names the chosen one.
 void find_interfaces(NcclLog& log) {
   for (const std::string& line : log.network_lines)
     if (std::string_view rest = after(line, " : Using ");

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// What NCCL's log (NCCL_DEBUG=INFO) says of settings and of what it chose. Line formats: NCCL 2.27
+// What NCCL's log (NCCL_DEBUG=INFO) says about settings and NCCL's choices. Line formats: NCCL 2.27
 // to 2.30, misc/param.cc, enqueue.cc, plugin/*.cc, transport/*.cc.
 namespace ncclprobe::analysis {
 
@@ -27,8 +27,8 @@ struct ChoiceLine {
   std::string function;
   std::uint64_t bytes = 0;
   std::string algorithm;
-  std::string protocol; // empty if not told
-  int channels = 0;     // 0 if not told
+  std::string protocol; // empty if unknown
+  int channels = 0;     // 0 if unknown
 };
 
 // "Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct": the transport from one rank's GPU to
@@ -39,14 +39,14 @@ struct ConnectionLine {
   std::string from_gpu; // "0", "1b000"
   std::string to_gpu;
   std::string transport; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
-  // Of a network each end writes a line: this one is of the end that receives.
+  // For a network each end writes a line: this one is the receiver's.
   bool receiver = false;
   bool operator==(const ConnectionLine&) const = default;
 
-  // Whatever comes behind "P2P/".
+  // Whatever follows "P2P/".
   bool is_direct() const { return transport.starts_with("P2P/"); }
 };
-// The words of a line, without host, process and device.
+// The text of a line, without host, process and device.
 std::optional<ConnectionLine> read_connection(std::string_view words);
 
 struct NcclLog {
@@ -55,14 +55,15 @@ struct NcclLog {
   std::vector<ConnectionLine> connections; // each once, however many channels take it
   std::vector<std::string> interventions;  // configuration files, plugins, communicator configs
   std::vector<std::string> warnings;       // NCCL WARN
-  int nodes = 0;                           // 0: not told
+  int nodes = 0;                           // 0: unknown
   bool used_network = false;               // some connection goes over it
-  std::string network;                     // that was chosen: "Socket", "IB", a plugin's name
-  std::vector<std::string> interfaces;     // of it: "eth0", "mlx5_0:1/IB"
-  std::vector<std::string> network_lines;  // that say which networks there are
-  std::vector<TuningTable> tables;         // of communicators, in the order of their making
-  std::map<int, double> expected_us;       // by cell: what ncclGroupSimulateEnd told, our own lines
-  bool has_words = false;                  // there is a log at all
+  std::string network;                     // the chosen network: "Socket", "IB", a plugin's name
+  std::vector<std::string> interfaces;     // its interfaces: "eth0", "mlx5_0:1/IB"
+  std::vector<std::string> network_lines;  // lines that list the networks
+  std::vector<TuningTable> tables;         // of communicators, in the order of their creation
+  std::map<int, double>
+      expected_us;        // by cell: the estimate of ncclGroupSimulateEnd, from our own lines
+  bool has_words = false; // there is a log at all
 
   const SettingLine* setting(std::string_view name) const;
 };

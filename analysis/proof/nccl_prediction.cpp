@@ -12,7 +12,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// What the default's companions learnt.
+// The data that the default's companions recorded.
 struct Words {
   std::vector<TuningTable> tables;
   std::vector<std::pair<model::CellLabel, double>> told_us; // a label once

@@ -87,7 +87,7 @@ void TuningReader::read(std::string_view words) {
   } else if (cells.front() == "Protocol") {
     protocols_ = names_in(cells);
   } else if (is_function(cells.front()) && !tables_.empty() && !algorithms_.empty()) {
-    // The last block names protocols for more algorithms than there are.
+    // The last block has protocols for more algorithms than exist.
     const std::size_t each = (cells.size() - 1) / algorithms_.size();
     if (each == 0 || each * algorithms_.size() != cells.size() - 1 || protocols_.size() < each)
       return;

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-// What NCCL thinks of itself: the table of latencies and bandwidths by which it chooses, as
-// NCCL_DEBUG_SUBSYS=TUNING has rank 0 of every communicator log it (NCCL 2.28, graph/tuning.cc,
+// NCCL's own estimates: the table of latencies and bandwidths by which it chooses. With
+// NCCL_DEBUG_SUBSYS=TUNING, rank 0 of every communicator logs it (NCCL 2.28, graph/tuning.cc,
 // ncclTopoTuneModel).
 namespace ncclprobe::analysis {
 
 struct TunedAlgorithm {
   std::string function;  // "AllReduce"
-  std::string algorithm; // in capitals, as in choices: "RING"
+  std::string algorithm; // in upper case, as in choices: "RING"
   std::string protocol;
   double latency_us = 0;
   double gb_per_s = 0; // above 0: NCCL does not consider the others
@@ -22,12 +22,12 @@ struct TunedAlgorithm {
 };
 
 struct TuningTable {
-  int ranks = 0; // of the communicator; 0: not told
+  int ranks = 0; // of the communicator; 0: unknown
   int nodes = 0;
   std::vector<TunedAlgorithm> algorithms;
 };
 
-// Reads the words of a log, line after line.
+// Reads the text of a log, line by line.
 class TuningReader {
 public:
   void read(std::string_view words);
@@ -36,13 +36,13 @@ public:
 private:
   int ranks_ = 0, nodes_ = 0;
   bool is_new_ = true;
-  std::vector<std::string> algorithms_, protocols_; // of the block of columns in hand
+  std::vector<std::string> algorithms_, protocols_; // of the current block of columns
   std::vector<TuningTable> tables_;
 };
 
-// What NCCL expects of that algorithm for so many bytes (ncclTopoGetAlgoTime): latency + bytes /
-// bandwidth. `is_whole` is false where NCCL corrects this by figures that it does not log: the
-// bandwidth of trees below 512 MiB, the latency of rings with Simple over several nodes.
+// NCCL's estimate for that many bytes with that algorithm (ncclTopoGetAlgoTime): latency + bytes /
+// bandwidth. `is_whole` is false if NCCL corrects it by figures that it does not log: the bandwidth
+// of trees below 512 MiB, the latency of rings with Simple over several nodes.
 struct TunedTime {
   double time_us = 0;
   bool is_whole = true;

@@ -32,7 +32,7 @@ std::uint64_t bytes_of_nccl_type(std::string_view type) {
   return 0;
 }
 
-// What the cell's timed operations ask the library for, on one rank.
+// The library calls of the cell's timed operations, on one rank.
 struct Calls {
   std::set<std::pair<std::string_view, std::uint64_t>> collectives; // function, bytes of `count`
   std::set<std::uint64_t> sends;                                    // bytes
@@ -92,7 +92,7 @@ std::vector<Use> from_log(const NcclLog& log, const Calls& calls) {
   return uses;
 }
 
-// The log does not tell cells apart: another cell of the trial, with another operation, type or
+// The log does not separate cells: another cell of the trial, with another operation, type or
 // memory, may have made calls that look the same in it.
 bool shares_calls(const TrialRecord& trial, int index, const Calls& calls, int rank) {
   for (int other = 0; other < static_cast<int>(trial.spec.cells.size()); ++other) {
@@ -128,9 +128,9 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
       proof.disagreement = fmt::format("rank {}: the log says {}, the profiler {}", evidence.rank,
                                        in_words(logged), in_words(seen));
     if (seen.empty() && shared && logged.size() > 1)
-      proof.unclear = fmt::format("rank {}: the log says {}, and not which of several cells that "
-                                  "look the same in it used what",
-                                  evidence.rank, in_words(logged));
+      proof.unclear =
+          fmt::format("rank {}: the log says {}, but not which of several similar cells used what",
+                      evidence.rank, in_words(logged));
     else if (seen.empty())
       seen = std::move(logged);
     if (!seen.empty())
@@ -139,7 +139,7 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
   return proof;
 }
 
-// Verdicts that are alike stand together, with their ranks.
+// Equal verdicts are combined, with their ranks.
 void add_verdict(std::vector<VariableProof>& all, VariableProof one, int rank) {
   auto same = std::find_if(all.begin(), all.end(), [&](const VariableProof& other) {
     return other.setting == one.setting && other.effect == one.effect &&
@@ -155,7 +155,7 @@ void add_note(std::vector<std::string>& notes, std::string note) {
     notes.push_back(std::move(note));
 }
 
-// Variables that NCCL found in its environment, but that nobody here put there.
+// Variables that NCCL found in its environment, but that this run did not set.
 void note_strangers(SettingProof& proof, const model::Run& run, const TrialRecord& trial, int rank,
                     const NcclLog& log) {
   std::vector<model::Setting> ours = trial.spec.process.at(rank);
@@ -165,15 +165,16 @@ void note_strangers(SettingProof& proof, const model::Run& run, const TrialRecor
     bool known = std::any_of(ours.begin(), ours.end(),
                              [&](const model::Setting& one) { return one.name == line.name; });
     if (!known)
-      add_note(proof.notes, fmt::format("not set by this run, so from a configuration file or a "
-                                        "plugin: {}",
-                                        line.line));
+      add_note(
+          proof.notes,
+          fmt::format("not set by this run, therefore from a configuration file or a plugin: {}",
+                      line.line));
   }
   for (const std::string& line : log.interventions)
     add_note(proof.notes, line);
 }
 
-// Libraries show in what the workers had loaded, not in the log.
+// The workers' loaded libraries prove libraries, not the log.
 void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
   for (const model::Setting& setting : trial.spec.under_test()) {
     bool of_loader = setting.name == k_loader_path;
@@ -192,10 +193,10 @@ void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
           problem = problem || !library.problem.empty();
         }
       if (one.reason.empty())
-        one.reason = "its workers did not tell what they had loaded";
+        one.reason = "its workers did not report their loaded libraries";
       else if (is_library)
         one.effect = problem ? Effect::overridden : Effect::took_effect;
-      else // which of these it led to is told where settings are compared
+      else // the comparison of settings says which of these it led to
         one.reason = "loaded were " + one.reason;
       for (int rank : worker.ranks)
         add_verdict(proof.variables, one, rank);
@@ -203,7 +204,7 @@ void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
   }
 }
 
-// So do the CPUs in what the workers told.
+// The workers' CPUs prove CPUs.
 void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
   if (trial.spec.cpu_affinity.empty())
     return;
@@ -213,7 +214,7 @@ void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
     if (!worker.cpus_asked.empty() && !worker.cpus.empty())
       one.effect = worker.cpus == worker.cpus_asked ? Effect::took_effect : Effect::overridden;
     one.reason = !worker.cpus.empty() ? "it ran on CPUs " + worker.cpus
-                 : trial.outcome.ok() ? "its worker did not tell where it ran"
+                 : trial.outcome.ok() ? "its worker did not report its CPUs"
                                       : trial.outcome.reason;
     for (int rank : worker.ranks)
       add_verdict(proof.variables, one, rank);

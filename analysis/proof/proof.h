@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-// What each setting did, as its companion trial shows: for every variable and rank a verdict with
-// the line of the log it rests on, and for every cell and rank the algorithm, protocol and channels
-// that were used. Pure: nothing but the run is looked at.
+// The effect of each setting, from its companion trial: a verdict for every variable and rank with
+// the log line that supports it, and the algorithm, protocol and channels for every cell and rank.
+// Pure: uses only the run.
 namespace ncclprobe::analysis {
 
 enum class Effect {
   took_effect,
   ignored,        // read, or not, and without consequence
   unknown_name,   // NCCL reads no such variable
-  not_a_number,   // so that NCCL read something else
+  not_a_number,   // NCCL read another value
   path_not_taken, // it belongs to a part of NCCL that this run did not use
-  overridden,     // something else had the last word
+  overridden,     // something else had priority
   not_known,      // the evidence is missing
 };
 constexpr auto enum_names(Effect) {
@@ -37,16 +37,16 @@ constexpr auto enum_names(Effect) {
 struct VariableProof {
   model::Setting setting;
   Effect effect = Effect::not_known;
-  std::string reason;     // empty if the verdict says it all
+  std::string reason;     // empty if the verdict is sufficient
   std::string line;       // of the log; empty if there is none
   std::vector<int> ranks; // with this verdict
 };
 
-// How a call was carried out. Sends and receives have channels only.
+// How NCCL ran a call. Sends and receives only have channels.
 struct Use {
   std::string algorithm;
   std::string protocol;
-  int channels = 0; // 0: not told
+  int channels = 0; // 0: unknown
   auto operator<=>(const Use&) const = default;
 };
 // "RING LL 24 channels".
@@ -54,10 +54,10 @@ std::string in_words(const Use& use);
 
 struct CellProof {
   model::CellLabel label;
-  std::map<int, std::vector<Use>> by_rank; // no entry: not known for that rank
-  std::optional<bool> as_default;          // absent: not known of both
+  std::map<int, std::vector<Use>> by_rank; // no entry: unknown for that rank
+  std::optional<bool> as_default;          // absent: unknown for one of them
   std::string disagreement;                // between rank 0's log and its profiler
-  std::string unclear;                     // why what stands in the log is not known of this cell
+  std::string unclear;                     // why the log's choice may not belong to this cell
 };
 
 struct SettingProof {
@@ -67,16 +67,16 @@ struct SettingProof {
   model::Outcome outcome; // of the companion
   std::vector<VariableProof> variables;
   std::vector<CellProof> cells;
-  // Every cell used the same as with the default: a difference in time cannot come from there.
+  // Every cell ran the same way as with the default: this setting cannot explain a difference in
+  // time.
   bool changed_nothing = false;
   std::vector<std::string> notes; // configuration files, plugins, missing sources
 };
 
-// The one way in which all ranks carried the cell out; nothing if there are several, or none is
-// known.
+// How all ranks ran the cell; nothing if they differ, or if it is unknown.
 std::optional<Use> one_use(const SettingProof& proof, const model::CellLabel& label);
 
-// In the order of the run. Empty if it has no companions.
+// In the order of the run. Empty without companions.
 std::vector<SettingProof> setting_proofs(const model::Run& run);
 
 } // namespace ncclprobe::analysis

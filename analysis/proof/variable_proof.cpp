@@ -19,8 +19,7 @@ using workload::IntegerReading;
 using workload::ValueKind;
 using workload::Variable;
 
-// Fields of a communicator's configuration that have the last word over a variable that was not
-// read, as the log calls them.
+// Fields of a communicator's configuration that override a variable, under their names in the log.
 constexpr std::array k_config_of_variable{
     std::pair{"NCCL_MIN_CTAS"sv, "minCTAs"sv},
     std::pair{"NCCL_MAX_CTAS"sv, "maxCTAs"sv},
@@ -66,7 +65,7 @@ bool is_logged_as(std::string_view word, std::string logged) {
   return base::same_word(word, logged);
 }
 
-// What the log says of a value that stands in it.
+// The log's evidence about a value that it mentions.
 void prove_read(VariableProof& proof, const SettingLine& read, const Variable* variable,
                 const NcclLog& log) {
   proof.line = read.line;
@@ -75,7 +74,7 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
     proof.effect = Effect::overridden;
     proof.reason = fmt::format("NCCL read {}", read.value);
     if (!plugin.empty())
-      proof.reason += "; an environment plugin is in the way: " + plugin;
+      proof.reason += "; an environment plugin interferes: " + plugin;
     return;
   }
   if (variable != nullptr && workload::acts_on_network(variable->scope) && log.nodes == 1 &&
@@ -86,7 +85,7 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
   }
   if (variable != nullptr &&
       workload::is_outside(*variable, workload::read_integer(read.value).value)) {
-    proof.reason = "read, but outside what NCCL documents";
+    proof.reason = "read, but outside NCCL's documented values";
     if (std::string line = config_line(proof.setting.name, log); !line.empty()) {
       proof.effect = Effect::overridden;
       proof.reason += "; the communicator's configuration sets it";
@@ -97,7 +96,7 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
   proof.effect = Effect::took_effect;
 }
 
-// Nothing in the log is about it.
+// The log says nothing about it.
 void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog& log) {
   const std::string& name = proof.setting.name;
   if (variable == nullptr) {
@@ -111,7 +110,7 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
   }
   if (proof.setting.value.empty()) {
     proof.effect = Effect::ignored;
-    proof.reason = "an empty value is as good as none";
+    proof.reason = "an empty value has no effect";
     return;
   }
   if (std::string line = config_line(name, log); !line.empty()) {
@@ -129,7 +128,7 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     }
   }
   if (!log.has_words) {
-    proof.reason = "there is no log of this rank";
+    proof.reason = "there is no log from this rank";
     return;
   }
   bool on_network = workload::acts_on_network(variable->scope) && log.nodes == 1;
@@ -200,7 +199,7 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
       std::string plugin = plugin_line(log, "TUNER/Plugin");
       proof.effect = Effect::overridden;
       proof.reason = fmt::format("{} used {} anyway{}", *function, taken,
-                                 plugin.empty() ? "" : "; a tuner plugin is in the way: " + plugin);
+                                 plugin.empty() ? "" : "; a tuner plugin interferes: " + plugin);
       return;
     }
   }

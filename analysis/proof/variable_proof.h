@@ -11,7 +11,7 @@ namespace ncclprobe::analysis {
 VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
                              const std::string& backend);
 
-// The verdict on NCCL_ALGO and NCCL_PROTO looks at what was chosen too: `cells` of that rank.
+// The verdict on NCCL_ALGO and NCCL_PROTO also uses the chosen algorithms: `cells` of that rank.
 void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialSpec& spec,
                    const std::vector<CellProof>& cells, int rank);
 

@@ -20,30 +20,30 @@ namespace {
 using knowledge::ReferenceCurve;
 using knowledge::ReferenceFigure;
 
-// Published pass marks stand 3 to 9 percent below typical values.
+// Published pass marks are 3 to 9 percent below typical values.
 constexpr double k_normal_share = 0.91;
-// Small messages are times of launches, which differ more from host to host.
+// Times of small messages are launch times, which differ more between hosts.
 constexpr double k_normal_share_small = 0.6;
 constexpr double k_broken_share = 0.5;
 constexpr std::uint64_t k_small_bytes = 4 << 20;
-// Published large-message figures are of 1 GiB and more; from here on the curve is flat.
+// Published large-message figures use 1 GiB and more; from this size on the curve is flat.
 constexpr std::uint64_t k_large_bytes = 256 << 20;
-// Below it a copy is in part start-up; figures of copies are of more.
+// Below this size, start-up is part of a copy's time; published copies are larger.
 constexpr std::uint64_t k_large_copy_bytes = 64 << 20;
-// From the ceiling alone: what a ring of NCCL reaches of an NVLink (A100 0.78, H200 0.82), and of
-// PCIe, where the path between the GPUs decides.
+// From the ceiling alone: the share of an NVLink that NCCL's ring reaches (A100 0.78, H200 0.82),
+// and of PCIe, where the path between the GPUs matters.
 constexpr double k_ring_share = 0.8, k_ring_least_share = 0.65;
 constexpr double k_copy_share = 0.85, k_copy_least_share = 0.75;
 constexpr double k_pcie_share = 0.5, k_pcie_least_share = 0.25;
-// More than the link carries by this share is no measurement of this link.
+// A result this far above the link's capacity is not a measurement of this link.
 constexpr double k_above_ceiling = 1.02;
 
 bool is_collective(const std::string& kind) {
   return !kind.starts_with("p2p") && kind != "host_device";
 }
 
-// Kernels reach less than copy engines, and reads another share than writes: no share of the
-// ceiling is known that would hold for other GPUs.
+// Kernels reach less than copy engines, and reads another share than writes. No share of the
+// ceiling is known that holds for other GPUs.
 bool copied_by_kernel(const std::string& kind) {
   return kind.starts_with("p2p_sm_");
 }
@@ -53,7 +53,7 @@ bool same_model(const std::string& one, const std::string& other) {
   auto others = knowledge::find_gpu_models(other);
   if (models.empty() || others.empty())
     return false;
-  // "A100 PCIe" leaves the memory open, a driver's name does not.
+  // "A100 PCIe" does not fix the memory size, a driver's name does.
   return std::any_of(others.begin(), others.end(),
                      [&](const auto* candidate) { return candidate == models.front(); });
 }
@@ -73,7 +73,7 @@ std::optional<double> ceiling_of(const NodeLinks& links, const MeasuredFigure& f
   return ceiling;
 }
 
-// A reduction in the switch sends less over the wire than the factor of busbw supposes.
+// A reduction in the switch sends less over the link than busbw's factor assumes.
 bool may_use_nvls(const NodeLinks& links, const MeasuredFigure& figure) {
   return has_nvlink(links) && !figure.nvls_off && is_collective(figure.kind);
 }
@@ -110,7 +110,7 @@ std::optional<double> on_curve(const ReferenceCurve& curve, std::uint64_t bytes)
 }
 
 const ReferenceCurve* published_curve(const NodeLinks& links, const MeasuredFigure& figure) {
-  // The curves were taken with NVLS on; it is chosen from 5 GPUs up (nvls_findings).
+  // The curves were measured with NVLS on; NCCL chooses it from 5 GPUs up (nvls_findings).
   bool ring_either_way = figure.ranks <= 4;
   auto models = knowledge::find_gpu_models(links.gpu);
   bool nvls_capable = !models.empty() && models.front()->capability.major >= 9 && has_nvlink(links);
@@ -134,7 +134,7 @@ bool judge_by_publication(const NodeLinks& links, const MeasuredFigure& figure,
                           RangeVerdict& verdict) {
   if (const ReferenceFigure* one = published_figure(links, figure)) {
     double least = one->threshold_gb_per_s.value_or(k_normal_share * one->low_gb_per_s);
-    // A threshold alone is no typical value; what passes it is normal all the same.
+    // A threshold alone is not a typical value; a result above it is normal nevertheless.
     judge_against(one->low_gb_per_s, std::min(least, one->low_gb_per_s), figure.gb_per_s, verdict);
     verdict.basis =
         !one->measured_by.empty()
@@ -171,10 +171,9 @@ void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure, Rang
   verdict.estimate = true;
   judge_against(share * *verdict.ceiling_gb_per_s, least * *verdict.ceiling_gb_per_s,
                 figure.gb_per_s, verdict);
-  verdict.basis =
-      fmt::format("an estimate, nothing is published for this node: {:.0f}% of the {}'s "
-                  "ceiling of {:.1f} GB/s",
-                  100 * share, nvlink ? "NVLink" : "PCIe link", *verdict.ceiling_gb_per_s);
+  verdict.basis = fmt::format(
+      "an estimate, nothing is published for this node: {:.0f}% of the {}'s ceiling of {:.1f} GB/s",
+      100 * share, nvlink ? "NVLink" : "PCIe link", *verdict.ceiling_gb_per_s);
 }
 
 } // namespace
@@ -210,10 +209,9 @@ RangeVerdict judge_by_range(const NodeLinks& links, const MeasuredFigure& figure
   }
   if (verdict.ceiling_gb_per_s && !may_use_nvls(links, figure) &&
       figure.gb_per_s > k_above_ceiling * *verdict.ceiling_gb_per_s) {
-    verdict.basis =
-        fmt::format("above the link's ceiling of {:.1f} GB/s: the measurement or what is "
-                    "known of the links is wrong",
-                    *verdict.ceiling_gb_per_s);
+    verdict.basis = fmt::format(
+        "above the link's ceiling of {:.1f} GB/s: the measurement or the link's data is wrong",
+        *verdict.ceiling_gb_per_s);
     return verdict;
   }
   if (!judge_by_publication(links, figure, verdict))

@@ -12,20 +12,19 @@
 #include <utility>
 #include <vector>
 
-// "Is this number normal?", from what others published, or we measured, on the same kind of node,
-// else from the ceiling of the links. Pure. GB/s are 1e9 bytes a second: P2P in one direction
+// "Is this number normal?" The reference is what others published, or we measured, on the same kind
+// of node, else the ceiling of the links. Pure. GB/s are 1e9 bytes a second: P2P in one direction
 // unless the kind says otherwise, collectives as busbw.
 namespace ncclprobe::analysis {
 
-// What the GPUs of one node are connected by, in one direction; absent is unknown.
+// The connections between the GPUs of one node, in one direction; absent is unknown.
 struct NodeLinks {
   std::string gpu;                       // model, as the driver names it
   int gpus = 0;                          // of the node
   std::optional<double> nvlink_gb_per_s; // of a GPU; 0: it has none
   std::optional<double> pcie_gb_per_s;   // theoretical
 };
-// From an inventory. Nothing if the GPUs of the host differ in model or in links, or if there is
-// none.
+// From an inventory. Nothing if the host has no GPUs, or GPUs of different models or links.
 std::optional<NodeLinks> node_links(const model::Host& host);
 
 struct MeasuredFigure {
@@ -49,12 +48,12 @@ constexpr auto enum_names(RangeLevel) {
 struct RangeVerdict {
   RangeLevel verdict = RangeLevel::unknown;
   std::optional<double> expected_gb_per_s; // what was published, or estimated
-  std::optional<double> least_gb_per_s;    // from here on it is normal
+  std::optional<double> least_gb_per_s;    // lower limit of the normal range
   std::optional<double> ceiling_gb_per_s;  // of the link
   bool estimate = false;                   // nothing was published: from the ceiling alone
-  std::string basis;                       // what it was compared with
+  std::string basis;                       // the reference
   std::string source;                      // address; empty for an estimate
-  std::vector<std::string> causes;         // of what is not normal, likeliest first
+  std::vector<std::string> causes;         // of an abnormal figure, likeliest first
 };
 
 RangeVerdict judge_by_range(const NodeLinks& links, const MeasuredFigure& figure);
@@ -62,8 +61,8 @@ RangeVerdict judge_by_range(const NodeLinks& links, const MeasuredFigure& figure
 // One line: "low: 201.30 GB/s; 8 x NVIDIA H200 reach 467.60 (published, all_reduce large, NVLS)".
 std::string describe(const RangeVerdict& verdict, const MeasuredFigure& figure);
 
-// Why a second GPU may bring little, likeliest first for these links; with what one gigabyte of
-// gradients costs each step. Speed-up below 1.5 from two GPUs is what people call "none".
+// Why a second GPU may bring little, likeliest first for these links, with the cost of one gigabyte
+// of gradients per step. People call a speed-up below 1.5 from two GPUs "none".
 std::vector<std::string> why_no_speed_up(const NodeLinks& links);
 
 } // namespace ncclprobe::analysis

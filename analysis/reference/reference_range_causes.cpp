@@ -9,7 +9,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 constexpr std::uint64_t k_latency_bound_bytes = 1 << 20;
-// A tenth of a NVLink is what the way through the host gives.
+// The path through the host reaches a tenth of an NVLink.
 constexpr double k_host_path_share = 0.2;
 
 bool over_host_link(const MeasuredFigure& figure) {
@@ -47,11 +47,11 @@ std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFig
   } else {
     causes.push_back("the path between the GPUs crosses the CPU or the link between sockets "
                      "(nvidia-smi topo -m: PHB, NODE, SYS)");
-    causes.push_back("P2P does not work and NCCL goes through shared memory: GeForce, ACS or IOMMU "
-                     "on, NCCL_P2P_DISABLE set");
+    causes.push_back("P2P does not work and NCCL uses shared memory: GeForce, ACS or IOMMU on, "
+                     "NCCL_P2P_DISABLE set");
     causes.push_back("a PCIe link runs below its generation or width under load");
   }
-  causes.push_back("GPUs run slower than they can: heat, power limit, pinned clocks");
+  causes.push_back("GPUs run slower than they can: heat, power limit, fixed clocks");
   causes.push_back("another process uses the GPUs or the links");
   if (figure.kind.starts_with("p2p"))
     return causes;
@@ -64,14 +64,13 @@ std::vector<std::string> why_no_speed_up(const NodeLinks& links) {
   std::vector<std::string> reasons;
   bool nvlink = links.nvlink_gb_per_s.value_or(0) > 0;
   auto link = nvlink ? links.nvlink_gb_per_s : links.pcie_gb_per_s;
-  // Two GPUs send each gradient once, whatever the algorithm: 2(n-1)/n is 1.
+  // Two GPUs send each gradient once with any algorithm: 2(n-1)/n is 1.
   std::string cost =
-      link ? fmt::format(
-                 "1 GB of gradients takes at least {:.0f} ms a step at the link's ceiling of "
-                 "{:.1f} GB/s; a step that computes for less than that cannot hide it",
-                 1000 / *link, *link)
-           : "the rate of the link is not known: measure it (ncclprobe, all_reduce at the size of "
-             "the gradients)";
+      link ? fmt::format("1 GB of gradients takes at least {:.0f} ms per step at the link's "
+                         "ceiling of {:.1f} GB/s; a step with less compute time cannot hide it",
+                         1000 / *link, *link)
+           : "the link's rate is unknown: measure it (ncclprobe, all_reduce at the size of the "
+             "gradients)";
   std::string interconnect = fmt::format("the interconnect: {}", cost);
   std::string path =
       "NCCL takes a detour: P2P off (NCCL_P2P_DISABLE, ACS, IOMMU), shared memory or "
@@ -83,10 +82,9 @@ std::vector<std::string> why_no_speed_up(const NodeLinks& links) {
   else
     reasons = {interconnect, path, heat};
   reasons.push_back("the batch was split instead of kept per GPU, so each GPU computes too little");
-  reasons.push_back(
-      "the input pipeline, the host's cores or a lock feed only one GPU (what copies of "
-      "input cost: ncclprobe run --workload ddp --model NAME --input-copy "
-      "pinned:SIZE,pageable:SIZE)");
+  reasons.push_back("the input pipeline, the host's cores or a lock feed only one GPU (to measure "
+                    "the cost of input copies: ncclprobe run --workload ddp --model NAME "
+                    "--input-copy pinned:SIZE,pageable:SIZE)");
   reasons.push_back("gradients are sent after the backward pass instead of during it (bucket size, "
                     "find_unused_parameters)");
   return reasons;

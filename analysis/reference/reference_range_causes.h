@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis {
 
-// Why a figure may be below what is normal, likeliest first, each with what shows it.
+// Why a figure may be below the normal range, likeliest first, each with a way to check it.
 std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFigure& figure,
                                        const RangeVerdict& verdict);
 

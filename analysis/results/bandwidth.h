@@ -8,12 +8,12 @@
 #include <optional>
 #include <string_view>
 
-// Bandwidths exactly as nccl-tests defines them, so that figures can be laid side by side.
+// Bandwidths exactly as nccl-tests defines them, so that figures are comparable.
 // GB = 1e9 bytes. The size S is CellLabel::bytes, which follows nccl-tests' rule per collective:
 //   all_reduce, broadcast, reduce, send_recv     count x element size
 //   all_gather, reduce_scatter, all_to_all,
 //   gather, scatter, hypercube                   count x element size x ranks
-//   all_to_all_v                                 what a rank sends in all
+//   all_to_all_v                                 all bytes that a rank sends
 // Source: nccl-tests 2.19, src/<collective>.cu, the *GetBw functions (lines given below).
 namespace ncclprobe::analysis {
 
@@ -36,7 +36,7 @@ std::optional<double> algbw_gb_per_s(std::uint64_t bytes, double time_ns);
 // busbw can exceed the rate of the link. Nothing if ranks < 1.
 std::optional<double> busbw_factor(model::Collective collective, int ranks);
 
-// The same by CellLabel::workload; nothing for a workload that is no collective.
+// The same by CellLabel::workload; nothing for workloads other than collectives.
 std::optional<double> busbw_factor(std::string_view workload, int ranks);
 
 } // namespace ncclprobe::analysis

@@ -19,9 +19,9 @@ Range range_of(const std::optional<std::int32_t>& value) {
 
 // --- power ---
 
-// By rank: its readings that a running cell alone stands behind, W.
+// By rank: its readings that only cover a running cell, W.
 std::map<int, std::vector<double>> power_readings_w(const std::vector<Condition>& conditions) {
-  // Most cells are too short, which is seen at once.
+  // Most cells are too short, which this check detects at once.
   if (std::ranges::none_of(conditions, [](const Condition& one) {
         return one.when != When::before && one.power_mw && one.at_ns >= k_power_window_ns;
       }))
@@ -72,7 +72,7 @@ LinkRates link_rates(const std::vector<Condition>& conditions) {
   for (const Condition& one : conditions) {
     if (one.when != When::during)
       continue;
-    // An absent rate is less than any.
+    // An absent rate is below any rate.
     most.pcie_sent_gb_per_s = std::max(most.pcie_sent_gb_per_s, gb_per_s(one.pcie_sent_mb_per_s));
     most.pcie_received_gb_per_s =
         std::max(most.pcie_received_gb_per_s, gb_per_s(one.pcie_received_mb_per_s));
@@ -104,7 +104,7 @@ void add_step_readings(CellReadings& readings, const model::CellLabel& label,
 
 // --- memory errors ---
 
-// What a GPU counted since the driver's start: when it was first and last read.
+// A GPU's count since the driver's start, at its first and last reading.
 struct Count {
   std::optional<std::uint64_t> first;
   std::optional<std::uint64_t> last;
@@ -115,7 +115,7 @@ struct Count {
     if (value)
       last = value;
   }
-  // A driver that was started anew counts from 0.
+  // A restarted driver counts from 0.
   std::uint64_t growth() const { return first && *last > *first ? *last - *first : 0; }
 };
 
@@ -151,7 +151,7 @@ CellReadings readings_of(const model::Cell& cell, const model::CellRecord& recor
     readings.processes_counted = readings.processes_counted || one.processes.has_value();
     if (one.processes.value_or(0) < 2)
       continue;
-    // Readings come by rank.
+    // Readings arrive in the order of ranks.
     if (readings.processes.empty() || readings.processes.back().first != one.rank)
       readings.processes.emplace_back(one.rank, *one.processes);
     auto& most = readings.processes.back().second;

@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-// What the readings of the GPUs' state come to, cell by cell: a cell of 512 ranks has a thousand
-// readings and more, and no report shows one by itself.
+// Summary of the GPU readings of each cell: a cell of 512 ranks has more than a thousand readings,
+// and no report shows a single one.
 namespace ncclprobe::analysis {
 
 using Range = std::optional<std::pair<std::int32_t, std::int32_t>>; // lowest, highest
 void include(Range& range, const Range& other);
 
-// The most of any rank, of each by itself: NVLink between two readings that follow one another
-// while the cell was timed, PCIe as one such reading tells it.
+// The highest of any rank, separately for each: NVLink between two consecutive readings while the
+// cell was timed, PCIe from one such reading.
 struct LinkRates {
   std::optional<double> nvlink_sent_gb_per_s;
   std::optional<double> nvlink_received_gb_per_s;
@@ -35,24 +35,24 @@ struct CellReadings {
   bool throttling_known = false;
   std::uint64_t throttle_reasons = 0; // throttle_reasons() below
   bool processes_counted = false;
-  // The most processes on its GPU at once, of ranks that had two or more.
+  // The largest number of simultaneous processes on its GPU, for ranks that had two or more.
   std::vector<std::pair<int, std::int32_t>> processes;
-  // Mean of the readings that a running cell alone stands behind (k_power_window_ns), by rank, W.
+  // Mean of the readings that only cover the running cell (k_power_window_ns), by rank, W.
   RankValues power_w;
   LinkRates links;
-  // Steps of training: how often which clock was read while timed on ranks that train, MHz; and the
-  // most memory that was used on a device.
+  // Training steps: how often each clock was read during timing on training ranks, MHz; and the
+  // largest memory use of a device.
   std::map<std::int32_t, std::size_t> step_clocks_mhz;
   std::optional<std::uint64_t> step_memory_bytes;
 };
 CellReadings readings_of(const model::Cell& cell, const model::CellRecord& record);
 
-// Reasons for which a GPU ran slower than asked for while the cell was timed or right after it
-// (model::k_throttled_bits); 0 if none, or none is known.
+// Reasons why a GPU ran slower than requested while the cell was timed or right after it
+// (model::k_throttled_bits); 0 if none, or unknown.
 std::uint64_t throttle_reasons(const model::CellRecord& record);
 
-// A GPU's reading of its power may be a mean over up to a second before (NVML). Readings count only
-// if the cell had been running for that long by then; shorter cells have no figure.
+// A GPU's power reading may be a mean over up to a second before it (NVML). Readings count only if
+// the cell had been running for that long; shorter cells have no value.
 inline constexpr std::int64_t k_power_window_ns = 1'000'000'000;
 
 // Memory errors that a rank's GPU counted.
@@ -61,8 +61,8 @@ struct MemoryErrors {
   std::uint64_t uncorrected = 0;
   bool operator==(const MemoryErrors&) const = default;
 };
-// In a trial, from the first reading to the last: what comes between trials is not the run's, nor
-// need the GPU be the same. By rank; none: no entry.
+// Within a trial, from the first reading to the last: errors between trials do not belong to the
+// run, and the GPU may change. By rank; none: no entry.
 std::map<int, MemoryErrors> memory_errors(const model::TrialRecord& trial);
 
 } // namespace ncclprobe::analysis

@@ -18,7 +18,7 @@ namespace {
 
 using model::CellLabel;
 
-// What all cells of a trial have in common, made once: with many ranks it is long.
+// Common parts of all cells of a trial, built once because they are long with many ranks.
 struct TrialFacts {
   explicit TrialFacts(const model::TrialRecord& trial)
       : common(model::label_of(trial.spec.process.common)),
@@ -33,7 +33,7 @@ struct TrialFacts {
   std::string not_as_asked;
 };
 
-// Everything that makes two cells the same measurement, the display name included.
+// All fields that identify a measurement, including the display name.
 std::string settings_identity(const std::string& name, const TrialFacts& trial,
                               const model::Cell& cell) {
   return fmt::format("{}\n{}\n{}\n{}", name, trial.common, model::label_of(cell.settings),
@@ -114,13 +114,13 @@ Latency over_processes(const std::vector<ProcessTime>& processes) {
   return all;
 }
 
-// Of each rank, over the processes that have it.
+// For each rank, over the processes that have it.
 RankValues median_rank_ns(const std::vector<ProcessTime>& processes) {
   RankValues medians_ns;
   std::vector<std::size_t> next(processes.size()); // by process, of its ranks
   std::vector<double> of_rank_ns;
   for (;;) {
-    std::optional<int> rank; // the lowest that is left
+    std::optional<int> rank; // the lowest that remains
     for (std::size_t p = 0; p < processes.size(); ++p)
       if (const RankValues& times = *processes[p].time.rank_ns; next[p] < times.size())
         rank = std::min(rank.value_or(times.rank(next[p])), times.rank(next[p]));
@@ -162,7 +162,7 @@ void finish(SettingResult& result) {
   result.highest_ns = spread.max;
   result.spread_percent = spread.range_percent();
 
-  if (result.timing_mode != model::TimingMode::steps) // most of a step moves nothing
+  if (result.timing_mode != model::TimingMode::steps) // most of a step moves no data
     result.algbw_gb_per_s = algbw_gb_per_s(result.label.bytes, result.time_ns);
   auto factor = busbw_factor(result.label.workload, result.ranks);
   if (factor && result.algbw_gb_per_s)
@@ -193,7 +193,7 @@ int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
       continue;
     return ranks_of(communicator);
   }
-  // All in one rank, and so by copies; or no communication at all.
+  // All work of one rank, which copies suffice for; or no communication at all.
   return schedule.checks.empty() ? trial.ranks : ranks_of(schedule.checks.front().communicator);
 }
 

@@ -16,11 +16,11 @@
 //   2. a process's time = median over its batches;
 //   3. a setting's time = median over its processes (fresh ones, all with the same settings).
 // In latency mode a launch, timed by itself, stands for a batch.
-// Batches of one process are not independent of each other, processes are: with two processes or
-// more the spread is that of the processes, else, for want of better, that of the batches.
+// Batches of one process depend on each other, processes do not: with two processes or
+// more the spread is that of the processes, else, that of the batches.
 namespace ncclprobe::analysis {
 
-// Size of the communicator that the cell's timed operation uses: n of busbw.
+// Size of the communicator of the cell's timed operation: n of busbw.
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell);
 
 enum class DataState { checked, unchecked, wrong };
@@ -31,10 +31,10 @@ constexpr auto enum_names(DataState) {
 }
 DataState data_state(const model::CellRecord& record);
 
-// True if the record's times may be used: it ran to its end (its data may be wrong).
+// True if the record's times may be used: it finished (its data may be wrong).
 bool is_measured(const model::CellRecord& record);
 
-// The name people know a trial's and cell's settings by ("default" when there are none).
+// The name under which users know a trial's and cell's settings ("default" if there are none).
 std::string setting_name(const model::TrialSpec& trial, const model::Cell& cell);
 bool is_default(const model::TrialSpec& trial, const model::Cell& cell);
 
@@ -49,10 +49,10 @@ struct ProcessTime {
   int replicate = 0;
   CellTime time;
   std::uint64_t throttle_reasons = 0; // conditions.h
-  CellPlace place;                    // of a cell that was measured several times, the first
+  CellPlace place;                    // for a cell that was measured several times, the first
 };
 
-// One setting, one kind of cell, all processes that measured it.
+// One setting and kind of cell, with all processes that measured it.
 struct SettingResult {
   std::string setting;
   std::vector<model::Setting> settings; // common to all ranks, then in-process
@@ -67,34 +67,34 @@ struct SettingResult {
   int spread_count = 1; // how many batches or processes
   double lowest_ns = 0; // of the same
   double highest_ns = 0;
-  std::optional<Interval> interval_ns;  // of the median over processes; six or more have one
+  std::optional<Interval> interval_ns;  // interval of the median over processes; needs six or more
   std::optional<double> spread_percent; // (highest - lowest) / time; absent for a single value
 
   std::optional<double> algbw_gb_per_s; // absent for steps of training
-  std::optional<double> busbw_gb_per_s; // absent for what is no collective
+  std::optional<double> busbw_gb_per_s; // absent for anything but collectives
   std::optional<SlowestRank> slowest;   // by median over processes
   std::optional<double> launch_ns;      // median over processes that measured it
 
-  // Latency mode: percentiles of each process, of these the median over processes; the maximum is
-  // that of all launches.
+  // Latency mode: percentiles of each process, and their medians over processes; the maximum is
+  // over all launches.
   std::optional<Latency> latency;
 
-  int throttled_processes = 0; // in which a GPU ran slower than asked for
+  int throttled_processes = 0; // processes in which a GPU ran slower than requested
   std::uint64_t throttle_reasons = 0;
 
-  DataState data = DataState::checked;    // the gravest of all processes
+  DataState data = DataState::checked;    // the worst of all processes
   std::uint64_t checked_elements = 0;     // of all processes; 0 also where a size has no elements
   std::uint64_t checked_launches = 0;     // of all processes
-  std::vector<std::string> check_methods; // which launches; no duplicates
-  std::vector<std::string> data_notes;    // why unchecked, or what was wrong first; no duplicates
-  std::string not_as_asked; // why its times are not those of the libraries or CPUs asked for
+  std::vector<std::string> check_methods; // which launches were checked; no duplicates
+  std::vector<std::string> data_notes;    // why unchecked, or the first error; no duplicates
+  std::string not_as_asked; // why its times do not belong to the requested libraries or CPUs
 };
 
-// Median time of each process, and whether all of them took any.
+// Median time of each process, and whether every process has one.
 std::vector<double> process_times_ns(const SettingResult& result);
 bool has_times(const SettingResult& result);
 
-// All results of a run's trials with that purpose; companions are no measurements. Ordered by
+// All results of a run's trials with that purpose; companions are not measurements. Ordered by
 // collective (then other workloads in order of appearance), type, operation, root, ranks, variant,
 // timing mode, size and placement; then the default, then the other settings by name.
 std::vector<SettingResult> setting_results(const RunSummary& run,

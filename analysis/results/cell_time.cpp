@@ -12,8 +12,7 @@ namespace {
 
 using model::Sample;
 
-// Those that count, by batch, then rank: of several of one batch and rank, in the order in which
-// they came.
+// Valid samples by batch, then rank; several of one batch and rank keep their order.
 std::vector<Sample> in_order(const std::vector<Sample>& samples) {
   std::vector<Sample> ordered;
   ordered.reserve(samples.size());
@@ -27,7 +26,7 @@ std::vector<Sample> in_order(const std::vector<Sample>& samples) {
 
 std::vector<int> ranks_of(const std::vector<Sample>& ordered) {
   std::vector<int> ranks;
-  std::size_t next = 0; // of `ranks`: usually a batch has those of the batch before
+  std::size_t next = 0; // of `ranks`: usually a batch has the same ranks as the one before
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     const int rank = ordered[i].rank;
     if (i > 0 && ordered[i].batch != ordered[i - 1].batch)
@@ -43,7 +42,7 @@ std::vector<int> ranks_of(const std::vector<Sample>& ordered) {
   return ranks;
 }
 
-// Where the batch that begins at `first` ends.
+// The end of the batch that begins at `first`.
 std::size_t end_of_batch(const std::vector<Sample>& ordered, std::size_t first) {
   std::size_t end = first;
   while (end < ordered.size() && ordered[end].batch == ordered[first].batch)
@@ -59,7 +58,7 @@ std::optional<CellTime> cell_time(const std::vector<Sample>& samples) {
   const auto count = static_cast<double>(ranks.size());
   CellTime time;
   std::vector<double> rank_ns;   // of complete batches, each by rank
-  std::vector<double> launch_ns; // of those in which all ranks told
+  std::vector<double> launch_ns; // of batches in which all ranks reported
   for (std::size_t first = 0, end = 0; first < ordered.size(); first = end) {
     end = end_of_batch(ordered, first);
     const std::size_t begin_of_batch = rank_ns.size();

@@ -17,14 +17,15 @@ namespace ncclprobe::analysis {
 struct CellTime {
   std::vector<double> batch_ns; // mean over ranks, by batch (latency mode: by launch)
   Summary over_batches_ns;      // of batch_ns
-  // Median over batches. Shared by all copies: of many ranks it is by far the largest part.
+  // Median over batches. Shared by all copies, because with many ranks it is by far the largest
+  // part.
   std::shared_ptr<const RankValues> rank_ns;
-  // Of an operation's time, the host was busy asking for it (model::Sample): mean over ranks,
-  // median over batches. Absent where that was not measured.
+  // The part of an operation's time for which the host was busy launching it (model::Sample): mean
+  // over ranks, median over batches. Absent if it was not measured.
   std::optional<double> launch_ns;
 };
 
-// Of single launches, each the mean over ranks.
+// For single launches, each the mean over ranks.
 struct Latency {
   double p50_ns = 0;
   double p90_ns = 0;
@@ -34,11 +35,11 @@ struct Latency {
 };
 Latency latency_of(const CellTime& time);
 
-// Batches that lack a rank seen in another batch are left out. Nothing if no batch is complete.
+// Batches that lack a rank of another batch are omitted. Nothing if no batch is complete.
 std::optional<CellTime> cell_time(const std::vector<model::Sample>& samples);
 
-// The rank whose own time is the longest, the lowest of several. Nothing if there is one rank only
-// or if all ranks took the same time.
+// The rank with the longest time, the lowest of several. Nothing if there is only one rank, or if
+// all ranks took the same time.
 struct SlowestRank {
   int rank = 0; // global
   double time_ns = 0;

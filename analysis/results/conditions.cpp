@@ -31,7 +31,7 @@ std::string throttle_text(std::uint64_t reasons) {
 
 namespace {
 
-// How many of the run's ranks are on the GPU of each rank: MIG and MPS let several be there.
+// How many of the run's ranks use the GPU of each rank: with MIG and MPS there may be several.
 std::map<int, int> ranks_beside(const model::RunHeader& header) {
   std::map<std::pair<int, std::string>, int> ranks_on;
   for (const model::RankPlace& place : header.ranks)
@@ -85,8 +85,8 @@ std::string disturbances(const ConditionSummary& summary) {
   std::vector<std::string> all;
   if (!summary.shared_ranks.empty())
     all.push_back(fmt::format(
-        "other processes were on the GPU{} of rank{} {} around {} of {} "
-        "cells, which disturbs what is measured",
+        "other processes used the GPU{} of rank{} {} around {} of {} cells, which disturbs the "
+        "measurement",
         summary.shared_ranks.size() == 1 ? "" : "s", summary.shared_ranks.size() == 1 ? "" : "s",
         model::format_ranks(summary.shared_ranks), summary.shared_cells, summary.counted_cells));
   for (const auto& [rank, errors] : summary.memory_errors)

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-// State of the GPUs while they were measured.
+// State of the GPUs during the measurement.
 namespace ncclprobe::analysis {
 
-// "software power cap, hardware thermal slowdown"; bits that do not mean slower are left out.
+// "software power cap, hardware thermal slowdown"; bits that do not mean slower are omitted.
 std::string throttle_text(std::uint64_t reasons);
 
 // Over all ranks and readings of the measuring trials.
@@ -24,8 +24,8 @@ struct ConditionSummary {
   std::optional<std::uint64_t> throttle_reasons; // absent if none could be read
   int cells = 0;                                 // with readings: a cell of a trial counts once
   int throttled_cells = 0;
-  // Ranks whose GPU had other processes than those of the run's ranks on it, before or after some
-  // cell. Of counted_cells somebody knows how many processes there were.
+  // Ranks whose GPU had processes other than the run's ranks before or after some cell.
+  // counted_cells are the cells for which the number of processes is known.
   std::vector<int> shared_ranks;
   int shared_cells = 0;
   int counted_cells = 0;
@@ -33,8 +33,8 @@ struct ConditionSummary {
 };
 ConditionSummary summarise_conditions(const RunSummary& run);
 
-// "other processes were on the GPUs of ranks 0-1 around 3 of 40 cells, which disturbs what is
-// measured; ..." of what disturbs a measurement and of errors; empty if there was neither.
+// "other processes used the GPUs of ranks 0-1 around 3 of 40 cells, which disturbs the measurement;
+// ..." for disturbances and errors; empty if there were none.
 std::string disturbances(const ConditionSummary& summary);
 
 } // namespace ncclprobe::analysis

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::analysis {
 
-// Orders labels, so that an index can find one. Points into the label, which must stay.
+// Orders labels for an index. Points into the label, which must outlive it.
 using LabelKey = std::tuple<std::string_view, std::uint64_t, model::DataType, model::ReduceOp,
                             model::Placement, int, std::string_view>;
 

@@ -19,7 +19,7 @@ bool any(const LinkRates& rates) {
 }
 
 void include(LinkTraffic& traffic, const LinkRates& rates) {
-  // An absent rate is less than any.
+  // An absent rate is below any rate.
   auto larger = [](std::optional<double>& most, const std::optional<double>& rate) {
     most = std::max(most, rate);
   };

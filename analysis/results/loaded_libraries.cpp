@@ -31,7 +31,7 @@ void add(std::vector<LoadedLibrary>& all, const model::Library& library,
   merge(same->ranks, ranks);
 }
 
-// What is wrong, and on which ranks.
+// The problem, and the affected ranks.
 using Problems = std::map<std::string, std::vector<int>>;
 
 void add_problems(Problems& problems, const model::TrialRecord& trial) {
@@ -99,7 +99,7 @@ std::vector<SettingLibraries> setting_libraries(const model::Run& run) {
       for (const model::Library& library : worker.libraries) {
         told = true;
         add(place->loaded, library, worker.ranks);
-        // The loader's path picks libraries, not the program itself.
+        // The loader's search path picks libraries, not the program itself.
         if (library.name != model::k_worker_program &&
             chooses(trial.spec.process.common, k_loader_path))
           base::add_once(tested[index], library.name);

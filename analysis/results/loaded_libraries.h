@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-// Which shared libraries the workers of each setting really had loaded, as they told once they were
-// connected (model::WorkerRecord::libraries), against what was asked for.
+// The shared libraries that the workers of each setting really loaded, as they reported after
+// connecting (model::WorkerRecord::libraries), compared with the request.
 namespace ncclprobe::analysis {
 
-// The variable by which the loader is told where to look: it picks libraries as a path does.
+// The variable with the loader's search path: it picks libraries as a path does.
 inline constexpr const char* k_loader_path = "LD_LIBRARY_PATH";
 
 struct LoadedLibrary {
@@ -23,19 +23,19 @@ struct LoadedLibrary {
 struct SettingLibraries {
   std::string setting;
   bool is_default = false;
-  std::vector<LoadedLibrary> loaded;   // by name; several of one name where ranks or trials differ
-  std::vector<std::string> problems;   // no two alike; they begin with the ranks
-  std::vector<std::string> as_default; // names under test whose file is the default's all the same
+  std::vector<LoadedLibrary> loaded;   // by name; several of one name if ranks or trials differ
+  std::vector<std::string> problems;   // all different; they begin with the ranks
+  std::vector<std::string> as_default; // names under test whose file is nevertheless the default's
 };
 
-// Of all trials of a setting, the default first. Empty if no worker told.
+// For all trials of a setting, the default first. Empty if no worker reported.
 std::vector<SettingLibraries> setting_libraries(const model::Run& run);
 
-// Do settings choose libraries, or load others than the default, or is something not as asked for?
+// Whether settings choose libraries, load others than the default, or differ from the request.
 bool libraries_differ(const std::vector<SettingLibraries>& all);
 
-// Why this trial's times are not those of the libraries that it should have loaded; empty if they
-// are. A library that is under test must have been told by every worker.
+// Why this trial's times do not belong to the requested libraries; empty if they do. Every worker
+// must have reported a library under test.
 std::string library_problem(const model::TrialRecord& trial);
 
 // "nccl 2.28.9 (/opt/nccl/lib/libnccl.so.2.28.9)"

@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Ranks that only look on while a step is trained draw power of their own.
+// Ranks that do not take part in a step draw power too.
 bool takes_part(const std::optional<workload::StepLabel>& step, int rank) {
   return !step || std::find(step->ranks.begin(), step->ranks.end(), rank) != step->ranks.end();
 }
@@ -26,7 +26,7 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
                                        const std::vector<SettingResult>& results) {
   std::vector<PowerFigure> figures;
   for (const SettingResult& result : results) {
-    std::map<int, std::vector<double>> of_rank; // a value a process
+    std::map<int, std::vector<double>> of_rank; // one value per process
     PowerFigure figure{.result = &result};
     const auto step = workload::read_step_label(result.label);
     for (const ProcessTime& process : result.processes) {

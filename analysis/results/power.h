@@ -10,19 +10,19 @@
 
 namespace ncclprobe::analysis {
 
-// What the GPUs drew while a cell ran, of cells that ran for long enough (k_power_window_ns).
+// The GPUs' power during a cell, for cells that ran long enough (k_power_window_ns).
 struct PowerFigure {
   const SettingResult* result = nullptr;
-  // GPU of a global rank that takes part: mean of readings, mean over processes.
+  // GPU of a participating global rank: mean of readings, then mean over processes.
   std::map<int, double> rank_w;
   double gpu_w = 0;          // mean over ranks
   std::size_t processes = 0; // with readings
-  // busbw / gpu_w: GB/s that a GPU gets for each watt that it draws. Absent for what is no
-  // collective, and with wrong data.
+  // busbw / gpu_w: GB/s per watt of a GPU. Absent for anything but collectives, and with wrong
+  // data.
   std::optional<double> busbw_per_w;
 };
-// Of those of `results` (setting_results of the same run) whose power is known, in their order.
-// Points into `results`.
+// Those of `results` (setting_results of the same run) with known power, in their order. Points
+// into `results`.
 std::vector<PowerFigure> power_figures(const RunSummary& run,
                                        const std::vector<SettingResult>& results);
 

@@ -6,7 +6,7 @@
 
 namespace ncclprobe::analysis {
 
-// The GPU of a rank that has this place; null: it has none, or its host did not tell.
+// The GPU of a rank with this place; null: it has none, or its host did not report it.
 const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place);
 
 } // namespace ncclprobe::analysis

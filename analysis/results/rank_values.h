@@ -9,8 +9,8 @@
 
 namespace ncclprobe::analysis {
 
-// A value for each of some ranks, in eight bytes a rank where these are 0, 1, 2, ...: a large run
-// has a hundred thousand of these lists.
+// A value for some ranks, in eight bytes per rank if these are 0, 1, 2, ...: a large run has a
+// hundred thousand such lists.
 class RankValues {
 public:
   RankValues() = default;
@@ -20,7 +20,7 @@ public:
   }
 
   void reserve(std::size_t ranks) { values_.reserve(ranks); }
-  // Ranks come in ascending order.
+  // Ranks must be added in ascending order.
   void add(int rank, double value) {
     if (ranks_.empty() && rank != static_cast<int>(values_.size()))
       for (std::size_t i = 0; i < values_.size(); ++i)

@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// The measured cells of a trial that are one measurement, for all that were measured several times.
+// For cells that the trial measured several times: its cells that are one measurement.
 std::vector<std::vector<std::size_t>> repeated_cells(const model::TrialRecord& trial) {
   using Key = std::tuple<LabelKey, model::TimingMode, int, std::string>;
   std::map<Key, std::vector<std::size_t>> by_key;
@@ -31,7 +31,7 @@ std::vector<std::vector<std::size_t>> repeated_cells(const model::TrialRecord& t
   return repeated;
 }
 
-// As if the batches of the later cells had come behind those of the earlier ones.
+// As if the later cells' batches followed those of the earlier ones.
 std::optional<CellTime> time_together(const model::TrialRecord& trial,
                                       const std::vector<std::size_t>& cells) {
   std::vector<model::Sample> samples;

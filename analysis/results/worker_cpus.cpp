@@ -75,9 +75,9 @@ std::string cpu_problem(const model::TrialRecord& trial) {
     return "";
   for (const model::WorkerRecord& worker : trial.workers)
     if (worker.cpus != worker.cpus_asked)
-      return fmt::format("ranks {}: CPUs {} were asked for, and {} it ran on",
+      return fmt::format("ranks {}: CPUs {} were requested, but it ran on {}",
                          model::format_ranks(worker.ranks), worker.cpus_asked,
-                         worker.cpus.empty() ? "it is not known what" : worker.cpus);
+                         worker.cpus.empty() ? "an unknown set" : worker.cpus);
   return "";
 }
 

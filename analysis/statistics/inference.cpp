@@ -14,9 +14,8 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// A mean of processes is not known better than this, however little they scatter: clocks have
-// ticks, and a few equal values are no proof that there is no scatter. Why this much:
-// docs/method.md.
+// Lower limit of a mean's standard error, even if processes scatter little: clocks have ticks, and
+// a few equal values do not prove that there is no scatter. Why this value: docs/method.md.
 constexpr double k_least_log_error = 1e-4;
 
 struct Moments {
@@ -69,7 +68,7 @@ Estimate estimate_of(const std::vector<double>& values, double confidence, doubl
           .processes = values.size()};
 }
 
-// Is the ratio of that logarithm 1?
+// Tests whether the ratio with that logarithm is 1.
 RatioTest test_of(double log_ratio, double variance, double degrees_of_freedom, double confidence) {
   RatioTest test{.ratio = std::exp(log_ratio),
                  .interval = {},
@@ -121,7 +120,7 @@ RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under
   double of_over = variance_of_mean(over.scatter, over.count);
   double of_under = variance_of_mean(under.scatter, under.count);
   double variance = of_over + of_under;
-  // Welch and Satterthwaite's
+  // Welch-Satterthwaite
   double degrees_of_freedom = variance * variance /
                               (of_over * of_over / over.scatter.degrees_of_freedom +
                                of_under * of_under / under.scatter.degrees_of_freedom);

@@ -19,7 +19,8 @@ struct Interval {
 struct RatioTest {
   double ratio = 1;  // geometric mean of `over` / geometric mean of `under`
   Interval interval; // of the ratio, at the confidence asked for
-  double p = 1;      // two-sided, of a ratio at least this far from 1 if there were no difference
+  double p = 1; // two-sided p-value: the probability of a ratio at least this far from 1 if there
+                // were no difference
   double degrees_of_freedom = 0;
   double log_standard_error = 0;
 };
@@ -29,60 +30,58 @@ struct LogScatter {
   double variance = 0;
   double degrees_of_freedom = 0; // of that variance
 };
-// Nothing for fewer than two values, or one that is not above zero.
+// Nothing for fewer than two values, or if a value is not above zero.
 std::optional<LogScatter> log_scatter(const std::vector<double>& values);
 
-// The values of one side. Their scatter may come from more values than these.
+// The values of one side. Their scatter may be estimated from more values than these.
 struct RatioSide {
   std::size_t count = 0;
   LogScatter scatter;
 };
-// Welch's test of a ratio of geometric means: each side scatters in its own way. No side's standard
-// error is taken to be below 1e-4.
+// Welch's test of a ratio of geometric means, with a separate scatter for each side. Neither side's
+// standard error is taken to be below 1e-4.
 RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
                      double confidence);
-// Student's test: both sides scatter alike.
+// Student's test, with the same scatter for both sides.
 RatioTest ratio_test(double ratio, std::size_t over, std::size_t under, const LogScatter& of_both,
                      double confidence);
 
-// Welch's test with the scatter of the samples themselves. Nothing if one of them has no scatter
-// (log_scatter).
+// Welch's test with the samples' own scatter. Nothing if one of them has no scatter (log_scatter).
 std::optional<RatioTest> welch_ratio(const std::vector<double>& over,
                                      const std::vector<double>& under, double confidence);
 
-// A figure of which every process gives a value.
+// A figure with one value per process.
 struct Estimate {
   double value = 0;
-  std::optional<Interval> interval; // Student's, of the mean; two processes or more have one
+  std::optional<Interval> interval; // Student's interval of the mean, from two processes on
   std::size_t processes = 0;
 };
-// The interval, unless it is that of two processes: with one degree of freedom it is so wide that
-// it tells nothing.
+// The interval, unless it is from two processes: with one degree of freedom it is too wide to be
+// useful.
 const Interval* telling(const Estimate& estimate);
 // The mean of at least one value.
 Estimate mean_estimate(const std::vector<double>& values, double confidence);
-// The geometric mean of at least one value, all above zero; its interval is that of the mean of
+// The geometric mean of at least one value, all above zero; its interval comes from the mean of
 // logarithms. No standard error is taken to be below 1e-4.
 Estimate ratio_estimate(const std::vector<double>& ratios, double confidence);
 
 // Half the width of an interval of that confidence, in standard errors.
 double student_quantile(double degrees_of_freedom, double confidence);
 
-// Of ratios of two times of each process: does their geometric mean differ from 1? Student's t-test
-// on the logarithms; otherwise as welch_ratio.
+// For ratios of two times of each process: does their geometric mean differ from 1? Student's
+// t-test on the logarithms; otherwise as welch_ratio.
 std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence);
 
-// The smallest ratio above 1 that would have had p < alpha with the scatter seen by `test`.
+// The smallest ratio above 1 that would have had p < alpha with the scatter in `test`.
 double detectable_ratio(const RatioTest& test, double alpha);
 
-// Interval of the median from order statistics, without any assumption on the distribution: the
-// k-th smallest to the k-th largest value, at least the confidence asked for (ten values: the
+// Interval of the median from order statistics, without any assumption about the distribution: the
+// k-th smallest to the k-th largest value, with at least the requested confidence (ten values: the
 // second to the ninth, 97.9%). Nothing for too few values: 95% needs six.
 std::optional<Interval> median_interval(std::vector<double> values, double confidence);
 
-// Holm's step-down adjustment: reject what comes out below alpha, and the chance of even one false
-// rejection among all is at most alpha, however the tests depend on each other. Same order as
-// given.
+// Holm's step-down adjustment: if results below alpha are rejected, the probability of even one
+// false rejection is at most alpha, however the tests depend on each other. Keeps the order.
 std::vector<double> holm_adjusted(const std::vector<double>& p_values);
 
 } // namespace ncclprobe::analysis

@@ -15,7 +15,7 @@ void sort(std::vector<double>& values) {
   if (values.empty())
     base::raise(base::Errc::invalid_argument, "statistics of no values");
   if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
-    base::raise(base::Errc::invalid_argument, "statistics of values that hold a NaN");
+    base::raise(base::Errc::invalid_argument, "statistics of values that include a NaN");
   std::sort(values.begin(), values.end());
 }
 

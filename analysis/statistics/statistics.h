@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-// Order statistics of small samples. Nothing here assumes a distribution. What a sample of that
-// size cannot tell is absent, never zero.
+// Order statistics of small samples. Nothing here assumes a distribution. Values that need a larger
+// sample are absent, never zero.
 namespace ncclprobe::analysis {
 
 // The p-quantile, 0 <= p <= 1, by linear interpolation between order statistics: position p (n - 1)
@@ -17,7 +17,7 @@ double quantile(std::vector<double> values, double p);
 
 // quantile(values, 0.5): the middle value, or the mean of the two middle ones.
 double median(std::vector<double> values);
-// The same; leaves the values sorted.
+// The same; also sorts the values.
 double median_in_place(std::vector<double>& values);
 
 // Of values above zero; at least one.

@@ -25,7 +25,7 @@ public:
   void find() {
     pair_up();
     for (auto& [own, messages] : messages_of_) {
-      // One kernel does all at once; several, one after the other, add up.
+      // A single kernel does all at once; several sequential kernels add up.
       const bool one_after_other = messages.launches.size() > 1 && messages.partners.size() > 1;
       const bool all_train = std::all_of(
           messages.partners.begin(), messages.partners.end(),
@@ -47,7 +47,7 @@ private:
     bool are_known = true;
   };
 
-  // The stretch that a side stands in.
+  // The stretch of a side.
   const int* declaration_of(const MessageSide& side) const {
     auto around = stretches_around_.find(side.operation);
     if (around == stretches_around_.end())

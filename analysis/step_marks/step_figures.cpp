@@ -22,7 +22,7 @@ constexpr std::array k_parts{&StepTimes::step_ns,          &StepTimes::forward_n
                              &StepTimes::exposed_copy_ns,  &StepTimes::idle_ns,
                              &StepTimes::transfer_ns,      &StepTimes::copy_ns};
 
-// Of each stretch's duration, what is no waiting.
+// Each stretch's duration without waiting.
 class TransferTimes {
 public:
   explicit TransferTimes(const CellSteps& cell) {
@@ -67,8 +67,8 @@ public:
 private:
   using Key = std::array<int, 4>; // batch, iteration, declaration, group or rank
 
-  // Whoever ends together with all others transfers as long as the one that came last. Else nobody
-  // transfers for longer than the longest of those that it exchanges with.
+  // Ranks that end together transfer as long as the one that came last. Otherwise a rank transfers
+  // at most as long as the longest of its partners.
   std::int64_t partners_ns(const RankStep& step, const Exchange& exchange) const {
     auto length_of = [&](const RankStretch& one) {
       return length_ns_.at({step.batch, step.iteration, one.declaration, one.rank});
@@ -135,7 +135,7 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
                   .idle_ns = ns(parts.idle_ns),
                   .transfer_ns = ns(timeline::shared_length(busy.transfer, window)),
                   .copy_ns = ns(timeline::shared_length(busy.memory, window))};
-  // What runs in two activities at once counts for the first, so that they add up.
+  // Time in two activities at once counts for the first, so that they add up.
   Spans counted;
   for (auto& [activity, spans] : by_activity) {
     Spans own = timeline::intersect(timeline::unite(std::move(spans)), window);
@@ -146,8 +146,8 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
   return times;
 }
 
-// When what the stretch waits for is over; its own begin if it waits for nothing that is marked, or
-// for something in the middle of a stretch.
+// The end of what the stretch waits for; its own start if it waits for nothing marked, or for a
+// point within a stretch.
 std::int64_t ready_ns(const StepPlan& plan, const std::map<int, std::int64_t>& end_ns,
                       const Stretch& stretch) {
   std::optional<std::int64_t> latest;

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-// From stretches to figures, by the formulas of docs/method.md ("Steps"). Marks have no common
-// clock, so what a stretch of communication waited for is told by durations: ranks that end
-// together have waited for whatever they took longer than the fastest of them. So do the two sides
-// of a message: the one that came first has waited for the other.
+// From sections to figures, by the formulas of docs/method.md ("Steps"). Marks have no common
+// clock, so waits of a communication section follow from durations: ranks that end together have
+// waited for the time by which they exceed the fastest of them. The same holds for the two sides of
+// a message: the one that came first has waited for the other.
 namespace ncclprobe::analysis::steps {
 
-// What a step's time went to, ns. compute + exposed wait + exposed transfer + exposed copy + idle =
-// step, and forward + backward + optimizer + prepare = compute.
+// How a step's time was spent, ns. compute + exposed wait + exposed transfer + exposed copy + idle
+// = step, and forward + backward + optimizer + prepare = compute.
 struct StepTimes {
   double step_ns = 0;
   double forward_ns = 0;
@@ -32,8 +32,8 @@ struct StepTimes {
   double exposed_transfer_ns = 0;
   double exposed_copy_ns = 0; // input is copied from the host, without C and K
   double idle_ns = 0;
-  double transfer_ns = 0; // of C, the time in which anything is transferred, hidden or not
-  double copy_ns = 0;     // the time in which input is copied, hidden or not
+  double transfer_ns = 0; // part of C in which anything is transferred, hidden or not
+  double copy_ns = 0;     // time in which input is copied, hidden or not
 
   double exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
   StepTimes& operator+=(const StepTimes& other);
@@ -41,7 +41,7 @@ struct StepTimes {
   bool operator==(const StepTimes&) const = default;
 };
 
-// Of the model itself, without what only prepares its communication.
+// Of the model itself, without work that only prepares its communication.
 inline double computing_ns(const StepTimes& times) {
   return times.compute_ns - times.prepare_ns;
 }
@@ -55,25 +55,25 @@ struct RankStepTimes {
 };
 std::vector<RankStepTimes> step_times(const CellSteps& cell);
 
-// One stretch of communication: medians over steps and ranks, ns since the step's begin.
+// One communication section: medians over steps and ranks, ns since the step's start.
 struct BucketTimes {
   std::string label;
   std::vector<int> ranks; // that have it
-  double ready_ns = 0; // what it sends is there: the last of the stretches that it waits for ends
+  double ready_ns = 0;    // its data is ready: the last of the sections that it waits for ends
   double begin_ns = 0;
   double end_ns = 0;
-  double transfer_ns = 0;  // what is no waiting: median over steps and ranks
-  bool wait_known = false; // else all of it counts as transfer
+  double transfer_ns = 0;  // duration without waiting: median over steps and ranks
+  bool wait_known = false; // otherwise all of it counts as transfer
   bool operator==(const BucketTimes&) const = default;
 };
 std::vector<BucketTimes> bucket_times(const CellSteps& cell);
 
 // A cell in one process. Its step time is the median over batches of the mean over ranks and steps;
-// what it went to, the mean shares over all steps and ranks of that time, so that the parts add up.
+// its parts are the mean shares of that time over all steps and ranks, so that they add up.
 struct StepFigures {
   StepTimes times;
-  // Of exposed_wait_ns, what is not the same for all ranks: mean over ranks of each one's mean wait
-  // less the least of them. 0 where ranks exchange messages: bubbles of a pipeline differ by
+  // The part of exposed_wait_ns that differs between ranks: mean over ranks of each one's mean
+  // wait, minus the smallest of them. 0 if ranks exchange messages: bubbles of a pipeline differ by
   // design.
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks; // by global rank: mean over steps

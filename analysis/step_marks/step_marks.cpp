@@ -29,7 +29,7 @@ const MarkerOp* marker_at(const model::Schedule& schedule, int index) {
   return std::get_if<MarkerOp>(&schedule.operations[static_cast<std::size_t>(index)].what);
 }
 
-// Everybody's result needs everybody's data, so that nobody is done before the last one came.
+// Everybody's result needs everybody's data, so nobody finishes before the last one has come.
 bool ends_together(model::Collective collective) {
   using enum model::Collective;
   return collective == all_reduce || collective == all_gather || collective == reduce_scatter ||
@@ -68,7 +68,7 @@ std::vector<std::vector<int>> groups_of(const model::Schedule& schedule, const S
         },
         operation.what);
   }
-  // In two groups at once: which one it waited for is not known either.
+  // If a rank is in two groups at once, it is unknown for which one it waited.
   std::set<int> seen;
   for (const auto& ranks : groups)
     for (int rank : ranks)
@@ -89,7 +89,8 @@ int last_end_on(const model::Schedule& schedule, int stream, int before) {
   return -1;
 }
 
-// The stretch on the stream that an event at operation `before` stands in or behind, or -1.
+// The stretch on the stream that contains, or precedes, an event at operation `before`; -1 if there
+// is none.
 int stretch_before(const std::vector<StretchDecl>& stretches, int stream, int before) {
   int found = -1;
   for (std::size_t i = 0; i < stretches.size() && stretches[i].begin < before; ++i)
@@ -122,7 +123,7 @@ std::vector<int> ready_after(const model::Schedule& schedule,
   return declarations;
 }
 
-// All that a rank marks in one step, as operation indexes.
+// All marks of a rank in one step, as operation indexes.
 std::vector<int> markers_of(const model::Schedule& schedule, int rank) {
   std::vector<int> indexes;
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i)
@@ -136,13 +137,13 @@ std::string place_of(const model::Mark& mark) {
   return fmt::format("rank {}, batch {}, step {}", mark.rank, mark.batch, mark.iteration);
 }
 
-// A graph records its events anew in each launch, so that the last step of a batch alone is told.
+// A graph records its events again in each launch, so only the last step of a batch is known.
 bool marks_last_step_only(const model::Schedule& schedule, const StepPlan& plan) {
   return schedule.capture && plan.first >= schedule.capture->first &&
          plan.first < schedule.capture->last;
 }
 
-// Marks of one rank in one batch, [first, last), to its steps.
+// Splits the marks of one rank in one batch, [first, last), into its steps.
 Result<void> add_batch(const model::Schedule& schedule, const StepPlan& plan,
                        const std::vector<int>& markers, const model::Mark* first,
                        const model::Mark* last, std::vector<RankStep>& steps) {
@@ -195,7 +196,7 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
   if (schedule.timed.first < 0 || schedule.timed.last > size)
     return fail(Errc::invalid_argument, "the timed region lies outside the schedule");
   StepPlan plan{.first = -1, .last = -1};
-  std::map<std::pair<int, int>, std::size_t> open; // by stream and rank, the stretch that runs
+  std::map<std::pair<int, int>, std::size_t> open; // by stream and rank, the current stretch
   std::vector<int> everybody(static_cast<std::size_t>(std::max(world_size, 0)));
   std::iota(everybody.begin(), everybody.end(), 0);
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {

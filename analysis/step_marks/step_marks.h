@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// From the marks of a cell to the stretches of its steps (TimingMode::steps, docs/method.md
+// Converts the marks of a cell into the stretches of its steps (TimingMode::steps, docs/method.md
 // "Steps").
 namespace ncclprobe::analysis::steps {
 
@@ -24,43 +24,43 @@ struct RankStretch {
   auto operator<=>(const RankStretch&) const = default;
 };
 
-// What a rank's sends and receives in a stretch meet: the stretches with their other sides.
+// The stretches that contain the other sides of a rank's sends and receives.
 struct Exchange {
   int rank = 0; // global
   std::vector<RankStretch> partners;
-  // All partners exchange with each other too (two ranks always do): then they end together.
+  // All partners also exchange with each other (two ranks always do): then they end together.
   bool ends_together = false;
 };
 
-// What lies between a begin and an end marker of the timed region.
+// The operations between a begin and an end marker of the timed region.
 struct StretchDecl {
   int begin = 0; // operations of the schedule
   int end = 0;
   int stream = 0;
   model::Activity activity = model::Activity::note;
   std::string label;
-  std::vector<int> ranks; // global, that have it; empty: all that train
-  // Stretches of other streams (StepPlan::stretches) whose end this one waits for: of each event
-  // that its stream waits for since its stretch before, the one that the event stands in or behind.
+  std::vector<int> ranks; // global ranks that have it; empty: all that train
+  // Sections of other streams (StepPlan::stretches) whose end this one waits for: for each event
+  // that its stream waits for since its previous stretch, the stretch that contains or precedes the
+  // event.
   std::vector<int> ready_after;
-  // Sets of global ranks whose stretches end together, as each needs data of all others.
+  // Sets of global ranks whose stretches end together, because each needs data of all others.
   std::vector<std::vector<int>> groups;
-  // By rank. A rank that is neither here nor in a group (a broadcast, messages of which one has
-  // no other side, or with several ranks one after the other) cannot tell what it waited for.
+  // By rank. The wait of a rank that is neither here nor in a group is unknown (a broadcast,
+  // messages of which one has no other side, or sequential messages with several ranks).
   std::vector<Exchange> exchanges;
 };
 
-// What a step of the schedule is made of.
+// The parts of a schedule's step.
 struct StepPlan {
   int first = 0;                      // operation of the marker "step"
   int last = 0;                       // of "step end"
-  std::vector<int> ranks;             // global, that train
+  std::vector<int> ranks;             // global ranks that train
   std::vector<StretchDecl> stretches; // in the order of their begins
   std::size_t unmatched_messages = 0; // sends and receives without their other side
 };
-// Errors: invalid_argument for markers that do not follow the convention (model/schedule.h,
-// MarkerEdge): no "step" or "step end", an end without its begin, stretches of one stream in each
-// other.
+// Errors: invalid_argument for markers that violate the convention (model/schedule.h, MarkerEdge):
+// no "step" or "step end", an end without its begin, nested stretches of one stream.
 base::Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size);
 
 struct Stretch {
@@ -72,16 +72,16 @@ struct RankStep {
   int rank = 0; // global
   int batch = 0;
   int iteration = 0;
-  Span window;                    // to the next step's begin, or to the end of a batch's last step
-  std::vector<Stretch> stretches; // that this rank has, in the plan's order
+  Span window;                    // until the next step's start, or the end of a batch's last step
+  std::vector<Stretch> stretches; // stretches of this rank, in the plan's order
 };
 
 struct CellSteps {
   StepPlan plan;
-  std::vector<RankStep> steps; // by rank, batch, iteration; of every rank the same
+  std::vector<RankStep> steps; // by rank, batch, iteration; the same number for every rank
 };
-// Errors: those of plan_of; protocol if a mark is missing, twice, of no marker, or before one that
-// precedes it on its stream, or if ranks differ in their steps. Nothing is guessed or left out.
+// Errors: those of plan_of; protocol if a mark is missing, duplicated, without a marker, or before
+// a preceding one on its stream, or if ranks differ in their steps. Nothing is guessed or omitted.
 base::Result<CellSteps> read_steps(const model::Schedule& schedule, int world_size,
                                    const std::vector<model::Mark>& marks);
 

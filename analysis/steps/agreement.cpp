@@ -17,7 +17,7 @@ struct Quantity {
   double (*of_marks)(const StepTimes&);
   std::int64_t (*of_trace)(const timeline::StepParts&);
   bool (*is_counted)(model::Activity);
-  bool is_optional = false; // left out where nothing counts
+  bool is_optional = false; // omitted if nothing counts
 };
 
 constexpr Quantity k_quantities[]{
@@ -87,8 +87,8 @@ std::string agreement_text(const std::vector<Agreement>& quantities) {
                                one.by_trace_ns / 1e6));
   std::string text;
   if (!different.empty())
-    text = fmt::format("marks and kernels DIFFER by more than the noise (marks count pauses "
-                       "between kernels as well): {}",
+    text = fmt::format("marks and kernels DIFFER by more than the noise (marks also count pauses "
+                       "between kernels): {}",
                        fmt::join(different, ", "));
   if (!same.empty())
     text += fmt::format("{}marks and kernels agree within the noise: {}", text.empty() ? "" : "; ",

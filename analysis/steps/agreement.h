@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-// A traced trial tells a step's parts twice: by its marks (events on the streams) and by the trace
-// of its kernels. Do they say the same?
+// A traced trial measures a step's parts twice: by its marks (events on the streams) and by the
+// trace of its kernels. Do they agree?
 namespace ncclprobe::analysis::steps {
 
 // Of one cell, means over its ranks and steps, ns.
@@ -18,14 +18,14 @@ struct Agreement {
   std::string quantity; // "communication"
   double by_marks_ns = 0;
   double by_trace_ns = 0;
-  // What the two may differ by: twice the standard error that the scatter of the steps leaves, and
-  // k_mark_ns for every mark around the stretches that count.
+  // The allowed difference: twice the standard error from the scatter of the steps, plus k_mark_ns
+  // for every mark around the sections that count.
   double noise_ns = 0;
   bool agrees() const;
 };
 
-// What a mark may be off by from the kernel beside it: resolution of an event (0.5 us), and the gap
-// between two pieces of work on a stream (1 to 2 us).
+// The possible difference between a mark and the kernel next to it: resolution of an event (0.5
+// us), and the gap between two pieces of work on a stream (1 to 2 us).
 inline constexpr double k_mark_ns = 2000;
 
 // Step, computation, communication, exposed communication and, if there is one, exposed input copy.
@@ -34,8 +34,8 @@ std::vector<Agreement> agreement(const model::Schedule& schedule, int world_size
                                  const std::vector<model::Mark>& marks,
                                  const timeline::Timeline& trace, int cell);
 
-// "events and trace agree: step 12.31 and 12.35 ms, ..."; or what they differ in, and that this is
-// more than the noise.
+// "events and trace agree: step 12.31 and 12.35 ms, ..."; or the differences, and that they exceed
+// the noise.
 std::string agreement_text(const std::vector<Agreement>& quantities);
 
 } // namespace ncclprobe::analysis::steps

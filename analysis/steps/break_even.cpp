@@ -12,9 +12,9 @@ namespace {
 
 using workload::StepParts;
 
-// Beyond this nobody makes a step longer: what hides so little hides nothing.
+// Nobody makes a step longer than this: so little overlap counts as none.
 constexpr double k_least_hidden_share = 0.001; // H / X
-// Of a step; less is not worth a word.
+// Share of a step; less is not mentioned.
 constexpr double k_least_told_share = 0.01;
 
 std::optional<double> as_it_is_ns(const StepTimes& times) {
@@ -24,7 +24,7 @@ std::optional<double> as_it_is_ns(const StepTimes& times) {
              : std::nullopt;
 }
 
-// What the verdict is made of. Each process gives a value of each.
+// The inputs of the verdict, with one value per process.
 double exposed_share(const StepTimes& times) {
   return times.exposed_transfer_ns / times.step_ns;
 }
@@ -63,7 +63,7 @@ std::optional<Interval> as_it_is_interval(const std::vector<StepProcess>& proces
   return values_ns.size() == processes.size() ? interval_of(values_ns) : std::nullopt;
 }
 
-// Every verdict that the ends of the intervals give, but `found`.
+// Every verdict that the ends of the intervals allow, except `found`.
 std::optional<std::vector<BoundBy>> also_possible(const std::vector<StepProcess>& processes,
                                                   BoundBy found) {
   const auto exposed = interval_over(processes, exposed_share);
@@ -136,7 +136,7 @@ std::string verdict_in_words(const BreakEven& one) {
 std::string in_words(const BreakEven& one) {
   using base::format_duration;
   std::string text =
-      fmt::format("{}: it computes for {} a step and transfers for {}, {} of it uncovered",
+      fmt::format("{}: it computes for {} per step and transfers for {}, {} of it uncovered",
                   verdict_in_words(one), format_duration(one.computing_ns),
                   format_duration(one.transfer_ns), format_duration(one.exposed_ns));
   if (one.bound_by == BoundBy::computing)

@@ -9,11 +9,11 @@ namespace ncclprobe::analysis::timeline {
 struct Timeline;
 }
 
-// Communication that is hidden and exposed, which kernels tell and marks cannot: between the marks
-// of a stretch of computing there are gaps in which no kernel computes (docs/method.md, "Steps").
+// Hidden and exposed communication by kernels. Marks cannot show it, because within a compute
+// section there are gaps in which no kernel computes (docs/method.md, "Steps").
 namespace ncclprobe::analysis::steps {
 
-// Means over the ranks and steps of a cell, ns: as the timeline of that trial shows them.
+// Means over the ranks and steps of a cell, ns: as in the timeline of that trial.
 struct ByKernels {
   int trial = 0;
   std::uint64_t steps = 0; // of all ranks together
@@ -28,7 +28,7 @@ struct ByKernels {
 // By trial and cell.
 using TracedCells = std::map<int, std::map<int, ByKernels>>;
 
-// Of each cell with steps. Empty where kernels were not traced, or some of them were lost.
+// For each cell with steps. Empty if kernels were not traced, or some of them were lost.
 std::map<int, ByKernels> by_kernels(const timeline::Timeline& trace, int trial);
 
 } // namespace ncclprobe::analysis::steps

@@ -22,7 +22,7 @@ std::optional<InputCopy> copy_of(const StepResult& result) {
   return copy ? std::optional(*copy) : std::nullopt;
 }
 
-// The same step with these parts and that copy; null if it was not measured well.
+// The same step with these parts and that copy; null if there is no valid measurement.
 const StepResult* find(const std::vector<StepResult>& results, const StepResult& like,
                        const InputCopy& copy, StepParts parts) {
   auto rest = [](workload::StepLabel label) {
@@ -114,7 +114,7 @@ private:
     const StepResult* before = without(StepParts::all);
     if (!before)
       return;
-    // A single rank computes and no more: its whole step is the one to look at.
+    // A single rank only computes: its whole step is the relevant one.
     const StepParts computes = after.step.ranks.size() == 1 ? StepParts::all : StepParts::compute;
     const StepResult* alone = with(StepParts::copy);
     auto copying = [](const StepTimes& times) { return times.copy_ns; };
@@ -175,7 +175,7 @@ private:
     out_.all.push_back(std::move(comparison));
   }
 
-  // Of the processes that measured both.
+  // For processes that measured both.
   static std::optional<LossAccount> account_of(const StepResult& after, const StepResult& before) {
     std::vector<const StepProcess*> of_after, of_before;
     for (const StepProcess& process : after.processes)

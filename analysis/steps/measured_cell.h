@@ -7,10 +7,10 @@
 
 #include <vector>
 
-// What a run says of how a step was measured.
+// What a run records about a step's measurement.
 namespace ncclprobe::analysis::steps {
 
-// The cell that was run for it; null: the run has none of that label.
+// The cell of this step; null: the run has no cell with that label.
 const model::Cell* cell_of(const model::Run& run, const StepResult& result);
 
 // Of the run's ranks.

@@ -8,29 +8,29 @@
 #include <optional>
 #include <vector>
 
-// What running computation and communication side by side gains and costs: the same schedule with
-// all of its parts, without communication, without computation. Every process gives one value of
-// each figure, as it measured all three.
+// Gain and cost of overlapping computation and communication: compares the same schedule with all
+// of its parts, without communication, and without computation. Every process gives one value of
+// each figure, because it measured all three.
 namespace ncclprobe::analysis::steps {
 
 struct Overlap {
   const StepResult* all = nullptr;
   const StepResult* compute = nullptr;
   const StepResult* communication = nullptr;
-  // Step times: T of all parts, K without communication, C without computation. Of T = K + C
-  // nothing is gained, of T = max(K, C) all that can be; their medians over processes.
+  // Step times: T of all parts, K without communication, C without computation. With T = K + C
+  // nothing is gained, with T = max(K, C) everything possible; medians over processes.
   double serial_ns = 0; // K + C
   double best_ns = 0;   // max(K, C)
-  // (K + C - T) / (K + C - max(K, C)); nothing where there is nothing to gain.
+  // (K + C - T) / (K + C - max(K, C)); nothing if no gain is possible.
   std::optional<Estimate> efficiency;
-  // Time in computation (but for what only communication asks for), and time in which anything is
-  // transferred: in the whole step / by itself. Nothing if one of the two is not there.
+  // Time in computation (without work that only communication needs), and time in which anything is
+  // transferred: in the whole step / alone. Nothing if one of the two is missing.
   std::optional<Estimate> compute_slowdown;
   std::optional<Estimate> communication_slowdown;
 };
 
-// One for each step that was measured in all three ways in at least one process; with wrong data
-// none. Points into `results`.
+// One for each step that at least one process measured in all three ways; none with wrong data.
+// Points into `results`.
 std::vector<Overlap> overlaps(const std::vector<StepResult>& results);
 
 } // namespace ncclprobe::analysis::steps

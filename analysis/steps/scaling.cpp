@@ -15,7 +15,7 @@ namespace {
 
 using workload::StepParts;
 
-// Clocks that differ by less are one clock.
+// Clocks that differ by less count as equal.
 constexpr double k_same_clock = 0.01;
 // Of the step time; less is 0.0 points of 100.
 constexpr double k_least_said = 0.0005;
@@ -25,12 +25,13 @@ double clock_ratio(double at_mhz, double base_mhz) {
   return std::abs(ratio - 1) > k_same_clock ? ratio : 1;
 }
 
-// All that stays the same along a scaling.
+// Everything that stays the same along a scaling.
 bool same_scaling(const StepResult& a, const StepResult& b) {
   return a.setting == b.setting && a.step.parts == b.step.parts && same_kind(a, b);
 }
 
-// Ideal step time in units of the base's: the samples of a rank, against those of one of the base.
+// Ideal step time in units of the base's: samples of a rank, relative to those of a rank in the
+// base.
 double ideal_of(const StepResult& base, const StepResult& at) {
   auto of_rank = [](const workload::StepLabel& step) {
     return samples_per_step(step) / static_cast<double>(step.ranks.size());
@@ -145,7 +146,7 @@ AccountSide mean_side(const std::vector<const StepProcess*>& processes) {
 
 LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
                          const std::optional<AccountSide>& alone) {
-  // What a part takes of the step beyond its share of the ideal step.
+  // A part's share of the step beyond its share of the ideal step.
   auto beyond = [&](double at_ns, double base_ns) {
     return (at_ns - ideal * base_ns) / at.times.step_ns;
   };

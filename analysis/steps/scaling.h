@@ -14,18 +14,18 @@
 // Why n ranks are not n times as fast (docs/method.md, "Scaling and the loss account").
 namespace ncclprobe::analysis::steps {
 
-// Where the lost share of a step went. Every moment of a step belongs to one of these, and of each
-// there is taken off what the base's step had of it.
+// Where the lost share of a step went. Every moment of a step belongs to one of these; the base
+// step's share is subtracted.
 enum class Loss {
-  exposed_wait,     // for other ranks, of which none is the one that is always waited for
-  exposed_transfer, // data moves and nothing is computed
-  exposed_copy,     // input is copied from the host and nothing else happens
+  exposed_wait,     // for other ranks, but not for one that is always late
+  exposed_transfer, // data moves without computing
+  exposed_copy,     // only input is copied from the host
   slowed_compute,   // computing takes longer than without communication
-  stragglers,       // the rest of the exposed wait: for ranks that are waited for again and again
-  preparation,      // computing that only communication asks for, such as filling buckets
+  stragglers,       // the rest of the exposed wait: for ranks that are late again and again
+  preparation,      // computing that only communication needs, such as filling buckets
   idle,             // nothing runs on the device
-  clocks,           // computing without communication, as GPUs clock lower than at the base
-  other,            // computing that changed by itself
+  clocks, // slower computing without communication, because GPU clocks are lower than at the base
+  other,  // computing that changed for other reasons
 };
 inline constexpr std::size_t k_losses = 9;
 constexpr auto enum_names(Loss) {
@@ -42,34 +42,34 @@ constexpr auto enum_names(Loss) {
        {other, "other"}});
 }
 
-// Shares of the step time; below zero for what became less.
+// Shares of the step time; negative for parts that became smaller.
 struct LossAccount {
   std::array<double, k_losses> terms{}; // by Loss
-  // Without a measurement of the step without communication, what slowed computing down is not
-  // told apart: all of it is in `other`.
+  // Without a measurement of the step without communication, slowed computing is not separated: all
+  // of it is in `other`.
   bool slowdown_known = false;
-  // Else what clocks changed is in `other`, too.
+  // Otherwise the effect of clocks is in `other`, too.
   bool clocks_known = false;
 
   double of(Loss loss) const { return terms[static_cast<std::size_t>(loss)]; }
   double sum() const { return std::accumulate(terms.begin(), terms.end(), 0.0); }
 };
 
-// A step's time, what of it is due to stragglers, and the SM clock meanwhile if it is known, in one
-// process or of several.
+// A step's time, the part due to stragglers, and the SM clock if known, in one process or over
+// several.
 struct AccountSide {
   StepTimes times;
   double stragglers_ns = 0;
   std::optional<double> sm_clock_mhz;
 };
 AccountSide side_of(const StepProcess& process);
-// Of several processes: mean shares of the geometric mean of the step times; the mean clock, if
-// that of each is known.
+// Over several processes: mean shares of the geometric mean of the step times; the mean clock, if
+// it is known for each.
 AccountSide mean_side(const std::vector<const StepProcess*>& processes);
 
-// `ideal`: the step time of `at` if nothing were lost / the base's step time: 1 where every rank
-// has as much to do as one of the base has. Then efficiency = ideal x base / at, in step times, and
-// the account's terms add up to 1 - efficiency. `alone`: `at` without communication, if measured.
+// `ideal`: the step time of `at` if nothing were lost / the base's step time: 1 if every rank has
+// as much work as in the base. Then efficiency = ideal x base / at, in step times, and the
+// account's terms add up to 1 - efficiency. `alone`: `at` without communication, if measured.
 LossAccount loss_account(const AccountSide& base, const AccountSide& at, double ideal,
                          const std::optional<AccountSide>& alone);
 
@@ -80,7 +80,7 @@ struct ScalingPoint {
   Estimate efficiency; // 1 at the base; over the processes that measured both
   LossAccount account; // sums to 1 - efficiency.value
   std::array<std::optional<Interval>, k_losses> intervals; // of the account's terms
-  std::vector<std::string> remarks; // what the GPUs were slowed by, here or at the base
+  std::vector<std::string> remarks; // why GPUs were slow, here or at the base
 };
 
 enum class ScalingKind { weak, strong, mixed };
@@ -95,14 +95,13 @@ struct Scaling {
   ScalingKind kind = ScalingKind::weak; // samples per rank, or per step, stay the same
   std::vector<ScalingPoint> points;     // by number of ranks; the first is the base
 };
-// Of every step that was measured at two numbers of ranks or more. Points into `results`.
+// For every step that was measured at two numbers of ranks or more. Points into `results`.
 std::vector<Scaling> scalings(const std::vector<StepResult>& results);
 
 // "at 8 ranks 91.2% [90.8, 91.5]; of the 8.8% lost, 5.1 is uncovered transfer, ...": the largest
-// terms, those above a tenth of what is lost; what was gained likewise, and in any case where the
-// terms before it are more than what is lost.
+// terms, above a tenth of the loss; gains too, always if the terms before them exceed the loss.
 std::string verdict_sentence(const ScalingPoint& point);
-// "of the 8.8% lost, 5.1 is uncovered transfer, ...", likewise; of an account that loses something.
+// "of the 8.8% lost, 5.1 is uncovered transfer, ..."; for an account with a loss.
 std::string loss_sentence(const LossAccount& account, std::string_view slowed_by);
 
 } // namespace ncclprobe::analysis::steps

@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-// What was read on the GPUs that train while the cell was timed.
+// Readings of training GPUs while the cell was timed.
 std::vector<double> clocks_of(const CellReadings& readings) {
   std::vector<double> clocks_mhz;
   for (const auto& [clock_mhz, count] : readings.step_clocks_mhz)
@@ -19,7 +19,7 @@ std::vector<double> clocks_of(const CellReadings& readings) {
   return clocks_mhz;
 }
 
-// All ranks share the samples of a step, however many they are.
+// All ranks share the samples of a step, whatever their number.
 bool is_strong(const workload::StepLabel& step) {
   return std::find(step.options.begin(), step.options.end(), "strong") != step.options.end();
 }
@@ -58,7 +58,7 @@ std::optional<ByKernels> kernels_of(const StepResult& result, const model::Run& 
   return std::nullopt;
 }
 
-// Medians over processes of each bucket; nothing if processes do not have the same ones.
+// Medians over processes of each bucket; nothing if processes have different buckets.
 std::vector<BucketTimes> median_buckets(const std::vector<StepProcess>& processes) {
   std::vector<BucketTimes> out = processes.front().figures.buckets;
   for (const StepProcess& process : processes)

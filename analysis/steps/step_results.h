@@ -12,17 +12,17 @@
 #include <string>
 #include <vector>
 
-// Steps of training over all processes of a run. As everywhere, the unit of observation is a
-// process: its steps are not independent of each other (docs/method.md).
+// Training steps over all processes of a run. As everywhere, the unit of observation is a process:
+// its steps depend on each other (docs/method.md).
 namespace ncclprobe::analysis::steps {
 
 struct StepProcess {
   int trial = 0;
   StepFigures figures;
-  std::optional<double> sm_clock_mhz; // as StepResult's
+  std::optional<double> sm_clock_mhz; // as in StepResult
 };
 
-// One setting, one kind of step.
+// One setting and kind of step.
 struct StepResult {
   const SettingResult* pooled = nullptr; // its samples, by the host's clock
   std::string setting;
@@ -32,47 +32,48 @@ struct StepResult {
   DataState data = DataState::checked;
   std::uint64_t throttle_reasons = 0; // conditions.h
   int throttled_processes = 0;
-  std::optional<double> sm_clock_mhz; // median of all readings while timed, on ranks that train
-  std::optional<std::uint64_t> most_memory_bytes; // used on a device by all, of these readings
+  std::optional<double> sm_clock_mhz; // median of all readings while timed, on training ranks
+  std::optional<std::uint64_t>
+      most_memory_bytes; // used on a device by all processes, of these readings
 
-  std::vector<StepProcess> processes; // with good marks; may be none
+  std::vector<StepProcess> processes; // with valid marks; may be none
   std::vector<std::string> refusals;  // "trial 3: rank 1 has no marks"; no duplicates
 
   // Over processes: the median step time, and its mean shares.
   StepTimes times;
-  std::optional<Interval> interval_ns; // of the step time; six processes or more have one
+  std::optional<Interval> interval_ns; // interval of the step time; needs six processes or more
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks;   // by global rank: mean over processes
   std::vector<BucketTimes> buckets; // medians over processes
-  // Of the first traced trial; nothing if no trace is known.
+  // From the first traced trial; nothing if no trace is known.
   std::optional<ByKernels> by_kernels;
   const StepProcess* process_of(int trial) const;
-  std::size_t unmatched_messages() const { // a matter of the schedule: the same in all processes
+  std::size_t unmatched_messages() const { // given by the schedule: the same in all processes
     return processes.empty() ? 0 : processes.front().figures.unmatched_messages;
   }
 };
 
-// Of those of `results` (setting_results of the same run) that are steps, in their order. Points
-// into `results`, which must stay.
+// For those of `results` (setting_results of the same run) that are steps, in their order. Points
+// into `results`, which must outlive it.
 std::vector<StepResult> step_results(const RunSummary& run,
                                      const std::vector<SettingResult>& results,
                                      const TracedCells& traced = {});
 
 bool is_step(const SettingResult& result);
 
-// Everything equal but the parts (StepLabel::parts) and the bytes that go with them.
+// Equal in everything but the parts (StepLabel::parts) and their bytes.
 bool same_step(const StepResult& a, const StepResult& b);
 
-// Everything equal but the setting, the ranks, the parts and, where the samples of a step are
-// shared by its ranks ("strong"), what is left of them for each.
+// Equal in everything but the setting, the ranks, the parts and, if the ranks of a step share its
+// samples ("strong"), each rank's share.
 bool same_kind(const StepResult& a, const StepResult& b);
 
-// Samples that all its ranks work on in one step: ranks that share a replica of the model (tensor
-// parallel, pipeline) share its samples.
+// Samples of all its ranks in one step: ranks that share a replica of the model (tensor parallel,
+// pipeline) share its samples.
 double samples_per_step(const workload::StepLabel& step);
 
-// "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": all but ranks and parts. Where ranks
-// share the samples of a step, "batch 8 shared by all ranks".
+// "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": everything but ranks and parts. If
+// ranks share the samples of a step, "batch 8 shared by all ranks".
 std::string describe_step(const workload::StepLabel& step, model::DataType type);
 std::string describe_step(const StepResult& result);
 

@@ -41,7 +41,7 @@ bool all_drivers_run(const Nodes& nodes, const VersionNumber& cuda) {
                      [&](const NodeInQuestion* node) { return driver_runs(*node, cuda); });
 }
 
-// What CUDA's tables lack of a GPU; empty if they have it.
+// Missing data about a GPU in CUDA's tables; empty if they have it.
 std::string unknown_to_cuda(const GpuInQuestion& gpu) {
   const knowledge::CudaTarget* target = knowledge::cuda_target(gpu.capability);
   if (target == nullptr)
@@ -73,7 +73,7 @@ void find_cuda(const Nodes& nodes, SupportedStack& into) {
       into.newest_cuda = cuda;
   }
   if (!into.newest_cuda)
-    into.problem = "no CUDA toolkit of the tables serves all";
+    into.problem = "no CUDA toolkit in the tables supports all";
 }
 
 void find_driver_branches(const Nodes& nodes, SupportedStack& into) {
@@ -94,7 +94,7 @@ void find_driver_branches(const Nodes& nodes, SupportedStack& into) {
   into.no_common_branch = first && into.last_driver_branch && *first > *into.last_driver_branch;
 }
 
-// The wheel of this name has code for each GPU, in the form that its node can install.
+// The wheel of this name has code for each GPU, in the variant that its node can install.
 bool serves_all(const knowledge::PytorchWheel& wheel, const Nodes& nodes) {
   return all_gpus(nodes, [&](const GpuInQuestion& gpu) {
     const auto* its = knowledge::pytorch_wheel(wheel.torch, wheel.cuda_tag, cpu_of(gpu));
@@ -102,7 +102,7 @@ bool serves_all(const knowledge::PytorchWheel& wheel, const Nodes& nodes) {
   });
 }
 
-// Of the newest release that serves all, the wheel for the newest CUDA.
+// From the newest release that supports all, the wheel for the newest CUDA.
 void find_wheel(const Nodes& nodes, SupportedStack& into) {
   for (const knowledge::PytorchWheel& wheel : knowledge::pytorch_wheels()) {
     if (!serves_all(wheel, nodes) || !all_drivers_run(nodes, wheel.cuda))
@@ -141,23 +141,24 @@ std::string cuda_text(const SupportedStack& one) {
   return fmt::format("{} to {}", one.first_cuda->text(), one.newest_cuda->text());
 }
 
-// Which drivers run the newest CUDA that serves all.
+// The drivers that run the newest CUDA that supports all.
 std::string drivers_text(const CommonStack& stack) {
   if (stack.all.no_common_branch)
-    return "no driver branch serves all of these GPUs: each node needs its own";
+    return "no driver branch supports all of these GPUs: each node needs its own";
   const std::string cuda = stack.all.newest_cuda->text();
   const std::string from =
       fmt::format("CUDA {} runs from driver {} on; ", cuda, version_text(stack.least_driver));
   const auto& last = stack.all.last_driver_branch;
   if (last && stack.full_driver && stack.full_driver->major() > last->major())
-    return from + fmt::format("not all its features are there: branch {} is the last that serves "
-                              "these GPUs",
-                              last->text());
+    return from +
+           fmt::format(
+               "not all its features are available: branch {} is the last that supports these GPUs",
+               last->text());
   return from +
          fmt::format(
-             "all its features are there from {} on{}",
-             stack.full_driver ? stack.full_driver->text() : "one that the tables do not know",
-             last ? fmt::format("; branch {} is the last that serves these GPUs", last->text())
+             "all its features from {} on{}",
+             stack.full_driver ? stack.full_driver->text() : "a driver that the tables do not know",
+             last ? fmt::format("; branch {} is the last that supports these GPUs", last->text())
                   : "");
 }
 

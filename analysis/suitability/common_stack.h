@@ -10,23 +10,23 @@
 #include <string>
 #include <vector>
 
-// The newest software that a set of nodes can run all alike, by the tables (compat.json); what they
-// do not know stays unknown.
+// The newest software that all nodes of a set can run, according to the tables (compat.json). Facts
+// missing there stay unknown.
 namespace ncclprobe::analysis {
 
 struct SupportedStack {
   std::string name; // of the node
   std::string gpus;
-  std::optional<knowledge::VersionNumber> driver; // that is installed; absent: free to choose
-  // CUDA toolkits of the tables that compile for all its GPUs and that its driver runs: the first
+  std::optional<knowledge::VersionNumber> driver; // installed driver; absent: any
+  // CUDA toolkits in the tables that compile for all its GPUs and that its driver runs: the first
   // and the last. Absent: none, or unknown (`problem`).
   std::optional<knowledge::VersionNumber> first_cuda;
   std::optional<knowledge::VersionNumber> newest_cuda;
-  std::optional<knowledge::VersionNumber> least_driver_branch; // that knows its GPUs
+  std::optional<knowledge::VersionNumber> least_driver_branch; // first branch that knows its GPUs
   std::optional<knowledge::VersionNumber> last_driver_branch;  // absent: newer ones know them too
-  bool no_common_branch = false; // the newest GPU asks for one that no longer knows the oldest
-  // With code for all, that its driver runs. Nodes with Arm CPUs install the wheel of that name
-  // that is made for Arm.
+  bool no_common_branch = false; // the newest GPU needs a driver that no longer knows the oldest
+  // Wheels with code for all GPUs that the driver runs. Nodes with Arm CPUs install the wheel of
+  // that name for Arm.
   const knowledge::PytorchWheel* newest_wheel = nullptr;
   std::string problem;
 };
@@ -34,11 +34,11 @@ struct SupportedStack {
 struct CommonStack {
   std::vector<SupportedStack> nodes;
   SupportedStack all; // name "all"
-  // Drivers for all.newest_cuda: in which all of its features are there, and the oldest that runs
-  // it and knows all GPUs.
+  // Drivers for all.newest_cuda: the first with all of its features, and the oldest that runs it
+  // and knows all GPUs.
   std::optional<knowledge::VersionNumber> full_driver;
   std::optional<knowledge::VersionNumber> least_driver;
-  // Those by which `all` is older than it would be without them.
+  // Nodes without which `all` would be newer.
   std::vector<std::string> held_back_by;
 };
 CommonStack common_stack(const std::vector<NodeInQuestion>& nodes);

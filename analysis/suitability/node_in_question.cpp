@@ -29,7 +29,7 @@ std::optional<VersionNumber> cuda_of_driver(const std::string& text) {
   return cuda == std::string::npos ? std::nullopt : version_in(text.substr(cuda + 5));
 }
 
-// Of the models of its name those that fit what was seen of it.
+// The models of its name that match the observed data.
 Result<GpuInQuestion> seen_gpu(const model::Gpu& seen) {
   const double gb = static_cast<double>(seen.memory_bytes) / 1e9;
   GpuInQuestion gpu{.name = seen.name,
@@ -41,7 +41,7 @@ Result<GpuInQuestion> seen_gpu(const model::Gpu& seen) {
   if (!capability && gpu.models.empty())
     return base::fail(std::move(capability.error()));
   gpu.capability = capability ? *capability : gpu.models.front()->capability;
-  // One name may be that of two generations ("RTX 4000"); a GPU that is there is of one.
+  // One name may belong to two generations ("RTX 4000"); a GPU that was seen belongs to one.
   std::erase_if(gpu.models,
                 [&](const knowledge::GpuModel* one) { return one->capability != gpu.capability; });
   return gpu;
@@ -70,7 +70,7 @@ std::optional<NcclFootprint> footprint(const doctor::Case& one) {
   return most;
 }
 
-// Of the first setting, which is the default if that was measured: others change what NCCL takes.
+// From the first setting, which is the default if it was measured: others change NCCL's choices.
 std::optional<NcclFootprint> footprint(const model::Run& run) {
   std::optional<std::uint64_t> most;
   int ranks = 0;
@@ -82,7 +82,7 @@ std::optional<NcclFootprint> footprint(const model::Run& run) {
     if (rank.connecting_bytes)
       most = std::max(most.value_or(0), *rank.connecting_bytes);
   }
-  // The communicators of other backends are nothing of NCCL's.
+  // Communicators of other backends do not belong to NCCL.
   if (!most || run.header.backend != "nvidia")
     return std::nullopt;
   return NcclFootprint{static_cast<double>(*most) / 1e9, ranks};

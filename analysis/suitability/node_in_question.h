@@ -10,29 +10,29 @@
 #include <string>
 #include <vector>
 
-// Nodes to be explained, laid beside each other and held against a policy.
+// Nodes to explain, to compare with each other, or to check against a policy.
 namespace ncclprobe::analysis {
 
-// What connecting took of a GPU's memory, at the most, and how many ranks it connected.
+// The largest GPU memory that connecting took, and the number of ranks it connected.
 struct NcclFootprint {
   double gb = 0; // 1e9 bytes
   int ranks = 0;
 };
 
 struct NodeInQuestion {
-  std::string name;                // of the host, or what was asked for
-  bool is_named = false;           // a GPU by name, without a host around it
-  std::vector<GpuInQuestion> gpus; // equal ones once, with their count
+  std::string name;                // of the host, or the requested one
+  bool is_named = false;           // a GPU by name, without a host
+  std::vector<GpuInQuestion> gpus; // equal ones are combined, with their count
   std::optional<knowledge::VersionNumber> driver;
   SoftwareInQuestion software;
   std::optional<NcclFootprint> nccl; // absent: not measured there
 };
 
-// Of a GPU by its name; errors as gpu_in_question.
+// For a GPU by its name; errors as gpu_in_question.
 base::Result<NodeInQuestion> named_node(const std::string& gpu);
-// Errors: invalid_argument for a GPU without a compute capability, and of no known model.
+// Errors: invalid_argument for a GPU of unknown model without a compute capability.
 base::Result<NodeInQuestion> node_of(const model::Host& host);
-// The hosts of a stored examination, and of a run. Errors: not_found without any GPU.
+// The hosts of a stored examination, or of a run. Errors: not_found if there is no GPU.
 base::Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one);
 base::Result<std::vector<NodeInQuestion>> nodes_of(const model::Run& run);
 

@@ -21,7 +21,7 @@ Known known(bool met) {
   return met ? Known::yes : Known::no;
 }
 
-// What all models that the GPU can be have in common; nothing if they differ, or one is not known.
+// The common value of all models that the GPU can be; nothing if they differ, or one is unknown.
 std::optional<double> common(const GpuInQuestion& gpu,
                              const std::function<std::optional<double>(const GpuModel&)>& ask) {
   std::optional<double> value;
@@ -43,16 +43,16 @@ std::optional<bool> has_nvlink(const GpuInQuestion& gpu) {
   return found ? std::optional(*found > 0) : std::nullopt;
 }
 
-// Why nobody can tell whether it has NVLink.
+// Why it is unknown whether the GPU has NVLink.
 std::string unknown_nvlink(const GpuInQuestion& gpu) {
   const bool some_have = std::any_of(gpu.models.begin(), gpu.models.end(), [](const GpuModel* one) {
     return one->nvlink && one->nvlink->present;
   });
-  return some_have ? "unknown: only some of the models that it can be have NVLink"
+  return some_have ? "unknown: only some of its possible models have NVLink"
                    : "unknown: whether it has NVLink is not in the tables";
 }
 
-// A chip that shares the memory of its CPU (GB10, Jetson): no link leads from it to another GPU.
+// A chip that shares its CPU's memory (GB10, Jetson): it has no link to another GPU.
 constexpr const char* k_unlinked = "neither NVLink nor PCIe to another GPU";
 bool is_unlinked(const GpuInQuestion& gpu) {
   return !gpu.models.empty() && has_nvlink(gpu) == false &&
@@ -64,7 +64,7 @@ std::optional<double> pcie_gb_per_s(const GpuInQuestion& gpu) {
   return common(gpu, [](const GpuModel& model) { return model.pcie_gb_per_s; });
 }
 
-// Of the NVLinks: those that were seen to be up, else the most that a model has.
+// For NVLinks: the number that were seen up, else the most that a model has.
 std::optional<double> nvlink_gb_per_s(const GpuInQuestion& gpu) {
   if (gpu.nvlinks) {
     auto link = knowledge::nvlink_gb_per_s(gpu.capability);
@@ -79,11 +79,11 @@ std::optional<double> nvlink_gb_per_s(const GpuInQuestion& gpu) {
   return most;
 }
 
-// NVLink that a GPU has only where a bridge joins it to others.
+// NVLink that a GPU has only if a bridge connects it to others.
 struct Bridging {
-  int gpus = 0;           // that one bridge joins, at most
-  bool seen = false;      // links are up: a bridge is fitted, but not between all GPUs of the node
-  bool all_models = true; // false: others that the GPU can be need no bridge
+  int gpus = 0;      // GPUs per bridge, at most
+  bool seen = false; // links are up: a bridge is installed, but not between all GPUs of the node
+  bool all_models = true; // false: other possible models need no bridge
 };
 std::optional<Bridging> bridging(const GpuInQuestion& gpu) {
   Bridging bridge;
@@ -92,7 +92,7 @@ std::optional<Bridging> bridging(const GpuInQuestion& gpu) {
     bridge.gpus = std::max(bridge.gpus, gpus.value_or(0));
     bridge.all_models = bridge.all_models && gpus;
   }
-  // What is seen settles it, unless the bridge leaves GPUs out.
+  // Observed links decide, unless the bridge leaves GPUs out.
   bridge.seen = gpu.nvlinks.has_value();
   if (bridge.gpus == 0 ||
       (bridge.seen && (*gpu.nvlinks == 0 || gpu.count <= bridge.gpus || !bridge.all_models)))
@@ -107,8 +107,8 @@ std::string bridging_text(const Bridging& bridge, const GpuInQuestion& gpu) {
   if (bridge.seen)
     return fmt::format("{} between bridged GPUs, {} of the {}; PCIe to the others", rate, gpus,
                        gpu.count);
-  return fmt::format("up to {} between {} bridged GPUs, if a bridge is fitted{}", rate, gpus,
-                     bridge.all_models ? "" : " (of some of the models that it can be)");
+  return fmt::format("up to {} between {} bridged GPUs, if a bridge is installed{}", rate, gpus,
+                     bridge.all_models ? "" : " (some of its possible models)");
 }
 
 std::optional<bool> has_feature(const GpuInQuestion& gpu, const knowledge::GpuFeatures& features,
@@ -138,12 +138,11 @@ PolicyRule memory_rule(double least_gb, const NodeInQuestion& node, const GpuInQ
                    gpu.memory_gb ? " GB, NCCL's share not measured" : " GB as published",
                    [&](double gb) { return gb >= least_gb; });
   const double left_gb = *memory_gb - node.nccl->gb;
-  return {
-      "memory", fmt::format("at least {:g} GB", least_gb),
-      fmt::format("{:.4g} GB: {:.4g} less {:.3g} for connecting {} ranks with NCCL, as measured; "
-                  "more comes with the first collectives",
-                  left_gb, *memory_gb, node.nccl->gb, node.nccl->ranks),
-      known(left_gb >= least_gb)};
+  return {"memory", fmt::format("at least {:g} GB", least_gb),
+          fmt::format("{:.4g} GB: {:.4g} less {:.3g} for connecting {} ranks with NCCL, as "
+                      "measured; the first collectives take more",
+                      left_gb, *memory_gb, node.nccl->gb, node.nccl->ranks),
+          known(left_gb >= least_gb)};
 }
 
 PolicyRule interconnect_rule(LinkKind asked, const GpuInQuestion& gpu) {
@@ -163,8 +162,8 @@ PolicyRule interconnect_rule(LinkKind asked, const GpuInQuestion& gpu) {
                                   : Known::unknown};
 }
 
-// Between GPUs that a bridge may join or not: PCIe is the least that there is, NVLink the most.
-// Where a bridge leaves GPUs of the node out, PCIe is what joins all.
+// Between GPUs with an optional bridge, PCIe is the minimum and NVLink the maximum. If a bridge
+// leaves GPUs of the node out, PCIe connects all.
 PolicyRule bridged_rule(const std::string& asked, double least, const Bridging& bridge,
                         const GpuInQuestion& gpu) {
   const auto pcie = pcie_gb_per_s(gpu);
@@ -248,10 +247,10 @@ PolicyPart judge_whole(const Policy& policy, const NodeInQuestion& node) {
     gpus += gpu.count;
   if (policy.min_gpus)
     part.rules.push_back({"GPUs", fmt::format("at least {}", *policy.min_gpus),
-                          node.is_named ? "unknown: no node was looked at" : std::to_string(gpus),
+                          node.is_named ? "unknown: no node was examined" : std::to_string(gpus),
                           node.is_named ? Known::unknown : known(gpus >= *policy.min_gpus)});
   if (policy.same_gpus.value_or(false) && node.is_named)
-    part.rules.push_back({"models", "one", "unknown: no node was looked at", Known::unknown});
+    part.rules.push_back({"models", "one", "unknown: no node was examined", Known::unknown});
   else if (policy.same_gpus.value_or(false)) {
     bool same = std::all_of(node.gpus.begin(), node.gpus.end(), [&](const GpuInQuestion& gpu) {
       return gpu.name == node.gpus.front().name;
@@ -270,7 +269,7 @@ PolicyPart judge_whole(const Policy& policy, const NodeInQuestion& node) {
 std::string verdict_text(Known suits) {
   return suits == Known::yes  ? "suits"
          : suits == Known::no ? "does not suit"
-                              : "unknown: not all that it asks for is known";
+                              : "unknown: some required data is missing";
 }
 
 } // namespace

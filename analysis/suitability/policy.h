@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-// Is a node suitable? By thresholds that the user sets: what is enough for one job is not for the
-// next, so none is built in.
+// Is a node suitable? The user sets the thresholds: what is enough for one job is not for the next,
+// so there are no built-in ones.
 namespace ncclprobe::analysis {
 
 enum class LinkKind { pcie, nvlink };
@@ -20,24 +20,24 @@ constexpr auto enum_names(LinkKind) {
   return std::to_array<std::pair<LinkKind, std::string_view>>({{pcie, "pcie"}, {nvlink, "nvlink"}});
 }
 
-// Absent and empty: anything goes.
+// Absent and empty: no requirement.
 struct Policy {
   std::string name;
   std::optional<knowledge::VersionNumber> min_compute_capability;
-  // Of a GPU, 1e9 bytes: as its driver reports it (of one that is only named, as published), less
-  // what connecting with NCCL was measured to take of it.
+  // Per GPU, 1e9 bytes: as its driver reports it (for a GPU by name, as published), minus the
+  // measured memory for connecting with NCCL.
   std::optional<double> min_memory_gb;
-  std::optional<LinkKind> interconnect;    // nvlink: PCIe alone will not do
+  std::optional<LinkKind> interconnect;    // nvlink: PCIe alone is not enough
   std::optional<double> min_link_gb_per_s; // between GPUs, of one GPU in one direction
   std::optional<int> min_gpus;             // of a node
-  std::optional<bool> same_gpus;           // true: all of a node are of one model
+  std::optional<bool> same_gpus;           // true: all GPUs of a node must be one model
   std::vector<std::string> features;       // "tf32", "bf16", "fp8", "fp4", "tma", "multicast"
   std::optional<double> max_power_w;       // of a GPU, as published
   std::optional<knowledge::VersionNumber> min_driver_cuda; // newest CUDA that the driver knows
-  std::optional<double> max_price;                         // of a GPU, as the user gives prices
+  std::optional<double> max_price;                         // per GPU, from the user's prices
   bool operator==(const Policy&) const = default;
 };
-// Those that Policy::features may name.
+// Valid names for Policy::features.
 const std::vector<std::string>& policy_features();
 
 // One requirement.
@@ -48,18 +48,18 @@ struct PolicyRule {
   Known met = Known::unknown;
 };
 struct PolicyPart {
-  std::string name; // "8 x NVIDIA H200"; of the node as a whole: empty
+  std::string name; // "8 x NVIDIA H200"; for the node as a whole: empty
   std::vector<PolicyRule> rules;
 };
-// no: some rule is not met; unknown: of some it is not known.
+// no: some rule is not met; unknown: data for some rule is missing.
 struct PolicyVerdict {
   std::string node;
   Known suits = Known::unknown;
-  std::vector<PolicyPart> parts; // its GPUs, then the node, if any rule is of it
+  std::vector<PolicyPart> parts; // its GPUs, then the node, if any rule concerns it
 };
 PolicyVerdict judge(const Policy& policy, const NodeInQuestion& node, const Prices& prices);
 
-// The gravest of all.
+// The worst of all.
 Known worst(const std::vector<PolicyVerdict>& verdicts);
 
 std::string render_policy(const Policy& policy, const std::vector<PolicyVerdict>& verdicts);

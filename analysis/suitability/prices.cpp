@@ -45,7 +45,7 @@ base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) 
     std::string name = gpu == nullptr ? "" : gpu->name;
     auto price = price_of(name, knowledge::find_gpu_models(name), prices);
     if (!price)
-      without.insert(name.empty() ? "what has no GPU" : name);
+      without.insert(name.empty() ? "a host without a GPU" : name);
     sum += price.value_or(0);
   }
   if (run.header.ranks.empty())
@@ -53,7 +53,7 @@ base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) 
   if (!without.empty())
     return base::fail(base::Error{
         base::Errc::not_found, fmt::format("no price was given for {}", fmt::join(without, ", ")),
-        "--price GPU=VALUE for each, or --price VALUE for all alike"});
+        "--price GPU=VALUE for each, or --price VALUE for all"});
   return sum / static_cast<double>(run.header.ranks.size());
 }
 

@@ -28,13 +28,13 @@ Known both(Known one, Known other) {
   return one == Known::yes && other == Known::yes ? Known::yes : Known::unknown;
 }
 
-// What only GPUs have that NVLink joins.
+// Properties that only GPUs with NVLink have.
 bool needs_nvlink(const FeatureChain::Link& link) {
   return link.needs == "multicast" || link.needs == "fabric" || link.needs == "imex" ||
          link.needs == "one_clique";
 }
 
-// A bridge need not be fitted: what was seen goes before what the model could have.
+// A bridge is optional: observed links decide before the model's maximum.
 bool has_no_nvlink(const GpuInQuestion& gpu) {
   return gpu.nvlinks ? *gpu.nvlinks == 0 : knowledge::all_without_nvlink(gpu.models);
 }
@@ -55,7 +55,7 @@ Known judge_link(const FeatureChain::Link& link, const GpuInQuestion& gpu,
   return Known::unknown;
 }
 
-// How many letters and digits two words begin alike with, if there is a digit among them.
+// The length of the common prefix of two words in letters and digits, if it contains a digit.
 std::size_t common_start(std::string_view one, std::string_view other) {
   const auto [end, end_of_other] =
       std::mismatch(one.begin(), one.end(), other.begin(), other.end());
@@ -72,7 +72,7 @@ std::size_t likeness(const knowledge::NameWords& asked, const knowledge::GpuMode
   return most;
 }
 
-// The models with the word that is most like one that was asked for.
+// The models whose word is most like the requested one.
 std::string near_names(const std::string& text) {
   constexpr std::size_t k_most = 8;
   constexpr std::size_t k_least_likeness = 2; // "a3" of "a30x"
@@ -97,17 +97,16 @@ bool all_of_segment(const GpuInQuestion& gpu, knowledge::Segment segment) {
 
 base::Error not_known(const std::string& text) {
   if (auto other = knowledge::other_vendor(text))
-    return {
-        base::Errc::invalid_argument,
-        fmt::format("'{}' is of {}: ncclprobe is for NVIDIA GPUs and NCCL", text, other->vendor),
-        other->instead};
+    return {base::Errc::invalid_argument,
+            fmt::format("'{}' comes from {}: ncclprobe is for NVIDIA GPUs and NCCL", text,
+                        other->vendor),
+            other->instead};
   return {base::Errc::invalid_argument,
-          fmt::format("'{}' is no GPU model or compute capability that the tables know", text),
+          fmt::format("'{}' is not a known GPU model or compute capability", text),
           near_names(text)};
 }
 
-// A size that no model of this name has is a mistake of whoever asks; a driver may say what it
-// likes.
+// A size that no model of this name has is the user's mistake; a driver may report any size.
 std::optional<base::Error> wrong_memory(const std::string& text,
                                         const std::vector<const knowledge::GpuModel*>& models) {
   const knowledge::NameWords words = knowledge::words_of_gpu_name(text);
@@ -123,12 +122,12 @@ std::optional<base::Error> wrong_memory(const std::string& text,
     sizes.insert(fmt::format("{:g} GB", *model->memory_gb));
   }
   return base::Error{base::Errc::invalid_argument,
-                     fmt::format("'{}' is not known with {:g} GB, only with {}", text, *gb,
+                     fmt::format("'{}' does not exist with {:g} GB, only with {}", text, *gb,
                                  fmt::join(sizes, ", ")),
-                     "leave the size out, or give one of these"};
+                     "omit the size, or give one of these"};
 }
 
-// "RTX 6000" is a card of Turing or of Ada: nothing could be said of both.
+// "RTX 6000" is a card of Turing or of Ada: no answer would hold for both.
 std::optional<base::Error> open_capability(const std::string& text,
                                            const std::vector<const knowledge::GpuModel*>& models) {
   std::vector<std::string> each;
@@ -141,7 +140,7 @@ std::optional<base::Error> open_capability(const std::string& text,
     return std::nullopt;
   return base::Error{base::Errc::invalid_argument,
                      fmt::format("'{}' can be {}", text, fmt::join(each, ", ")),
-                     "say which one is meant"};
+                     "say which one you mean"};
 }
 
 } // namespace
@@ -221,12 +220,13 @@ Suitability suitability(const GpuInQuestion& gpu) {
     out.reasons = {"BF16 and TF32, no FP8"};
   const knowledge::SupportHorizon horizon = knowledge::support_horizon(gpu.capability, cpu_of(gpu));
   if (needs_jetpack(gpu)) {
-    out.reasons.push_back("PyTorch for it comes with NVIDIA's JetPack only");
+    out.reasons.push_back("PyTorch for it comes only with NVIDIA's JetPack");
   } else if (horizon.first_wheel == nullptr) {
     out.grade = Suited::outdated;
-    out.reasons.push_back("no PyTorch wheel of the tables has code for it");
+    out.reasons.push_back("no PyTorch wheel in the tables has code for it");
   } else if (!horizon.newest_without.empty()) {
-    if (out.grade == Suited::full && horizon.last_cuda) // not one that is too new for old builds
+    if (out.grade == Suited::full &&
+        horizon.last_cuda) // not a capability that is too new for old builds
       out.grade = Suited::limited;
     out.reasons.push_back(fmt::format("the newest PyTorch release has no code for it in {}",
                                       fmt::join(horizon.newest_without, ", ")));

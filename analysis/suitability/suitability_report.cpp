@@ -19,10 +19,10 @@ std::string number(std::optional<double> value, std::string_view unit) {
   return value ? fmt::format("{:g} {}", *value, unit) : "unknown";
 }
 
-// The models' common value; several values are all said.
+// The models' common value; if they differ, all values.
 template <typename Say>
 std::string over_models(const GpuInQuestion& gpu, Say say) {
-  constexpr std::size_t k_most = 6; // of a capability there are dozens
+  constexpr std::size_t k_most = 6; // a capability has dozens of models
   std::vector<std::pair<std::string, std::vector<std::string>>> by_text;
   for (const GpuModel* model : gpu.models) {
     std::string text = say(*model);
@@ -85,7 +85,7 @@ std::string nvlink_text(const GpuModel& model) {
       link.links ? ", " + base::count_of(static_cast<std::size_t>(*link.links), "link", "links")
                  : "");
   if (link.bridged_gpus)
-    return fmt::format("NVLink {} between {} bridged GPUs, if a bridge is fitted: {}",
+    return fmt::format("NVLink {} between {} bridged GPUs, if a bridge is installed: {}",
                        link.generation, bridged_text(*link.bridged_gpus), rate);
   return fmt::format("NVLink {}: {}, {}", link.generation, rate, link.via);
 }
@@ -104,7 +104,7 @@ std::string pcie_text(const GpuModel& model) {
                      number(model.pcie_gb_per_s, "GB/s"));
 }
 
-// The link that carries traffic between GPUs.
+// The link between GPUs.
 std::optional<double> link_gb_per_s(const GpuModel& model) {
   if (model.nvlink && model.nvlink->present)
     return model.nvlink->gb_per_s;
@@ -116,7 +116,7 @@ std::optional<double> link_gb_per_s(const GpuModel& model) {
 NodeLinks links_of(const GpuModel& model) {
   NodeLinks links;
   links.gpu = model.name;
-  // A bridge need not be fitted: then PCIe is what there is.
+  // A bridge is optional: without one, PCIe connects the GPUs.
   const bool bridged = model.nvlink && model.nvlink->bridged_gpus;
   if (model.nvlink && !bridged)
     links.nvlink_gb_per_s = model.nvlink->present ? model.nvlink->gb_per_s : 0;
@@ -142,10 +142,10 @@ std::string cuda_text(const knowledge::SupportHorizon& horizon) {
   std::string text =
       fmt::format("compiles for it from CUDA {} {}; ", version_text(horizon.first_cuda),
                   horizon.last_cuda ? "up to " + horizon.last_cuda->text()
-                                    : "on, not dropped as far as the tables know");
+                                    : "on, not dropped according to the tables");
   const std::string first = horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown";
   if (horizon.last_driver)
-    return text + fmt::format("driver branches {} to r{}, the last that serves it", first,
+    return text + fmt::format("driver branches {} to r{}, the last that supports it", first,
                               horizon.last_driver->text());
   return text + fmt::format("driver branch {} or newer", first);
 }
@@ -164,7 +164,7 @@ std::string wheels_text(const knowledge::SupportHorizon& horizon, std::string_vi
 std::string pytorch_text(const GpuInQuestion& gpu) {
   using knowledge::CpuKind;
   if (needs_jetpack(gpu))
-    return "wheels for it come with NVIDIA's JetPack; those of PyTorch for Arm are for servers";
+    return "wheels for it come with NVIDIA's JetPack; PyTorch's wheels for Arm are for servers";
   const knowledge::CpuKind cpu = cpu_of(gpu);
   std::string text = wheels_text(knowledge::support_horizon(gpu.capability, cpu),
                                  cpu == CpuKind::aarch64 ? "wheels for Arm" : "wheels");
@@ -190,8 +190,8 @@ std::string title_of(const GpuInQuestion& gpu) {
       families.push_back(model->family);
   }
   if (names.empty())
-    return title + (gpu.is_capability ? ", of which the tables know no model"
-                                      : ", a model that the tables do not know");
+    return title + (gpu.is_capability ? ", for which the tables have no model"
+                                      : ", a model that is not in the tables");
   if (gpu.is_capability)
     return fmt::format("{}, the capability of {} models: {}", title, names.size(),
                        base::join(families, "; "));
@@ -287,7 +287,7 @@ std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& soft
   if (gpu.is_capability)
     from = base::paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
   else
-    for (const std::string& key : source_keys(gpu)) // an address is of no use in parts
+    for (const std::string& key : source_keys(gpu)) // an address is useless in parts
       from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_answer_hang,
                           knowledge::source_text(key));
   return out + from + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// What the answers about a GPU have in common, as text and as JSON.
+// Common parts of the answers about a GPU, as text and as JSON.
 namespace ncclprobe::analysis {
 
 inline constexpr int k_answer_hang = 15; // columns of a title
@@ -29,7 +29,7 @@ inline std::string bridged_text(int gpus) {
   return gpus == 2 ? "2" : fmt::format("2 to {}", gpus);
 }
 
-// The instructions are of no use to a GPU without NVLink.
+// The instructions are useless on a GPU without NVLink.
 inline std::optional<bool> multicast_of(const GpuInQuestion& gpu,
                                         const knowledge::GpuFeatures& features) {
   return knowledge::all_without_nvlink(gpu.models) ? std::optional(false) : features.multicast;

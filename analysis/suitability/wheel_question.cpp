@@ -20,7 +20,7 @@ using knowledge::CpuKind;
 using knowledge::PytorchWheel;
 using knowledge::VersionNumber;
 
-// One GPU, and what of its host counts.
+// One GPU, and the relevant data of its host.
 struct Target {
   const GpuInQuestion& gpu;
   const NodeInQuestion& node;
@@ -78,13 +78,13 @@ WheelToTake to_take(const VersionNumber& torch, const PytorchWheel& wheel, bool 
           newest};
 }
 
-// Of one release for a newer CUDA, but an experimental one only if there is no other.
+// From one release, for a newer CUDA; an experimental wheel only if there is no other.
 bool better(const PytorchWheel& one, const PytorchWheel* best) {
   return best == nullptr || one.torch > best->torch || one.status != "experimental" ||
          best->status == "experimental";
 }
 
-// Of the same release what runs; then the newest release with a wheel that does.
+// First wheels of the same release that run; then the newest release with a wheel that runs.
 std::vector<WheelToTake> wheels_that_run(const WheelSpec& asked, const Target& target) {
   const PytorchWheel* of_release = nullptr;
   const PytorchWheel* newest = nullptr;
@@ -157,7 +157,7 @@ void judge_known(const PytorchWheel& wheel, const Target& target, WheelVerdict& 
     add_nccl_faults(target, wheel, into);
 }
 
-// A release whose wheels all fare alike needs no tag.
+// A release whose wheels all behave alike needs no tag.
 void judge_without_tag(const WheelSpec& asked, const Target& target, WheelVerdict& into) {
   const auto wheels = wheels_of(asked.torch, target.cpu);
   const auto with_code = std::count_if(wheels.begin(), wheels.end(), [&](const auto* one) {
@@ -183,13 +183,13 @@ void judge_not_in_tables(const WheelSpec& asked, const Target& target, WheelVerd
                          cpu_text(target.cpu));
 }
 
-// Not built for the GPUs of NVIDIA; empty if it is.
+// Why it is not built for NVIDIA GPUs; empty if it is.
 std::string other_build(const WheelSpec& asked, const std::string& tag) {
   switch (asked.build) {
   case WheelBuild::cpu:
     return "it is built without CUDA";
   case WheelBuild::rocm:
-    return "it is built for AMD's GPUs (ROCm, with RCCL in the place of NCCL)";
+    return "it is built for AMD GPUs (ROCm, with RCCL instead of NCCL)";
   case WheelBuild::xpu:
     return "it is built for Intel's GPUs";
   case WheelBuild::pypi:
@@ -216,8 +216,8 @@ WheelVerdict judge_one(const WheelSpec& asked, const Target& target) {
     verdict.runs = Known::no;
     verdict.why = other;
   } else if (asked.pre_release) {
-    verdict.why = "pre-releases are not in the tables; installed, it tells: "
-                  "ncclprobe doctor --python PATH";
+    verdict.why = "pre-releases are not in the tables; if it is installed, run: ncclprobe doctor "
+                  "--python PATH";
   } else if (wheel != nullptr) {
     judge_known(*wheel, target, verdict);
   } else if (asked.build == WheelBuild::pypi && !wheels_of(asked.torch, target.cpu).empty()) {
@@ -279,7 +279,7 @@ std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>
     for (const std::string& caution : one.cautions)
       out += base::paragraph("", caution, k_answer_hang);
     std::string title = "  take";
-    for (const WheelToTake& take : one.instead) { // a command is of no use in parts
+    for (const WheelToTake& take : one.instead) { // a command is useless in parts
       out += fmt::format("{:<{}}{}{}\n", title, k_answer_hang, take.command,
                          take.newest ? " (the newest that runs)" : "");
       title = "  or";

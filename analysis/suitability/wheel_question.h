@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-// Will a PyTorch wheel run on a GPU? By the tables of official wheels; nothing is installed.
+// Will a PyTorch wheel run on a GPU? Uses the tables of official wheels; nothing is installed.
 namespace ncclprobe::analysis {
 
 struct WheelToTake {
   std::string wheel;   // "torch==2.8.0+cu126"
-  std::string command; // that installs it
+  std::string command; // the command that installs it
   bool newest = false; // of all that run
 };
 

@@ -22,7 +22,7 @@ tl::unexpected<base::Error> no_wheel(const std::string& text, const std::string&
                                 "2.8+cu126"});
 }
 
-// What stands behind the numbers of a version: "rc1", ".dev20251001", ".post1".
+// The text after a version's numbers: "rc1", ".dev20251001", ".post1".
 enum class Suffix { none, pre_release, wrong };
 Suffix kind_of(std::string_view suffix) {
   if (suffix.empty() || suffix.starts_with(".post"))
@@ -75,7 +75,7 @@ base::Result<WheelSpec> parse_wheel_spec(const std::string& text) {
                     parsed->parts.size();
   const Suffix kind = kind_of(suffix);
   if (!has_minor || !all_read || kind == Suffix::wrong)
-    return no_wheel(text, fmt::format("'{}' is no version", version));
+    return no_wheel(text, fmt::format("'{}' is not a version", version));
   spec.torch = std::move(*parsed);
   spec.pre_release = kind == Suffix::pre_release;
   if (plus == std::string_view::npos)

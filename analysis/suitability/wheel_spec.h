@@ -9,9 +9,9 @@
 
 namespace ncclprobe::analysis {
 
-// What a PyTorch wheel is built for, by the tag behind its version.
+// The target of a PyTorch wheel, from the tag after its version.
 enum class WheelBuild {
-  pypi, // no tag: the one that PyPI has
+  pypi, // no tag: the one on PyPI
   cuda,
   cpu,
   rocm, // AMD

@@ -16,7 +16,7 @@ namespace ncclprobe::analysis::doctor {
 
 namespace {
 
-// What --format json prints, among other things.
+// Part of the output of --format json.
 struct PrintedDocument {
   std::optional<Case> one;
 };
@@ -36,7 +36,8 @@ base::Result<Case> read_case(std::string_view text) {
   base::JsonPlace place;
   auto printed = base::parse_json<PrintedDocument>(text, &place);
   if (!printed && place.byte)
-    return base::fail(base::Errc::protocol, "it is no JSON, or cut off, at byte {}", *place.byte);
+    return base::fail(base::Errc::protocol, "it is not valid JSON, or truncated, at byte {}",
+                      *place.byte);
   if (!printed)
     return base::fail(base::Errc::protocol, "{} is not as expected: {}",
                       place.element.empty() ? "it" : place.element, printed.error().text());
@@ -50,7 +51,7 @@ base::Result<Case> read_case(std::string_view text) {
 
 namespace {
 
-// Of cells that are launched once nothing is told.
+// Cells that are launched once have no connection time.
 std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cell,
                             const model::CellRecord& seen) {
   if (cell.timing.iterations * cell.timing.batches == 1 || !is_measured(seen))
@@ -104,7 +105,7 @@ SmokeTest smoke_test_of(const model::TrialRecord& record, std::string name) {
   }
   for (const model::Evidence& evidence : record.evidence)
     add_evidence(evidence, one);
-  if (record.spec.backend == "nvidia") // the others' communicators are nothing of NCCL's
+  if (record.spec.backend == "nvidia") // the other backends' communicators do not belong to NCCL
     for (const MemorySplit& rank : memory_splits(record))
       if (rank.connecting_bytes.value_or(0) > 0) // 0: there was nothing to connect
         one.communicators.push_back({rank.rank, *rank.connecting_bytes});

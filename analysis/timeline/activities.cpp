@@ -19,7 +19,7 @@ OperationIndex::OperationIndex(const std::vector<OperationRow>& rows) : rows_(&r
     in_order = in_order && row.id >= last_id;
     last_id = std::max(last_id, row.id);
   }
-  // Numbers count from 1: others are damage, and their rows are left out.
+  // Numbers count from 1: others are damaged, and their rows are omitted.
   last_id = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(last_id, 64 + 16 * static_cast<std::uint64_t>(rows.size())));
   places_.resize(last_id + 1);
@@ -79,7 +79,7 @@ Class class_of(std::uint8_t flags, Table table, const OperationRow* operation) {
     return Class::communication;
   if ((flags & trace::k_helper) != 0)
     return Class::helper;
-  // A copy that a kernel or the CPU does is one all the same.
+  // A copy by a kernel or the CPU is a copy too.
   bool copies = operation != nullptr && operation->kind == trace::OperationKind::copy;
   return table == Table::copy || copies ? Class::memory : Class::compute;
 }
@@ -129,7 +129,7 @@ void add_nccl(const RankTrace& trace, const OperationIndex& operations, const Nc
     activity.operation = row.operation;
     activity.nccl = static_cast<std::uint32_t>(i + 1);
     activity.step = operations.step_of(row.operation);
-    activity.stream = row.communicator; // the nearest thing to a stream that is known
+    activity.stream = row.communicator; // the closest known substitute for a stream
     activity.kind = Class::communication;
     out.heard += times.heard[i];
     out.all.push_back(activity);
@@ -176,8 +176,7 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
   std::unordered_map<std::uint32_t, std::size_t> row_of;
   for (std::size_t i = 0; i < count; ++i)
     row_of[trace.nccl_operations[i].id] = i;
-  // First and last of all channels; an operation is as told by the GPU only if all its channels
-  // are.
+  // First and last of all channels. An operation has GPU times only if all its channels have.
   struct Range {
     std::uint64_t first = UINT64_MAX, last = 0;
     bool complete = true;
@@ -198,7 +197,7 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
     device[found->second].add(row.start_gt, row.stop_gt);
     heard[found->second].add(row.start_ns, row.stop_ns);
   }
-  // What the host heard is late by up to milliseconds: beside times of the GPU's it says nothing.
+  // The host hears late, by up to milliseconds: its times cannot be combined with the GPU's.
   bool gpu_tells = false;
   for (std::size_t i = 0; i < count; ++i)
     gpu_tells = gpu_tells || (gpu && any[i] && device[i].complete);
@@ -265,7 +264,7 @@ StepWindows step_windows(const Activities& activities, const OperationIndex& ope
       out.windows[i - 1].begin = std::min(out.windows[i - 1].begin, out.windows[i].begin);
       out.windows[i - 1].end = out.windows[i].begin;
     }
-  // Batches follow each other; what does not is cut.
+  // Batches follow each other; overlapping ones are cut.
   for (std::size_t i = 1; i < out.windows.size(); ++i) {
     out.windows[i].begin = std::max(out.windows[i].begin, out.windows[i - 1].end);
     out.windows[i].end = std::max(out.windows[i].end, out.windows[i].begin);

@@ -10,7 +10,8 @@
 #include <map>
 #include <vector>
 
-// From a rank's tables to what its device did, in order of time, and to the steps it did it in.
+// Converts a rank's tables into its device's activities, in order of time, and into the steps that
+// contain them.
 namespace ncclprobe::analysis::timeline {
 
 // One launch of the timed region.
@@ -23,13 +24,12 @@ struct StepKey {
 
 inline constexpr std::uint32_t k_no_step = UINT32_MAX;
 
-// Figures of steps that are alike: only the steps of one cell share means and sums. -1: the trace
-// has no steps.
+// Figures of equal steps: only the steps of one cell share means and sums. -1: the trace has no
+// steps.
 template <typename T>
 using ByCell = std::map<int, T>;
 
-// The operations of the schedule by their numbers, and the steps they belong to. Refers to the rows
-// it is made of.
+// The operations of the schedule by their numbers, and their steps. Refers to the rows given to it.
 class OperationIndex {
 public:
   explicit OperationIndex(const std::vector<trace::OperationRow>& rows);
@@ -51,45 +51,44 @@ private:
   std::vector<StepKey> steps_;
 };
 
-// What the device was busy with. memory: copies and sets, whoever asked for them. helper:
-// ncclprobe's own.
+// Kinds of device activity. memory: copies and sets, by anybody. helper: ncclprobe's own.
 enum class Class : std::uint8_t { compute, communication, memory, helper };
 
 struct Activity {
   std::int64_t start_ns = 0; // rank's clock
   std::int64_t end_ns = 0;
-  // A collective's last rank had begun: what is before it was waiting. start_ns where it is
-  // unknown.
+  // A collective's last rank had begun: time before that was waiting. start_ns if it is unknown.
   std::int64_t ready_ns = 0;
   std::uint32_t name = 0;
   std::uint32_t operation = 0;
   std::uint32_t correlation = 0;
   std::uint32_t step = k_no_step;
-  std::uint32_t shape = 0; // differs where kernels of one name are not the same work
-  std::uint32_t nccl = 0;  // first NcclOperationRow joined to it: index + 1; 0: none
+  std::uint32_t shape = 0; // differs if kernels of one name do different work
+  std::uint32_t nccl = 0;  // first joined NcclOperationRow: index + 1; 0: none
   std::uint16_t stream = 0;
   Class kind = Class::compute;
-  float ready_error_ns = 0; // ready_ns may be wrong by that, as clocks are not known better
+  float ready_error_ns = 0; // possible error of ready_ns, from the clocks' error
 };
 
 // From the first to the last channel of each NCCL operation, on the rank's clock if the GPU's is
-// known; when the host heard of them where the GPU's times are known of none. By row of
-// nccl_operations; empty spans where no channel told.
+// known. If the GPU reported no times, when the host heard of the channels. By row of
+// nccl_operations; empty spans for operations without channels.
 struct NcclTimes {
   Spans spans;                         // rank's clock; meaningless where on_rank_clock is false
-  std::vector<std::int64_t> length_ns; // of GPU time where there is any
+  std::vector<std::int64_t> length_ns; // GPU times, if there are any
   std::vector<bool> on_rank_clock;     // there is a span
   std::vector<bool> heard;             // its times are when the host heard of it
-  std::uint64_t channels_joined = 0;   // NcclChannelRows whose operation is there
+  std::uint64_t channels_joined = 0;   // NcclChannelRows whose operation is present
 };
 NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gpu);
 
 struct Activities {
   std::vector<Activity> all;       // by start
   std::uint64_t without_times = 0; // left out
-  // No kernels were traced: communication is what NCCL reported of its channels.
+  // No kernels were traced: NCCL's reports of its channels stand for communication.
   bool from_nccl = false;
-  std::uint64_t heard = 0; // of these, with times at which the host heard of it, not the GPU's own
+  std::uint64_t heard =
+      0; // of these, with times at which the host heard of them instead of GPU times
 };
 // When each row of a table ran, rank's clock.
 Spans spans_of(const DeviceColumns& columns, trace::Table table,
@@ -98,9 +97,9 @@ Spans spans_of(const DeviceColumns& columns, trace::Table table,
 Activities activities_of(const RankTrace& trace, const OperationIndex& operations,
                          const NcclTimes& nccl, Pass pass = Pass::everything);
 
-// Where each step lies. From the first activity of a step to the first of the next; the last step
-// of a batch ends with the batch's last activity. Steps in which the device did nothing are left
-// out. A trace without steps is one step.
+// The time of each step: from the first activity of a step to the first of the next; the last step
+// of a batch ends with the batch's last activity. Steps without device activity are omitted. A
+// trace without steps is one step.
 struct StepWindows {
   Spans windows; // sorted, do not overlap
   std::vector<StepKey> keys;

@@ -41,7 +41,7 @@ public:
     Range starts, ends;
     for (const trace::NcclChannelRow* row : found->second) {
       if (row->start_gt == 0 || row->stop_gt < row->start_gt)
-        return; // without it nobody knows which was first or last
+        return; // without it, first and last are unknown
       starts.add(row->start_gt);
       ends.add(row->stop_gt);
     }

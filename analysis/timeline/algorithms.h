@@ -10,9 +10,9 @@
 
 namespace ncclprobe::analysis::timeline {
 
-// What NCCL's channels took by the GPU's clock.
+// Times of NCCL's channels on the GPU's clock.
 struct ChannelTimes {
-  // Of operations all of whose channels have times, two or more.
+  // For operations whose channels all have times, two or more.
   std::uint64_t operations = 0;
   Thinned starts_apart_ns; // last - first
   Thinned ends_apart_ns;
@@ -20,29 +20,29 @@ struct ChannelTimes {
   void add(const ChannelTimes& other);
 };
 
-// What NCCL chose. Texts: TraceSource::texts.
+// NCCL's choice. Texts: TraceSource::texts.
 struct NcclChoice {
-  int cell = -1; // as ByCell
+  int cell = -1; // as in ByCell
   std::uint32_t function = 0, algorithm = 0, protocol = 0;
   std::uint8_t channels = 0;
   auto operator<=>(const NcclChoice&) const = default;
 };
 
-// Operations of all ranks that NCCL ran that way. Lengths: from the first to the last of the
-// channels on the GPU, else the kernel's (shared alike by the operations in it).
+// Operations of all ranks that NCCL ran that way. Lengths: from the first to the last channel on
+// the GPU, else the kernel's (divided equally among its operations).
 struct NcclChoiceTime {
   std::uint64_t operations = 0;
   std::uint64_t timed = 0; // of these, with a length
   std::int64_t length_ns = 0;
-  std::int64_t wait_ns = 0; // of it, for other ranks; 0 where they are not known
-  double wait_error_ns = 0; // of that, because clocks are not known better
+  std::int64_t wait_ns = 0; // wait for other ranks; 0 if unknown
+  double wait_error_ns = 0; // its possible error, from the clocks' error
   Thinned lengths_ns;
   ChannelTimes channels;
   void add(const NcclChoiceTime& other);
 };
 using NcclChoices = std::map<NcclChoice, NcclChoiceTime>;
 
-// Within the steps, where there are some. Uses Activity::ready_ns.
+// Within the steps, if there are any. Uses Activity::ready_ns.
 NcclChoices nccl_choices(const RankTrace& trace, const NcclTimes& times, const Joined& joined,
                          const Activities& activities, const OperationIndex& operations);
 void add(NcclChoices& to, const NcclChoices& from);

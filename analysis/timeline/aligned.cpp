@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-// Enough digits for the error: two of it below 1.
+// Enough digits for the error: two if it is below 1.
 int decimals_for(double us) {
   if (us >= 10)
     return 0;

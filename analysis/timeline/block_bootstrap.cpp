@@ -21,7 +21,7 @@ Interval middle_of(const std::vector<double>& drawn) {
   return {analysis::quantile(drawn, tail), analysis::quantile(drawn, 1 - tail)};
 }
 
-// The same of figures that may be infinite, between which nothing can be interpolated.
+// The same for figures that may be infinite, between which interpolation is impossible.
 Interval middle_of_ordered(std::vector<double> drawn) {
   std::ranges::sort(drawn);
   const auto beyond =
@@ -29,7 +29,7 @@ Interval middle_of_ordered(std::vector<double> drawn) {
   return {drawn[beyond], drawn[drawn.size() - 1 - beyond]};
 }
 
-// Numbers the blocks that have values from 0 on, and tells how many there are.
+// Numbers the blocks that have values from 0 on, and returns their count.
 std::size_t renumber_blocks(std::vector<InBlock>& values) {
   std::map<std::uint32_t, std::uint32_t> numbers;
   for (InBlock& one : values)
@@ -96,7 +96,7 @@ double DrawnValues::quantile(double probability) const {
 }
 
 double DrawnValues::median_distance(double from) const {
-  // From the value outwards, on the side that is nearer.
+  // From the value outwards, on the closer side.
   auto above = static_cast<std::size_t>(
       std::ranges::lower_bound(sorted_, from, {}, &InBlock::value) - sorted_.begin());
   std::size_t below = above;

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-// Consecutive steps stand together in blocks, from which chance draws with replacement: what is
-// near in time is not independent. docs/method.md, "The timeline".
+// Consecutive steps form blocks, which are drawn with replacement, because steps close in time
+// depend on each other. docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 inline constexpr std::size_t k_most_blocks = 128;
@@ -20,13 +20,13 @@ constexpr std::size_t block_of_step(std::size_t step, std::size_t steps, std::si
   return step * blocks / steps;
 }
 std::vector<double> steps_in_blocks(std::size_t steps, std::size_t blocks);
-// 95% intervals of sum / steps, when blocks are drawn with replacement; none of too few blocks.
+// 95% intervals of sum / steps, with blocks drawn with replacement; none for too few blocks.
 // `sums`: by rank and block.
 std::vector<std::optional<Interval>>
 bootstrap_per_step(const std::vector<std::vector<double>>& sums, const std::vector<double>& steps);
 
-// Which of `size` values stands for the n-th stretch of `every`: by chance, the same each time. At
-// even distances they might all be the same place of steps that repeat.
+// Which of `size` values represents the n-th group of `every`: random, but the same each time. At
+// even distances, all might be the same position of repeating steps.
 std::size_t drawn_of_stretch(std::size_t stretch, std::size_t every, std::size_t size);
 
 struct InBlock {
@@ -34,11 +34,11 @@ struct InBlock {
   std::uint32_t block = 0;
 };
 
-// Values in ascending order, each with how often it was drawn.
+// Values in ascending order, with the number of times that each was drawn.
 class DrawnValues {
 public:
   DrawnValues(const std::vector<InBlock>& sorted, const std::vector<std::uint32_t>& times_of_block);
-  // The least value that so much of all does not exceed.
+  // The smallest value that this share of all does not exceed.
   double quantile(double probability) const;
   // The median distance from a value.
   double median_distance(double from) const;
@@ -51,9 +51,9 @@ private:
   std::uint64_t count_ = 0;
 };
 
-// 95% intervals of figures of the values; nothing for a figure that a draw does not have. Of more
-// than `most` values one of each stretch is taken. Only blocks that have values are drawn; none of
-// too few of them.
+// 95% intervals of figures of the values; nothing for a figure that is missing in a draw. From more
+// than `most` values, one of each group is used. Only blocks with values are drawn; none for too
+// few of them.
 using DrawnFigure = std::function<std::optional<double>(const DrawnValues&)>;
 std::vector<std::optional<Interval>>
 bootstrap(std::vector<InBlock> values, const std::vector<DrawnFigure>& figures, std::size_t most);

@@ -16,13 +16,14 @@ using Side = OffsetBound::Side;
 using Range = FeasibleLines::Range;
 using Sources = std::set<std::size_t>;
 
-// What is wrong is told by its neighbours in time, for which a clock that bends is nearly straight:
-// of so many in a row so many at most. What stands at an end may be right, and the clock bent.
+// Neighbours in time decide which source is wrong, because a drifting clock is nearly straight over
+// them: at most this many of that many in a row. At an end, the source may be right, and the clock
+// bent.
 constexpr std::size_t k_neighbours = 8;
 constexpr std::size_t k_most_contradicted = 3;
-constexpr std::size_t k_blocks = 256; // of time, each of which keeps its tightest bounds
+constexpr std::size_t k_blocks = 256; // intervals of time, each of which keeps its tightest bounds
 
-// Unsigned, so that nothing overflows whatever a damaged file says.
+// Unsigned, so that nothing overflows for a damaged file.
 double offset_difference(std::int64_t a, std::int64_t b) {
   return static_cast<double>(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)));
@@ -34,7 +35,7 @@ std::vector<OffsetBound> by_time(std::vector<OffsetBound> bounds) {
   return bounds;
 }
 
-// Bounds beside the first of them, so that doubles hold them.
+// Bounds relative to the first of them, so that doubles can represent them.
 class Points {
 public:
   explicit Points(const std::vector<OffsetBound>& bounds) : bounds_(bounds) {}
@@ -45,7 +46,7 @@ public:
     const double offset_ns = offset_difference(bound.offset_ns, bounds_.front().offset_ns);
     return bound.side == Side::at_least ? offset_ns - bound.slack_ns : offset_ns + bound.slack_ns;
   }
-  // Of bounds first to last - 1, but for those of some sources. `as_source(i)` of bound i.
+  // Bounds first to last - 1, without those of some sources. `as_source(i)`: source of bound i.
   template <typename AsSource>
   std::vector<LinePoint> of(Side side, std::size_t first, std::size_t last, const Sources& without,
                             AsSource as_source) const {
@@ -84,7 +85,7 @@ public:
   }
 
 private:
-  // A part of the time in which the clock is taken to keep to a line.
+  // A part of the time in which the clock is assumed to follow a line.
   struct Piece {
     FeasibleLines lines;
     double first_x = 0, last_x = 0;
@@ -131,7 +132,7 @@ private:
     pieces_.push_back({std::move(lines), points_.x(first), points_.x(last - 1)});
   }
 
-  // Looks at each source among its neighbours.
+  // Compares each source with its neighbours.
   void find_wrong() {
     std::vector<std::size_t> begins; // of each source's first bound, in order of time
     Sources seen;
@@ -149,10 +150,11 @@ private:
     }
   }
 
-  // The fewest sources without which a line is left; nothing where there is more than one choice.
+  // The smallest set of sources whose removal leaves a line; nothing if there is more than one
+  // choice.
   //
-  // Of the sources that contradict each other one at least must go, so that all choices are found
-  // by trying these, and where still no line is left those that contradict each other then.
+  // At least one of the sources that contradict each other must go. All choices are found by trying
+  // these, and then, if still no line is left, the sources that contradict each other next.
   Sources wrong_ones(std::size_t first, std::size_t last) const {
     std::set<Sources> tried{wrong_};
     for (std::size_t count = 0; count <= k_most_contradicted; ++count) {
@@ -181,7 +183,7 @@ private:
     return {};
   }
 
-  // By how much each is beyond what the others allow at its time.
+  // How far each is beyond what the others allow at its time.
   void name_wrong() {
     for (const std::size_t source : wrong_) {
       ContradictedReading one{source};
@@ -201,7 +203,7 @@ private:
     }
   }
 
-  // Where the second half begins; `first` if a half would know nothing of the clock's rate.
+  // The start of the second half; `first` if a half would not determine the clock's rate.
   std::size_t split(std::size_t first, std::size_t last) const {
     const std::uint64_t middle_ns = bounds_[first + (last - first) / 2].own_ns;
     std::size_t middle = first + (last - first) / 2;
@@ -224,9 +226,9 @@ private:
     return false;
   }
 
-  // A clock whose rate changes in the middle of a part is off its line there by an eighth of the
-  // change times the length, and differs by half of the change from the rates of its neighbours.
-  // One whose rate changes evenly is off by less.
+  // If a clock's rate changes in the middle of a part, its distance from the line there is an
+  // eighth of the change times the length, and its rate differs by half of the change from its
+  // neighbours'. A gradual change gives less.
   void note_bends() {
     for (std::size_t i = 1; i < pieces_.size(); ++i) {
       const double change = std::abs(pieces_[i].rate() - pieces_[i - 1].rate());
@@ -249,7 +251,7 @@ private:
       add_knot(between, both);
       return;
     }
-    // The clock was set, and when is not known.
+    // The clock was set, at an unknown time.
     auto either = [&](double x) {
       return Range{std::min(a.at(x).low, b.at(x).low), std::max(a.at(x).high, b.at(x).high)};
     };
@@ -277,7 +279,7 @@ private:
 
   const std::vector<OffsetBound> bounds_; // by time
   const Points points_;
-  Sources wrong_; // left out
+  Sources wrong_; // omitted
   std::vector<Piece> pieces_;
   std::vector<ContradictedReading> contradicted_;
   std::vector<ClockModel::Knot> knots_;

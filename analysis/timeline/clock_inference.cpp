@@ -14,9 +14,9 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-constexpr double k_any_error_ns = 1e18; // of damaged files
+constexpr double k_any_error_ns = 1e18; // in damaged files
 
-// Between when a rank surely had not begun yet and when it surely had ended.
+// Between a time when a rank certainly had not begun and one when it certainly had ended.
 struct Part {
   CollectiveKey key;
   std::int64_t begun_ns = 0;
@@ -24,7 +24,7 @@ struct Part {
 };
 
 struct Parts {
-  bool by_gpu = false; // times are of the GPU's clock, else of the host's
+  bool by_gpu = false; // times are on the GPU's clock, else on the host's
   std::vector<Part> all;
   std::vector<OffsetBound> calls; // RankHead::gpu_calls, all of them
 };
@@ -34,8 +34,8 @@ std::int64_t offset(std::uint64_t own_ns, std::uint64_t reference_ns) {
   return static_cast<std::int64_t>(reference_ns - own_ns);
 }
 
-// Nothing began before the host asked for it, and the host heard of nothing before it was. NCCL may
-// tell of a communicator's first operation when it has begun already: that bounds nothing.
+// Nothing began before the host requested it, and the host heard of nothing before it happened.
+// NCCL may report a communicator's first operation only after it has begun, which bounds nothing.
 std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
   std::unordered_map<std::uint16_t, std::uint32_t> first; // operation of each communicator
   for (const trace::NcclOperationRow& row : trace.nccl_operations) {
@@ -44,7 +44,7 @@ std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
   }
   struct Extremes {
     std::uint64_t begun_gt = UINT64_MAX;
-    std::uint64_t heard_gt = 0; // what the host heard soonest of, and how soon
+    std::uint64_t heard_gt = 0; // the event of which the host heard soonest, and the delay
     std::int64_t heard_offset_ns = INT64_MAX;
     void hear(std::uint64_t gt, std::uint64_t host_ns) {
       if (host_ns == 0 || offset(gt, host_ns) >= heard_offset_ns)
@@ -77,7 +77,7 @@ std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
   return bounds;
 }
 
-// `gpu`: take the GPU's word for when its kernels ran, if it has told.
+// `gpu`: use the GPU's times of its kernels, if it reported them.
 base::Result<Parts> parts_of(const TraceSource& source, const TextTraits& traits, int rank,
                              bool gpu) {
   NCCLPROBE_TRY_ASSIGN(RankTrace trace, source.load(rank, Pass::collectives));
@@ -94,7 +94,7 @@ base::Result<Parts> parts_of(const TraceSource& source, const TextTraits& traits
       continue;
     const Activity& activity = activities.all[part.activity];
     Part one{part.key, activity.start_ns, activity.end_ns};
-    // What the host heard, it heard late: the end is, the begin was not before the call.
+    // The host hears late: the end is a bound; the begin is only bounded by the call.
     if (activities.from_nccl && !parts.by_gpu)
       one.begun_ns =
           static_cast<std::int64_t>(reading.trace.nccl_operations[activity.nccl - 1].enqueue_ns);
@@ -104,10 +104,10 @@ base::Result<Parts> parts_of(const TraceSource& source, const TextTraits& traits
   return parts;
 }
 
-// What collectives say of one clock beside another.
+// What collectives say about one clock relative to another.
 class Comparison {
 public:
-  // On the one clock and on the other: when a rank surely had not begun yet, and had ended.
+  // On both clocks: when a rank certainly had not begun yet, and when it had ended.
   void add(std::int64_t begun_ns, std::int64_t ended_ns, std::int64_t other_begun_ns,
            std::int64_t other_ended_ns) {
     const std::size_t source = bounds_.size() / 2;
@@ -132,7 +132,7 @@ private:
 // One collective on a host: on its reference GPU, by that GPU's clock, and on all of its ranks, by
 // the host's.
 struct OnHost {
-  std::int64_t begun_gt = 0, ended_gt = 0; // 0: the reference took no part
+  std::int64_t begun_gt = 0, ended_gt = 0; // 0: the reference did not take part
   std::int64_t last_begun_ns = INT64_MIN;
   std::int64_t first_ended_ns = INT64_MAX;
 
@@ -173,7 +173,7 @@ public:
 private:
   using Heads = std::vector<RankHead*>;
 
-  // Those whose GPUs tell when kernels ran, the best known first.
+  // Ranks whose GPUs report kernel times, the most accurate first.
   Heads possible_references(const Heads& heads) const {
     Heads found;
     for (RankHead* head : heads)
@@ -216,7 +216,7 @@ private:
     return found;
   }
 
-  // What the readings do not allow at all is not a bound: NCCL told of it too late, or of another
+  // A bound that contradicts the readings is dropped: NCCL reported it too late, or for another
   // operation.
   void take_calls(RankHead& head, const Parts& parts) const {
     const auto& by_readings = clocks_.ranks.at(head.rank).gpu;
@@ -240,7 +240,7 @@ private:
     if (!compares_hosts && head.kernels > 0)
       return;
     const auto parts = parts_of(source_, traits_, head.rank, reference != nullptr);
-    if (!parts) // whoever needs that rank will say so; the others' bounds hold without it
+    if (!parts) // code that needs that rank will report it; the others' bounds hold without it
       return;
     std::optional<ClockModel> gpu;
     if (parts->by_gpu) {

@@ -4,15 +4,16 @@
 
 #include "analysis/timeline/rank_trace.h"
 
-// Clocks compared by what is physically possible: no rank ends an all-reduce (or another collective
-// in which all need all) before the last rank has begun it. So every one of them says between which
-// two offsets two clocks lie, and all must be true at once.
+// Compares clocks by physical constraints: no rank ends an all-reduce (or another collective in
+// which all need all) before the last rank has begun it. Every such collective gives two offsets
+// between which two clocks lie, and all must hold at once.
 namespace ncclprobe::analysis::timeline {
 
-// Gives ranks what their collectives say (RankHead::gpu_collectives, host_collectives): of GPUs
-// that alone told when kernels ran, beside the best known one of their host; of hosts whose clock
-// nobody compared, beside the first rank's host. Reads the traces of these ranks. A host or a GPU
-// that shares no collective is left as it is, and ranks that cannot be read are left out.
+// Adds the bounds of collectives to ranks (RankHead::gpu_collectives, host_collectives): for GPUs
+// that are the only source of kernel times, relative to the most accurate one on their host; for
+// hosts whose clock was not compared, relative to the first rank's host. Reads the traces of these
+// ranks. A host or a GPU without a common collective stays unchanged, and unreadable ranks are
+// omitted.
 void infer_clocks(TraceSource& source);
 
 } // namespace ncclprobe::analysis::timeline

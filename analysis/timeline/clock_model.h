@@ -7,25 +7,25 @@
 #include <cstdint>
 #include <vector>
 
-// How one clock stands to another, and how well that is known at each moment.
+// The relation of one clock to another, and its error at each moment.
 namespace ncclprobe::analysis::timeline {
 
-// later - earlier, of any two times
+// later - earlier, for any two times
 double difference(std::uint64_t later, std::uint64_t earlier);
 
-// A reading that the others do not allow, and that the model therefore leaves out.
+// A reading that contradicts the others and that the model therefore omits.
 struct ContradictedReading {
   std::size_t source = 0; // OffsetBound::source
   std::uint64_t own_ns = 0;
-  double by_ns = 0; // how far what it allows is from what the others do
+  double by_ns = 0; // distance between its range and that of the others
 };
 
-// reference = own + offset. The true offset is within the error of the middle, at every moment.
-// By default the clocks are one.
+// reference = own + offset. The true offset is within the error of the middle, at every moment. By
+// default the clocks are the same.
 class ClockModel {
 public:
-  // Offset and error are straight lines between knots. Times since base_ns, offsets beside
-  // base_offset_ns: small enough for doubles to hold nanoseconds.
+  // Offset and error are straight lines between knots. Times are relative to base_ns, offsets to
+  // base_offset_ns: small enough for doubles to represent nanoseconds.
   struct Knot {
     double x = 0;
     double offset_ns = 0;
@@ -33,7 +33,7 @@ public:
   };
   struct Outside { // before the first knot, after the last
     double rate = 0;
-    double error_rate = 0; // ns of error gained each ns of distance
+    double error_rate = 0; // additional error in ns per ns of distance
   };
   struct Shape {
     std::uint64_t base_ns = 0;
@@ -51,7 +51,7 @@ public:
   double error_near(std::int64_t reference_ns) const;
   std::uint64_t own_near(std::int64_t reference_ns) const;
 
-  // Moments from first to last, one of which has the largest error of all between them.
+  // Moments from first to last, one of which has the largest error between them.
   std::vector<std::uint64_t> corners(std::uint64_t first_own_ns, std::uint64_t last_own_ns) const;
   double worst_error_ns(std::uint64_t first_own_ns, std::uint64_t last_own_ns) const;
 
@@ -60,14 +60,15 @@ public:
   std::uint64_t last_ns() const;
   double mean_rate() const;
 
-  std::size_t readings = 0;      // that made it, with the contradicted ones
-  std::uint64_t collectives = 0; // likewise
-  // One line where the clock keeps to a line; else so many, each of a part of the time.
+  std::size_t readings = 0;      // readings behind it, including contradicted ones
+  std::uint64_t collectives = 0; // collectives behind it, including contradicted ones
+  // One line if the clock follows a line; otherwise this many, each for a part of the time.
   std::size_t pieces = 0;
-  double bend_ns = 0;    // what lines may be off by in a clock that bends; part of the error
-  double widened_ns = 0; // by so much all had to give way where no line was left; likewise
+  double bend_ns = 0; // possible error of lines for a bent clock; part of the error
+  double widened_ns =
+      0; // by how much all bounds were widened because no line was left; part of the error
   std::vector<ContradictedReading> contradicted;
-  std::uint64_t contradicted_events = 0; // what is no reading: calls and collectives
+  std::uint64_t contradicted_events = 0; // sources other than readings: calls and collectives
 
 private:
   Knot at(double x) const;

@@ -75,7 +75,7 @@ double Clocks::pair_error_ns(int a, int b, std::int64_t at_ns) const {
   auto is_inferred = [](const OfRank& clock) {
     return clock.host_index == 0 || clock.host_inferred;
   };
-  // Where collectives compared two hosts' clocks they compared their GPUs'.
+  // If collectives compared two hosts' clocks, they compared their GPUs'.
   const bool compared = one_host ? first->second.gpu_reference &&
                                        first->second.gpu_reference == second->second.gpu_reference
                                  : is_inferred(first->second) && is_inferred(second->second);
@@ -142,7 +142,7 @@ void append(std::vector<OffsetBound>& to, const std::vector<OffsetBound>& more,
   }
 }
 
-// Only the first so many sources are readings.
+// Only the first this many sources are readings.
 void count_readings(ClockModel& model, std::size_t readings) {
   model.readings = readings;
   model.contradicted_events = static_cast<std::uint64_t>(
@@ -150,7 +150,7 @@ void count_readings(ClockModel& model, std::size_t readings) {
                     [readings](const ContradictedReading& one) { return one.source >= readings; }));
 }
 
-// Where more bounds leave no line, and fewer do, the fewer tell.
+// If more bounds leave no line, but fewer do, the fewer are used.
 std::optional<ClockModel> better_of(std::optional<ClockModel> more,
                                     std::optional<ClockModel> fewer) {
   const bool contradicts = more && more->widened_ns > 0 && fewer && fewer->widened_ns == 0;
@@ -185,7 +185,7 @@ std::optional<ClockModel> fit_gpu_clock(const RankHead& head, const ClockModel* 
   const CollectiveBounds& compared = head.gpu_collectives;
   if (reference == nullptr || compared.reference == head.rank || compared.bounds.empty())
     return model;
-  // The reference is taken as it stands: what it is off by is an error of all else.
+  // The reference is taken as exact: its error is an error of everything else.
   for (OffsetBound& bound : bounds)
     bound.slack_ns += reference->error_near(
         static_cast<std::int64_t>(bound.own_ns + static_cast<std::uint64_t>(bound.offset_ns)));
@@ -266,7 +266,7 @@ private:
     }
   }
 
-  // References first: others are fitted against them.
+  // References first: others are fitted relative to them.
   void fit_gpus() {
     for (const bool references : {true, false})
       for (const RankHead& head : heads_) {

@@ -17,32 +17,32 @@ namespace ncclprobe::analysis::timeline {
 struct Clocks {
   struct OfRank {
     std::size_t host_index = 0;
-    std::optional<ClockModel> host; // nothing: another host's clock that nobody compared
-    // %globaltimer to the rank's own host; nothing: nobody compared them. Its error is that to the
-    // GPU of rank gpu_reference, if there is such a rank: GPUs whose clocks collectives compare
-    // are known better to each other than to their host.
+    std::optional<ClockModel> host; // nothing: another host's clock without a comparison
+    // %globaltimer to the rank's own host; nothing: not compared. Its error is relative to the GPU
+    // of rank gpu_reference, if there is such a rank: GPUs whose clocks collectives compare are
+    // known more accurately relative to each other than to their host.
     std::optional<ClockModel> gpu;
     std::optional<int> gpu_reference;
     std::optional<ClockModel> gpu_alone; // as `gpu`, without collectives
     bool by_gpu = false;                 // its times are the GPU's: no kernels were traced
     bool host_inferred = false;          // `host` follows from collectives alone
-    // Where the clocks are used, on each of them; from the first to the last reading before that
-    // is known.
+    // When the clocks are used, on each of them; before that is known, from the first to the last
+    // reading.
     Span host_use, gpu_use;
   };
   std::map<int, OfRank> ranks;
   std::size_t hosts = 0;
   bool gpus_compared = false; // all clocks of GPUs have a gpu_reference
-  // Readings between ranks of the first rank's host, which share its clock: how far off they were.
+  // Readings between ranks of the first rank's host, which share its clock: their errors.
   std::size_t same_host_readings = 0;
-  std::size_t same_host_contradictions = 0; // 0 is not within the reading's error
+  std::size_t same_host_contradictions = 0; // 0 is outside the reading's error
   double same_host_error_ns = 0;            // largest error of these
 
-  // Hosts whose clock nobody compared, aligned by what collectives allow (clock_inference.h).
+  // Hosts without a compared clock, aligned by collectives (clock_inference.h).
   std::size_t inferred_hosts = 0;
-  std::uint64_t inferred_from = 0; // of these collectives, of the host with the fewest
+  std::uint64_t inferred_from = 0; // number of these collectives, for the host with the fewest
 
-  // Readings that all others contradict, and clocks that do not keep to one line.
+  // Readings that contradict all others, and clocks that do not follow one line.
   struct Contradicted {
     int rank = 0; // whose reading it is
     trace::ClockKind kind = trace::ClockKind::host;
@@ -60,24 +60,24 @@ struct Clocks {
     double widened_ns = 0;
   };
   std::vector<Bent> bent;
-  // Ranks whose GPU's readings contradict its collectives: the clock follows from the readings.
+  // Ranks whose GPU's readings contradict its collectives: the clock follows the readings.
   std::vector<int> collectives_unused;
 
   bool all_known() const;
-  // Some clocks were made from collectives: these cannot check them (is_held_out()).
+  // Some clocks come from collectives, which therefore cannot check them (is_held_out()).
   bool uses_collectives() const;
-  // Of the difference of two ranks' times at about that time of the common clock. Of hosts' clocks
-  // 0 on one host.
+  // Error of the difference of two ranks' times at about that time of the common clock. For hosts'
+  // clocks 0 on one host.
   double pair_error_ns(int a, int b, std::int64_t at_ns) const;
-  // What each rank adds to the error of its difference to any other, at most: as GPUs are known to
-  // their hosts, or to each other. Either holds; of one difference both ranks' must be of one kind.
+  // Each rank's largest contribution to the error of its difference to any other: relative to
+  // hosts, or to each other. Either holds, but both ranks of a difference must use the same kind.
   enum class GpusKnown { to_hosts, to_each_other };
   double own_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const;
 
-  // The largest errors where the clocks are used; 0 where there are none.
+  // The largest errors while the clocks are used; 0 if there are none.
   double worst_host_error_ns() const; // of hosts whose clock is known
   double worst_gpu_error_ns() const;  // of GPUs' clocks to their hosts
-  // Of GPUs' clocks to each other, as far as collectives compared them; nothing if they did not.
+  // Of GPUs' clocks relative to each other, if collectives compared them; otherwise nothing.
   std::optional<double> worst_error_among_gpus_ns() const;
 
 private:

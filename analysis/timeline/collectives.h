@@ -13,30 +13,31 @@
 // The same collective on all ranks.
 namespace ncclprobe::analysis::timeline {
 
-// The same on all ranks that take part in a collective, and never twice in a trace. An operation of
-// a schedule has one communicator, so that it needs no number for that.
+// The same on all ranks that take part in a collective, and unique in a trace. An operation of a
+// schedule has one communicator, so the key does not need its number.
 struct CollectiveKey {
   std::uint64_t where = 0; // communicator and function, or cell, batch and name
   std::uint64_t which = 0; // sequence number, or iteration and operation
   bool operator==(const CollectiveKey&) const = default;
 };
 
-// One of so many collectives compares no clocks (clock_inference.h), so that it can check them.
+// One in this many collectives is not used to compare clocks (clock_inference.h), and can therefore
+// check them.
 inline constexpr std::uint64_t k_one_is_held_out_of = 8;
 bool is_held_out(const CollectiveKey& key);
 
 // One rank's part of a collective.
 struct CollectivePart {
   CollectiveKey key;
-  std::uint64_t kind = 0;     // of NCCL's: communicator, function and number of elements
+  std::uint64_t kind = 0;     // from NCCL: communicator, function and number of elements
   std::uint32_t activity = 0; // index
   StepKey step;
   std::uint32_t expected_ranks = 0; // 0: unknown
-  // No rank can end before all have begun; not so for broadcast and reduce.
+  // No rank can end before all have begun; this does not hold for broadcast and reduce.
   bool needs_all = false;
 };
 
-// What names of functions and kernels tell, by TextId::id.
+// Data in the names of functions and kernels, by TextId::id.
 struct TextTraits {
   explicit TextTraits(const std::vector<std::string>& texts);
   bool is_collective(std::uint32_t text) const { return has(collective, text); }
@@ -49,12 +50,12 @@ private:
   std::vector<bool> collective, all;
 };
 
-// In the order of time; of the steps, where there are some. After join_nccl().
+// In order of time; within the steps, if there are any. Call it after join_nccl().
 std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activities& activities,
                                              const OperationIndex& operations,
                                              const TextTraits& traits, const TraceSource& source);
 
-// What is kept of a collective from all ranks: no more for many than for two. Times are aligned.
+// Summary of a collective over all ranks, of constant size. Times are aligned.
 struct Collective {
   std::int64_t first_start_ns = INT64_MAX;
   std::int64_t last_start_ns = INT64_MIN;
@@ -70,7 +71,7 @@ struct Collective {
   std::uint32_t expected_ranks = 0; // 0: unknown
   bool needs_all = false;
   bool is_held_out = false;
-  // Seen on all that take part, as far as is known: only then the last to come is known.
+  // Seen on all participants, as far as known: only then is the last to come known.
   bool is_complete() const { return ranks >= 2 && ranks >= expected_ranks; }
 };
 
@@ -80,14 +81,14 @@ public:
     std::size_t operator()(const CollectiveKey& key) const;
   };
   void add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns, int rank);
-  // Null: unknown. Ranks ask in nearly the same order, so that `hint`, kept by the caller from 0
-  // on, mostly spares the search.
+  // Null: unknown. Ranks ask in nearly the same order, so `hint`, kept by the caller from 0 on,
+  // usually avoids the search.
   const Collective* find(const CollectiveKey& key, std::size_t& hint) const;
   std::size_t index_of(const Collective& collective) const {
     return static_cast<std::size_t>(&collective - all_.data());
   }
   const std::vector<Collective>& all() const { return all_; }
-  // The first of all() are those of the rank that was added first, in its order.
+  // The first of all() belong to the first added rank, in its order.
   std::size_t of_first_rank() const { return of_first_rank_.value_or(all_.size()); }
 
 private:
@@ -98,7 +99,7 @@ private:
   std::unordered_map<CollectiveKey, std::uint32_t, Hash> index_;
   std::size_t hint_ = 0;
   int first_rank_ = -1;
-  std::optional<std::size_t> of_first_rank_; // once others were added
+  std::optional<std::size_t> of_first_rank_; // after others were added
 };
 
 } // namespace ncclprobe::analysis::timeline

@@ -9,7 +9,7 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-// Far below a clock's tick, far above what doubles lose.
+// Far below a clock's tick, far above rounding errors of doubles.
 constexpr double k_rounding_ns = 1e-3;
 
 double rate_of(const LinePoint& from, const LinePoint& to) {
@@ -111,7 +111,7 @@ void FeasibleLines::find_corners(const std::vector<double>& rates, std::size_t b
     if (corners_.empty() || corners_.back().rate < rate)
       corners_.push_back(corner);
   };
-  // Between a rate that has lines and one that has none, where the gap closes.
+  // Between a rate with lines and one without, where the gap closes.
   auto end = [&](double with, double without) {
     const double from = gap(with);
     const double to = gap(without);

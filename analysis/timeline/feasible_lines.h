@@ -6,15 +6,15 @@
 #include <cstdint>
 #include <vector>
 
-// All straight lines y = a + rate x that pass between two sets of points: above the lower ones and
-// below the upper ones. Of a clock: x is its time, y its offset to another clock.
+// All straight lines y = a + rate x between two sets of points: above the lower ones and below the
+// upper ones. For a clock, x is its time and y its offset to another clock.
 namespace ncclprobe::analysis::timeline {
 
-// x and y are differences to a moment nearby, so that doubles hold nanoseconds of hours.
+// x and y are relative to a nearby moment, so that doubles can represent nanoseconds of hours.
 struct LinePoint {
   double x = 0;
   double y = 0;
-  std::size_t source = 0; // who says so, for the caller
+  std::size_t source = 0; // source of the point, for the caller
 };
 
 // Upper and lower change places; rates stay.
@@ -29,7 +29,7 @@ public:
   const std::vector<LinePoint>& corners() const { return corners_; } // ascending x
   // The corner that a line of this rate touches.
   const LinePoint& touched(double rate) const;
-  // The least a of all lines of this rate that are not below any point.
+  // The smallest a of all lines of this rate that are not below any point.
   double least_intercept(double rate) const;
   // Rates at which a line touches two corners.
   std::vector<double> edges() const;
@@ -44,13 +44,12 @@ public:
   // At least one point each.
   FeasibleLines(std::vector<LinePoint> lower, std::vector<LinePoint> upper, double most_rate);
 
-  // By how much every point must give way for one line to be left; 0 if there is one.
+  // The distance by which every point must be moved to allow a line; 0 if there is one.
   double lacking() const { return lacking_; }
-  // The two or three sources that contradict each other most; empty where lacking() is 0.
+  // The two or three sources with the largest contradiction; empty if lacking() is 0.
   std::vector<std::size_t> contradicting() const;
 
-  // Where the lines are at x. If none is left, those that are when all points give way by
-  // lacking().
+  // The range of the lines at x. If there is none, the range after all points move by lacking().
   struct Range {
     double low = 0;
     double high = 0;
@@ -70,7 +69,7 @@ private:
     double low = 0;
     double high = 0;
   };
-  double gap(double rate) const; // by how much the lower points reach above the upper ones
+  double gap(double rate) const; // by how much the lower points exceed the upper ones
   void find_corners(const std::vector<double>& rates, std::size_t best);
 
   UpperHull lower_;

@@ -11,8 +11,8 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-// When the host began to launch an activity: by the call, else by the operation, else as NCCL
-// tells.
+// When the host began to launch an activity: from the call, else from the operation, else from
+// NCCL.
 class Launches {
 public:
   Launches(const RankTrace& trace, const OperationIndex& operations)
@@ -39,7 +39,7 @@ private:
   std::vector<std::pair<std::uint32_t, std::int64_t>> calls_; // by correlation
 };
 
-// What streams were made to wait for.
+// What streams waited for.
 class EventWaits {
 public:
   explicit EventWaits(const RankTrace& trace) {
@@ -58,8 +58,8 @@ public:
       std::sort(rows.begin(), rows.end(),
                 [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
   }
-  // Was the stream told, between the launches of the two, to wait for what came after `before` had
-  // ended?
+  // Did the stream, between the launches of the two, get a wait for something later than the end of
+  // `before`?
   bool held(const Activity& before, const Activity& after) const {
     auto waits = waits_.find(after.stream);
     if (waits == waits_.end())
@@ -83,7 +83,7 @@ private:
     auto records = records_.find(wait.event);
     if (records == records_.end())
       return std::nullopt;
-    // Without its number it is the last one before.
+    // Without its number, the previous one.
     auto after = std::lower_bound(
         records->second.begin(), records->second.end(), wait.correlation,
         [](const auto& row, std::uint32_t correlation) { return row.correlation < correlation; });

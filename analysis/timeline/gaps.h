@@ -9,10 +9,10 @@
 
 namespace ncclprobe::analysis::timeline {
 
-// Why a stream stood still between two of its activities of one batch. launch_late: the host began
-// to launch the second after the first had ended. event: the stream waited for an event that came
-// after the first had ended, which only traces of calls tell. other: neither; unknown: nobody wrote
-// down when it was launched.
+// Why a stream was idle between two of its activities in one batch. launch_late: the host began to
+// launch the second after the first had ended. event: the stream waited for an event later than the
+// first's end, which only traces of calls show. other: neither; unknown: its launch was not
+// recorded.
 enum class GapCause { launch_late, event, other, unknown };
 inline constexpr std::size_t k_gap_causes = 4;
 const char* name_of(GapCause cause);
@@ -23,13 +23,13 @@ struct Gaps {
     std::int64_t length_ns = 0;
   };
   std::array<Sum, k_gap_causes> causes;
-  bool events_traced = false; // else what waited for an event is among the others
+  bool events_traced = false; // otherwise waits for events are among the others
   Sum& of(GapCause cause) { return causes[static_cast<std::size_t>(cause)]; }
   const Sum& of(GapCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
   void add(const Gaps& other);
 };
 
-// Gaps beside ncclprobe's own kernels are not the job's, and left out.
+// Gaps next to ncclprobe's own kernels do not belong to the job, and are omitted.
 ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,
                        const OperationIndex& operations);
 

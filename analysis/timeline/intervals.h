@@ -9,7 +9,7 @@
 #include <vector>
 
 // Sets of moments as sorted spans that do not touch. Everything is linear in the number of spans;
-// only unite() sorts what does not come sorted.
+// only unite() sorts.
 namespace ncclprobe::analysis::timeline {
 
 // From begin to just before end, ns.
@@ -21,16 +21,16 @@ struct Span {
 };
 using Spans = std::vector<Span>;
 
-// Makes a set of spans in any order. Empty and reversed ones are left out.
+// Makes a set from spans in any order. Empty and reversed ones are omitted.
 Spans unite(Spans spans);
 
-// The rest take sets, as unite() makes them.
+// The other functions take sets from unite().
 std::int64_t length(const Spans& set);
 Spans intersect(const Spans& a, const Spans& b);
 Spans subtract(const Spans& a, const Spans& b);
 std::int64_t shared_length(const Spans& a, const Spans& b); // length(intersect(a, b))
 
-// How much of spans asked for in the order of their begins lies in a set.
+// How much of a span lies in a set, for spans in the order of their starts.
 class CoverMeter {
 public:
   explicit CoverMeter(const Spans& set) : set_(&set) {}
@@ -42,7 +42,7 @@ private:
 };
 
 // Cuts the windows (sorted, may touch, must not overlap) wherever one of the sets begins or ends,
-// and tells of each piece in order: the window, which sets it lies in (bit i: set i), its length.
+// and reports each piece in order: the window, the sets that contain it (bit i: set i), its length.
 inline constexpr std::size_t k_most_sets = 8;
 using PieceVisitor = std::function<void(std::size_t window, unsigned sets, std::int64_t length)>;
 void cut(const Spans& windows, const std::vector<const Spans*>& sets, const PieceVisitor& visit);

@@ -8,29 +8,30 @@
 #include <optional>
 #include <vector>
 
-// Reconciles what was launched with what came: every kernel is delivered, or its loss has a name.
+// Compares launches with delivered rows: every kernel is delivered, or its loss has a name.
 namespace ncclprobe::analysis::timeline {
 
 struct Ledger {
-  std::optional<std::uint64_t> launches_seen;     // nothing: nobody counted
-  std::optional<std::uint64_t> kernels_delivered; // likewise
+  std::optional<std::uint64_t> launches_seen;     // nothing: not counted
+  std::optional<std::uint64_t> kernels_delivered; // nothing: not counted
   std::uint64_t dropped_by_library = 0;
   std::uint64_t no_times = 0;
   std::uint64_t own_queue = 0;
   std::uint64_t file = 0;
   std::uint64_t plugin = 0; // events of NCCL, no kernels
   std::uint64_t unknown_record = 0;
-  // Calls of which CUPTI itself told the operation, and those whose time means another one.
+  // Calls whose operation CUPTI itself reported, and those whose time indicates another one.
   std::uint64_t calls_told = 0;
   std::uint64_t calls_unlike = 0;
 
   void add(const trace::LossRow& row);
 
-  // Of what may have been kernels; the library does not tell the kinds of what it dropped.
+  // Losses that may have been kernels; the library does not report the kinds of dropped records.
   std::uint64_t named_losses() const;
-  // Launches that neither came nor are among the losses. Nothing if nobody counted launches.
+  // Launches that neither arrived nor are among the losses. Nothing if launches were not counted.
   std::optional<std::uint64_t> unexplained() const;
-  // Kernels beyond the launches: the count of launches is wrong. Nothing likewise.
+  // Kernels beyond the launches: the count of launches is wrong. Nothing if launches were not
+  // counted.
   std::optional<std::uint64_t> surplus() const;
 };
 

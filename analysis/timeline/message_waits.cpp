@@ -37,7 +37,7 @@ void divide(Aligned& time, double by) {
   time.error_ns /= by;
 }
 
-// The last two of the ranks that a kernel needs, of each the latest begin.
+// The last two of the ranks that a kernel needs, with the latest start of each.
 class Arrivals {
 public:
   Arrivals(int rank, std::int64_t at_ns) : last_{rank, at_ns} {}
@@ -53,7 +53,7 @@ public:
   }
   int last_rank() const { return last_.rank; }
   std::int64_t last_ns() const { return last_.at_ns; }
-  // Meaningless of one rank alone.
+  // Meaningless for a single rank.
   int second_rank() const { return second_.rank; }
   std::int64_t second_ns() const { return second_.at_ns; }
 
@@ -152,7 +152,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
 
 namespace {
 
-// `of_ranks`: by rank; null where it has no messages in the cell.
+// `of_ranks`: by rank; null if it has no messages in the cell.
 MessageWaits::OfCell sum_cell(const std::vector<int>& ranks,
                               const std::vector<const RankMessages::Waits*>& of_ranks,
                               bool per_step) {

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-// Who waits for whom in sends and receives. A receive waits until its send has begun, a send until
-// its receive has; a kernel that does several waits for the last of the ranks it needs. Formulas:
-// docs/method.md, "The timeline".
+// Which ranks wait for which in sends and receives. A receive waits until its send has begun, a
+// send until its receive has; a kernel with several of them waits for the last rank that it needs.
+// Formulas: docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
-// A half that is not matched, for people.
+// An unmatched side of a message, for people.
 struct UnmatchedHalf {
   MatchState match = MatchState::alone;
   bool sends = false;
@@ -35,51 +35,51 @@ struct KernelTimes {
   std::int64_t aligned_start_ns = 0, aligned_end_ns = 0;
 };
 
-// Of one rank. Counts over the steps, if there are some.
+// For one rank. Counts over the steps, if there are any.
 struct RankMessages {
   std::array<std::uint64_t, k_match_states> halves{}; // by MatchState
-  std::uint64_t clock_unknown = 0; // halves of a rank whose clock nobody compared
-  std::uint64_t kernels = 0;       // with halves
+  std::uint64_t clock_unknown = 0; // sides with a rank whose clock was not compared
+  std::uint64_t kernels = 0;       // with sides of messages
   std::uint64_t kernels_untold = 0;
   std::uint64_t without_kernel = 0;
-  // Sends that had ended before their receive began, as small ones may: they waited for nobody.
+  // Sends that ended before their receive began, as small ones may: they waited for nobody.
   std::uint64_t sent_ahead = 0;
   std::vector<UnmatchedHalf> unmatched; // the first ones
 
-  // Waits by more than twice the clocks' error, by the rank that was waited for.
+  // Waits longer than twice the clocks' error, by the awaited rank.
   struct For {
     std::uint64_t kernels = 0;
     Aligned wait;
-    // What would be gained if it came with the last but one of those that the kernels needed.
+    // The gain if it arrived with the next-slowest rank that the kernels need.
     Aligned delay;
     std::vector<double> delay_by_block; // of blocks of steps
   };
   struct Waits {
     std::uint64_t kernels = 0; // with halves
     std::map<int, For> waited_for;
-    std::vector<double> steps_by_block; // steps with sends or receives, of each block
+    std::vector<double> steps_by_block; // number of steps with sends or receives, in each block
   };
   ByCell<Waits> cells;
   PhysicsCheck physics; // no receive ends before its send has begun
 
   std::uint64_t unmatched_halves() const;
-  void add(const RankMessages& other); // but for cells
+  void add(const RankMessages& other); // except cells
 };
 
-// What a kernel waited for.
+// A kernel's wait.
 struct MessageWait {
   std::int64_t ready_ns = 0; // rank's clock: all that it needs had begun
-  double error_ns = 0;       // because other hosts' clocks are not known better
+  double error_ns = 0;       // because of the error of other hosts' clocks
 };
-// Nothing if a half of the kernel is not matched; then all is counted as transfer. `halves`: those
-// of the kernel. `block`: of the step, of `blocks`.
+// Nothing if one of the kernel's sides is not matched; then all its time counts as transfer.
+// `halves`: those of the kernel. `block`: of the step, of `blocks`.
 std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clocks& clocks, int rank,
                                           std::span<const MessageHalf> halves,
                                           const KernelTimes& times, const StepKey& step,
                                           std::size_t block, std::size_t blocks,
                                           RankMessages& into);
 
-// Of all ranks, per step that sends or receives; per kernel that does where the trace has no steps.
+// Over all ranks, per step with sends or receives; if the trace has no steps, per such kernel.
 struct MessageWaits {
   RankMessages all; // counts
   bool per_step = true;
@@ -87,14 +87,14 @@ struct MessageWaits {
     int rank = 0;
     std::uint64_t kernels = 0; // that waited
     Aligned wait;
-    int most_for = -1; // the rank that most of it was for
+    int most_for = -1; // the rank that caused most of it
     std::uint64_t times_awaited = 0;
-    Aligned delay; // what the others' waits would be less if it came with the last but one
+    Aligned delay; // reduction of the others' waits if it arrived with the next-slowest rank
     std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
   };
   struct OfCell {
     std::uint64_t steps = 0;   // or kernels
-    std::vector<OfRank> ranks; // that take part, ascending
+    std::vector<OfRank> ranks; // participating ones, ascending
   };
   ByCell<OfCell> cells;
 };

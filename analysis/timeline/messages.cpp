@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  // Of a time that is not analysed: between the steps, where there are some.
+  // Outside the analysed time: between the steps, if there are any.
   bool is_outside(const Activity& activity) const {
     return has_steps_ && activity.step == k_no_step;
   }
@@ -110,7 +110,7 @@ private:
       std::vector<DeclaredTransfers> declared;
       if (source_.transfers)
         declared = source_.transfers(row.cell, row.index, rank_);
-      if (declared.size() != kernels.size()) { // which is which cannot be told
+      if (declared.size() != kernels.size()) { // the assignment is ambiguous
         out_.kernels_untold += kernels.size();
         continue;
       }

@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <vector>
 
-// Sends, and the receives that meet them.
+// Sends and their matching receives.
 namespace ncclprobe::analysis::timeline {
 
-// The same on both sides of a message, and never twice in a trace.
+// The same on both sides of a message, and unique in a trace.
 struct MessageKey {
   std::uint64_t where = 0; // communicator, sender and receiver; of a schedule cell and batch too
-  std::uint64_t which = 0; // its number that way
+  std::uint64_t which = 0; // its number in that direction
   auto operator<=>(const MessageKey&) const = default;
 };
 
@@ -29,29 +29,29 @@ struct MessageHalf {
   std::uint32_t activity = 0; // index
   // For people.
   int peer = -1;
-  std::uint64_t number = 0; // that way, in the step or since the communicator was made
+  std::uint64_t number =
+      0; // number in that direction, in the step or since the communicator's creation
 };
 
 struct MessageHalves {
   std::vector<MessageHalf> all; // by activity
-  // Kernels that send or receive, and nobody told to or from whom.
+  // Kernels that send or receive without a known peer.
   std::uint64_t kernels_untold = 0;
-  // Sends and receives that NCCL told of, and no kernel or channel showed.
+  // Sends and receives that NCCL reported, without a kernel or channel.
   std::uint64_t without_kernel = 0;
 };
 
-// Those of the steps, where there are some. NCCL tells, where its plugin was there, else the
-// schedule.
+// Those of the steps, if there are any. From NCCL if its plugin was active, else from the schedule.
 MessageHalves message_halves(const RankTrace& trace, int rank, const Activities& activities,
                              const Joined& joined, const OperationIndex& operations,
                              const TextTraits& traits, const TraceSource& source);
 
-// What became of a half. matched: its other half is there. alone: it is not. contradicted: it is of
-// another size. repeated: one of the two is there more than once.
+// The state of one side. matched: its other side was found. alone: not found. contradicted: the
+// other side has another size. repeated: one of the two occurs more than once.
 enum class MatchState : std::uint8_t { matched, alone, contradicted, repeated };
 inline constexpr std::size_t k_match_states = 4;
 
-// Halves of all ranks; aligned times of the kernels that they are in.
+// Sides of all ranks' messages; aligned times of their kernels.
 class MessageTable {
 public:
   struct Half {
@@ -68,7 +68,7 @@ public:
   };
 
   void add(const MessageHalf& half, Span aligned, int rank);
-  void seal(); // after the last one, before the first question
+  void seal(); // after the last addition, before the first query
   Other other_half(const MessageHalf& half) const;
   std::size_t size() const { return halves_.size(); }
 

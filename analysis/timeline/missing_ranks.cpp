@@ -14,7 +14,7 @@ namespace ncclprobe::analysis::timeline {
 void CommunicatorRoll::add(const std::vector<trace::CommunicatorRow>& of_rank) {
   for (const trace::CommunicatorRow& row : of_rank) {
     if (row.rank < 0 || row.rank >= row.ranks)
-      continue; // not told
+      continue; // unknown
     Known& known = communicators_[row.hash];
     known.size = std::max(known.size, row.ranks);
     known.ranks.insert(row.rank);

@@ -21,7 +21,7 @@ struct MissingRanks {
   bool operator==(const MissingRanks&) const = default;
 };
 
-// What each rank's trace says of its communicators tells who else should be there.
+// The ranks' communicators show which other ranks should have traces.
 class CommunicatorRoll {
 public:
   void add(const std::vector<trace::CommunicatorRow>& of_rank);

@@ -28,7 +28,7 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-// Kernels and NCCL operations of one operation of the schedule, each in order of time.
+// Kernels and NCCL operations of one operation of the schedule, both in order of time.
 struct Group {
   Rows kernels, operations;
 };
@@ -51,7 +51,7 @@ public:
 
   void by_key(const Group& group) {
     if (group.kernels.size() != group.operations.size() && group.kernels.size() != 1)
-      return; // which is which, only times can tell
+      return; // only times can assign them
     for (std::size_t i = 0; i < group.operations.size(); ++i)
       join(group.operations[i], group.kernels.size() == 1 ? group.kernels[0] : group.kernels[i],
            out_.counts.kernels_by_key);

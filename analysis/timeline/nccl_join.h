@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-// What belongs together within a rank: kernel, NCCL operation, channels and proxy steps.
+// Joins the rows of one rank: kernel, NCCL operation, channels and proxy steps.
 namespace ncclprobe::analysis::timeline {
 
 // How often the join by key succeeds. By time: an NCCL operation without a key, whose channels lie
@@ -23,8 +23,8 @@ struct JoinCounts {
   std::uint64_t channels_overwritten = 0; // channel_times.h
   std::uint64_t proxy_steps = 0;
   std::uint64_t proxy_steps_joined = 0;
-  // Joined operations whose channels the GPU's clock told; of these, those that stick out of their
-  // kernel by more than that clock's error, and by how much at most (negative: all lie within).
+  // Joined operations whose channels have GPU times; of these, those that exceed their kernel by
+  // more than that clock's error, and by how much at most (negative: all lie within).
   std::uint64_t channels_compared = 0;
   std::uint64_t channels_outside = 0;
   std::int64_t worst_outside_ns = INT64_MIN;
@@ -36,7 +36,7 @@ struct Joined {
   JoinCounts counts;
   std::vector<std::uint32_t> activity_of; // by row of nccl_operations: index + 1; 0: none
 };
-// Sets Activity::nccl, and shape to the elements. Several operations may be one kernel.
+// Sets Activity::nccl, and shape to the elements. One kernel may contain several operations.
 Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_error_ns,
                  Activities& activities);
 

@@ -35,7 +35,7 @@ struct RankReading {
   }
   RankReading(const RankReading&) = delete; // operations refers to trace
 
-  // By the GPU's clock, of NCCL's channels; begin > end where it told nothing.
+  // On the GPU's clock, of NCCL's channels; begin > end if the GPU reported nothing.
   Span gpu_extent() const {
     Span span{INT64_MAX, INT64_MIN};
     for (const trace::NcclChannelRow& row : trace.nccl_channels)

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-// What the analysis is given: the trace of one rank at a time, in columns, from wherever it lies.
+// The input of the analysis: the trace of one rank at a time, in columns, from any storage.
 namespace ncclprobe::analysis::timeline {
 
-// Kernels or copies; columns of equal length, in any order. Columns that a trace lacks are empty
-// (but for start_ns and duration_ns) and then count as 0.
+// Kernels or copies; columns of equal length, in any order. Missing columns are empty (except
+// start_ns and duration_ns) and count as 0.
 struct DeviceColumns {
   std::vector<std::uint64_t> start_ns;
   std::vector<std::uint32_t> duration_ns; // k_long_duration: in RankTrace::long_durations
@@ -32,7 +32,7 @@ struct DeviceColumns {
   std::size_t size() const { return start_ns.size(); }
 };
 
-// One rank's tables; those of a kind that was not traced are empty.
+// One rank's tables; those that were not traced are empty.
 struct RankTrace {
   DeviceColumns kernels;
   DeviceColumns copies;
@@ -47,26 +47,27 @@ struct RankTrace {
   std::vector<trace::NcclOperationRow> nccl_operations;
   std::vector<trace::NcclChannelRow> nccl_channels;
   std::vector<trace::NcclStepRow> nccl_steps; // only their operations and begins are read
-  std::uint64_t channels_overwritten = 0;     // of nccl_channels, that have lost their times before
+  std::uint64_t channels_overwritten =
+      0; // rows of nccl_channels that have already lost their times
 };
 
-// What collectives say of a clock (clock_inference.h).
+// Bounds of a clock from collectives (clock_inference.h).
 struct CollectiveBounds {
   std::vector<OffsetBound> bounds;
-  std::uint64_t collectives = 0; // that say so
-  std::optional<int> reference;  // of a GPU's clock: the rank whose GPU it is compared with
+  std::uint64_t collectives = 0; // collectives with bounds
+  std::optional<int> reference;  // for a GPU's clock: the rank of the GPU that it is compared with
 };
 
-// What is known of a rank before its events are read.
+// Data about a rank before its events are read.
 struct RankHead {
   int rank = 0;                        // global
-  std::string host;                    // ranks with equal ones share a clock
+  std::string host;                    // ranks with equal values share a clock
   std::vector<trace::ClockRow> clocks; // its readings
   std::vector<trace::LossRow> losses;  // its part of the ledger
   std::uint64_t kernels = 0;           // that were traced
-  // Of its host's clock, which nobody compared; with the first rank of that host.
+  // For its host's clock, if it was not compared; at the first rank of that host.
   CollectiveBounds host_collectives;
-  // Of its GPU's clock, if no kernels were traced; also what NCCL's calls and events say of it.
+  // For its GPU's clock, if no kernels were traced; includes bounds from NCCL's calls and events.
   CollectiveBounds gpu_collectives;
   std::vector<OffsetBound> gpu_calls;
 };
@@ -74,11 +75,12 @@ struct RankHead {
 // The first pass reads when collectives ran on all ranks, the second everything.
 enum class Pass { collectives, everything };
 
-// A send or a receive of the schedule, as one rank has it. Ranks are global.
+// A send or a receive of the schedule on one rank. Ranks are global.
 struct DeclaredTransfer {
   int communicator = 0; // of the schedule
   int from = 0, to = 0;
-  std::uint32_t number = 0; // of this communicator's messages that way in one step, from 0
+  std::uint32_t number =
+      0; // number of this communicator's message in that direction within one step, from 0
   std::uint64_t bytes = 0;
   bool sends = false;
 };
@@ -94,19 +96,19 @@ struct OperationPlace {
 struct TraceSource {
   std::vector<RankHead> ranks;    // ascending
   std::vector<std::string> texts; // by TextId::id
-  // Called up to three times for each rank, from several threads at a time. For Pass::collectives
+  // Called up to three times for each rank, from several threads at once. For Pass::collectives
   // only kernels (no correlation, grid, graph_node), long durations, operations, communicators,
   // NCCL operations and NCCL channels are needed.
   std::function<base::Result<RankTrace>(int rank, Pass)> load;
-  // How many ranks take part in a collective of the schedule; 0: unknown. Only asked where NCCL did
-  // not tell; empty: all ranks take part in all.
+  // Number of ranks that take part in a collective of the schedule; 0: unknown. Only asked if NCCL
+  // did not report it; empty: all ranks take part in all.
   std::function<std::uint32_t(int cell, int operation_index)> participants;
-  // What the kernels of an operation of the schedule send and receive on a rank, in the order in
-  // which its stream runs them: one of a send, a receive or a group, perhaps several of a graph.
-  // Only asked where NCCL did not tell; empty: not known.
+  // The sends and receives of an operation's kernels on a rank, in the order of their stream: one
+  // kernel for a send, a receive or a group, possibly several for a graph. Only asked if NCCL did
+  // not report them; empty: unknown.
   std::function<std::vector<DeclaredTransfers>(int cell, int operation_index, int rank)> transfers;
-  // The operation that does the same in a cell where nothing runs beside it, such as that of a
-  // step's computation alone; nothing: there is none. Empty: not known.
+  // The operation with the same work in a cell where nothing runs concurrently, such as a step's
+  // computation alone; nothing: there is none. Empty: unknown.
   std::function<std::optional<OperationPlace>(const OperationPlace&)> alone;
 };
 

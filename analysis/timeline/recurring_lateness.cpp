@@ -16,13 +16,13 @@ namespace {
 constexpr double k_chance = 0.01;
 constexpr double k_share = 0.75;
 constexpr std::size_t k_longest_period = 512;
-constexpr std::size_t k_most_steps = 16'384; // that periods are looked for in
+constexpr std::size_t k_most_steps = 16'384; // for the search of periods
 
 constexpr double k_far_apart = 3; // times as late as any other
 constexpr double k_far_more = 2;  // times as late as the others in the middle
 constexpr std::size_t k_fewest_late = 3;
-constexpr std::size_t k_usual = 4;  // what happens in more than one of so many steps is usual
-constexpr double k_floor_ns = 1000; // nothing below that matters
+constexpr std::size_t k_usual = 4;  // an event in more than one of this many steps is usual
+constexpr double k_floor_ns = 1000; // smaller values do not matter
 
 double log_factorial(std::size_t n) {
   return std::lgamma(static_cast<double>(n) + 1);
@@ -32,7 +32,8 @@ double log_choose(std::size_t n, std::size_t k) {
   return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
 }
 
-// That of `all` steps, `drawn` of which are greatest, so many drawn by chance hold `hits` or more.
+// Probability that, if `drawn` of `all` steps are the greatest, this many random steps include
+// `hits` or more of them.
 double chance_of_hits(std::size_t all, std::size_t drawn, std::size_t hits) {
   double sum = 0;
   for (std::size_t i = hits; i <= drawn; ++i)
@@ -42,8 +43,8 @@ double chance_of_hits(std::size_t all, std::size_t drawn, std::size_t hits) {
   return sum;
 }
 
-// That steps drawn by chance rank as high together (Mann and Whitney, normal approximation, which
-// far out is on the safe side).
+// Probability that random steps rank as high together (Mann and Whitney, normal approximation,
+// which is conservative far out).
 double chance_of_ranks(std::size_t all, const std::vector<std::size_t>& ranks) {
   const auto drawn = static_cast<double>(ranks.size());
   const auto others = static_cast<double>(all) - drawn;
@@ -63,8 +64,8 @@ Aligned median_of(const std::vector<LatenessOfStep>& steps, const std::vector<st
   return quantile_of(values, errors, 0.5);
 }
 
-// The least value of the upper of two groups: there is the greatest ratio of a value to the next
-// less. Nothing if it is one group.
+// The smallest value of the upper of two groups, where the ratio of a value to the next smaller is
+// greatest. Nothing if it is one group.
 std::optional<double> upper_group(const std::vector<LatenessOfStep>& steps) {
   std::vector<double> values, errors;
   for (const LatenessOfStep& step : steps) {
@@ -84,7 +85,7 @@ std::optional<double> upper_group(const std::vector<LatenessOfStep>& steps) {
   return least_ns;
 }
 
-// 0 of the greatest value, 1 of the next; all zeros share the middle of their places.
+// 0 for the greatest value, 1 for the next; all zeros share the middle of their ranks.
 std::vector<std::size_t> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size()), ranks(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -96,7 +97,7 @@ std::vector<std::size_t> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-// The value from which on steps of the recurrence are best told from the others.
+// The threshold that best separates the steps of the recurrence from the others.
 double least_late(const std::vector<double>& values, const Recurrence& recurrence) {
   auto recurs = [&](std::size_t i) { return i % recurrence.every == recurrence.first; };
   std::vector<std::size_t> order(values.size());
@@ -161,7 +162,7 @@ std::optional<RecurringLateness> recurring_lateness(const std::vector<LatenessOf
     return std::nullopt;
   RecurringLateness out{.steps = steps.size(), .last = last.size()};
   out.when_last = median_of(steps, last);
-  // Late are all that are as late as those that recur, else the upper of two groups.
+  // Late steps are all as late as those that recur, else the upper of two groups.
   auto split = [&](double least_ns) {
     std::vector<std::size_t> late, others;
     for (std::size_t i = 0; i < steps.size(); ++i)

@@ -14,8 +14,8 @@ namespace {
 
 using Observed = std::span<const ObservedCollective>;
 
-// After so many the sequence repeats itself exactly; nothing if it does not do so often enough.
-// The longest proper prefix that is a suffix too (Knuth, Morris and Pratt) leaves the period.
+// The length after which the sequence repeats exactly; nothing if it repeats too rarely. The
+// longest proper prefix that is also a suffix (Knuth, Morris and Pratt) gives the period.
 std::optional<std::size_t> period_of(Observed sequence) {
   if (sequence.empty())
     return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::size_t> period_of(Observed sequence) {
   return 4 * period <= sequence.size() ? std::optional(period) : std::nullopt;
 }
 
-// The place in the period before which there is most time.
+// The position in the period before the longest pause.
 std::size_t first_of_step(Observed sequence, std::size_t period) {
   std::vector<std::vector<double>> pauses_ns(period);
   for (std::size_t i = 1; i < sequence.size(); ++i)
@@ -49,8 +49,8 @@ std::size_t first_of_step(Observed sequence, std::size_t period) {
 } // namespace
 
 std::optional<RepeatedSteps> repeated_steps(Observed collectives) {
-  // Begin and end of a job are different, and so may be a pause for evaluation in between: one of
-  // these stretches, in eighths, shows what to look for.
+  // The begin and end of a job differ, and so may a pause for evaluation between. One of these
+  // sections, in eighths, shows the pattern to search for.
   constexpr std::array<std::pair<std::size_t, std::size_t>, 5> k_stretches{
       {{1, 7}, {2, 6}, {3, 5}, {1, 3}, {5, 7}}};
   const std::size_t size = collectives.size();

@@ -9,7 +9,7 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-// The same few kinds are asked for again and again, and a map takes long.
+// The same few kinds are looked up again and again, and a map is slow.
 class KindCache {
 public:
   explicit KindCache(DurationsByKind& all) : all_(all) {}
@@ -109,8 +109,8 @@ std::pair<int, const Durations*> alone_of(const KernelKind& kind, const Duration
   return {twin.cell, &found->second};
 }
 
-// All durations of a side may be wrong by their error in one direction, those of the two in
-// opposite ones.
+// All durations of a side may be wrong by their error in one direction, those of the two sides in
+// opposite directions.
 double relative_error(const Durations& overlapped, const Durations& alone) {
   return overlapped.overlapped_error_ns / overlapped.overlapped_sum_ns +
          alone.alone_error_ns / alone.alone_sum_ns;
@@ -160,7 +160,7 @@ void SlowdownSum::add(const Slowdown& one) {
 std::optional<Interval> SlowdownSum::interval() const {
   if (!ratio())
     return std::nullopt;
-  constexpr double k_normal = 1.959964; // many kernels each, hence no Student
+  constexpr double k_normal = 1.959964; // many kernels each, hence no Student's t
   const double factor = std::exp(k_normal * std::sqrt(alone_variance_ns2) / alone_ns);
   return Interval{*ratio() / factor, *ratio() * factor};
 }

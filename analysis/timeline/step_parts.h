@@ -9,8 +9,8 @@
 
 namespace ncclprobe::analysis::timeline {
 
-// What a stretch of time of one rank was spent on. Communication C, computation K, and of C the
-// time in which all communication that runs waits for another rank: sets of moments.
+// How a section of one rank's time was spent. Communication C, computation K, and the part of C in
+// which all running communication waits for another rank: sets of moments.
 struct StepParts {
   std::int64_t length_ns = 0;
   std::int64_t communication_ns = 0; // |C|
@@ -28,10 +28,10 @@ struct StepParts {
   bool operator==(const StepParts&) const = default;
 };
 
-// When a rank was busy with what. Uses Activity::ready_ns.
+// When a rank was busy, by kind. Uses Activity::ready_ns.
 struct BusySets {
   Spans compute, communication, memory, helper;
-  Spans transfer; // communication that waits for nobody
+  Spans transfer; // communication that does not wait
 };
 BusySets busy_sets(const Activities& activities);
 
@@ -41,9 +41,9 @@ std::vector<StepParts> parts_of(const BusySets& busy, const Spans& windows);
 // Communication of one stream within the windows.
 struct StreamParts {
   std::uint16_t stream = 0;
-  std::uint64_t kernels = 0; // of communication, that begin in a window
+  std::uint64_t kernels = 0; // communication that begins in a window
   std::int64_t communication_ns = 0;
-  std::int64_t hidden_ns = 0; // behind computation on whatever stream
+  std::int64_t hidden_ns = 0; // after computation on any stream
 };
 std::vector<StreamParts> streams_of(const Activities& activities, const Spans& compute,
                                     const Spans& windows);

@@ -18,21 +18,22 @@ namespace ncclprobe::analysis::timeline {
 namespace {
 
 constexpr std::int64_t k_no_start = INT64_MIN;
-constexpr double k_deviations = 1.4826; // a normal distribution's, of its median absolute deviation
+constexpr double k_deviations =
+    1.4826; // for a normal distribution, from its median absolute deviation
 constexpr std::size_t k_most_skews_drawn = 16'384;
 constexpr std::size_t k_most_starts_drawn = 512; // of each rank
 
-// Consecutive steps, of which there are as many as chance may draw from.
+// Consecutive steps, the units of random draws.
 struct Blocks {
   std::vector<std::uint32_t> of_collective;
   std::vector<double> steps; // in each
   std::vector<std::uint32_t> step_of_collective;
 };
 
-// References, so that the collectives of one cell are a list of their own.
+// References, so that the collectives of one cell form a separate list.
 using Collectives = std::vector<const Collective*>;
 
-// Collectives in the order of their steps; each is its own step where there are none.
+// Collectives in the order of their steps; without steps, each is its own step.
 Blocks blocks_of(const Collectives& collectives, bool per_step) {
   std::vector<std::uint32_t> order(collectives.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -59,8 +60,8 @@ Blocks blocks_of(const Collectives& collectives, bool per_step) {
 
 class StragglerFinder {
 public:
-  // `all`: collectives of one cell, of which the first so many are those of the table's first rank.
-  // `sampled`: which of the sample are of the cell.
+  // `all`: collectives of one cell; the first this many belong to the table's first rank.
+  // `sampled`: which of the sample belong to the cell.
   StragglerFinder(Collectives all, std::size_t of_first_rank, std::vector<std::size_t> sampled,
                   const CollectiveTable& table, const StartSample& sample,
                   const std::vector<int>& ranks, const Clocks& clocks)
@@ -118,7 +119,7 @@ private:
       out_.skew.p99_interval = intervals[1];
   }
 
-  // By how much the last came behind the second last; 0 if that is not shown.
+  // The delay of the last rank behind the second last; 0 if it is not significant.
   Aligned delay_of(const Collective& one) const {
     const Aligned by{static_cast<double>(one.last_start_ns - one.second_last_start_ns),
                      clocks_.pair_error_ns(one.last_rank, one.second_last_rank, one.last_start_ns)};
@@ -160,7 +161,7 @@ private:
       starts.clear();
       const Collective& one = table_.all()[sample_.collective(i)];
       const std::uint32_t block = blocks_.of_collective[place_of(one)];
-      const std::int64_t base = one.first_start_ns; // differences fit a double
+      const std::int64_t base = one.first_start_ns; // differences fit into a double
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
         if (auto start = sample_.start(i, rank))
           starts.push_back(static_cast<double>(*start - base));
@@ -197,7 +198,7 @@ private:
     }
   }
 
-  // By rank: of its difference to the rank whose clock is known least.
+  // By rank: error of its difference to the rank with the least accurate clock.
   std::vector<double> errors_of_lateness(std::size_t sampled, std::int64_t at_ns) const {
     using Known = Clocks::GpusKnown;
     std::vector<double> errors(ranks_.size(), INFINITY), own(ranks_.size());
@@ -217,7 +218,7 @@ private:
     return errors;
   }
 
-  // The step of each collective; k_no_step for those outside of any.
+  // The step of each collective; k_no_step for those outside any.
   std::vector<std::uint32_t> steps_for_lateness() {
     out_.lateness_steps = out_.steps;
     out_.lateness_per_step = out_.per_step;
@@ -279,7 +280,7 @@ private:
     return middle == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), middle);
   }
 
-  // Collectives stand in the table's order.
+  // Collectives are in the table's order.
   std::size_t place_of(const Collective& one) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(all_, &one) - all_.begin());
   }

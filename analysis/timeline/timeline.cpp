@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::timeline {
 namespace {
 
-// What the first pass leaves of a rank until it is in the table.
+// What the first pass keeps of a rank until it is in the table.
 struct Starts {
   std::vector<CollectivePart> parts;
   Spans aligned;
@@ -34,8 +34,8 @@ struct RankResult {
 struct Waits {
   std::vector<bool> known; // by activity
 
-  // One kernel may hold collectives and messages: it waits for the last of all. A wait is no longer
-  // than the kernel, whatever the clocks.
+  // One kernel may contain collectives and messages: it waits for the last of all. A wait is never
+  // longer than the kernel, whatever the clocks say.
   void note(Activity& activity, std::uint32_t index, std::int64_t ready_ns, double error_ns,
             RankTimeline& rank) {
     activity.ready_ns = std::max(activity.ready_ns, ready_ns);
@@ -116,7 +116,7 @@ public:
   }
 
 private:
-  // Several at a time, taken in in their order, so that the outcome does not depend on threads.
+  // Several at a time, merged in order, so that the result does not depend on threads.
   template <typename Of, typename Work, typename Take>
   base::Result<void> for_each_rank(Work work, Take take) {
     std::size_t threads = std::max(1u, options_.threads);
@@ -187,7 +187,7 @@ private:
             clock.to_reference(static_cast<std::uint64_t>(activity.end_ns))};
   }
 
-  // What a wait may be wrong by. The last to come may have waited for the second last.
+  // Possible error of a wait. The last to come may have waited for the second last.
   double wait_error_ns(int rank, const Collective& collective) const {
     const std::int64_t at_ns = collective.last_start_ns;
     if (rank != collective.last_rank)
@@ -197,7 +197,7 @@ private:
                     out_.clocks.pair_error_ns(rank, collective.second_last_rank, at_ns) - ahead_ns);
   }
 
-  // Writes down until when each collective of this rank waited.
+  // Stores the end of this rank's wait in each collective.
   void mark_waits(RankReading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     if (!clock.host)
@@ -212,7 +212,7 @@ private:
           clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns));
       sample_.note(table_.index_of(*collective), i, start_ns);
       if (!collective->is_complete())
-        continue; // who came last is not known
+        continue; // the last to come is unknown
       waits.note(activity, part.activity,
                  std::min(activity.start_ns +
                               std::max<std::int64_t>(0, collective->last_start_ns - start_ns),
@@ -221,7 +221,7 @@ private:
     }
   }
 
-  // The same of its sends and receives.
+  // The same for its sends and receives.
   void mark_message_waits(RankReading& reading, std::size_t i, RankTimeline& rank, Waits& waits) {
     const auto& clock = clock_of(i);
     const std::vector<MessageHalf>& halves = reading.halves.all;

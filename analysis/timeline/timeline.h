@@ -11,14 +11,14 @@
 #include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/stragglers.h"
 
-// What a trace shows, of all ranks. Formulas: docs/method.md, "The timeline".
+// The contents of a trace, over all ranks. Formulas: docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 // Sums over steps.
 struct PartsSum {
   StepParts parts;
   std::uint64_t steps = 0;
-  // What exposed_wait may be wrong by, because clocks are, and exposed_transfer the other way.
+  // Possible error of exposed_wait, from the clocks; exposed_transfer has the opposite error.
   double wait_error_ns = 0;
   Thinned lengths_ns; // of steps
   void add(const PartsSum& other);
@@ -28,9 +28,9 @@ struct RankTimeline {
   int rank = 0;
   std::uint64_t kernels = 0;
   std::uint64_t copies = 0;
-  std::uint64_t without_times = 0; // left out
+  std::uint64_t without_times = 0; // omitted
   std::uint64_t nccl_operations = 0;
-  bool from_nccl = false;  // no kernels were traced, only what NCCL told
+  bool from_nccl = false;  // no kernels were traced, only NCCL's reports
   std::uint64_t heard = 0; // Activities::heard
   bool clock_known = true; // relative to the first rank's host
   ByCell<PartsSum> cells;
@@ -38,7 +38,7 @@ struct RankTimeline {
   ByCell<std::vector<StreamParts>> streams;
   ByCell<Gaps> gaps;
   JoinCounts joins;
-  // Communication in steps, and of that, whose wait is known.
+  // Communication in steps, and the part with a known wait.
   std::uint64_t communications = 0;
   std::uint64_t matched = 0;
   RankMessages messages;
@@ -47,7 +47,7 @@ struct RankTimeline {
     std::int64_t start_ns = 0; // rank's clock
     StepParts parts;
   };
-  std::vector<Step> steps; // if asked for
+  std::vector<Step> steps; // if requested
 };
 
 struct Timeline {
@@ -68,12 +68,12 @@ struct Timeline {
 struct TimelineOptions {
   unsigned threads = 2;
   bool keep_steps = false; // memory then grows with steps x ranks
-  // Only figures of these; empty: all. What is between ranks is found out from all the same.
+  // Only figures of these; empty: all. Relations between ranks are computed anyway.
   std::vector<int> ranks;
 };
 
-// Reads each rank twice; holds as many ranks' events at a time as there are threads, and of the
-// others only sums. Errors are those of the source.
+// Reads each rank twice. It holds the events of as many ranks as there are threads, and only sums
+// of the others. Errors are those of the source.
 base::Result<Timeline> analyse(const TraceSource& source, const TimelineOptions& options = {});
 
 } // namespace ncclprobe::analysis::timeline

@@ -41,7 +41,7 @@ std::uint32_t operation_of(const DeviceColumns& columns, std::size_t row) {
   return row < columns.operation.size() ? columns.operation[row] : 0;
 }
 
-// `is_inside(span, operation)` of what the device did, on the rank's clock; `holds(at_ns)` of a
+// `is_inside(span, operation)` for device activity, on the rank's clock; `holds(at_ns)` for a
 // moment.
 template <typename IsInside, typename Holds>
 class Cutter {
@@ -98,7 +98,7 @@ private:
   Holds holds_;
 };
 
-// Which times were written over, only what comes later tells: asked before that is cut.
+// Only later rows show which times were overwritten: determined before those are cut.
 class Overwritten {
 public:
   explicit Overwritten(RankTrace& trace) : trace_(trace) {
@@ -111,7 +111,7 @@ public:
       if (const trace::NcclChannelRow& row = trace.nccl_channels[i]; told[i] && row.start_gt == 0)
         rows_.emplace(row.nccl_operation, row.channel);
   }
-  // Those that are left.
+  // Those that remain.
   void count() {
     for (const trace::NcclChannelRow& row : trace_.nccl_channels)
       trace_.channels_overwritten += rows_.contains({row.nccl_operation, row.channel});
@@ -158,7 +158,8 @@ void keep_steps(RankTrace& trace, const Clocks::OfRank& clock, const std::set<St
   const OperationIndex operations(trace.operations);
   const NcclTimes times = nccl_times(trace, clock.gpu);
   const StepWindows steps = step_windows(activities_of(trace, operations, times), operations);
-  // Whether something overlaps a window: of those that begin before its end the last ends last.
+  // Whether something overlaps a window: of those that begin before its end, the last one ends
+  // last.
   auto overlaps = [&](const Span& span) {
     auto after = std::ranges::lower_bound(steps.windows, std::max(span.end, span.begin + 1), {},
                                           &Span::begin);

@@ -22,7 +22,7 @@ const model::Operation* operation_at(const model::TrialSpec& trial, const Operat
                                             : nullptr;
 }
 
-// The operations of the schedule that are of one kind.
+// The operations of one kind in the schedule.
 std::vector<int> operations_of_kind(const model::Schedule& schedule, std::size_t kind) {
   std::vector<int> out;
   for (std::size_t i = 0; i < schedule.operations.size(); ++i)
@@ -31,9 +31,9 @@ std::vector<int> operations_of_kind(const model::Schedule& schedule, std::size_t
   return out;
 }
 
-// The schedule of a step's computation alone is that of the step with the rest left out, and so is
-// that of its communication: the n-th operation of a kind is the same one in both, if both have as
-// many of it.
+// The schedule of a step's computation alone is that of the step without the rest, and the same
+// holds for its communication: the n-th operation of a kind is the same in both, if both have
+// equally many.
 void add_places(const model::TrialSpec& trial, std::size_t step, std::size_t part,
                 AlonePlaces& places) {
   const model::Schedule& whole = trial.cells[step].schedule;

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-// What the schedules of a traced trial tell of its operations.
+// What a traced trial's schedules say about its operations.
 namespace ncclprobe::analysis::timeline {
 
-// How many of `ranks` take part in a collective; 0: unknown, or it is none.
+// How many of `ranks` take part in a collective; 0: unknown, or not a collective.
 std::uint32_t participants_in(const model::TrialSpec& trial, std::size_t ranks,
                               const OperationPlace& place);
 
@@ -23,11 +23,12 @@ std::uint32_t participants_in(const model::TrialSpec& trial, std::size_t ranks,
 using TransfersByPlace = std::map<std::tuple<int, int, int>, std::vector<DeclaredTransfers>>;
 TransfersByPlace transfers_in(const model::TrialSpec& trial);
 
-// What an operation moves on a rank; `transfers`: the trial's.
+// Bytes that an operation moves on a rank; `transfers`: the trial's.
 std::uint64_t bytes_on_rank(const model::TrialSpec& trial, const TransfersByPlace& transfers,
                             const OperationPlace& place, int rank);
 
-// Of operations of whole steps, by cell and index: where the same one runs without the rest.
+// For operations of whole steps, by cell and index: the cell in which the same one runs without the
+// rest.
 using AlonePlaces = std::map<std::pair<int, int>, OperationPlace>;
 AlonePlaces alone_places(const model::TrialSpec& trial);
 

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::analysis {
 
-// The default runs twice in each block of trials. These two arms differ in nothing but the hour.
+// The default runs twice in each block of trials. These two arms differ only in when they ran.
 struct DefaultArms {
   std::vector<double> even_ns; // times of the processes with an even replicate number
   std::vector<double> odd_ns;

@@ -10,15 +10,15 @@
 
 namespace ncclprobe::analysis {
 
-// From which message size on a collective has its bandwidth: the smallest measured size from which
-// busbw stays at this share of the best measured, or above, up to the largest.
+// From which message size a collective reaches its bandwidth: the smallest measured size from which
+// busbw stays at or above this share of the best, up to the largest size.
 inline constexpr double k_saturated_share = 0.9;
 
 enum class Saturated {
   reached,  // at a size between the smallest and the largest
-  smallest, // already at the smallest measured: the true size is that or less
-  rising,   // only the largest is that high: there may be more behind it
-  falling,  // the largest is not: no size from which it stays
+  smallest, // already at the smallest measured: the true size is that or smaller
+  rising,   // only at the largest: larger sizes may be faster
+  falling,  // not at the largest: no size from which it stays
 };
 constexpr auto enum_names(Saturated) {
   using enum Saturated;
@@ -26,15 +26,15 @@ constexpr auto enum_names(Saturated) {
       {{reached, "reached"}, {smallest, "smallest"}, {rising, "rising"}, {falling, "falling"}});
 }
 
-// One collective under one setting, over its sizes.
+// One collective with one setting, over its sizes.
 struct Saturation {
   Saturated state = Saturated::rising;
-  const SettingResult* from = nullptr; // the size that is asked for; nullptr where there is none
+  const SettingResult* from = nullptr; // the saturation size; nullptr if there is none
   const SettingResult* best = nullptr;
   const SettingResult* largest = nullptr;
   std::size_t sizes = 0;
 };
-// Of every collective that was measured, back to back and with right data, at three sizes or more;
+// For every collective that was measured back to back, with correct data, at three sizes or more;
 // in the order of `results`, into which it points.
 std::vector<Saturation> saturations(const std::vector<SettingResult>& results);
 

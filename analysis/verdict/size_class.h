@@ -6,7 +6,7 @@
 
 namespace ncclprobe::analysis {
 
-// Sizes that are alike for someone who tunes: latency-bound (to 64K), in between (to 4M),
+// Classes of sizes that behave alike in tuning: latency-bound (to 64K), in between (to 4M),
 // bandwidth-bound. Their noise differs by orders of magnitude.
 inline constexpr int k_size_classes = 3;
 constexpr int size_class(std::uint64_t bytes) {

@@ -10,13 +10,13 @@
 
 namespace ncclprobe::analysis {
 
-// The trial whose times are the largest beside the other trials of its setting.
+// The trial with the longest times relative to other trials of its setting.
 struct SlowestTrial {
   int trial = 0;
   std::string setting;
-  double slower = 1; // median over its cells of its time / the setting's median in the cell
+  double slower = 1; // median over its cells of (its time / the setting's median in the cell)
 };
-// Nothing if no trial has others beside it in a cell.
+// Nothing if no trial shares a cell with others.
 std::optional<SlowestTrial> slowest_trial(const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -7,8 +7,9 @@
 #include <optional>
 #include <vector>
 
-// What tracing cost: traced trials against their untraced twins, which ran in the same random
-// blocks. As everywhere, the unit of observation is a process's median time (docs/method.md).
+// The cost of tracing: traced trials compared with their untraced twins, which ran in the same
+// random blocks. As everywhere, the unit of observation is a process's median time
+// (docs/method.md).
 namespace ncclprobe::analysis {
 
 struct TracingCost {
@@ -17,11 +18,11 @@ struct TracingCost {
   double ratio = 1; // geometric mean of the traced processes' times / that of the untraced ones'
   // Of that ratio, at k_confidence; needs two processes on each side.
   std::optional<RatioTest> test;
-  // There would be a test, but its interval is so wide that it says nothing.
+  // There is a test, but its interval is too wide to be useful.
   bool too_few_processes = false;
 };
 
-// An interval whose ends differ by more is not told: with two processes on each side it may reach
+// An interval whose ends differ by more is not shown: with two processes on each side it may reach
 // from nothing to millions.
 inline constexpr double k_widest_cost = 4;
 

@@ -11,14 +11,14 @@
 
 namespace ncclprobe::analysis {
 
-// How processes typically scatter, seen on more of them than one comparison has.
+// The typical scatter of processes, from more of them than one comparison has.
 //
-// A cell may have two speeds, and a process one of them by chance. If all processes of a comparison
-// happen to run at the same speed, their own scatter says that there is only one. The others of the
-// run say otherwise.
+// A cell may have two speeds, and a process gets one of them by chance. If all processes of a
+// comparison happen to run at the same speed, their own scatter suggests that there is only one.
+// The other processes of the run show both.
 //
 // Typical is the median, so one setting or cell that is much noisier than the rest changes little.
-// The default's two arms count as two settings. Wrong data does not count.
+// The default's two arms count as two settings. Results with wrong data do not count.
 class TypicalScatter {
 public:
   explicit TypicalScatter(const std::vector<SettingResult>& results);

@@ -36,7 +36,7 @@ private:
   std::map<Cell, const SettingResult*> by_cell_;
 };
 
-// Above 1, whichever side is the larger.
+// Above 1, whichever side is larger.
 double distance(double ratio) {
   return std::max(ratio, 1 / ratio);
 }
@@ -116,7 +116,7 @@ void decide(Comparison& one, double floor) {
   }
 }
 
-// Of either side; empty if both loaded what they were asked to, on the CPUs that they were to have.
+// For either side; empty if both loaded the requested libraries, on the requested CPUs.
 std::string not_as_asked(const Comparison& one) {
   if (!one.setting->not_as_asked.empty())
     return one.setting->not_as_asked;
@@ -138,14 +138,14 @@ std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloo
   if (one.baseline->processes.size() < k_least_processes)
     return too_few(*one.baseline, "the default");
   if (!floor)
-    return "the default has no two arms, so the noise of the run is not known";
+    return "the default does not have two arms, so the noise of the run is unknown";
   return "";
 }
 
 } // namespace
 
 std::string too_noisy_text(double detectable) {
-  return fmt::format("too noisy to tell: a verdict needs a difference of {:.0f}%",
+  return fmt::format("too noisy for a verdict, which needs a difference of {:.0f}%",
                      100 * (detectable - 1));
 }
 
@@ -195,7 +195,8 @@ Verdicts judge(const std::vector<SettingResult>& results) {
     double floor =
         verdicts.floors[static_cast<std::size_t>(size_class(one.setting->label.bytes))]->ratio;
     one.adjusted_p = adjusted[i];
-    // Holm's strictest step: what would have had a verdict whatever the other comparisons gave.
+    // Holm's strictest step: the ratio that would have had a verdict regardless of the other
+    // comparisons.
     one.detectable = detectable_ratio(one, floor, k_alpha / static_cast<double>(tested.size()));
     decide(one, floor);
   }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_nobody = static_cast<std::size_t>(-1);
 constexpr int k_polls_between_checks =
-    256; // asking a communicator for errors costs more than a poll
+    256; // querying a communicator for errors costs more than a poll
 
 } // namespace
 
@@ -293,11 +293,11 @@ void BoundSchedule::capture() {
   Region region = *schedule_.capture;
   auto cut_by = [&](int border) { return region.first < border && border < region.last; };
   if (cut_by(schedule_.timed.first) || cut_by(schedule_.timed.last))
-    base::raise(base::Errc::unsupported, "a captured region must lie within the timed region, or "
-                                         "wholly outside of it");
+    base::raise(base::Errc::unsupported,
+                "a captured region must be within the timed region, or completely outside it");
   for (int i = region.first; i < region.last; ++i)
     if (std::holds_alternative<BarrierOp>(schedule_.operations[static_cast<std::size_t>(i)].what))
-      base::raise(base::Errc::unsupported, "ranks meet on the host: that cannot be captured");
+      base::raise(base::Errc::unsupported, "barriers on the host cannot be captured");
   std::vector<std::vector<backend::Stream*>> streams(ranks_.size());
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (int index = 0; index < static_cast<int>(schedule_.streams.size()); ++index)

@@ -15,34 +15,35 @@
 
 namespace ncclprobe::worker {
 
-// A schedule tied to this process's buffers, streams and communicators, so that launching it again
-// and again looks nothing up.
+// A schedule bound to this process's buffers, streams and communicators, so that repeated launches
+// look nothing up.
 class BoundSchedule {
 public:
-  // All arguments outlive the object. `communicators` follows schedule.communicators. `marks` may
-  // be null: then markers of the timed region are not timed.
+  // All arguments must outlive the object. `communicators` follows schedule.communicators. `marks`
+  // may be null: then markers of the timed region are not timed.
   BoundSchedule(const model::Schedule& schedule, backend::Backend& backend,
                 std::vector<LocalRankState>& local_ranks, const LocalBuffers& buffers,
                 const std::vector<LocalCommunicator*>& communicators, SharedBuffers& shared,
                 TraceRecorder& trace, StepMarks* marks = nullptr);
 
-  // If the schedule asks for it: captures that part, which is replayed from then on. Run the
-  // schedule before, so that all connections are there. Throws Errc::unsupported.
+  // Captures the region that the schedule names, if any; later runs replay it. Run the schedule
+  // before, so that all connections exist. Throws Errc::unsupported.
   void capture();
 
   void launch(const model::Region& region);
-  // What the library itself expects the region to take, of which nothing is launched; nothing if it
-  // cannot tell, or the region is not one collective: of several NCCL tells the last one's time.
+  // The library's own estimate of the region's duration, without launching it. Nothing if there is
+  // no estimate, or if the region is not one collective: for several, NCCL reports the last one's
+  // time.
   std::optional<double> estimate_us(const model::Region& region) const;
   // Operations before and after the timed region.
   void launch_before();
   void launch_after();
 
-  // Streams on which the timed region of a local rank puts work.
+  // Streams of a local rank on which the timed region puts work.
   std::vector<backend::Stream*> timed_streams(std::size_t local_rank) const;
 
-  // Waits until every stream is idle. `on_rank_done(local_rank)` is called as soon as all streams
-  // of that local rank are. Throws what went wrong in a stream or communicator.
+  // Waits until every stream is idle. Calls `on_rank_done(local_rank)` as soon as all streams of
+  // that local rank are. Throws an error that occurred in a stream or communicator.
   void wait(const std::function<void(std::size_t)>& on_rank_done = {});
 
 private:
@@ -50,13 +51,13 @@ private:
   struct Launch {
     Step step;
     bool needs_group =
-        false; // several local ranks take part: one NCCL group, or they would wait for each other
+        false; // several local ranks take part: one NCCL group, otherwise they would deadlock
   };
 
   void bind(const model::Operation& operation);
   void bind(const model::CopyOp& copy);
   void bind(const model::ChaseOp& chase);
-  // A slice of any rank's buffer, as a local rank reaches it.
+  // A slice of any rank's buffer, in a local rank's address space.
   backend::Place reach(std::size_t local_rank, int global_rank, const model::Slice& slice);
   template <typename Op, typename Enqueue>
   void bind_communication(const model::Operation&, const Op&, Enqueue);
@@ -75,12 +76,12 @@ private:
   TraceRecorder& trace_;
   StepMarks* marks_;
   std::vector<std::vector<Launch>> launches_; // by operation
-  std::vector<OperationNote> notes_;          // likewise
+  std::vector<OperationNote> notes_;          // by operation
   bool in_group_ = false;
   bool binding_timed_ = false;
   std::vector<std::set<backend::Stream*>> timed_streams_; // by local rank
   std::unique_ptr<backend::Graph> graph_;
-  model::Region captured_{-1, -1}; // what the graph stands for
+  model::Region captured_{-1, -1}; // operations that the graph replaces
 };
 
 } // namespace ncclprobe::worker

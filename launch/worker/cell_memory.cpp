@@ -12,7 +12,7 @@ namespace {
 
 using model::Memory;
 
-// Making and freeing larger ones is cheap next to what the cell itself costs.
+// Allocating and freeing larger ones is cheap compared with the cell itself.
 constexpr std::uint64_t k_large_slot_bytes = std::uint64_t{256} << 20;
 
 } // namespace
@@ -26,9 +26,9 @@ backend::Buffer& CellMemory::grown(std::size_t local_rank, std::vector<Pool>& po
   auto& buffer = pools[local_rank][{index, declared.memory}];
   if (buffer && buffer->size_bytes() >= bytes)
     return *buffer;
-  buffer.reset(); // free the old one before asking for more
+  buffer.reset(); // free the old one before allocating
   backend::Device& device = *ranks_[local_rank].device;
-  switch (bytes == 0 ? Memory::plain : declared.memory) { // nothing is had of any kind
+  switch (bytes == 0 ? Memory::plain : declared.memory) { // no kind of memory was available
   case Memory::plain:
     buffer = device.allocate(bytes);
     break;

@@ -15,19 +15,19 @@ namespace ncclprobe::worker {
 // Memory of this process's local ranks, kept from cell to cell and grown on demand.
 class CellMemory {
 public:
-  explicit CellMemory(const std::vector<LocalRankState>& local_ranks); // outlives the object
+  explicit CellMemory(const std::vector<LocalRankState>& local_ranks); // must outlive the object
 
-  // Of the local rank's device: all buffers that are kept, guard bands included, not those in the
-  // host's memory.
+  // On the local rank's device: all kept buffers, including guard bands, but not those in host
+  // memory.
   std::uint64_t held_bytes(std::size_t local_rank) const;
-  // The schedule's buffers, at least as large as it declares them, and guard bands (guard_bands.h)
-  // around that. Throws Errc::unavailable.
+  // The schedule's buffers, at least as large as declared, surrounded by guard bands
+  // (guard_bands.h). Throws Errc::unavailable.
   LocalBuffers make_room(const model::Schedule& schedule);
-  // The same buffers, but slots of their own in place of those named in `replaced`. Throws
-  // Errc::unavailable; what was handed out before stays.
+  // The same buffers, with separate slots for those named in `replaced`. Throws Errc::unavailable;
+  // earlier buffers stay valid.
   LocalBuffers make_slots(const model::Schedule& schedule, const LocalBuffers& buffers,
                           const std::vector<int>& replaced);
-  // At the end of a cell: large slots go, so that they are not missing in the next.
+  // At the end of a cell: frees large slots, whose memory the next cell may need.
   void drop_large_slots();
 
 private:
@@ -40,7 +40,7 @@ private:
   std::vector<Pool> slots_;
 };
 
-// Registers the buffers that the schedule wants registered with each of its communicators. Throws
+// Registers the schedule's registered buffers with each of its communicators. Throws
 // Errc::unsupported.
 std::vector<std::unique_ptr<backend::Registration>>
 register_buffers(const model::Schedule& schedule, const LocalBuffers& buffers,

@@ -13,7 +13,8 @@ using Step = ProgressBoard::Step;
 
 namespace {
 
-// Of a launch that the host enqueued too late. After that its time counts all the same.
+// Limit of repetitions of a launch that the host enqueued too late. After that its time counts
+// anyway.
 constexpr int k_most_repeats = 3;
 
 } // namespace
@@ -96,7 +97,7 @@ std::vector<bool> CellRun::compare(const LocalBuffers& buffers, const std::strin
   return wrong;
 }
 
-// After all ranks' last launch, and not more often: what was overwritten stays so.
+// Once, after all ranks' last launch: overwritten bytes stay overwritten.
 void CellRun::compare_untouched(const LocalBuffers& buffers, const std::vector<int>& which) {
   TraceRecorder::Span span(parts_.trace, trace::SpanKind::check);
   parts_.board.set(Step::comparing);
@@ -178,7 +179,7 @@ MarkLimits CellRun::prepare_marks(int wanted) {
 
 std::vector<bool> CellRun::check_separately(int batch) {
   fill();
-  barrier(); // no rank may write into a buffer that another still fills
+  barrier(); // no rank may write into a buffer that another is still filling
   parts_.board.set(Step::waiting);
   run_once(*parts_.main.bound);
   barrier(); // a rank that leaves early may take its last message with it
@@ -228,26 +229,26 @@ void CellRun::time_batches(const Effort& effort, CheckMethod method, Binding* sl
     add_remark(remark_on_marks(parts_.cell.schedule, effort.iterations, marked, batch));
 }
 
-// For whoever reads the samples.
+// Notes for readers of the samples.
 void CellRun::add_remark(const std::string& remark) {
   for (model::CellRecord& result : parts_.results)
     if (!remark.empty())
       result.check.method += (result.check.method.empty() ? "" : "; ") + remark;
 }
 
-// Before a launch whose data is looked at.
+// Before a launch whose data is checked.
 void CellRun::poison_or_fill() {
   parts_.board.set(Step::filling);
   parts_.data.flow().repeatable ? parts_.data.poison_results(parts_.main.buffers)
                                 : parts_.data.fill(parts_.main.buffers);
 }
 
-// False, on all ranks, if the host's enqueueing on some rank is part of the time.
+// False, on all ranks, if the time includes the host's enqueueing on some rank.
 bool CellRun::time_launch(LaunchTimer& timer, int batch, int tries_before, int iterations) {
   BoundSchedule& main = *parts_.main.bound;
   main.launch_before();
   main.wait();
-  barrier(); // all ranks start together, on inputs that are all written
+  barrier(); // all ranks start together, after all inputs are written
   parts_.board.set(Step::launching);
   timer.begin(tries_before);
   parts_.trace.enter_batch(batch);

@@ -15,15 +15,14 @@
 
 namespace ncclprobe::worker {
 
-// A schedule with the memory it works on. Its parts die in the reverse order: graphs before
-// registrations.
+// A schedule with its memory. Members are destroyed in reverse order: graphs before registrations.
 struct Binding {
   LocalBuffers buffers;
   std::vector<std::unique_ptr<backend::Registration>> registrations;
   std::optional<BoundSchedule> bound;
 };
 
-// What a cell that can run is made of. All outlives its CellRun.
+// The parts of a runnable cell. All must outlive its CellRun.
 struct CellParts {
   backend::Backend& backend;
   CommunicatorCache& communicators;
@@ -37,21 +36,22 @@ struct CellParts {
   std::vector<model::CellRecord>& results; // by local rank
 };
 
-// Warm-up and timed part of one cell. All ranks call the same functions in the same order, and meet
-// before every batch, or every launch of latency mode, and after it, to agree on going on.
+// Warm-up and timed part of one cell. All ranks call the same functions in the same order. A
+// barrier before and after every batch (in latency mode, every launch) lets them agree on
+// continuing.
 class CellRun {
 public:
   explicit CellRun(const CellParts& parts) : parts_(parts) {}
 
-  // Poisons all and writes the inputs.
+  // Poisons everything and writes the inputs.
   void prepare();
-  // One untimed run of everything; the time it took on this rank.
+  // One untimed run of everything; returns its time on this rank.
   double warm_up();
   double warm_up(BoundSchedule& bound);
 
-  // Batch and steps mode; in the latter, as in events mode, only ranks that the timed region gives
-  // work have samples. Until the stopping rule is satisfied, or data is wrong. `slot` is needed
-  // for CheckMethod::last_launch only.
+  // Batch and steps mode. In steps mode, as in events mode, only ranks with work in the timed
+  // region have samples. Runs until the stopping rule is satisfied, or data is wrong. `slot` is
+  // needed only for CheckMethod::last_launch.
   void time_batches(const Effort& effort, CheckMethod method, Binding* slot);
   // Latency and events mode.
   void time_on_device(const Effort& effort, CheckMethod method);

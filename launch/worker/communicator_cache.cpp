@@ -16,7 +16,7 @@ CommunicatorCache::CommunicatorCache(backend::Backend& backend,
                                      backend::Rendezvous& rendezvous)
     : backend_(backend), ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
 
-// Its rank is -1 if it is none of these.
+// Its rank is -1 if it is not among these.
 backend::Member CommunicatorCache::member(std::size_t local_rank,
                                           const std::vector<int>& ranks) const {
   auto at = std::find(ranks.begin(), ranks.end(), ranks_[local_rank].rank);
@@ -39,7 +39,7 @@ LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalComm
     local.local_ranks.push_back(local_rank);
   }
   std::string name = fmt::format("communicator {}", all_.size());
-  plugin::set_members(key.ranks); // whose events NCCL tells in a trace
+  plugin::set_members(key.ranks); // the communicator whose events NCCL reports in a trace
   if (parent != nullptr) {
     std::vector<backend::SplitMember> of_parent;
     for (std::size_t i = 0; i < parent->local_ranks.size(); ++i)
@@ -97,7 +97,7 @@ bool CommunicatorCache::connected() const {
 void CommunicatorCache::align(std::span<backend::Stream* const> streams) {
   if (connected())
     return backend_.align(world_members(), streams);
-  // All streams are ours: they wait for the first.
+  // All streams belong to this process: they wait for the first.
   backend::Event* gate = nullptr;
   for (std::size_t local_rank = 0; local_rank < streams.size(); ++local_rank) {
     if (streams[local_rank] == nullptr)

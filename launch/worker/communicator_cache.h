@@ -18,33 +18,32 @@ struct LocalCommunicator {
   std::vector<std::unique_ptr<backend::Communicator>> members; // one per entry of `local_ranks`
 };
 
-// How a communicator is made. Cells share those that are made in the same way.
+// How a communicator is created. Cells share communicators with equal keys.
 struct CommunicatorKey {
   std::vector<int> ranks;  // global, in order
-  std::vector<int> parent; // ranks of what it is split off; empty: made on its own
-  int ordinal = 0;         // of those in a schedule that are the same otherwise
+  std::vector<int> parent; // ranks of its parent; empty: created without a parent
+  int ordinal = 0;         // index among those of a schedule with otherwise equal keys
   auto operator<=>(const CommunicatorKey&) const = default;
 };
 
-// The communicators of a trial: each is made once, when first asked for, by all its ranks, and
-// shared by all cells.
+// The communicators of a trial: all its ranks create each at its first use, and all cells share it.
 class CommunicatorCache {
 public:
-  // All arguments outlive the object.
+  // All arguments must outlive the object.
   CommunicatorCache(backend::Backend& backend, const std::vector<LocalRankState>& local_ranks,
                     int world_size, backend::Rendezvous& rendezvous);
 
   // False if nothing needs a communicator: this process drives all ranks of the trial, and world()
-  // was never asked for. Then there is nobody to agree with.
+  // was never called. Then there is nobody to agree with.
   bool connected() const;
   LocalCommunicator& world();
   // In the order of schedule.communicators.
   std::vector<LocalCommunicator*> of(const model::Schedule& schedule);
 
-  // What is enqueued after this begins at about the same time on all ranks of the trial. A stream
-  // for each local rank, null for one that has nothing to align.
+  // Work that is enqueued after this begins at about the same time on all ranks of the trial. One
+  // stream per local rank, null for one without work to align.
   void align(std::span<backend::Stream* const> streams);
-  // Largest value over all ranks of the trial; nobody returns before all have called.
+  // Largest value over all ranks of the trial; returns only after all have called.
   double all_reduce_max(double value);
 
 private:

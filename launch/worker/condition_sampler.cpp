@@ -28,7 +28,7 @@ ConditionSampler::~ConditionSampler() {
 void ConditionSampler::read(When when) {
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
     if (when == When::during && stopped_within({}))
-      return; // the cell is over and waits for us
+      return; // the cell is over and waits for this thread
     std::optional<model::Condition> reading = ranks_[local_rank].device->read_condition();
     if (!reading)
       continue;

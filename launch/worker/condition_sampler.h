@@ -10,10 +10,10 @@
 
 namespace ncclprobe::worker {
 
-// Reads the state of this process's GPUs before and after the timed part of a cell, and, once it
-// has lasted for `quiet`, from a thread every `period`: short cells see no other thread of ours.
-// Who else is on the GPUs, and what errors they counted, before and after only, if asked: NVML may
-// take long to list processes.
+// Reads the state of this process's GPUs before and after the timed part of a cell. After the timed
+// part has lasted for `quiet`, a thread also reads every `period`; short cells see no other thread.
+// Reads other processes and error counts only before and after, if requested, because NVML may take
+// long to list processes.
 class ConditionSampler {
 public:
   struct Pace {
@@ -23,8 +23,8 @@ public:
 
   enum class Company { asked, left };
 
-  // Reads for the first time. `cell_start_ns` on the backend's clock. References outlive the
-  // object.
+  // Reads for the first time. `cell_start_ns` is on the backend's clock. References must outlive
+  // the object.
   ConditionSampler(backend::Backend& backend, const std::vector<LocalRankState>& local_ranks,
                    std::int64_t cell_start_ns, Pace pace, Company company);
   ~ConditionSampler(); // stops the thread
@@ -44,8 +44,8 @@ private:
   const std::vector<LocalRankState>& ranks_;
   std::int64_t start_ns_;
   Company company_;
-  std::vector<std::vector<model::Condition>> readings_; // the thread's while it runs
-  std::mutex mutex_;                                    // of stop_, never held while reading
+  std::vector<std::vector<model::Condition>> readings_; // belongs to the thread while it runs
+  std::mutex mutex_;                                    // guards stop_; never held during a reading
   std::condition_variable stopped_;
   bool stop_ = false;
   std::thread thread_;

@@ -14,7 +14,7 @@ using namespace model;
 
 namespace {
 
-// Buffers that an operation writes; `uses` takes all that it touches.
+// Buffers that an operation writes; `uses` adds all that it accesses.
 std::vector<int> written_by(const Operation& operation, std::set<int>& uses) {
   if (const auto* op = std::get_if<CollectiveOp>(&operation.what)) {
     uses.insert({op->send.buffer, op->receive.buffer});
@@ -111,7 +111,7 @@ CheckMethod choose_method(const DataFlow& flow, TimingMode mode, Slots slots) {
 
 namespace {
 
-// Of an integer type the number that the bits are, of a float the one that was encoded.
+// For an integer type the number in the bits, for a float the encoded number.
 std::string in_words(DataType type, std::uint64_t bits, const Number& number) {
   if (is_float(type))
     return fmt::format("{}", value_of(number));
@@ -128,8 +128,8 @@ std::string first_wrong(int global_rank, const model::DataCheck& one, const Expe
                      found.first, found.first_bits, bits, in_words(one.type, bits, number));
 }
 
-// Each link holds where the next one is, in bytes from the start of the chain: the same wherever
-// the memory is mapped.
+// Each link holds the offset of the next, in bytes from the start of the chain: independent of the
+// mapping's address.
 void write_chain(const ChaseOp& chase, backend::Buffer& buffer) {
   std::vector<std::uint64_t> words(chase.bytes / sizeof(std::uint64_t));
   std::uint64_t step = chase.stride_bytes / sizeof(std::uint64_t);
@@ -179,7 +179,7 @@ CellData::Group CellData::group(int communicator, const std::vector<int>& ranks)
   return group;
 }
 
-// Communicators have data of their own, so that what strays from one to another is seen.
+// Communicators have different data, so that data in the wrong communicator is detected.
 std::uint64_t CellData::seed_of(int communicator) const {
   return seed_ + 0xD1B54A32D192ED03 * static_cast<std::uint64_t>(communicator);
 }
@@ -224,7 +224,7 @@ void CellData::poison_results(const LocalBuffers& buffers) const {
     poison(buffers, index);
 }
 
-// What this schedule declares: a buffer may be larger, from an earlier cell.
+// The size that this schedule declares: a buffer may be larger, from an earlier cell.
 void CellData::poison(const LocalBuffers& buffers, int index) const {
   auto at = static_cast<std::size_t>(index);
   for (std::size_t local_rank = 0; local_rank < buffers.size(); ++local_rank) {
@@ -262,7 +262,7 @@ std::vector<DataComparison> CellData::compare(const LocalBuffers& buffers) const
   return findings;
 }
 
-// What was overwritten in a region, in words; "" if nothing was.
+// Text about overwritten bytes of a region; "" if there are none.
 std::string CellData::overwritten(const UntouchedRegion& region, std::size_t local_rank,
                                   backend::Buffer& buffer) const {
   const BufferDecl& declared = schedule_.buffers[static_cast<std::size_t>(region.buffer)];
@@ -279,13 +279,13 @@ std::string CellData::overwritten(const UntouchedRegion& region, std::size_t loc
   };
   if (region.fill < 0)
     return say(buffer.compare_poison(region.begin, region.end - region.begin), region.begin, 1,
-               "byte", "outside of all results");
+               "byte", "outside all results");
   const Fill& fill = schedule_.fills[static_cast<std::size_t>(region.fill)];
   Group of = group(fill.communicator, {ranks_[local_rank].rank});
   int rank = of.members.front().rank;
   std::uint64_t size = size_bytes(fill.type);
   std::uint64_t start = place_in(buffer, fill.slice, rank).offset;
-  // Only elements that lie in the region as a whole.
+  // Only elements that are entirely in the region.
   std::uint64_t first = (region.begin - start + size - 1) / size;
   std::uint64_t end = (region.end - start) / size;
   if (first >= end)

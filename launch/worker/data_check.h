@@ -14,65 +14,65 @@
 
 namespace ncclprobe::worker {
 
-// Which launches of a cell are looked at.
+// Which launches of a cell are checked.
 enum class CheckMethod {
   none,
   every_launch,    // latency mode
   every_batch,     // events mode: the results are poisoned before each
-  last_launch,     // of a batch: it receives into buffers of its own, which were poisoned before
-  separate_launch, // after each batch, untimed, on inputs that were written anew
+  last_launch,     // the last of a batch: it receives into separate, poisoned buffers
+  separate_launch, // after each batch, untimed, with rewritten inputs
 };
 std::string_view in_words(CheckMethod method); // for CheckResult::method
 
-// Where a schedule may be launched again and again on the same inputs, and what shows whether a
-// launch did its work.
+// Whether a schedule may be launched repeatedly on the same inputs, and how to see that a launch
+// did its work.
 struct DataFlow {
-  // Buffers whose content the schedule promises (Schedule::checks).
+  // Buffers with promised contents (Schedule::checks).
   std::vector<int> results;
   // No launch changes an input, and all results are in buffers without inputs: any launch can be
-  // checked, if the results are poisoned before. Else ("in place") inputs must be written anew.
+  // checked, if the results are poisoned before. Otherwise ("in place") inputs must be rewritten.
   bool repeatable = true;
-  // Only the timed region uses buffers: a launch of it alone can receive somewhere else.
+  // Only the timed region uses buffers: a launch of it can receive into other buffers.
   bool self_contained = true;
 };
 DataFlow data_flow(const model::Schedule& schedule);
 
-// How a cell can be checked at best. `slots` tells whether there was memory for the last launch.
+// The best method for a cell. `slots` says whether there was memory for the last launch.
 enum class Slots { none, there };
 CheckMethod choose_method(const DataFlow& flow, model::TimingMode mode, Slots slots);
 
-// What one launch left on one local rank.
+// The results of one launch on one local rank.
 struct DataComparison {
   std::uint64_t elements = 0;
   std::uint64_t wrong = 0;
   std::string first_wrong; // "rank 3 element 17: bits 0x1 instead of 0x2 (2)"
 };
 
-// Writes the inputs of a schedule and compares its results, by the oracle of
-// model/data_pattern.h. No stream may be busy with the buffers.
+// Writes the inputs of a schedule and compares its results with the oracle of model/data_pattern.h.
+// No stream may be using the buffers.
 class CellData {
 public:
-  // All arguments outlive the object; `communicators` follows schedule.communicators.
+  // All arguments must outlive the object; `communicators` follows schedule.communicators.
   CellData(const model::Schedule& schedule, const std::vector<LocalRankState>& local_ranks,
            const std::vector<LocalCommunicator*>& communicators, int world_size,
            std::uint64_t seed);
 
   const DataFlow& flow() const { return flow_; }
-  // Poisons the guard bands, once: what is written there later is still there at the end.
+  // Poisons the guard bands, once: later writes to them stay visible until the end.
   void guard(const LocalBuffers& buffers) const;
   // Poisons every buffer between its guard bands, then writes the inputs.
   void fill(const LocalBuffers& buffers) const;
-  // For repeatable schedules: what tells a launch that did nothing from one that did its work.
+  // For repeatable schedules: distinguishes a launch that did nothing from one that did its work.
   void poison_results(const LocalBuffers& buffers) const;
   // By local rank.
   std::vector<DataComparison> compare(const LocalBuffers& buffers) const;
-  // By local rank, what was overwritten that no operation writes (untouched_memory.h) since it was
-  // written last, in words; "" if nothing was. Of the buffers with these indexes.
+  // By local rank, text about bytes that no operation writes (untouched_memory.h) but that were
+  // overwritten since the last fill; "" if there are none. For the buffers with these indexes.
   std::vector<std::string> compare_untouched(const LocalBuffers& buffers,
                                              const std::vector<int>& which) const;
 
 private:
-  // Those of this process's local ranks that have some data, with their numbers among `size` ranks.
+  // This process's local ranks that have some data, with their numbers among `size` ranks.
   struct Group {
     struct Member {
       std::size_t local_rank;

@@ -96,8 +96,8 @@ void EvidenceCollector::leave_cell(std::optional<double> estimate_us) {
     estimates_ += fmt::format("ncclprobe: NCCL expects {} us of cell {}\n", *estimate_us, cell_);
 }
 
-// What would add settings that nobody sees. NCCL reads NCCL_CONF_FILE or else ~/.nccl.conf, then
-// /etc/nccl.conf; what the environment sets wins.
+// Files that add settings outside the environment. NCCL reads NCCL_CONF_FILE or else ~/.nccl.conf,
+// then /etc/nccl.conf; the environment has priority.
 std::string EvidenceCollector::configuration_files() const {
   std::vector<std::string> paths{"/etc/nccl.conf"};
   if (auto own = environment_.find("NCCL_CONF_FILE"); own != environment_.end())
@@ -128,7 +128,7 @@ std::string EvidenceCollector::profiler() const {
     return "this backend has no profiler interface";
   int version = plugin::interface_version();
   if (version == 0)
-    return "NCCL did not take the profiler plugin (it does from 2.27 on, with "
+    return "NCCL did not load the profiler plugin (it does from 2.27 on, with "
            "NCCL_PROFILER_PLUGIN=STATIC_PLUGIN)";
   std::string text = fmt::format("v{}", version);
   if (std::uint64_t lost = plugin::not_recorded())
@@ -149,8 +149,8 @@ EvidenceCollector::collect(const std::vector<int>& ranks, int world_size,
   for (int rank : ranks)
     all.push_back({rank, text, profiler(), {}});
   for (const plugin::Record& record : plugin::recorded()) {
-    // A smaller communicator's rank says nothing of the global one: with several ranks in this
-    // process its calls count for the first.
+    // A rank in a smaller communicator does not identify the global rank: if this process has
+    // several ranks, its calls count for the first.
     auto owner = std::find_if(all.begin(), all.end(), [&](const model::Evidence& one) {
       return record.communicator_size == world_size && record.rank == one.rank;
     });

@@ -14,24 +14,24 @@ namespace ncclprobe::worker {
 // Longer logs lose their middle.
 inline constexpr std::size_t k_most_log_bytes = 1024 * 1024;
 
-// `log`, or its beginning and end with a line between them that says how much is missing.
+// `log`, or its beginning and end with a line between them that gives the omitted length.
 std::string bounded_log(const std::string& log, std::size_t most_bytes = k_most_log_bytes);
 
-// "NCCL_A, NCCL_B": what a configuration file of NCCL's sets. Values stay where they are.
+// "NCCL_A, NCCL_B": the names that an NCCL configuration file sets, without their values.
 std::string names_set_by(const std::string& configuration);
 
-// Gathers what a companion trial shows of its settings. Does nothing in other trials.
+// Collects a companion trial's evidence about its settings. Does nothing in other trials.
 class EvidenceCollector {
 public:
-  // Before any library is loaded: opens the file that NCCL will log into.
+  // Before any library is loaded: opens the file for NCCL's log.
   EvidenceCollector(const model::TrialSpec& spec, std::map<std::string, std::string> environment);
 
-  // What NCCL does from now on belongs to this cell; -1: to none.
+  // NCCL's later activity belongs to this cell; -1: to none.
   void enter_cell(int cell);
-  // `estimate_us`: what the library itself expected one launch of the cell to take.
+  // `estimate_us`: the library's own estimate for one launch of the cell.
   void leave_cell(std::optional<double> estimate_us);
-  // For each rank of this process; empty if the trial is no companion. `backend_words`: lines that
-  // the backend says of itself.
+  // For each rank of this process; empty unless the trial is a companion. `backend_words`: lines
+  // from the backend about itself.
   std::vector<model::Evidence> collect(const std::vector<int>& ranks, int world_size,
                                        const std::vector<std::string>& backend_words) const;
 
@@ -44,7 +44,7 @@ private:
   bool of_nccl_;
   bool has_log_ = false;
   int cell_ = -1;
-  std::string estimates_; // a line each
+  std::string estimates_; // one line each
   std::map<std::string, std::string> environment_;
 };
 

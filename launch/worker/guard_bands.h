@@ -7,12 +7,12 @@
 
 #include <cstdint>
 
-// A buffer's data lie between two bands of poison, which show what was written beyond its ends.
-// Buffers of no bytes have none.
+// A buffer's data is between two bands of poison, which reveal writes beyond its ends. Empty
+// buffers have none.
 namespace ncclprobe::worker {
 
-// A multiple of what data are aligned to anywhere (pages, also those of 64 KiB that GPUs map for
-// others), so that the band before them does not change how they are aligned.
+// A multiple of every alignment in use (pages, also those of 64 KiB that GPUs map for others), so
+// that the band before the data does not change its alignment.
 inline constexpr std::uint64_t k_guard_bytes = std::uint64_t{64} << 10;
 
 constexpr std::uint64_t with_guards(std::uint64_t bytes) {
@@ -23,7 +23,7 @@ inline std::uint64_t data_begin(const backend::Buffer& buffer) {
   return buffer.size_bytes() == 0 ? 0 : k_guard_bytes;
 }
 
-// Where a rank's slice of the buffer is.
+// The address of a rank's slice of the buffer.
 inline backend::Place place_in(backend::Buffer& buffer, const model::Slice& slice, int rank) {
   return {buffer, data_begin(buffer) + slice.offset(rank)};
 }

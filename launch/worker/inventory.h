@@ -7,11 +7,11 @@
 
 namespace ncclprobe::worker {
 
-// This host as the operating system, the GPU libraries and Gloo describe it. Never throws: what
-// cannot be had is left empty.
+// This host according to the operating system, the GPU libraries and Gloo. Never throws:
+// unavailable values are empty.
 enum class Gpus {
   look,
-  look_at_links, // for a topology: CUDA, which starts slowly, is asked only where it is needed
+  look_at_links, // for a topology: CUDA starts slowly and is asked only if needed
   leave_alone,   // a broken driver must not stop a run on the CPU
 };
 model::Host take_inventory(const backend::Options& options, Gpus gpus);

@@ -75,7 +75,7 @@ std::int64_t LaunchTimer::elapsed_ns(std::size_t local_rank) const {
   if (lanes.empty())
     return 0;
   backend::Device& device = *ranks_[local_rank].device;
-  std::int64_t first_ns = 0; // both since the first lane began
+  std::int64_t first_ns = 0; // both relative to the start of the first lane
   std::int64_t last_ns = 0;
   for (const Lane& lane : lanes) {
     if (&lane != &lanes.front())

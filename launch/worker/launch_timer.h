@@ -12,12 +12,12 @@
 
 namespace ncclprobe::worker {
 
-// How long to keep the streams busy while a launch is enqueued: well beyond the longest of the last
-// enqueueings, because they take now this long, now that.
+// How long to keep the streams busy while a launch is enqueued: much longer than the longest recent
+// enqueueing, because the durations vary.
 class Hold {
 public:
   void add_enqueueing(std::int64_t duration_ns);
-  // Twice as long at each further try.
+  // Doubles at each further attempt.
   std::int64_t duration_ns(int tries_before) const;
 
 private:
@@ -25,24 +25,24 @@ private:
   std::size_t next_ = 0;
 };
 
-// Times one launch on the device: from the first to the last moment that any stream of the rank is
-// between its two events.
+// Times one launch on the device: from the first to the last moment at which any stream of the rank
+// is between its two events.
 //
-// Two things are kept out of it. The host's enqueueing: the streams are busy while it enqueues. And
-// waiting for ranks that start later: the ranks meet on the device, just before the first event.
+// Excludes two things. The host's enqueueing: the streams are busy during it. And waiting for ranks
+// that start later: the ranks have a barrier on the device just before the first event.
 class LaunchTimer {
 public:
-  // All outlive the object.
+  // All must outlive the object.
   LaunchTimer(backend::Backend& backend, CommunicatorCache& communicators,
               const BoundSchedule& schedule, const std::vector<LocalRankState>& local_ranks);
 
   // Around the enqueueing of one launch, on all ranks. The first launch shows how long enqueueing
-  // takes here, so it is for warming up.
+  // takes here, so it belongs to the warm-up.
   void begin(int tries_before = 0);
-  // True if the streams were busy all the while. Else the time has some of the host's in it, on all
-  // ranks, because the others wait for this one.
+  // True if the streams were busy all the time. Otherwise the time includes some of the host's, on
+  // all ranks, because the others wait for this one.
   bool end();
-  // When the streams are idle again. 0 for a local rank that the timed region gives no work.
+  // Call it when the streams are idle again. 0 for a local rank without work in the timed region.
   std::int64_t elapsed_ns(std::size_t local_rank) const;
 
 private:

@@ -12,7 +12,7 @@
 namespace ncclprobe::worker {
 namespace {
 
-// As it is if it leads nowhere.
+// Unchanged if it leads nowhere.
 std::string resolved(const std::string& path) {
   std::error_code nowhere;
   std::filesystem::path real = std::filesystem::canonical(path, nowhere);
@@ -27,7 +27,7 @@ void compare_with(const std::string& asked, model::Library& library) {
   std::string wanted = resolved(asked);
   if (asked.find('/') == std::string::npos || wanted == library.path) // a bare name is searched for
     return;
-  add(library.problem, fmt::format("{}{} was asked for, and {} was loaded", asked,
+  add(library.problem, fmt::format("{}{} was requested, but {} was loaded", asked,
                                    wanted == asked ? "" : " (" + wanted + ")", library.path));
 }
 
@@ -40,9 +40,9 @@ void compare_with(const std::vector<model::Setting>& asked, model::Library& libr
 void compare_with(const std::vector<model::MappedLibrary>& mapped, model::Library& library) {
   auto own = std::ranges::find(mapped, library.path, &model::MappedLibrary::path);
   if (own == mapped.end()) {
-    add(library.problem, fmt::format("{} is not what is mapped: the file was replaced or removed "
-                                     "after it had been loaded",
-                                     library.path));
+    add(library.problem,
+        fmt::format("{} is not the loaded file: it was replaced or removed after loading",
+                    library.path));
     return;
   }
   for (const model::MappedLibrary& other : mapped)

@@ -9,14 +9,14 @@
 
 namespace ncclprobe::worker {
 
-// `named`, the backend's libraries, with their paths as the kernel has them mapped: links resolved.
-// `problem` says where that is not what the trial asked for ("nccl" -> path), where the file is not
-// mapped at all (it was replaced after it was loaded), and where a second file of the same name is.
+// `named`, the backend's libraries, with the paths that the kernel has mapped (links resolved).
+// `problem` reports a file other than the trial requested ("nccl" -> path), a file that is not
+// mapped (it was replaced after loading), and a second file of the same name.
 std::vector<model::Library> loaded_libraries(std::vector<model::Library> named,
                                              const std::vector<model::Setting>& asked,
                                              const std::vector<model::MappedLibrary>& mapped);
 
-// This program itself as a library, against the one that was asked for, if any.
+// This program itself as a library, compared with the requested one, if any.
 model::Library this_program(const std::vector<model::Setting>& asked);
 
 } // namespace ncclprobe::worker

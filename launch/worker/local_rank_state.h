@@ -10,7 +10,7 @@
 
 namespace ncclprobe::worker {
 
-// What one of this process's ranks holds across cells.
+// State of one of this process's ranks across cells.
 struct LocalRankState {
   int rank = 0; // global
   backend::Device* device = nullptr;
@@ -18,7 +18,7 @@ struct LocalRankState {
   std::map<int, std::unique_ptr<backend::Event>> events;
 };
 
-// A schedule's buffers in this process: by local rank, then by the schedule's index. Data lie
+// A schedule's buffers in this process: by local rank, then by the schedule's index. Data is
 // between guard bands (guard_bands.h).
 using LocalBuffers = std::vector<std::vector<backend::Buffer*>>;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ncclprobe-worker: runs one trial, or reports an inventory or a survey, and dies. Started by
-// ncclprobe.
+// ncclprobe-worker: runs one trial, or reports an inventory or a survey, and exits. ncclprobe
+// starts it.
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
@@ -46,9 +46,9 @@ model::OutcomeKind outcome_of(base::Errc code) {
   return code == base::Errc::unsupported ? model::OutcomeKind::skipped : model::OutcomeKind::failed;
 }
 
-// Destructors of CUDA and NCCL libraries may hang or crash long after the results are in.
+// Destructors of CUDA and NCCL libraries may hang or crash long after the results have arrived.
 [[noreturn]] void leave(int code) {
-  std::fflush(nullptr); // what libraries printed
+  std::fflush(nullptr); // output of libraries
   ::_exit(code);
 }
 
@@ -70,7 +70,7 @@ model::OutcomeKind outcome_of(base::Errc code) {
   leave(base::k_exit_internal);
 }
 
-// For topo --record, which is not told it over the channel: as text it is a file of its own.
+// For topo --record, which gets it as text instead of over the channel.
 int print_hwloc_xml() {
   auto xml = topology::hwloc_xml();
   if (!xml)
@@ -136,13 +136,13 @@ int main(int argc, char** argv) {
     return print_hwloc_xml();
   if (!has_channel() || !arguments.known) {
     base::print(base::Stream::err,
-                fmt::format("ncclprobe-worker is started by ncclprobe, which talks to it over "
+                fmt::format("ncclprobe starts ncclprobe-worker and communicates with it over "
                             "descriptor {}. Run ncclprobe instead.\n",
                             wire::k_channel_fd));
     return base::k_exit_usage;
   }
   // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of
-  // file and killed the whole group, and grandchildren would be left.
+  // file and killed the whole group. Grandchildren would then be left.
   base::start_log("ncclprobe-worker", base::Verbosity::normal);
   worker::ProgressBoard board;
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd), board};

@@ -8,8 +8,8 @@
 
 namespace ncclprobe::worker {
 
-// How far the runner is within a cell, for whoever asks from another thread when it hangs. Written
-// by one thread; a write is a plain store, so that it may stand in the timed loop.
+// The runner's progress within a cell, for another thread to read when it hangs. One thread writes
+// it; a write is a plain store, cheap enough for the timed loop.
 class ProgressBoard {
 public:
   enum class Step {
@@ -30,7 +30,7 @@ public:
     launches_.store(launches, std::memory_order_relaxed);
     launch_.store(0, std::memory_order_relaxed);
   }
-  // Instead of batches. Launch 0 is the one before those that count.
+  // Instead of batches. Launch 0 is the one before the counted launches.
   void set_single_launches(std::int64_t launches) { set_batch(k_no_batch, launches); }
   void set_launch(int launch) { launch_.store(launch, std::memory_order_relaxed); }
 

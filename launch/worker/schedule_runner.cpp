@@ -18,7 +18,7 @@ using Step = ProgressBoard::Step;
 
 namespace {
 
-// What turns out to be impossible here, as a value: the other ranks must hear of it before they
+// An impossibility that is detected here, as a value: the other ranks must hear of it before they
 // wait for this one.
 template <typename Prepare>
 std::optional<base::Error> attempt(Prepare prepare) {
@@ -53,7 +53,7 @@ struct ScheduleRunner::Impl {
         shared(local_ranks, size, rendezvous), communicators(used, local_ranks, size, rendezvous) {}
 
   backend::Backend& backend;
-  std::vector<LocalRank> owned; // before what lives on their devices
+  std::vector<LocalRank> owned; // before the objects on their devices
   std::vector<LocalRankState> local_ranks;
   int world_size;
   std::uint64_t seed;
@@ -61,7 +61,7 @@ struct ScheduleRunner::Impl {
   TraceRecorder& trace;
   CellMemory memory;
   SharedBuffers shared;
-  CommunicatorCache communicators; // dies first
+  CommunicatorCache communicators; // destroyed first
   std::optional<std::int64_t> sampled_ns;
 
   bool sampling_is_due(std::int64_t now_ns) {
@@ -92,7 +92,8 @@ struct ScheduleRunner::Impl {
                        [](const BufferDecl& buffer) { return buffer.memory == Memory::shared; });
   }
 
-  // True if some rank has a problem; then all ranks skip the cell, and those that have it say why.
+  // True if some rank has a problem; then all ranks skip the cell, and those with the problem say
+  // why.
   bool skip(const std::optional<base::Error>& problem, std::vector<model::CellRecord>& results) {
     if (communicators.all_reduce_max(problem ? 1 : 0) == 0)
       return false;
@@ -151,7 +152,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
   own.board.set_batch(0, 0);
   std::vector<LocalCommunicator*> locals = own.communicators.of(schedule);
 
-  std::optional<StepMarks> step_marks; // outlives what is bound to it
+  std::optional<StepMarks> step_marks; // must outlive the objects bound to it
   if (cell.timing.mode == TimingMode::steps)
     step_marks.emplace(schedule, own.local_ranks);
   StepMarks* marks = step_marks ? &*step_marks : nullptr;
@@ -174,7 +175,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
                own.trace, marks, results});
   run.prepare();
   if (shares_memory)
-    own.communicators.all_reduce_max(0); // nobody reads what its owner has yet to write
+    own.communicators.all_reduce_max(0); // nobody reads data that its owner has not written yet
   run.warm_up();                         // connections are made on first use: not an estimate
   if (estimate_us != nullptr)
     *estimate_us = main.bound->estimate_us(schedule.timed);
@@ -199,7 +200,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     if (own.skip(problem, results))
       return results;
     if (schedule.capture)
-      run.warm_up(); // nor does a graph's first launch, which uploads it, tell what one takes
+      run.warm_up(); // a graph's first launch uploads it, so its time is not an estimate either
   }
 
   double iteration_ns = own.communicators.all_reduce_max(run.warm_up());
@@ -216,8 +217,8 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     result.check.method = in_words(method);
     result.check.why_unchecked = why_unchecked;
   }
-  // Asking a GPU for its state takes longer than many a cell of events mode, of which there are
-  // hundreds: now and then is enough there, and everywhere for who else is on the GPU.
+  // Reading a GPU's state takes longer than many cells of events mode, of which there are hundreds.
+  // There, and everywhere for other processes on the GPU, it is read only now and then.
   using Company = ConditionSampler::Company;
   bool due = own.sampling_is_due(cell_start_ns);
   bool sampled = due || cell.timing.mode != TimingMode::events;

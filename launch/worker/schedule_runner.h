@@ -18,12 +18,12 @@ struct LocalRank {
 };
 
 // Executes schedules on a backend. Communicators, streams, events and buffers live as long as the
-// runner and are shared by its cells.
+// runner, and its cells share them.
 //
-// run() measures one cell: fill inputs, warm up, agree with all ranks on the effort, time batches
-// or launches until the stopping rule is satisfied, and check data as CheckMethod says. What the
-// backend cannot do (Errc::unsupported, Errc::unavailable while preparing) makes the cell skipped
-// on all ranks alike; every other error, and a communicator that cannot be made, is thrown and ends
+// run() measures one cell: it fills inputs, warms up, agrees with all ranks on the effort, times
+// batches or launches until the stopping rule is satisfied, and checks data as CheckMethod says. If
+// the backend cannot run the cell (Errc::unsupported, or Errc::unavailable while preparing), all
+// ranks skip it. Every other error, and a communicator that cannot be created, is thrown and ends
 // the process.
 class ScheduleRunner {
 public:
@@ -34,16 +34,16 @@ public:
   ScheduleRunner(const ScheduleRunner&) = delete;
   ScheduleRunner& operator=(const ScheduleRunner&) = delete;
 
-  // Makes the world communicator. The first thing that needs all ranks. Not needed if this process
+  // Creates the world communicator. The first call that needs all ranks. Not needed if this process
   // drives all of them and the cells' schedules declare no communicator.
   void connect_world();
 
-  // Results in the order of the local ranks. `estimate_us`: gets what the library itself expects
-  // one launch to take, if it can tell; null: it is not asked.
+  // Results in the order of the local ranks. `estimate_us` gets the library's own estimate for one
+  // launch, if it has one; null: do not ask.
   std::vector<model::CellRecord> run(const model::Cell& cell,
                                      std::optional<double>* estimate_us = nullptr);
 
-  // Of the local rank's device: what the buffers take that are kept from cell to cell.
+  // On the local rank's device: memory of the buffers that are kept from cell to cell.
   std::uint64_t buffer_bytes(std::size_t local_rank) const;
 
 private:

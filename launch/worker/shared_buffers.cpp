@@ -14,7 +14,7 @@ SharedBuffers::SharedBuffers(const std::vector<LocalRankState>& local_ranks, int
                              backend::Rendezvous& rendezvous)
     : ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
 
-// From the schedule alone, so that all ranks come to the same answer.
+// From the schedule alone, so that all ranks reach the same answer.
 bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
   auto& largest = largest_bytes_[index];
   largest.resize(static_cast<std::size_t>(world_size_));
@@ -36,7 +36,7 @@ void SharedBuffers::exchange(const model::Schedule& schedule, const LocalBuffers
   }
 }
 
-// "<bytes> <handle>", or "0 <why not>": the others must not wait for one that cannot.
+// "<bytes> <handle>", or "0 <why not>": a rank that cannot share must not make the others wait.
 void SharedBuffers::exchange(int index, const LocalBuffers& own) {
   std::map<int, std::string> texts;
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
@@ -70,8 +70,7 @@ backend::Buffer& SharedBuffers::of(std::size_t local_rank, int rank, int index) 
   auto offers = offers_.find(index);
   if (offers == offers_.end())
     base::raise(Errc::unsupported,
-                "rank {} is driven by another process, and its buffer {} is not shared", rank,
-                index);
+                "another process drives rank {}, and its buffer {} is not shared", rank, index);
   const Offer& offer = offers->second[static_cast<std::size_t>(rank)];
   if (offer.bytes == 0)
     base::raise(Errc::unsupported, "rank {} cannot share its buffer {}: {}", rank, index,

@@ -13,20 +13,20 @@
 
 namespace ncclprobe::worker {
 
-// Buffers of other processes (model::Memory::shared), mapped when a local rank of ours first needs
-// them and kept from cell to cell.
+// Buffers of other processes (model::Memory::shared), mapped when a local rank first needs them and
+// kept from cell to cell.
 class SharedBuffers {
 public:
-  // All outlive the object.
+  // All must outlive the object.
   SharedBuffers(const std::vector<LocalRankState>& local_ranks, int world_size,
                 backend::Rendezvous& rendezvous);
 
-  // All ranks tell each other of the shared buffers of this schedule. Called by all of them with
-  // the same schedules in the same order; only when some buffer is new or has grown do they talk.
+  // All ranks exchange the handles of this schedule's shared buffers. All of them call it with the
+  // same schedules in the same order; they communicate only if some buffer is new or has grown.
   // Throws Errc::unsupported.
   void exchange(const model::Schedule& schedule, const LocalBuffers& own);
 
-  // As that local rank's device reaches it. Throws Errc::unsupported if the rank shares no such
+  // Mapped for that local rank's device. Throws Errc::unsupported if the rank shares no such
   // buffer.
   backend::Buffer& of(std::size_t local_rank, int rank, int index);
 

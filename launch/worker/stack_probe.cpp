@@ -20,13 +20,13 @@ namespace ncclprobe::worker {
 namespace {
 
 constexpr int k_most_frames = 64;
-constexpr int k_own_frames = 2; // the handler, and the kernel's way back from it
+constexpr int k_own_frames = 2; // the handler, and the kernel's return from it
 
 std::array<void*, k_most_frames> g_frames;
-std::atomic<int> g_count = -1; // -1: not written down yet
+std::atomic<int> g_count = -1; // -1: not written yet
 
 int probe_signal() {
-  return SIGRTMIN + 5; // no library that we know of uses it
+  return SIGRTMIN + 5; // no known library uses it
 }
 
 void write_down(int) {
@@ -41,7 +41,7 @@ std::string file_name(const char* path) {
 }
 
 std::string frame_in_words(void* address, bool innermost) {
-  // A return address may lie in the next function already.
+  // A return address may already belong to the next function.
   auto at = reinterpret_cast<std::uintptr_t>(address);
   Dl_info found{};
   if (dladdr(reinterpret_cast<void*>(innermost ? at : at - 1), &found) == 0)
@@ -60,7 +60,7 @@ std::string frame_in_words(void* address, bool innermost) {
 } // namespace
 
 StackProbe::StackProbe() : thread_(pthread_self()) {
-  // The first call loads libgcc and allocates: not in a signal handler.
+  // The first call loads libgcc and allocates, which a signal handler must not do.
   (void)backtrace(g_frames.data(), k_most_frames);
   struct sigaction action {};
   action.sa_handler = write_down;

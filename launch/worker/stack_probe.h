@@ -8,15 +8,15 @@
 
 namespace ncclprobe::worker {
 
-// Shows where the thread that made it is, whatever that thread is stuck in: a system call, or a
-// loop in a library. A signal makes it write down its own return addresses; names are looked up by
-// who asks. At most one object in a process, since a signal handler finds nothing but globals.
+// Shows where the thread that created it is, even if that thread is stuck in a system call or in a
+// loop of a library. A signal makes the thread store its own return addresses; the asking thread
+// looks up the names. At most one object per process, because a signal handler only finds globals.
 class StackProbe {
 public:
   StackProbe();
 
-  // From another thread. Innermost first, a frame a line; empty if the thread did not answer in
-  // time, as in a system call that no signal ends.
+  // From another thread. Innermost first, one frame per line; empty if the thread did not answer in
+  // time, for example in a system call that no signal interrupts.
   std::string take(std::chrono::milliseconds patience) const;
 
 private:

@@ -31,7 +31,7 @@ StepMarks::Lane& StepMarks::lane(std::size_t local_rank, int operation) {
     return lane;
   lane.launch_ = &launch_;
   lane.captured_ = is_captured(schedule_, operation);
-  if (lane.captured_) // it is recorded as soon as the graph is made
+  if (lane.captured_) // it is recorded as soon as the graph is created
     lane.events_.push_back(ranks_[local_rank].device->create_event(backend::EventUse::time));
   return lane;
 }
@@ -57,8 +57,8 @@ void StepMarks::make_events(int launches) {
         lane.events_.push_back(ranks_[local_rank].device->create_event(backend::EventUse::time));
 }
 
-// Within a launch times count from its own first mark: devices tell differences in few digits, so
-// that short ones are exact only between events that lie close together.
+// Within a launch, times count from its first mark: devices report differences with few digits, so
+// short ones are exact only between close events.
 void StepMarks::read(int batch, int launches, std::vector<model::CellRecord>& results) {
   for (std::size_t local_rank = 0; local_rank < lanes_.size(); ++local_rank) {
     backend::Device& device = *ranks_[local_rank].device;

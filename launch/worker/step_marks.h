@@ -13,15 +13,15 @@
 
 namespace ncclprobe::worker {
 
-// When the device comes to each marker of a timed region, in every launch of a batch
-// (TimingMode::steps). All events are made before, so that a mark costs a launch no more than
-// recording one.
+// When the device reaches each marker of a timed region, in every launch of a batch
+// (TimingMode::steps). All events are created before, so a mark only costs a launch the recording
+// of one.
 //
 // An event in a captured region is part of the graph, and every launch of the graph records it
-// anew: there is one, and it tells of the last launch of a batch only.
+// again: there is one, and it holds only the last launch of a batch.
 class StepMarks {
 public:
-  // Both outlive the object.
+  // Both must outlive the object.
   StepMarks(const model::Schedule& schedule, const std::vector<LocalRankState>& local_ranks)
       : schedule_(schedule), ranks_(local_ranks), lanes_(local_ranks.size()) {}
   StepMarks(const StepMarks&) = delete;
@@ -43,16 +43,16 @@ public:
     bool captured_ = false;
     std::vector<std::unique_ptr<backend::Event>> events_; // by launch of the batch
   };
-  // Stays where it is. The same for every binding of the schedule.
+  // Its address does not change. The same for every binding of the schedule.
   Lane& lane(std::size_t local_rank, int operation);
 
-  // Of one launch: on all local ranks, and on the one that has most.
+  // For one launch: on all local ranks, and on the one with the most.
   std::size_t in_process() const;
   std::size_t most_of_one_rank() const;
 
-  // For batches of so many launches.
+  // For batches of that many launches.
   void make_events(int launches);
-  // What is launched next; -1: no launch of a batch.
+  // The next launch; -1: not a launch of a batch.
   void enter_launch(int launch) { launch_ = launch; }
   // After a batch, when all streams are idle: adds its marks to the results, which are by local
   // rank.
@@ -65,18 +65,18 @@ private:
   std::vector<std::map<int, Lane>> lanes_; // by local rank, then operation
 };
 
-// How much of a cell is marked, the same on all ranks. An event takes memory of host and device,
-// and time to be made and read; a mark is 24 bytes on its way to the run file.
+// How much of a cell is marked, the same on all ranks. An event takes host and device memory, and
+// time to be created and read; a mark takes 24 bytes on its way to the run file.
 inline constexpr std::size_t k_most_events = 200'000; // of one process
 inline constexpr std::size_t k_most_marks = 500'000;  // of one rank in one cell
 struct MarkLimits {
   int launches = 1; // in a batch
-  int batches = 1;  // that are marked; later ones are timed only
+  int batches = 1;  // number of marked ones; later ones are only timed
 };
-// `wanted` launches a batch; the other two are the largest of any process and of any rank.
+// `wanted` launches per batch; the other two are the largest values of any process and any rank.
 MarkLimits mark_limits(int wanted, std::size_t in_process, std::size_t of_one_rank);
 
-// What a reader of the marks has to know, for CheckResult::method; empty: nothing.
+// A note for readers of the marks, for CheckResult::method; empty: none.
 std::string remark_on_marks(const model::Schedule& schedule, int wanted, const MarkLimits& limits,
                             int batches);
 

@@ -10,22 +10,22 @@
 
 namespace ncclprobe::worker {
 
-// How many iterations and batches a cell really runs, all ranks alike. With a target_interval there
-// may be more batches.
+// The actual number of iterations and batches of a cell, the same on all ranks. With a
+// target_interval there may be more batches.
 struct Effort {
   int iterations = 1;
   int batches = 1;
   bool operator==(const Effort&) const = default;
 };
 
-// The timing as asked for, cut to its budget: first iterations (not below 1), then batches (not
-// below k_least_batches, so that a spread can be told if the estimate was too high). `iteration_ns`
+// The requested timing, reduced to its budget: first iterations (to at least 1), then batches (to
+// at least k_least_batches, so that there is a spread if the estimate was too high). `iteration_ns`
 // is the time of one iteration, agreed on by all ranks.
 inline constexpr int k_least_batches = 3;
 Effort plan_effort(const model::Timing& timing, double iteration_ns);
 
-// Warm-up runs still to do after the first, which took `iteration_ns`: a quarter of the budget at
-// most.
+// Remaining warm-up runs after the first, which took `iteration_ns`: at most a quarter of the
+// budget.
 int remaining_warmups(const model::Timing& timing, double iteration_ns);
 
 // 95% confidence interval of the median (base/order_statistics.h). None below 6 values.
@@ -36,11 +36,11 @@ struct MedianInterval {
 };
 std::optional<MedianInterval> median_interval(std::vector<double> values);
 
-// What a rank wants after a batch, or a launch of latency mode. All ranks do what the largest vote
-// says; every vote but `more` ends the cell.
+// A rank's vote after a batch, or a launch of latency mode. All ranks follow the largest vote;
+// every vote but `more` ends the cell.
 enum class Vote { enough, more, out_of_time, wrong_data };
 
-// How long to go on. `least` and `most` are numbers of samples.
+// How long to continue. `least` and `most` are numbers of samples.
 struct Limits {
   std::int64_t least = 1;
   std::int64_t most = 1;
@@ -49,8 +49,8 @@ struct Limits {
 };
 Limits limits_for(const model::Timing& timing, const Effort& effort);
 
-// From the samples so far, of which there is one at least, and the time since the first of them
-// began. A budget that is spent ends the cell, whatever else is wanted.
+// From the samples so far, at least one, and the time since the first of them began. An exhausted
+// budget ends the cell, whatever else is wanted.
 Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns);
 bool is_out_of_time(const Limits& limits, std::int64_t spent_ns);
 

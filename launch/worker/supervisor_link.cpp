@@ -9,9 +9,9 @@
 namespace ncclprobe::worker {
 namespace {
 
-constexpr std::chrono::milliseconds k_patience{500}; // of an answer to Where
+constexpr std::chrono::milliseconds k_patience{500}; // limit of an answer to Where
 
-// Only a process group of our own may be killed: a worker started by hand shares its shell's.
+// Only our own process group may be killed: a worker started by hand shares its shell's group.
 [[noreturn]] void die_with_children() {
   if (getpgrp() == getpid())
     ::kill(0, SIGKILL);
@@ -44,11 +44,11 @@ void SupervisorLink::read_until_the_end() {
 
 void SupervisorLink::tell_position() {
   wire::Message answer{-1, wire::Position{board_.text(), probe_.take(k_patience)}};
-  // Whoever holds it longer waits for the supervisor to read, and this thread must stay free to see
-  // the supervisor's end.
+  // A thread that holds it longer waits for the supervisor to read, and this thread must stay free
+  // to detect the supervisor's end.
   std::unique_lock lock(sending_, k_patience);
   if (lock && !channel_.send(answer, base::Deadline::after(k_patience)))
-    die_with_children(); // half a frame may be out
+    die_with_children(); // half a frame may have been sent
 }
 
 void SupervisorLink::send(wire::Message message) {
@@ -80,7 +80,7 @@ std::vector<std::string> SupervisorLink::exchange(const std::string& key,
   wire::Message message = next();
   auto* reply = std::get_if<wire::Exchange>(&message.body);
   if (reply == nullptr || reply->key != key)
-    base::raise(base::Errc::protocol, "expected everybody's contributions to '{}'", key);
+    base::raise(base::Errc::protocol, "expected all members' contributions to '{}'", key);
   std::vector<std::string> all;
   for (int rank : members) {
     auto found = reply->contributions.find(rank);

@@ -14,13 +14,13 @@
 
 namespace ncclprobe::worker {
 
-// The worker's end of the channel. A thread reads all the time: when the supervisor is gone (end of
+// The worker's end of the channel. A thread reads all the time. When the supervisor is gone (end of
 // file, or a broken frame), it kills the worker's whole process group, so that nothing outlives the
-// run, whatever the other threads are stuck in. It also answers the question where the thread is
-// that made this object, and that alone may call send() and what follows.
+// run, even if other threads are stuck. It also answers where the thread is that created this
+// object. Only that thread may call send() and the functions after it.
 class SupervisorLink : public backend::Rendezvous {
 public:
-  // `board` outlives the process's last message.
+  // `board` must outlive the process's last message.
   SupervisorLink(base::Fd channel, const ProgressBoard& board);
 
   void send(wire::Message message);

@@ -28,7 +28,7 @@
 namespace ncclprobe::worker {
 namespace {
 
-// As NCCL would: its own folder and ours may be on the search path too.
+// As NCCL would search: its own folder and ours may be on the search path too.
 void look_for_named_files(const backend::Options& options, model::ProcessSurvey& survey) {
   std::vector<std::filesystem::path> beside;
   for (const model::MappedLibrary& library : survey.libraries)
@@ -43,7 +43,7 @@ void look_for_named_files(const backend::Options& options, model::ProcessSurvey&
         survey.looked_for.push_back({name, base::loader_finds(name, folders, beside)});
 }
 
-// Last, when everything that a trial loads is mapped.
+// Last, when every library of a trial is loaded.
 model::ProcessSurvey survey_process(const backend::Options& options) {
   model::ProcessSurvey found;
   for (const auto& [name, value] : options.environment)

@@ -15,7 +15,7 @@ using trace::OperationKind;
 
 namespace {
 
-// Asking for memory while a cell is measured would cost more than all else here.
+// Allocating memory during a measured cell would cost more than everything else here.
 constexpr std::size_t k_operations = 1 << 18;
 
 } // namespace
@@ -65,9 +65,9 @@ TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const 
   note("backend", backend.name());
   if (std::string missing = tracer_->missing(); !missing.empty())
     note(trace::k_missing, missing);
-  if (backend.name() == "nvidia") // NCCL finds the plugin in this very program
-    // Times of channels are NCCL's proxy threads' work: on 2 H200 they alone made 64 KiB take half
-    // as long again.
+  if (backend.name() == "nvidia") // NCCL finds the plugin in this program itself
+    // Times of channels are work for NCCL's proxy threads: on 2 H200 they alone made 64 KiB take
+    // half as long again.
     plugin::start_tracing(spool_, level == TraceLevel::full ? plugin::Detail::steps
                                                             : plugin::Detail::operations);
 }
@@ -114,7 +114,7 @@ void TraceRecorder::end() {
   operations_.back().duration_ns = trace::short_duration(end_ns - operations_.back().start_ns);
 }
 
-// What one process enqueues, it enqueues for all of its ranks.
+// A process enqueues for all of its ranks.
 void TraceRecorder::write() {
   for (int rank : ranks_) {
     spool_.append<trace::OperationRow>(rank, operations_);

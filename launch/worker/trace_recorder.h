@@ -13,7 +13,7 @@
 
 namespace ncclprobe::worker {
 
-// What the trace calls an operation of a schedule.
+// An operation of a schedule, as the trace identifies it.
 struct OperationNote {
   trace::OperationKind kind = trace::OperationKind::other;
   std::uint16_t index = 0;
@@ -21,13 +21,14 @@ struct OperationNote {
 };
 OperationNote note_of(const model::Operation& operation, int index);
 
-// Writes down what the runner does, and has the backend write down what the devices do. Off, all of
-// it does nothing.
+// Records the runner's activity, and makes the backend record the devices' activity. Does nothing
+// if tracing is off.
 class TraceRecorder {
 public:
   TraceRecorder() = default; // off
-  // Opens the spool and starts the backend's tracer; before any device is opened. Throws
-  // Errc::unavailable if the spool cannot be made, Errc::unsupported if the backend has no tracer.
+  // Opens the spool and starts the backend's tracer, before any device is opened. Throws
+  // Errc::unavailable if the spool cannot be created, Errc::unsupported if the backend has no
+  // tracer.
   TraceRecorder(backend::Backend& backend, model::TraceLevel level, const std::string& spool,
                 std::map<int, int> rank_of_device);
   TraceRecorder(const TraceRecorder&) = delete;
@@ -48,7 +49,7 @@ public:
     trace::SpanRow row_;
   };
 
-  // What follows belongs to that cell, sample and launch of the timed region; -1: to none.
+  // Later work belongs to that cell, sample and launch of the timed region; -1: to none.
   void enter_cell(int cell) { cell_ = cell; }
   void enter_batch(int batch) { batch_ = batch; }
   void enter_iteration(int iteration) { iteration_ = static_cast<std::uint32_t>(iteration); }
@@ -62,12 +63,12 @@ public:
     if (on() && !paused_)
       end();
   }
-  // While work is captured, nothing of it is executed.
+  // Captured work is not executed.
   void pause(bool paused) { paused_ = paused; }
 
   void end_cell(); // all streams are idle
-  void finish();   // likewise, and nothing more comes
-  // Of all its ranks (trace::FactRow).
+  void finish();   // all streams are idle, and no more work comes
+  // For all its ranks (trace::FactRow).
   void note(std::string_view name, std::string_view value);
 
 private:

@@ -9,8 +9,8 @@
 
 namespace ncclprobe::worker {
 
-// Runs the trial of a Start message from opening the devices to teardown, reporting over the link.
-// Throws what ends the process; `last_cell` says where, and `board` where within it.
+// Runs the trial of a Start message from opening the devices to teardown, and reports over the
+// link. Throws errors that end the process; `last_cell` says where, and `board` where within it.
 void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
                SupervisorLink& link, ProgressBoard& board, int& last_cell);
 

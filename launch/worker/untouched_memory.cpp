@@ -18,7 +18,7 @@ namespace {
 constexpr int k_poison = -1;
 constexpr int k_written = -2;
 
-// What the bytes of one buffer hold: each key begins a stretch that ends where the next begins.
+// The contents of one buffer: each key begins a section that ends at the next key.
 class Contents {
 public:
   explicit Contents(std::uint64_t bytes) : stretches_{{0, k_poison}, {bytes, k_poison}} {}
@@ -31,7 +31,7 @@ public:
     stretches_.erase(stretches_.lower_bound(begin), stretches_.lower_bound(end));
     stretches_[begin] = content;
   }
-  // act(begin, end, content)
+  // Calls act(begin, end, content).
   template <typename Act>
   void each(Act act) const {
     for (auto one = stretches_.begin(), next = std::next(one); next != stretches_.end();
@@ -65,7 +65,7 @@ public:
     for (std::size_t i = 0; i < schedule_.fills.size(); ++i)
       fill(schedule_.fills[i], static_cast<int>(i));
     for (const Operation& operation : schedule_.operations)
-      if (names_rank(operation.ranks, rank_)) // copies and chases name all
+      if (names_rank(operation.ranks, rank_)) // copies and chases name all of it
         std::visit([this](const auto& what) { write(what); }, operation.what);
     std::vector<UntouchedRegion> regions;
     for (std::size_t i = 0; i < buffers_.size(); ++i)
@@ -115,7 +115,7 @@ private:
     if (op.to_rank == rank_)
       set(op.to, rank_, op.bytes, k_written);
   }
-  // The chain is an input as well, but one that no fill describes.
+  // The chain is also an input, but no fill describes it.
   void write(const ChaseOp& op) {
     if (op.through_rank == rank_)
       set(op.through, rank_, op.bytes, k_written);

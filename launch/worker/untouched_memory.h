@@ -9,18 +9,18 @@
 
 namespace ncclprobe::worker {
 
-// A stretch of a rank's buffer that no operation of the schedule writes, so that after any number
-// of launches it holds what it held before: poison or an input.
+// A section of a rank's buffer that no operation of the schedule writes. It keeps its contents
+// after any number of launches: poison or an input.
 struct UntouchedRegion {
   int buffer = 0;
-  std::uint64_t begin = 0; // bytes, counted from the begin of the guard band before the data
+  std::uint64_t begin = 0; // bytes, counted from the start of the guard band before the data
   std::uint64_t end = 0;
-  int fill = -1; // which of the schedule's wrote it; -1: poison
+  int fill = -1; // index of the fill that wrote it; -1: poison
   bool operator==(const UntouchedRegion&) const = default;
 };
 
-// All of them, guard bands among them: the inputs that are not overwritten, the outputs of ranks
-// that get none, and what lies between the blocks of a buffer.
+// All of them, including guard bands: the inputs that are not overwritten, the outputs of ranks
+// that get none, and the gaps between a buffer's blocks.
 std::vector<UntouchedRegion> untouched_memory(const model::Schedule& schedule, int world_size,
                                               int global_rank);
 

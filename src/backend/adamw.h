@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What an OptimizerOp computes, on every backend: AdamW (Loshchilov and Hutter) as it is after many
-// steps, when nothing is left of the correction of the first ones. With gradient g, weight w and
+// What an OptimizerOp computes, on every backend: AdamW (Loshchilov and Hutter) after many
+// steps, when the bias correction of the first steps is negligible. With gradient g, weight w and
 // moments m and v, in f32:
 //   m = m + (1 - k_first_decay) (g - m)
 //   v = k_second_decay v + (1 - k_second_decay) g g

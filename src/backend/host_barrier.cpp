@@ -20,11 +20,11 @@
 
 namespace ncclprobe::backend {
 
-// In a cache line of its own. Of two rounds that follow each other the values lie apart: a rank may
-// begin the next one while another still reads, but nobody gets further than that.
+// In a cache line of its own. Consecutive rounds use different values: a rank may begin the next
+// round while another still reads, but no rank can be two rounds ahead.
 struct alignas(64) HostBarrier::Slot {
-  std::atomic<std::uint64_t> round; // that it has come to, from 1
-  std::atomic<double> values[2];    // by round modulo 2
+  std::atomic<std::uint64_t> round; // the rank's round, from 1
+  std::atomic<double> values[2];    // indexed by round modulo 2
 };
 
 namespace {
@@ -48,8 +48,8 @@ HostBarrier::HostBarrier(base::Fd file, std::string name, int size, std::size_t 
   static_assert(std::atomic<double>::is_always_lock_free);
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED)
-    raise_errno("cannot map the memory that the ranks of this host share");
-  slots_ = static_cast<Slot*>(memory); // zero-filled by the kernel, which is round 0 for all
+    raise_errno("cannot map the memory that the ranks on this host share");
+  slots_ = static_cast<Slot*>(memory); // the kernel fills it with zeroes, which is round 0 for all
 }
 
 HostBarrier::~HostBarrier() {
@@ -65,7 +65,7 @@ std::unique_ptr<HostBarrier> HostBarrier::create(int size, std::size_t extra_byt
   std::string name = fmt::format("ncclprobe-barrier-{:08x}{:08x}", random(), random());
   base::Fd file(memfd_create(name.c_str(), MFD_CLOEXEC));
   if (!file || ftruncate(file.get(), static_cast<off_t>(bytes_of(size, extra_bytes))) != 0)
-    raise_errno("cannot make memory for the ranks of this host to share");
+    raise_errno("cannot create shared memory for the ranks on this host");
   return std::unique_ptr<HostBarrier>(
       new HostBarrier(std::move(file), std::move(name), size, extra_bytes));
 }
@@ -75,18 +75,19 @@ std::unique_ptr<HostBarrier> HostBarrier::open(const std::string& invitation, in
   std::size_t blank = invitation.find(' ');
   std::string path = invitation.substr(0, blank);
   std::string name = blank == std::string::npos ? "" : invitation.substr(blank + 1);
-  // Looked at before it is opened: elsewhere this process number may be somebody else's.
+  // Check the path before opening it: in another PID namespace this process number may be another
+  // process.
   std::error_code ignored;
   std::string found = std::filesystem::read_symlink(path, ignored).string();
   if (name.empty() || found != "/memfd:" + name + " (deleted)")
-    base::raise(base::Errc::unavailable, "{} is not the memory of the ranks of this host", path);
+    base::raise(base::Errc::unavailable, "{} is not the shared memory of the ranks on this host",
+                path);
   base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0)
     raise_errno("cannot open " + path);
   if (static_cast<std::size_t>(status.st_size) != bytes_of(size, extra_bytes))
-    base::raise(base::Errc::unavailable, "{} is something else than the memory of {} ranks", path,
-                size);
+    base::raise(base::Errc::unavailable, "{} is not the shared memory of {} ranks", path, size);
   return std::unique_ptr<HostBarrier>(
       new HostBarrier(std::move(file), std::move(name), size, extra_bytes));
 }
@@ -132,7 +133,7 @@ std::unique_ptr<HostBarrier> share_barrier(const std::string& key, const std::ve
     try {
       barrier = make();
     } catch (const base::Exception& error) {
-      spdlog::debug("the barrier uses messages: {}", error.what());
+      spdlog::debug("the use messages for barriers: {}", error.what());
     }
   };
   std::string invitation = tell("/barrier", [&](const Member& member) {

@@ -66,7 +66,7 @@ void TaskTracer::flush() {
 void TaskTracer::finish() {
   flush();
   std::lock_guard lock(mutex_);
-  // The ledger is the process's; its first rank keeps it.
+  // The ledger belongs to the process; its first rank writes it.
   int first_rank = request_.rank_of_device.empty() ? -1 : request_.rank_of_device.begin()->second;
   for (auto [kind, count] : {std::pair{trace::LossKind::launches_seen, launched_},
                              {trace::LossKind::kernels_delivered, executed_},

@@ -12,8 +12,8 @@
 
 namespace ncclprobe::backend {
 
-// The tracer of backends that execute their streams themselves and so know when each task begins
-// and ends. Tasks are written as kernels; nothing can get lost but what the disk does not take.
+// The tracer of backends that run their streams themselves and therefore know when each task begins
+// and ends. Tasks are written as kernels. Rows are lost only if the disk fails.
 class TaskTracer : public Tracer {
 public:
   explicit TaskTracer(TraceRequest request) : request_(std::move(request)) {}
@@ -26,10 +26,10 @@ public:
   // --- for the backend ---
 
   std::uint16_t add_stream(int device, std::string_view name, int priority);
-  // Of what is enqueued now; by the thread that drives the backend.
+  // The operation that is being enqueued; called by the thread that drives the backend.
   std::uint32_t operation() const { return operation_; }
   void count_launch() { ++launched_; }
-  // By any thread.
+  // Called by any thread.
   void add(std::uint16_t stream, std::string_view name, std::uint32_t operation,
            std::int64_t start_ns, std::int64_t end_ns, std::uint8_t flags);
 

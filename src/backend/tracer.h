@@ -11,28 +11,28 @@
 
 namespace ncclprobe::backend {
 
-// What is to be traced, and into what.
+// What to trace, and where to write it.
 struct TraceRequest {
   model::TraceLevel level = model::TraceLevel::kernels;
-  trace::SpoolWriter* spool = nullptr; // outlives the tracer
-  std::map<int, int> rank_of_device;   // of this process's devices
+  trace::SpoolWriter* spool = nullptr; // must outlive the tracer
+  std::map<int, int> rank_of_device;   // devices of this process
 };
 
-// Writes what the devices do to a spool: stream, kernel and copy rows and more, the loss ledger at
-// the end. Dies before its backend.
+// Writes the devices' activity to a spool: stream, kernel, copy and other rows, with the loss
+// ledger at the end. It must be destroyed before its backend.
 class Tracer {
 public:
   virtual ~Tracer() = default;
-  // What this thread, always the same, asks the devices for in between belongs to this
-  // trace::OperationRow::id; the time is by the backend's clock. Cost is on the path that is
-  // measured: nothing but a few instructions may be here.
+  // Work that this thread requests between begin and end belongs to this trace::OperationRow::id.
+  // The time is the backend's clock. This code is on the measured path and may cost only a few
+  // instructions. All calls come from one thread.
   virtual void begin_operation(std::uint32_t id, std::uint64_t now_ns) = 0;
   virtual void end_operation(std::uint64_t now_ns) = 0;
-  // Between cells, all streams are idle: what is complete may be written now.
+  // Called between cells, when all streams are idle: complete rows may be written now.
   virtual void flush() = 0;
-  // All streams are idle and nothing more comes: everything is written, the ledger last.
+  // Called when all streams are idle and no more work comes: writes everything, the ledger last.
   virtual void finish() = 0;
-  // What is not traced though it was asked for, and why; empty if nothing is missing.
+  // Requested data that is not traced, and why; empty if nothing is missing.
   virtual std::string missing() const { return ""; }
 };
 

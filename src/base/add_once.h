@@ -8,7 +8,7 @@
 
 namespace ncclprobe::base {
 
-// Appends a text that is not empty and not there yet.
+// Appends a text unless it is empty or already present.
 inline void add_once(std::vector<std::string>& texts, std::string text) {
   if (!text.empty() && std::ranges::find(texts, text) == texts.end())
     texts.push_back(std::move(text));

@@ -36,8 +36,8 @@ Result<std::string> random_name(const std::string& name) {
   return fmt::format(".{}.{:016x}.tmp", name.substr(0, k_of_name), number);
 }
 
-// 0 or errno. Some file systems cannot rename without replacing; there a second name that must be
-// new does it, and where there are no links either, a look before.
+// 0 or errno. Some file systems cannot rename without replacing. There a hard link, whose name must
+// be new, does it; without links, a check before the rename.
 int rename_to_new(int from_folder, const char* from, int to_folder, const char* to) {
   if (::renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE) == 0)
     return 0;
@@ -58,8 +58,7 @@ int rename_to_new(int from_folder, const char* from, int to_folder, const char* 
 enum class Content { any, text };
 
 tl::unexpected<Error> too_large(const fs::path& path, std::size_t most_bytes) {
-  return fail(Errc::invalid_argument,
-              "{} has more than {} MiB, which is the most that is read of it", path.string(),
+  return fail(Errc::invalid_argument, "{} has more than {} MiB, which is the limit", path.string(),
               most_bytes >> 20);
 }
 
@@ -85,7 +84,7 @@ Result<std::string> read(const fs::path& path, std::size_t most_bytes, Content e
     const std::string_view piece(block, static_cast<std::size_t>(count));
     const std::size_t zero = expected == Content::text ? piece.find('\0') : piece.npos;
     if (zero != piece.npos)
-      return fail(Errc::invalid_argument, "{} is no text: its byte {} is zero", path.string(),
+      return fail(Errc::invalid_argument, "{} is not a text: its byte {} is zero", path.string(),
                   content.size() + zero + 1);
     if (content.size() + piece.size() > most_bytes)
       return too_large(path, most_bytes);

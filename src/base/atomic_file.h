@@ -11,17 +11,17 @@
 
 namespace ncclprobe::base {
 
-// May a file that is there be replaced?
+// May an existing file be replaced?
 enum class Overwrite { no, yes };
 
-// A file that appears whole or not at all: a reader sees the old one or the new one, never a part.
-// It is made under a random name that nobody can have taken before (O_EXCL; links are not
-// followed), by way of the open folder, and renamed by commit(). The destructor does not commit: it
-// removes what was made.
+// A file that appears completely or not at all: a reader sees the old one or the new one, never a
+// part. It is created in the open folder under a random name that nobody can have taken before
+// (O_EXCL; links are not followed), and commit() renames it. The destructor does not commit: it
+// removes the temporary file.
 class AtomicFile {
 public:
-  // `workshop`: where it is made, on the same file system; default: the folder of `path`.
-  // Errors: not_found (there is no such folder), io, with the system's words.
+  // `workshop`: the folder for the temporary file, on the same file system; default: the folder of
+  // `path`. Errors: not_found (no such folder), io, with the system's message.
   static Result<AtomicFile> create(const std::filesystem::path& path,
                                    const std::filesystem::path& workshop = {});
   AtomicFile(AtomicFile&& other) noexcept = default;
@@ -33,8 +33,8 @@ public:
   std::filesystem::path path_to_open() const;
 
   Result<void> write(std::string_view bytes);
-  // fsync, rename, fsync of the folder. Errors: io; invalid_argument if a file is there that must
-  // not be replaced.
+  // fsync, rename, fsync of the folder. Errors: io; invalid_argument if a file exists that must not
+  // be replaced.
   Result<void> commit(Overwrite overwrite);
 
 private:
@@ -43,21 +43,21 @@ private:
         temporary_(std::move(name)), file_(std::move(file)) {}
 
   std::filesystem::path path_;
-  Fd workshop_;           // the folder it is made in
-  Fd folder_;             // of `path_`, if that is another one
-  std::string temporary_; // name in the workshop; without a descriptor it is no longer there
+  Fd workshop_;           // the folder of the temporary file
+  Fd folder_;             // folder of `path_`, if it differs
+  std::string temporary_; // name in the workshop; without a descriptor the file no longer exists
   Fd file_;
 };
 
-// The same for content that is there already. Replaces what is there.
+// The same for existing content. Replaces an existing file.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
                                    const std::filesystem::path& workshop = {});
 
-// What no document that is read as a whole comes near: topologies, plans, surveys of a cluster.
+// Much larger than any document that is read as a whole: topologies, plans, surveys of a cluster.
 inline constexpr std::size_t k_most_document_bytes = std::size_t{256} << 20;
 
-// Whole content of a file, or of what else can be read (a pipe, a device), up to `most_bytes`.
-// Errors: not_found, io; invalid_argument, naming the limit, if there is more.
+// Whole content of a file, pipe or device, up to `most_bytes`. Errors: not_found, io;
+// invalid_argument, naming the limit, if there is more.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t most_bytes = k_most_document_bytes);
 

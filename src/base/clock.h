@@ -15,7 +15,7 @@ std::int64_t monotonic_ns();
 // "2026-03-01T12:34:56Z".
 std::string utc_now();
 
-// A point in time after which waiting is over.
+// The time at which waiting ends.
 class Deadline {
 public:
   static Deadline after(std::chrono::nanoseconds wait) {

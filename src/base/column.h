@@ -3,7 +3,7 @@
 #pragma once
 
 // How a row type describes itself to files: an overload `columns(Row)` returns a tuple of these,
-// one for each column, and writers and readers are driven by it.
+// one per column, which writers and readers use.
 namespace ncclprobe::base {
 
 template <typename Row, typename T>
@@ -12,7 +12,7 @@ struct Column {
   const char* name;
   T Row::*field;
   const char* about;
-  int since_minor; // version 1.x of the schema that brought it
+  int since_minor; // version 1.x of the schema that introduced it
 };
 template <typename Row, typename T>
 constexpr Column<Row, T> column(const char* name, T Row::*field, const char* about,

@@ -25,7 +25,7 @@ std::size_t terminal_columns(Stream stream) {
                                                                                    : 80;
 }
 
-// Keeps all until it is flushed, so that no character is torn.
+// Keeps everything until the flush, so that no character is split.
 class ConsoleBuffer : public std::streambuf {
 public:
   explicit ConsoleBuffer(Stream stream) : stream_(stream) {}
@@ -73,7 +73,7 @@ bool print(Stream stream, std::string_view text) {
 }
 
 void print_in_signal_handler(std::string_view safe_text) {
-  (void)write_all(STDERR_FILENO, safe_text); // there is nobody to complain to
+  (void)write_all(STDERR_FILENO, safe_text); // nobody would see an error message
 }
 
 std::ostream& console(Stream stream) {
@@ -91,7 +91,7 @@ void redraw_line(Stream stream, std::string_view text) {
   std::size_t end = 0; // a line that the terminal wraps cannot be redrawn
   for (std::size_t columns = terminal_columns(stream); end < safe.size() && columns > 1; --columns)
     end += character_at(safe, end).bytes;
-  // A full or closed stream is no reason to fail.
+  // A full or closed stream is not a reason to fail.
   (void)write_all(descriptor_of(stream), "\r\033[K" + safe.substr(0, end));
 }
 

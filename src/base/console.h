@@ -6,31 +6,30 @@
 #include <string>
 #include <string_view>
 
-// The only way to standard output and standard error: a test of the architecture sees to that. What
-// people are shown holds names and messages from files and machines of others, and there are
-// hundreds of places that show some. So it is made safe here, at the end, for all of them
-// (escape_unsafe() in printable.h). JSON stays the JSON that it was.
+// The only way to standard output and standard error, which an architecture test enforces. Output
+// for people contains names and messages from other files and machines, in hundreds of places. It
+// is therefore made safe here, for all of them (escape_unsafe() in printable.h). JSON keeps its
+// meaning.
 namespace ncclprobe::base {
 
 enum class Stream { out, err };
 
-// All of `text`, at once. False, with errno, if it cannot be written.
+// All of `text`, in one write. False, with errno, if it cannot be written.
 bool print(Stream stream, std::string_view text);
 
-// On standard error, from a handler of signals (signal-safety(7)). Nothing can be escaped there:
-// `safe_text` must be the program's own words, or have passed escape_unsafe().
+// To standard error, from a signal handler (signal-safety(7)). Nothing can be escaped there:
+// `safe_text` must be the program's own text, or have passed escape_unsafe().
 void print_in_signal_handler(std::string_view safe_text);
 
-// The same as print() as a stream of C++, for text that is made piece by piece. It is written by
-// std::flush.
+// Like print(), as a C++ stream, for text in pieces. std::flush writes it.
 std::ostream& console(Stream stream);
 
 bool is_terminal(Stream stream);
-// Of a terminal: in place of the line that the cursor stands in, cut to its width.
+// On a terminal: replaces the cursor's line; cut to the terminal's width.
 void redraw_line(Stream stream, std::string_view text);
 
-// Lines from the second on begin with a blank, so that none of a message of several lines looks
-// like a message by itself.
+// Lines from the second on begin with a blank, so that no line of a message looks like a message of
+// its own.
 std::string hanging(std::string_view text);
 
 } // namespace ncclprobe::base

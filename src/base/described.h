@@ -16,8 +16,8 @@
 #include <vector>
 
 // Writes and reads any value whose type describes itself by fields() (fields.h) or enum_names(),
-// and what the standard library makes of such types. A type that is written as something else
-// overloads `void write_as(Writer&, const T&)` and `void read_as(Reader&, T&)` in its namespace.
+// and standard library types of these. A type with another representation overloads `void
+// write_as(Writer&, const T&)` and `void read_as(Reader&, T&)` in its namespace.
 namespace ncclprobe::base {
 
 constexpr auto enum_names(Errc) {
@@ -60,7 +60,7 @@ void write_value(Writer& out, const T& value);
 template <typename T>
 void read_value(Reader& in, T& value);
 
-// The fields alone, for a type that has them among others' (a variant's alternatives).
+// The fields alone, for a type whose fields are part of another object (a variant's alternatives).
 template <Described T>
 void write_fields(Writer& out, const T& value) {
   fields(Of<T>{}, [&](const char* name, auto member, auto... attributes) {

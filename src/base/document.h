@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-// The two ends of a document, whatever its format is. described.h leads values through them in one
-// order; a format that has no names (wire/packing.h) relies on that order.
+// The writer and reader of a document, independent of its format. described.h passes values to them
+// in one order; a format without names (wire/packing.h) relies on that order.
 namespace ncclprobe::base {
 
 class Writer {
 public:
   virtual ~Writer() = default;
-  virtual bool has_names() const = 0; // fields go by their names, so some may be left out
+  virtual bool has_names() const = 0; // fields are found by name, so some may be missing
 
   virtual void boolean(bool value) = 0;
   virtual void integer(std::int64_t value) = 0;
@@ -25,7 +25,7 @@ public:
   virtual void text(std::string_view value) = 0;
   virtual void choice(std::uint64_t number, std::string_view name) = 0; // of an enumeration
   virtual void optional(bool present) = 0; // a value follows only if it is present
-  virtual void list(std::size_t size) = 0; // so many values follow, then end()
+  virtual void list(std::size_t size) = 0; // this many values follow, then end()
   virtual void object() = 0;               // fields follow, each a key() and a value, then end()
   virtual void key(const char* name) = 0;
   virtual void end() = 0;
@@ -36,7 +36,8 @@ struct EnumName {
   std::string_view name;
 };
 
-// Counterpart of Writer. All throw base::Exception (protocol) for what does not fit.
+// Counterpart of Writer. All functions throw base::Exception (protocol) if the document does not
+// match.
 class Reader {
 public:
   virtual ~Reader() = default;
@@ -55,7 +56,7 @@ public:
   enum class IfMissing { refuse, skip };
   virtual bool key(const char* name, IfMissing missing) = 0; // false: skip it
   virtual void end() = 0;
-  virtual bool is_object() const = 0; // of formats with names: what stands here
+  virtual bool is_object() const = 0; // in formats with names: what is at this position
 };
 
 } // namespace ncclprobe::base

@@ -12,24 +12,23 @@ namespace ncclprobe::base {
 namespace {
 
 tl::unexpected<Error> too_deep(const std::string& name) {
-  return fail(Errc::invalid_argument,
-              "{} is nested more than {} levels deep, which is the most that is read", name,
-              k_most_levels);
+  return fail(Errc::invalid_argument, "{} is nested more than {} levels deep, which is the limit",
+              name, k_most_levels);
 }
 
 tl::unexpected<Error> too_many(const std::string& name) {
-  return fail(Errc::invalid_argument, "{} has more than {} values, which is the most that is read",
-              name, k_most_values);
+  return fail(Errc::invalid_argument, "{} has more than {} values, which is the limit", name,
+              k_most_values);
 }
 
 // --- TOML ---
 
-// Walks over a TOML text, past strings and comments.
+// Iterates over a TOML text, skipping strings and comments.
 class TomlWalk {
 public:
   explicit TomlWalk(std::string_view text) : text_(text) {}
 
-  // The deepest level of all, as far as the text is well-formed.
+  // The deepest level, as far as the text is well-formed.
   std::size_t deepest() {
     while (at_ < text_.size() && deepest_ <= k_most_levels)
       step();
@@ -89,7 +88,7 @@ private:
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t parts_ = 0;                // dots of the key that is open here
-  std::vector<std::size_t> parts_above_; // the same where each bracket was opened
+  std::vector<std::size_t> parts_above_; // the same at the opening of each bracket
   std::size_t levels_above_ = 0;
   std::size_t deepest_ = 0;
 };
@@ -101,7 +100,7 @@ struct CborHead {
   std::uint64_t number = 0;
 };
 
-// Takes the head of the next item; nothing if it is cut short or has no length.
+// Reads the head of the next item; nothing if it is truncated or has no length.
 std::optional<CborHead> take_head(std::string_view& bytes) {
   if (bytes.empty())
     return std::nullopt;
@@ -157,7 +156,7 @@ Result<void> check_cbor_limits(std::string_view bytes, const std::string& name) 
     --missing.back();
     const std::optional<CborHead> head = take_head(bytes);
     if (!head || head->kind == tag)
-      return fail(Errc::invalid_argument, "{} is no CBOR as ncclprobe writes it", name);
+      return fail(Errc::invalid_argument, "{} is not CBOR as ncclprobe writes it", name);
     if (++values > k_most_values)
       return too_many(name);
     if (head->kind == byte_string || head->kind == text_string) {
@@ -178,9 +177,8 @@ Result<void> check_cbor_limits(std::string_view bytes, const std::string& name) 
 
 Result<void> check_toml_limits(std::string_view text, const std::string& name) {
   if (text.size() > k_most_toml_bytes)
-    return fail(Errc::invalid_argument,
-                "{} has more than {} MiB, which is the most that is read of TOML", name,
-                k_most_toml_bytes >> 20);
+    return fail(Errc::invalid_argument, "{} has more than {} MiB, which is the limit for TOML",
+                name, k_most_toml_bytes >> 20);
   if (TomlWalk(text).deepest() > k_most_levels)
     return too_deep(name);
   return {};

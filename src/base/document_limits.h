@@ -8,19 +8,20 @@
 #include <string>
 #include <string_view>
 
-// Looked at before a document is parsed, as parsers and the trees that they make recurse: a key of
-// 50,000 parts is a stack overflow. Only the limits are checked; what is malformed the parser says.
-// Errors: invalid_argument, naming the limit and `name`, where it is passed.
+// Checks a document before it is parsed, because parsers and their trees recurse: a key of 50,000
+// parts overflows the stack. Only the limits are checked; the parser reports malformed documents.
+// Errors: invalid_argument, naming the exceeded limit and `name`.
 namespace ncclprobe::base {
 
-inline constexpr std::size_t k_most_levels = 100;        // ours have about ten
-inline constexpr std::size_t k_most_values = 10'000'000; // a survey of 4,000 ranks has most of that
+inline constexpr std::size_t k_most_levels = 100; // ours have about ten
+inline constexpr std::size_t k_most_values =
+    10'000'000; // a survey of 4,000 ranks has almost that many
 inline constexpr std::size_t k_most_toml_bytes = std::size_t{4} << 20;
 
 Result<void> check_json_limits(std::string_view text, const std::string& name);
-// As JSON libraries write it: also refuses tags and strings without a length.
+// CBOR as JSON libraries write it: tags and strings without a length are refused too.
 Result<void> check_cbor_limits(std::string_view bytes, const std::string& name);
-// Parts of a key are levels, as those of tables and lists.
+// Parts of a key are levels, like tables and lists.
 Result<void> check_toml_limits(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::base

@@ -11,7 +11,7 @@
 
 namespace ncclprobe::base {
 
-// What kind of failure this is. Code branches on it, never on message text.
+// The kind of a failure. Code branches on it, never on message text.
 enum class Errc {
   invalid_argument, // the user's input is wrong
   not_found,
@@ -21,11 +21,11 @@ enum class Errc {
   crashed,
   protocol,    // a frame or file does not follow its format
   mismatch,    // ranks, libraries or files disagree
-  unavailable, // a resource (GPU, port, slot) is not there
-  failed,      // a library call failed, its own words are in the message
+  unavailable, // a resource (GPU, port, slot) is missing
+  failed,      // a library call failed; the message contains its own text
 };
 
-// An error as data: what happened, where, and (hint) what the reader can do about it.
+// An error as data: what happened, where, and (hint) what the reader can do.
 struct Error {
   Errc code = Errc::failed;
   std::string message;
@@ -48,13 +48,13 @@ inline tl::unexpected<Error> fail(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
 
-// Adds context in front of an error that is passed on.
+// Adds context before the message of an error that is passed on.
 inline tl::unexpected<Error> with_context(Error error, const std::string& context) {
   error.message = context + ": " + error.message;
   return tl::unexpected<Error>(std::move(error));
 }
 
-// The same error where it ends the process (workers) or a constructor fails.
+// The same error as an exception, where it ends the process (workers) or a constructor fails.
 class Exception : public std::exception {
 public:
   explicit Exception(Error error) : error_(std::move(error)), text_(error_.text()) {}
@@ -82,8 +82,7 @@ T value_or_throw(Result<T> result) {
 
 } // namespace ncclprobe::base
 
-// Passes an error on, or goes on with nothing. NCCLPROBE_TRY_ASSIGN(value, expression) declares
-// `value`.
+// Passes an error on, or continues. NCCLPROBE_TRY_ASSIGN(value, expression) declares `value`.
 #define NCCLPROBE_TRY(expression)                                                                  \
   do {                                                                                             \
     if (auto ncclprobe_result = (expression); !ncclprobe_result)                                   \

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::base {
 
-// Owns one file descriptor. The destructor closes it and ignores the result: where a failed close
-// means lost data, call close() and look.
+// Owns one file descriptor. The destructor closes it and ignores the result: if a failed close
+// means lost data, call close() and check.
 class Fd {
 public:
   Fd() = default;
@@ -33,7 +33,7 @@ private:
   int fd_ = -1;
 };
 
-// write(2) until all is written. 0 or errno.
+// Calls write(2) until everything is written. 0 or errno.
 int write_all(int fd, std::string_view bytes);
 
 } // namespace ncclprobe::base

@@ -5,21 +5,21 @@
 #include <type_traits>
 
 // How a type describes itself to documents: an overload fields(Of<Type>, visit) calls visit(name,
-// &Type::member, attributes...) once for each member. JSON and messages are made from that
-// (described.h). It is a template and no list, because headers that everything includes
-// have it, and a template costs a compiler nothing until somebody uses it.
+// &Type::member, attributes...) once per member. JSON and messages follow from it (described.h). It
+// is a template instead of a list because widely included headers contain it, and an unused
+// template costs the compiler nothing.
 //
-// Attributes are values of any type; a visitor picks those that it knows by their types.
+// Attributes are values of any type; a visitor selects those that it knows by type.
 namespace ncclprobe::base {
 
 template <typename Type>
 struct Of {};
 
-// Documents of other versions may lack the field; it then has its default.
+// Documents of other versions may lack the field; it then has its default value.
 struct Lenient {};
 inline constexpr Lenient lenient;
-// Likewise, and it is left out while it has its default, so that documents from before it came,
-// and hashes of them, stay what they were.
+// Like lenient, and also omitted while it has its default. Older documents, and hashes of them,
+// stay the same.
 struct Grown {};
 inline constexpr Grown grown;
 
@@ -28,12 +28,12 @@ inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || .
 
 } // namespace ncclprobe::base
 
-// NCCLPROBE_FIELDS(Type, a, b): all members that are named must be in a document.
+// NCCLPROBE_FIELDS(Type, a, b): all named members must be in a document.
 // NCCLPROBE_LENIENT_FIELDS(Type, a, b): each may be missing.
 // NCCLPROBE_PARTLY_LENIENT_FIELDS(Type, (a, b), (c)): c may be missing.
-// NCCLPROBE_GROWN_FIELDS(Type, (a, b), (c)): c came later.
-// NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(KIND, a, b), ...): any mix, where NCCLPROBE_KIND(name) is
-// the call of visit.
+// NCCLPROBE_GROWN_FIELDS(Type, (a, b), (c)): c was added later.
+// NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(KIND, a, b), ...): any mix; NCCLPROBE_KIND(name) is the
+// call of visit.
 #define NCCLPROBE_FIELDS(Type, ...) NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(REQUIRED, __VA_ARGS__))
 #define NCCLPROBE_LENIENT_FIELDS(Type, ...)                                                        \
   NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(LENIENT, __VA_ARGS__))
@@ -57,7 +57,7 @@ inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || .
 #define NCCLPROBE_LIST(...) __VA_ARGS__
 
 // NCCLPROBE_EACH(KIND, a, b) is NCCLPROBE_KIND(a) NCCLPROBE_KIND(b); up to 64 names. A macro cannot
-// call itself, so each scan takes one more step of what the last one left.
+// call itself, so each scan expands one more step.
 #define NCCLPROBE_EACH(kind, ...) __VA_OPT__(NCCLPROBE_SCAN64(NCCLPROBE_STEP(kind, __VA_ARGS__)))
 #define NCCLPROBE_STEP(kind, name, ...)                                                            \
   NCCLPROBE_##kind(name) __VA_OPT__(NCCLPROBE_NEXT NCCLPROBE_CALL(kind, __VA_ARGS__))

@@ -45,7 +45,7 @@ public:
   json take() { return std::move(root_); }
 
 private:
-  // Where the next value goes. What is open stays where it is, as only the innermost grows.
+  // The place of the next value. Open containers do not move, because only the innermost grows.
   json& place() {
     if (open_.empty())
       return root_;
@@ -85,7 +85,7 @@ public:
         return one.number;
       known += (known.empty() ? "" : ", ") + std::string(one.name);
     }
-    raise(Errc::protocol, "'{}' is none of {}", name, known);
+    raise(Errc::protocol, "'{}' is not one of {}", name, known);
   }
   bool optional() override { return !at_->is_null(); }
   std::size_t list() override {
@@ -117,7 +117,7 @@ public:
   void end() override { open_.pop_back(); }
   bool is_object() const override { return at_->is_object(); }
 
-  // The pointer of what is being read.
+  // The JSON pointer of the current value.
   std::string element_name() const {
     std::string pointer;
     for (const Open& one : open_) {
@@ -147,7 +147,7 @@ private:
                       : at_->is_number_integer() ? std::in_range<T>(at_->get<std::int64_t>())
                                                  : false;
     if (!fits)
-      raise(Errc::protocol, "the number {} does not fit", at_->dump());
+      raise(Errc::protocol, "the number {} is out of range", at_->dump());
     return at_->get<T>();
   }
 
@@ -155,7 +155,7 @@ private:
   std::vector<Open> open_;
 };
 
-// The library's own words, without "[json.exception.parse_error.101] ".
+// The library's own message, without "[json.exception.parse_error.101] ".
 std::string words_of(const json::exception& error) {
   std::string_view words = error.what();
   return std::string(words.substr(std::min(words.find("] ") + 2, words.size())));
@@ -170,7 +170,7 @@ Result<void> read_tree(Parse parse, Readable value, JsonPlace* place) {
     if (place != nullptr)
       place->byte = error.byte;
     return fail(Errc::protocol, "{}", words_of(error));
-  } catch (const json::exception& error) { // a number that no double holds
+  } catch (const json::exception& error) { // a number outside the range of double
     return fail(Errc::protocol, "{}", words_of(error));
   }
   JsonReader reader(tree);
@@ -215,7 +215,7 @@ Result<void> read_json(std::string_view text, Readable value, JsonPlace* place) 
 }
 
 Result<void> read_json_or_cbor(std::string_view bytes, Readable value) {
-  const bool is_text = bytes.starts_with('{'); // no object in CBOR begins so
+  const bool is_text = bytes.starts_with('{'); // not the start of a CBOR object
   NCCLPROBE_TRY(is_text ? check_json_limits(bytes, "it") : check_cbor_limits(bytes, "it"));
   return read_tree([&] { return is_text ? json::parse(bytes) : json::from_cbor(bytes); }, value,
                    nullptr);

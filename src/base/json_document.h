@@ -12,10 +12,10 @@
 #include <string_view>
 
 // JSON of values that describe themselves (described.h). Keys are sorted. Enumerations are written
-// by their names. The JSON library stays behind this header: it is slow to compile.
+// as names. This header hides the JSON library, which compiles slowly.
 namespace ncclprobe::base {
 
-// A value whose type is known to its function alone.
+// A value whose type only its function knows.
 struct Writable {
   const void* value;
   void (*write)(Writer& out, const void* value);
@@ -34,22 +34,22 @@ Readable readable(T& value) {
   return {&value, [](Reader& in, void* what) { read_value(in, *static_cast<T*>(what)); }};
 }
 
-// indent < 0: all on one line. Bytes that are no UTF-8 are replaced.
+// indent < 0: all on one line. Invalid UTF-8 is replaced.
 std::string json_text(Writable value, int indent = -1);
-// Compact JSON text; CBOR if a text in it is no UTF-8, which JSON cannot hold.
+// Compact JSON text; CBOR if a text in it is not UTF-8, which JSON cannot represent.
 std::string json_or_cbor(Writable value);
 nlohmann::json json_tree(Writable value);
 
-// Where a document is wrong.
+// The position of an error in a document.
 struct JsonPlace {
   std::string element;             // as a JSON pointer, "/hosts/0/pci/3"
-  std::optional<std::size_t> byte; // of text that is no JSON
+  std::optional<std::size_t> byte; // byte of a text that is not JSON
 };
 
-// Without `place` the error says itself what element it is about. Errors: protocol, with what is
-// wrong: no JSON, a field that is missing or of another type, a name that is not known.
+// Without `place` the error message names the element. Errors: protocol, with the reason: not JSON,
+// a field that is missing or has another type, an unknown name.
 Result<void> read_json(std::string_view text, Readable value, JsonPlace* place = nullptr);
-// Looks at the limits of document_limits.h first.
+// Checks the limits of document_limits.h first.
 Result<void> read_json_or_cbor(std::string_view bytes, Readable value);
 
 template <typename T>

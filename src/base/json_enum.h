@@ -8,8 +8,8 @@
 
 #include <string>
 
-// In a source file: an enum with enum_names() is written by its name. `what` is what a name that
-// is not known is said not to be.
+// For source files: writes an enum with enum_names() as its name. `what` names the enumeration in
+// the error for an unknown name.
 #define NCCLPROBE_ENUM_CODEC(Type, what)                                                           \
   static void to_json(nlohmann::json& out, Type value) {                                           \
     out = std::string(to_string(value));                                                           \

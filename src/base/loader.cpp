@@ -29,7 +29,7 @@ bool read_at(std::string_view content, std::size_t at, T& into) {
 
 } // namespace
 
-// sysdeps/generic/dl-cache.h of glibc. Its older format may stand before this one, aligned to 8.
+// sysdeps/generic/dl-cache.h of glibc. The older format may precede this one, aligned to 8.
 std::vector<std::string> files_of_loader_cache(std::string_view content) {
   constexpr std::string_view k_magic = "glibc-ld.so.cache1.1";
   constexpr std::size_t k_header_bytes = 48, k_entry_bytes = 24, k_value_at = 8;
@@ -67,7 +67,7 @@ bool loader_finds(const std::string& name, std::string_view ld_library_path,
     folders.emplace_back(folder);
   while (!ld_library_path.empty()) {
     std::string_view folder = ld_library_path.substr(0, ld_library_path.find(':'));
-    folders.emplace_back(folder); // an empty one is the current folder
+    folders.emplace_back(folder); // an empty entry is the current folder
     ld_library_path.remove_prefix(std::min(folder.size() + 1, ld_library_path.size()));
   }
   if (std::ranges::any_of(folders, [&](const fs::path& folder) { return is_there(folder / name); }))

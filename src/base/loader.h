@@ -8,19 +8,19 @@
 #include <string_view>
 #include <vector>
 
-// Where the dynamic loader looks for libraries.
+// The places in which the dynamic loader searches for libraries.
 namespace ncclprobe::base {
 
-// The files of a loader's cache (/etc/ld.so.cache of glibc 2.2 and later), in its order. Nothing
-// for what is none, or is cut off.
+// The files in a loader's cache (/etc/ld.so.cache of glibc 2.2 and later), in its order. Nothing if
+// it is not a cache, or is truncated.
 std::vector<std::string> files_of_loader_cache(std::string_view content);
 
-// Its default folders, of all machines and distributions.
+// Its default folders, for all machines and distributions.
 std::span<const std::string_view> loader_folders();
 
-// Whether dlopen(name) would find a file: a path as it is, any other name in LD_LIBRARY_PATH, the
-// loader's cache, its default folders and `beside`, the folders of programs and libraries that may
-// have a search path of their own.
+// Whether dlopen(name) would find a file. A path is used as it is. Any other name is searched in
+// LD_LIBRARY_PATH, the loader's cache, its default folders, and `beside`: the folders of programs
+// and libraries that may have their own search path.
 bool loader_finds(const std::string& name, std::string_view ld_library_path,
                   const std::vector<std::filesystem::path>& beside = {},
                   const std::filesystem::path& root = "/");

@@ -18,7 +18,7 @@ protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    // A full or closed stderr is no reason to fail.
+    // A full or closed stderr is not a reason to fail.
     (void)print(Stream::err, hanging({line.data(), line.size()}));
   }
   void flush_() override {}

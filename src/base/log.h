@@ -6,13 +6,13 @@
 
 #include <string>
 
-// Diagnostics go to stderr through spdlog's default logger, which writes by console.h; results go
-// to stdout and never through here.
+// Diagnostics go to stderr through spdlog's default logger, which writes through console.h. Results
+// go to stdout, never through here.
 namespace ncclprobe::base {
 
 enum class Verbosity { quiet, normal, verbose };
 
-// Once, at the start of main. `who` precedes every line ("ncclprobe[3]").
+// Call it once, at the start of main. `who` precedes every line ("ncclprobe[3]").
 void start_log(const std::string& who, Verbosity verbosity);
 
 } // namespace ncclprobe::base

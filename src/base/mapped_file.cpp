@@ -14,17 +14,17 @@
 namespace ncclprobe::base {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  // O_NONBLOCK: a named pipe must not make us wait for a writer.
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file)
     return fail(errno == ENOENT ? Errc::not_found : Errc::io, "cannot open {}: {}", path.string(),
                 std::strerror(errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
-    return fail(Errc::io, "cannot look at {}: {}", path.string(), std::strerror(errno));
+    return fail(Errc::io, "cannot inspect {}: {}", path.string(), std::strerror(errno));
   if (!S_ISREG(status.st_mode) || status.st_size == 0)
     return fail(Errc::invalid_argument, "{} is {}", path.string(),
-                S_ISREG(status.st_mode) ? "empty" : "no regular file");
+                S_ISREG(status.st_mode) ? "empty" : "not a regular file");
   auto size = static_cast<std::size_t>(status.st_size);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)

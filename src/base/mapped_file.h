@@ -10,13 +10,12 @@
 
 namespace ncclprobe::base {
 
-// A file's bytes in memory, read only; pages come as they are looked at, so that a library of
-// several GB costs what is read of it. A file that is cut short meanwhile ends the process
-// (SIGBUS).
+// A file's bytes in memory, read only. Pages are loaded on access, so a library of several GB only
+// costs what is read of it. If the file is truncated meanwhile, the process ends (SIGBUS).
 class MappedFile {
 public:
   MappedFile() = default; // no bytes
-  // Errors: not_found, io; invalid_argument for what is no regular file or is empty.
+  // Errors: not_found, io; invalid_argument if the file is not regular or is empty.
   static Result<MappedFile> open(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-// Numbers as the kernel lists CPUs and as people list ranks: "0-15,32-47".
+// Numbers in the format of the kernel's CPU lists, also used for ranks: "0-15,32-47".
 namespace ncclprobe::base {
 
-// The most CPUs that Linux is built for: no list holds a greater number.
+// Linux's largest number of CPUs: no list contains a larger number.
 inline constexpr int k_most_in_list = 8192;
 
 // "3" or "3-5": the first and the last. Nothing if it is no such range.
 std::optional<std::pair<int, int>> parse_number_range(std::string_view text);
 
-// In the order given; empty if it is no such list, or one that says the same over and over.
+// In the given order; empty if it is not such a list, or repeats numbers endlessly.
 std::vector<int> parse_number_list(std::string_view text);
 
-// Ascending; two neighbours stay apart, "4,5".
+// Ascending; two neighbours are written separately, "4,5".
 std::string format_number_list(std::vector<int> numbers);
 
 } // namespace ncclprobe::base

@@ -8,13 +8,13 @@
 
 namespace ncclprobe::base {
 
-// Interval of a median that assumes no distribution, only independence: how many of n sorted values
-// to leave out at each end, as many as the binomial distribution allows, so that the median lies
-// between the others with the confidence asked for (Le Boudec, Performance Evaluation, theorem 2.1;
+// Interval of a median that assumes independence but no distribution. Returns how many of n sorted
+// values to drop at each end: as many as the binomial distribution allows while the median is
+// between the others with the requested confidence (Le Boudec, Performance Evaluation, theorem 2.1;
 // Hoefler and Belli, rule 6). Nothing if there are too few: 95% needs six.
 inline std::optional<std::size_t> left_out_of_median_interval(std::size_t n, double confidence) {
   auto all = static_cast<double>(n);
-  double tail = 0; // chance that fewer than k + 1 values lie below the true median
+  double tail = 0; // probability that fewer than k + 1 values are below the true median
   std::optional<std::size_t> left_out;
   for (std::size_t k = 0; k < n / 2; ++k) {
     auto chosen = static_cast<double>(k);

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a path means once links are followed.
+// The target of a path after following links.
 struct Target {
   fs::path path;
-  std::optional<mode_t> there; // what is there: st_mode
-  std::optional<int> own_fd;   // it is a descriptor of this process, as /dev/stdout is
+  std::optional<mode_t> there; // the existing file: st_mode
+  std::optional<int> own_fd;   // it is a descriptor of this process, such as /dev/stdout
   bool is_linked = false;
-  bool is_linked_by_others = false; // by somebody who is neither this user nor root
+  bool is_linked_by_others = false; // a link by somebody other than this user or root
 
   bool is_regular() const { return !there || S_ISREG(*there); }
 };
@@ -78,7 +78,7 @@ tl::unexpected<Error> refuse(std::string what, const char* hint) {
   return fail(Error{Errc::invalid_argument, std::move(what), hint});
 }
 
-// What the rule allows to write.
+// The file that the rule allows to write.
 Result<Target> allowed_target(const Destination& to) {
   NCCLPROBE_TRY_ASSIGN(Target target, target_of(to.file));
   const std::string name = to.file.string();
@@ -87,20 +87,20 @@ Result<Target> allowed_target(const Destination& to) {
   if (target.is_linked_by_others && target.is_regular())
     return refuse(
         fmt::format("{} is another user's symbolic link to {}", name, target.path.string()),
-        "name that file, if it is the one to write");
+        "name that file, if it is the intended one");
   if (target.own_fd || to.overwrite == Overwrite::yes)
     return target;
   if (target.there && S_ISBLK(*target.there))
-    return refuse(name + " is a disk", "--force writes over what is on it");
+    return refuse(name + " is a disk", "--force overwrites its contents");
   if (target.is_linked && target.is_regular())
     return refuse(fmt::format("{} is a symbolic link to {}", name, target.path.string()),
-                  "--force writes there; or name another file");
+                  "--force writes to its target; or name another file");
   if (target.there && S_ISREG(*target.there))
     return refuse(name + " exists already", "--force replaces it; or name another file");
   return target;
 }
 
-// Sockets are connected to.
+// Sockets are connected to instead of opened.
 Result<Fd> connect_to(const fs::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -127,7 +127,7 @@ Result<Fd> open_stream(const Target& target) {
   return fd;
 }
 
-// A folder that is not there makes no argument wrong: the output cannot be written.
+// A missing folder does not make an argument wrong: the output cannot be written.
 template <typename T>
 Result<T> as_output(Result<T> result) {
   if (!result && result.error().code == Errc::not_found)
@@ -189,8 +189,8 @@ Result<void> check_output_file(const Destination& destination) {
 Result<fs::path> regular_output_path(const Destination& destination, std::string_view reason) {
   NCCLPROBE_TRY_ASSIGN(Target target, as_output(allowed_target(destination)));
   if (target.own_fd || !target.is_regular())
-    return fail(Errc::invalid_argument, "{} is no regular file, and {}", destination.file.string(),
-                reason);
+    return fail(Errc::invalid_argument, "{} is not a regular file, and {}",
+                destination.file.string(), reason);
   return target.is_linked ? std::move(target.path) : destination.file;
 }
 

@@ -8,13 +8,13 @@
 #include <optional>
 #include <string_view>
 
-// Files that the user names for results: one rule for all commands.
+// Result files that the user names: one rule for all commands.
 //
-// A file that is there is replaced only if the user says so (--force), and then as a whole, with
-// its permissions. What is there and is no regular file (a device, a pipe, a socket, /dev/stdout)
-// is written into and never replaced. A symbolic link is followed, and stays: to a device or the
-// like always; to a file only if the user says so, and never if another user made the link, as that
-// may lead anywhere. A block device loses what it holds, so it is asked for as well.
+// An existing file is replaced only with --force, and then as a whole, with its permissions.
+// Anything other than a regular file (a device, a pipe, a socket, /dev/stdout) is written into and
+// never replaced. A symbolic link is followed and kept: to a device or similar always, to a file
+// only with --force. It is never followed if another user made the link, because it may lead
+// anywhere. A block device loses its contents, so it needs --force too.
 namespace ncclprobe::base {
 
 struct Destination {
@@ -24,8 +24,8 @@ struct Destination {
 
 class OutputFile {
 public:
-  // Errors: invalid_argument (it is there and may not be replaced; it is a folder), not_found (of
-  // its folder), io.
+  // Errors: invalid_argument (it exists and may not be replaced; it is a folder), not_found (its
+  // folder), io.
   static Result<OutputFile> open(const Destination& destination);
   Result<void> write(std::string_view bytes);
   // Without it a regular file does not appear.
@@ -41,15 +41,15 @@ private:
   Fd stream_;                       // what is written into
 };
 
-// All of it at once.
+// Writes everything at once.
 Result<void> write_output_file(const Destination& destination, std::string_view content);
 
-// Whether it could be written now: before something is done that takes long. Nothing is left there.
-// Nothing is opened that is no regular file.
+// Checks whether it could be written now, before long work starts. Leaves nothing there, and opens
+// only regular files.
 Result<void> check_output_file(const Destination& destination);
 
-// Where a regular file goes to that is written in another way: behind symbolic links. Errors as
-// those of open(); also invalid_argument, with this reason, if what is there is no regular file.
+// The target of a regular file that is written in another way, after following links. Errors as
+// those of open(); also invalid_argument, with this reason, if the existing file is not regular.
 Result<std::filesystem::path> regular_output_path(const Destination& destination,
                                                   std::string_view reason);
 

@@ -8,9 +8,9 @@
 
 namespace ncclprobe::base {
 
-// A folder in which names are used that others can guess. Makes it (not those above it), so that
-// nobody else can write to it, or finds that it is there. Errors: not_found (the one above is not
-// there); io, also if it is a symbolic link or of another user, who could have put links in it.
+// A folder for file names that others can guess. Creates it (not its parents) so that nobody else
+// can write to it, or checks an existing one. Errors: not_found (its parent); io, also if it is a
+// symbolic link or belongs to another user, who could have put links in it.
 Result<void> make_own_folder(const std::filesystem::path& folder);
 
 } // namespace ncclprobe::base

@@ -7,7 +7,7 @@
 
 namespace ncclprobe::base {
 
-// Errors: invalid_argument, naming `what` and the legal words.
+// Errors: invalid_argument, naming `what` and the valid words.
 template <typename T>
 Result<T> parse_enum(std::string_view text, std::string_view what) {
   std::string legal;

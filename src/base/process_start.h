@@ -6,9 +6,9 @@ namespace ncclprobe::base {
 
 // To be called first in main.
 //
-// Opens /dev/null in place of each standard stream that is closed: otherwise the next file that is
-// opened would get its number, and messages would be written into that file. Standard output is
-// opened for reading only, so that writing results to it fails as it should.
+// Opens /dev/null for each closed standard stream: otherwise the next opened file would get its
+// number, and messages would be written into that file. Standard output is opened read-only, so
+// that writing results to it fails as it should.
 //
 // Ignores SIGXFSZ: writing beyond `ulimit -f` then fails with EFBIG instead of killing the process.
 void prepare_process();

@@ -16,7 +16,7 @@ std::string readable_bytes(std::uint64_t bytes) {
     return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   auto value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  // What would round up to 1024 is said in the next unit.
+  // A value that would round up to 1024 uses the next unit.
   for (; unit + 1 < k_units.size() && std::round(value * 1000) >= 1024 * 1000; ++unit)
     value /= 1024;
   std::string text = fmt::format("{:.3f}", value);

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::base {
 
-// For people, who are told of what is left and not of a message's size: at most three decimals,
-// "6.383 GiB", "64 KiB", "1000 bytes". format_bytes() is exact, and read back.
+// For amounts shown to people, rounded to at most three decimals: "6.383 GiB", "64 KiB", "1000
+// bytes". format_bytes() is exact, and can be read back.
 std::string readable_bytes(std::uint64_t bytes);
 
 } // namespace ncclprobe::base

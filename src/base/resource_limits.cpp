@@ -48,7 +48,7 @@ std::optional<Error> shortage_behind(const std::exception& error) {
     return std::nullopt;
   // A thread needs a stack too.
   const std::string memory = memory_limit();
-  return Error{Errc::unavailable, "no further thread can be started",
+  return Error{Errc::unavailable, "no more threads can be started",
                memory.empty() ? process_limit() : memory};
 }
 
@@ -70,7 +70,7 @@ Result<void> check_memory_limit() {
     return {};
   return fail(
       Error{Errc::unavailable, "there is not enough memory",
-            fmt::format("{}, at least {} are needed", memory_limit(), readable_bytes(needed))});
+            fmt::format("{}, but at least {} are needed", memory_limit(), readable_bytes(needed))});
 }
 
 } // namespace ncclprobe::base

@@ -6,16 +6,16 @@
 #include <span>
 #include <string_view>
 
-// Words as people type them: in any case, and misspelt.
+// Words as people type them: in upper or lower case, and misspelt.
 namespace ncclprobe::base {
 
 bool same_word(std::string_view a, std::string_view b);
 
-// Letters to insert, drop or replace, and neighbours to swap.
+// Counts letters to insert, drop or replace, and neighbours to swap.
 std::size_t edits_between(std::string_view a, std::string_view b);
 
-// The candidate that was probably meant: the fewest edits, at most one in three letters, or one
-// that continues the word or that the word continues. Empty if none is near.
+// The candidate that was probably meant: the fewest edits, at most one in three letters, or one of
+// which the word is a prefix, or the reverse. Empty if none is close.
 std::string_view most_similar(std::string_view word, std::span<const std::string_view> candidates);
 
 } // namespace ncclprobe::base

@@ -7,7 +7,7 @@
 
 namespace ncclprobe::base {
 
-// Parts of `text` between separators; empty ones are left out, as strtok does.
+// Parts of `text` between separators; empty ones are omitted, as in strtok.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 } // namespace ncclprobe::base

@@ -6,8 +6,8 @@
 namespace ncclprobe::base {
 namespace {
 
-// Names that nothing but a library's own setting has: numbers, words, and names of files, devices
-// and interfaces. A blank follows each.
+// Names that only a library's own settings use. Their values are numbers, words, and names of
+// files, devices and interfaces. A blank follows each name.
 constexpr std::string_view k_harmless =
     // The loader, CUDA and its driver
     " "

@@ -5,17 +5,17 @@
 #include <string>
 #include <string_view>
 
-// Run files, examinations, traces and logs are handed to others. They tell values only of variables
-// that are known to be harmless, by a list of names: a prefix such as CUDA_ says nothing, as
-// anybody's CUDA_API_KEY has it too. Needs nothing but the C++ runtime.
+// Run files, examinations, traces and logs are passed on to others. They store values only of
+// variables on a list of harmless names. A prefix such as CUDA_ is not enough, because somebody's
+// CUDA_API_KEY has it too. Needs only the C++ runtime.
 namespace ncclprobe::base {
 
 bool is_harmless_variable(std::string_view name);
 
-// What stands for all other values.
+// The replacement for all other values.
 inline constexpr std::string_view k_value_not_stored = "(set)";
 
-// The value as it may be stored and shown.
+// The value to store and show.
 std::string stored_value(std::string_view name, std::string_view value);
 
 } // namespace ncclprobe::base

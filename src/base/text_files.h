@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-// The small text files of /proc and /sys. Their readers take the root of the tree, "/" in life and
-// a made-up one in tests. Nothing here throws: what cannot be read is empty.
+// The small text files of /proc and /sys. Their readers take the root of the tree: "/", or a
+// simulated one in tests. Nothing here throws: unreadable files are empty.
 namespace ncclprobe::base {
 
-// Content without blanks at its end; empty if it cannot be read. At most 16 MiB.
+// Content without trailing blanks; empty if it cannot be read. At most 16 MiB.
 std::string text_of(const std::filesystem::path& path);
 std::vector<std::string> lines_of(const std::filesystem::path& path);
 // Names in a folder, sorted; none if it cannot be read.

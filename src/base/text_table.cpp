@@ -11,7 +11,7 @@
 namespace ncclprobe::base {
 namespace {
 
-// Columns on a terminal, counting UTF-8 code points (the tables hold no wide characters).
+// Columns on a terminal, counting UTF-8 code points (the tables contain no wide characters).
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

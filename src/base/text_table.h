@@ -18,10 +18,10 @@ public:
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // Missing cells are empty; more cells than columns is a defect of the caller (throws
-  // std::logic_error). Cells are made printable: what they hold comes from anywhere.
+  // Missing cells are empty; more cells than columns is a bug in the caller (throws
+  // std::logic_error). Cells are made printable, because their content comes from anywhere.
   void add_row(std::vector<std::string> cells);
-  // Leaves out the columns that have nothing but this cell; their titles.
+  // Removes the columns that only contain this cell; returns their titles.
   std::vector<std::string> leave_out_columns_of(std::string_view cell);
   // Every line starts with `indent` spaces, has no trailing blanks, and ends with a newline.
   std::string render(int indent = 0) const;

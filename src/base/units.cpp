@@ -42,7 +42,7 @@ std::optional<std::uint64_t> binary_unit(std::string_view unit) {
 Error size_error(std::string_view text) {
   return {Errc::invalid_argument, fmt::format("'{}' is not a size", text),
           "write a whole number of bytes, or with K, M, G or T, such as 64K, 64KB or 64KiB, which "
-          "are all 65536"};
+          "all mean 65536"};
 }
 
 std::vector<std::string_view> split_keeping_empty(std::string_view text, char separator) {
@@ -59,7 +59,7 @@ std::vector<std::string_view> split_keeping_empty(std::string_view text, char se
 Result<void> append_range(std::string_view text, std::vector<std::uint64_t>& sizes) {
   auto parts = split_keeping_empty(text, ':');
   if (parts.size() > 3)
-    return fail(Errc::invalid_argument, "'{}' has more than first:last:step", text);
+    return fail(Errc::invalid_argument, "'{}' has more parts than first:last:step", text);
   NCCLPROBE_TRY_ASSIGN(const std::uint64_t first, parse_bytes(parts[0]));
   if (parts.size() == 1) {
     sizes.push_back(first);

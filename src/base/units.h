@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// The one place that decides what a unit is. Sizes are binary (1K = 1024 bytes, as in nccl-tests),
+// The only place that defines units. Sizes are binary (1K = 1024 bytes, as in nccl-tests),
 // bandwidths are decimal (1 GB/s = 1e9 bytes per second).
 namespace ncclprobe::base {
 
@@ -20,8 +20,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 std::string format_bytes(std::uint64_t bytes);
 
 // Message sizes: "8:8G:x2" (first:last:factor), "1M:64M:+1M" (first:last:step), "8:8G" (factor 2),
-// or a comma-separated list of sizes and ranges. Ascending within a range, order of the list kept,
-// duplicates dropped. Errors: invalid_argument for bad text, first > last, factor < 2, step 0, or
+// or a comma-separated list of sizes and ranges. Ascending within a range, in the list's order,
+// without duplicates. Errors: invalid_argument for bad text, first > last, factor < 2, step 0, or
 // more than 10,000 sizes.
 Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text);
 

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::base {
 
-// What stands at an offset of a file's bytes; nothing where the bytes end before it does.
+// The value at an offset of a file's bytes; nothing if it extends past their end.
 template <typename T>
 std::optional<T> value_at(std::string_view bytes, std::uint64_t offset) {
   static_assert(std::is_trivially_copyable_v<T>);

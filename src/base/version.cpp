@@ -43,7 +43,7 @@ std::string_view version() {
 
 std::string build_id() {
   std::string id;
-  // The program itself is the first that is visited.
+  // The program itself is visited first.
   auto look = [](dl_phdr_info* object, std::size_t, void* into) {
     for (int i = 0; i < object->dlpi_phnum; ++i)
       if (object->dlpi_phdr[i].p_type == PT_NOTE && static_cast<std::string*>(into)->empty())

@@ -10,8 +10,8 @@ namespace ncclprobe::base {
 // "0.1.0", from CMake's project().
 std::string_view version();
 
-// The linker's hash of this program, 12 hexadecimal digits: equal for equal builds only. Empty if
-// the linker made none.
+// The linker's hash of this program, 12 hexadecimal digits: equal only for equal builds. Empty if
+// the linker wrote none.
 std::string build_id();
 
 // "0.1.0 build 0123456789ab".

@@ -34,7 +34,7 @@ void copy_unless_same(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memcpy(to, from, bytes);
 }
 
-// One rank: whatever the collective, its block goes from send to receive.
+// With one rank, every collective copies its block from send to receive.
 void run_alone(const HostCollective& call) {
   copy_unless_same(call.receive, call.send, call.count * size_bytes(call.type));
   if (reduces(call.collective))
@@ -138,7 +138,7 @@ void scatter(const HostCollective& call, CollectiveLane& lane, std::uint32_t tag
   gloo::scatter(options);
 }
 
-// Gloo's reductions take units of the element's size.
+// Gloo's reductions work on units of the element's size.
 template <typename Run>
 void with_unit(model::DataType type, Run run) {
   switch (size_bytes(type)) {

@@ -15,7 +15,7 @@ namespace ncclprobe::host {
 // A collective on plain memory. Placement rules and the meaning of count are NCCL's.
 struct HostCollective {
   model::Collective collective;
-  std::byte* send; // never written to, unless it is `receive` as well
+  std::byte* send; // only written if it is also `receive`
   std::byte* receive;
   std::uint64_t count; // > 0
   model::DataType type;
@@ -23,11 +23,11 @@ struct HostCollective {
   int root;
 };
 
-// What one stream of a communicator keeps between its collectives.
+// State that one stream of a communicator keeps between its collectives.
 struct CollectiveLane {
   std::shared_ptr<Mesh> mesh;     // null for a single rank
   std::vector<std::byte> scratch; // grows with the largest message
-  std::uint32_t sequence = 0;     // the same on all ranks: tells consecutive collectives apart
+  std::uint32_t sequence = 0;     // the same on all ranks; distinguishes consecutive collectives
 };
 
 // Runs it in the calling thread, until this rank's part is done. Throws Gloo's exceptions.

@@ -19,8 +19,8 @@ using model::GemmLayout;
 
 namespace {
 
-// C is made in tiles. For each, strips of A and B are copied as f32 in the order in which the
-// innermost loop reads them, which keeps a small block of C in registers.
+// C is computed in tiles. For each tile, strips of A and B are copied as f32 in the order in which
+// the innermost loop reads them. This keeps a small block of C in registers.
 constexpr std::uint64_t k_tile = 64;   // rows and columns of C
 constexpr std::uint64_t k_depth = 256; // columns of A, rows of B
 constexpr std::uint64_t k_rows = 8;    // of the small block
@@ -29,11 +29,11 @@ constexpr std::uint64_t k_columns = 4;
 using Four = float __attribute__((vector_size(16)));
 constexpr std::uint64_t k_fours = k_rows / 4;
 
-// A matrix of which "lines" lie one behind the other in memory.
+// A matrix whose "lines" are contiguous in memory, one after the other.
 struct Lines {
   const std::byte* data;
   DataType type;
-  std::uint64_t length; // of a line
+  std::uint64_t length; // elements of a line
 
   void read(std::uint64_t line, std::uint64_t first, std::uint64_t count, float* into) const {
     to_floats(type, data + (line * length + first) * size_bytes(type), into, count);
@@ -50,7 +50,7 @@ public:
   // `lines_are_outer`: each line of the matrix holds one row of A or column of B.
   void fill(const Lines& lines, bool lines_are_outer, std::uint64_t first_outer,
             std::uint64_t outers, std::uint64_t first_inner, std::uint64_t inners) {
-    std::fill(values_.begin(), values_.end(), 0.0F); // what is not there adds nothing
+    std::fill(values_.begin(), values_.end(), 0.0F); // missing elements add nothing
     std::array<float, std::max(k_tile, k_depth)> line;
     if (lines_are_outer) {
       for (std::uint64_t outer = 0; outer < outers; ++outer) {
@@ -125,7 +125,7 @@ void multiply_one(const Gemm& gemm, Workspace& work, const std::atomic<bool>& st
     }
 }
 
-// f(first element, how many, floats of them) over pieces that stay in the cache.
+// Calls f(first element, count, floats of them) for pieces that stay in the cache.
 constexpr std::uint64_t k_piece = 2048;
 template <typename Act>
 void in_pieces(std::uint64_t count, Act act) {

@@ -42,8 +42,8 @@ std::size_t Connection::lane_of(std::uint64_t stream_id) {
   return number;
 }
 
-// In the stream's thread. Every rank adds the number of its lane's stream: it must be the same
-// lane.
+// Runs in the stream's thread. Every rank adds the number of its stream's lane: all must use the
+// same lane.
 void Connection::open_lane(std::size_t number) {
   auto mesh = std::make_shared<Mesh>(rank_, size_, device_);
   std::string own = mesh->open();

@@ -12,29 +12,29 @@
 
 namespace ncclprobe::host {
 
-// One rank's side of a communicator: a control mesh, made by all ranks together through the
-// rendezvous, and one lane for each stream that runs collectives.
+// One rank's side of a communicator. It has a control mesh, which all ranks create together through
+// the rendezvous, and one lane for each stream that runs collectives.
 //
-// The first such stream uses the control mesh itself. For each further one a mesh of its own is
-// made when its thread comes to the first collective: all ranks run the collectives of a
-// communicator in one order, so they open lane n at the same collective, and tell each other the
-// addresses through the control mesh under the lane's own tag. Messages between two ranks
-// (transfer) need no lane: they are numbered per pair and go through the control mesh, since ranks
-// that do not take part in them would never help to open one.
+// The first such stream uses the control mesh. Each further stream gets its own mesh when its
+// thread reaches its first collective. All ranks run the collectives of a communicator in one
+// order, so they open lane n at the same collective. They exchange the addresses through the
+// control mesh under the lane's own tag. Messages between two ranks (transfer) need no lane,
+// because other ranks would never help to open one: they are numbered per pair and use the control
+// mesh.
 //
-// Shared by the communicator and the jobs of its streams.
+// Shared by the communicator and its streams' jobs.
 class Connection : public Abortable {
 public:
   Connection(std::string name, int rank, int size, std::shared_ptr<gloo::transport::Device> device);
 
-  // Both only with more than one rank.
+  // Both exist only with more than one rank.
   std::string open();
   void connect(const std::vector<std::string>& blobs);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Number of the lane for collectives on that stream; a new one for a new stream.
+  // Number of the lane for collectives on that stream; a new stream gets a new lane.
   std::size_t lane_of(std::uint64_t stream_id);
   void run(std::size_t lane, const HostCollective&, const HostSettings&);
 
@@ -43,11 +43,11 @@ public:
   std::uint64_t next_receive(int peer) { return receives_[static_cast<std::size_t>(peer)]++; }
   Mesh& control() { return *control_; }
 
-  // Largest value over all ranks, each of which calls it.
+  // Largest value over all ranks; each rank must call it.
   double largest(double value);
 
   void abort() noexcept override;
-  // Runs it and remembers what it throws, as a base::Exception that says where it happened.
+  // Runs it and stores what it throws, as a base::Exception that says where the error occurred.
   template <typename Work>
   void guard(const std::string& what, Work work) {
     try {
@@ -71,7 +71,7 @@ private:
   std::vector<std::uint64_t> sends_;   // by peer; driving thread only
   std::vector<std::uint64_t> receives_;
 
-  std::mutex mutex_; // of what follows: lanes grow while others are in use
+  std::mutex mutex_; // guards the members below: lanes are added while others are in use
   std::vector<std::unique_ptr<CollectiveLane>> lanes_;
   std::optional<base::Error> error_;
   bool aborted_ = false;

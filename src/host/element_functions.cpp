@@ -18,9 +18,9 @@ namespace ncclprobe::host {
 using model::DataType;
 using model::ReduceOp;
 
-// Both f16 conversions are without branches, so that the compiler can vectorise the loops that use
-// them: they shift the bits into place and let one multiplication or addition of floats do the
-// exponent, the subnormals and the rounding.
+// Both f16 conversions are branch-free, so that the compiler can vectorise the loops that use them.
+// They shift the bits into place; one float multiplication or addition handles the exponent,
+// subnormals and rounding.
 float float_from_f16(std::uint16_t bits) {
   std::uint32_t shifted = std::uint32_t{bits} << 16;
   std::uint32_t sign = shifted & 0x8000'0000U;
@@ -60,7 +60,7 @@ std::uint16_t bf16_from_float(float value) {
 
 namespace {
 
-// An 8-bit float: `mantissa` bits of it, an exponent of this bias, and the bits of the largest
+// An 8-bit float: the number of mantissa bits, the exponent's bias, and the bits of the largest
 // number.
 struct Format8 {
   int mantissa;
@@ -132,7 +132,7 @@ std::uint8_t f8e5m2_from_float(float value) {
 
 namespace {
 
-// How an element lies in memory (Stored) and what it is computed in.
+// The type of an element in memory (Stored) and the type of its computation.
 template <DataType type>
 struct Element;
 template <typename T>
@@ -224,7 +224,7 @@ void finish_elements(void* data, ReduceOp op, std::size_t count, int ranks) {
     return change_elements<type>(data, count, [](Value value) {
       return combine<Value, ReduceOp::prod>(value, static_cast<Value>(model::k_premul_scalar));
     });
-  // A number of ranks may be too large for a byte.
+  // The number of ranks may exceed a byte.
   using Wide = std::conditional_t<std::is_integral_v<Value> && sizeof(Value) == 1, int, Value>;
   change_elements<type>(data, count, [ranks = static_cast<Wide>(ranks)](Value value) {
     return static_cast<Wide>(value) / ranks;

@@ -25,7 +25,7 @@ std::optional<std::uint64_t> find_number(const std::string& path, const std::str
   return std::nullopt;
 }
 
-// Nothing if the file is not there or says "max".
+// Nothing if the file does not exist or says "max".
 std::optional<std::uint64_t> only_number(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t number = 0;
@@ -44,7 +44,7 @@ std::uint64_t free_memory_bytes(const MemoryFiles& files) {
   auto used = only_number(files.cgroup + "/memory.current");
   if (!limit || !used)
     return free;
-  // Cached files count as used, but the kernel drops them before it kills anyone.
+  // Cached files count as used, but the kernel drops them before it kills a process.
   for (const char* cache : {"inactive_file", "active_file"})
     *used -= std::min(*used, find_number(files.cgroup + "/memory.stat", cache).value_or(0));
   return std::min(free, *limit - std::min(*limit, *used));

@@ -7,14 +7,14 @@
 
 namespace ncclprobe::host {
 
-// Where Linux says how much memory there is; as a container sees them.
+// The files in which Linux reports memory, as a container sees them.
 struct MemoryFiles {
   std::string meminfo = "/proc/meminfo";
   std::string cgroup = "/sys/fs/cgroup"; // of cgroup v2
 };
 
-// How much memory may still be used: what the machine has available or, if that is less, what the
-// control group's limit leaves. The largest number there is if neither is known.
+// How much memory is still available: the machine's, or the rest of the control group's limit if
+// that is less. The largest number of the type if neither is known.
 std::uint64_t free_memory_bytes(const MemoryFiles& files = {});
 
 } // namespace ncclprobe::host

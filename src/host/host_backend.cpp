@@ -28,8 +28,8 @@ namespace {
 using base::Errc;
 using model::Collective;
 
-// Runs all at once, one in this thread: what ranks of one process do here, they do together. The
-// first exception is thrown when all are through.
+// Runs all functions at once, one of them in this thread, because ranks of one process must call
+// together. Throws the first exception after all have ended.
 void run_together(const std::vector<std::function<void()>>& works) {
   std::vector<std::future<void>> others;
   for (std::size_t i = 1; i < works.size(); ++i)
@@ -51,7 +51,7 @@ void run_together(const std::vector<std::function<void()>>& works) {
     std::rethrow_exception(problem);
 }
 
-// What all_reduces of which size were carried out with.
+// The algorithms that all_reduces of each size used.
 using AllReduceChoices = std::set<std::pair<std::uint64_t, AllReduceAlgorithm>>;
 
 class HostCommunicator : public backend::Communicator {
@@ -102,12 +102,12 @@ private:
   static std::shared_ptr<std::byte> memory_at(const backend::Place& place, std::uint64_t count,
                                               model::DataType type) {
     if (place.offset % size_bytes(type) != 0)
-      base::raise(Errc::invalid_argument, "offset {} is no multiple of the size of {}",
+      base::raise(Errc::invalid_argument, "offset {} is not a multiple of the size of {}",
                   place.offset, to_string(type));
     return static_cast<HostBuffer&>(place.buffer).hold(place.offset, count * size_bytes(type));
   }
 
-  // Send and receive side; what this rank does not use may be of any size.
+  // Send and receive side; a side that this rank does not use may have any size.
   std::pair<std::shared_ptr<std::byte>, std::shared_ptr<std::byte>>
   memory_of(const backend::CollectiveCall& call) {
     bool root = rank() == call.root;
@@ -146,8 +146,8 @@ public:
   std::unique_ptr<backend::Buffer> allocate_on_host(std::uint64_t bytes,
                                                     model::Memory memory) override {
     if (memory == model::Memory::pinned_host)
-      base::raise(Errc::unsupported, "not applicable: CPU ranks have no device that reads memory "
-                                     "by itself, so there is nothing to pin it for");
+      base::raise(Errc::unsupported, "not applicable: CPU ranks have no device that reads memory, "
+                                     "so pinned memory has no purpose");
     return std::make_unique<HostBuffer>(bytes);
   }
   std::unique_ptr<backend::Stream> open_stream(int priority) override {
@@ -252,7 +252,7 @@ public:
   }
 
 private:
-  // Listens and moves bytes for one rank, in a thread of Gloo's.
+  // A Gloo thread that listens and moves bytes for one rank.
   std::shared_ptr<gloo::transport::Device> network_of(int global_rank) {
     auto& network = networks_[global_rank];
     if (network)
@@ -275,7 +275,7 @@ private:
   TransferGroup group_;
   AllReduceChoices choices_;
   std::uint64_t streams_ = 0;
-  backend::TaskTracer* tracer_ = nullptr; // its owner's concern
+  backend::TaskTracer* tracer_ = nullptr; // owned elsewhere
 };
 
 } // namespace

@@ -7,14 +7,14 @@
 
 #include <memory>
 
-// Real collectives between processes on the CPU, by Gloo over TCP. Streams are threads with
-// in-order queues, events order them. Settings: settings.h. The only folder that includes Gloo.
+// Real collectives between processes on the CPU, with Gloo over TCP. Streams are threads with
+// in-order queues, and events order them. Settings: settings.h. No other folder includes Gloo.
 //
-// Communicators may be destroyed once max_over_ranks() has returned on all ranks after their last
-// operation: closing a connection takes what the peer has not read yet with it.
+// A communicator may be destroyed only after max_over_ranks() has returned on all ranks since their
+// last operation: closing a connection discards data that the peer has not read.
 namespace ncclprobe::host {
 
-// Throws base::Exception (invalid_argument) for a setting that is not legal.
+// Throws base::Exception (invalid_argument) for an invalid setting.
 std::unique_ptr<backend::Backend> make_backend(const backend::Options&);
 
 // Adds the library "gloo" to the inventory.

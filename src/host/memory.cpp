@@ -18,13 +18,14 @@ namespace {
 
 constexpr std::size_t k_page_bytes = 4096;
 
-// How much is touched before the next question.
+// Memory is touched in pieces of this size; free memory is checked before each.
 constexpr std::uint64_t k_touch_bytes = std::uint64_t{64} << 20;
 
 void require_free(std::uint64_t asked_bytes, std::uint64_t missing_bytes) {
   std::uint64_t free_bytes = free_memory_bytes();
   if (missing_bytes > free_bytes)
-    base::raise(base::Errc::unavailable, "a buffer of {} does not fit the memory that is left ({})",
+    base::raise(base::Errc::unavailable,
+                "a buffer of {} does not fit into the remaining memory ({})",
                 base::readable_bytes(asked_bytes), base::readable_bytes(free_bytes));
 }
 
@@ -37,8 +38,9 @@ std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
 
 } // namespace
 
-// Linux promises memory that it does not have and kills whoever uses it. So ask first, and use it
-// at once, bit by bit: only what is touched is missing when this or another rank asks again.
+// Linux promises memory that it does not have and kills the process that uses it. So check first,
+// then touch the memory piece by piece: only touched memory is missing in the next check, by this
+// or another rank.
 HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   require_free(bytes, bytes);
   void* memory = nullptr;
@@ -83,7 +85,7 @@ void HostBuffer::write(std::uint64_t offset, std::span<const std::byte> from) {
 
 std::shared_ptr<std::byte> HostBuffer::hold(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > bytes_ || bytes > bytes_ - offset)
-    base::raise(base::Errc::invalid_argument, "{} bytes at {} are outside of a buffer of {} bytes",
+    base::raise(base::Errc::invalid_argument, "{} bytes at {} are outside a buffer of {} bytes",
                 bytes, offset, bytes_);
   return {memory_, memory_.get() + offset};
 }

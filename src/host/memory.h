@@ -8,12 +8,13 @@
 
 namespace ncclprobe::host {
 
-// Ordinary memory. Work in a stream shares ownership, so that freeing a buffer too early, or an
-// exception that unwinds the owner of buffers and streams, never leaves a stream writing into freed
-// memory.
+// Ordinary memory. Work in a stream shares ownership. A stream therefore never writes into freed
+// memory, even if a buffer is freed too early or an exception unwinds the owner of buffers and
+// streams.
 class HostBuffer : public backend::Buffer {
 public:
-  // Poisoned. Errc::unavailable: more than the machine, or the control group, has left.
+  // Filled with the poison byte. Errc::unavailable: more than the machine or the control group has
+  // available.
   explicit HostBuffer(std::uint64_t bytes);
 
   std::uint64_t size_bytes() const override { return bytes_; }
@@ -26,7 +27,7 @@ public:
   void read(std::uint64_t offset, std::span<std::byte> into) override;
   void write(std::uint64_t offset, std::span<const std::byte> from) override;
 
-  // The bytes [offset, offset + bytes), kept for as long as somebody holds them.
+  // The bytes [offset, offset + bytes), which stay allocated while somebody holds them.
   // Errc::invalid_argument: not inside the buffer.
   std::shared_ptr<std::byte> hold(std::uint64_t offset, std::uint64_t bytes) const;
 

@@ -17,7 +17,7 @@ namespace ncclprobe::host {
 
 namespace {
 
-// The supervisor's deadline decides how long is too long.
+// No time-out here: the supervisor's deadline ends a wait that is too long.
 constexpr std::chrono::hours k_timeout{24};
 
 } // namespace
@@ -65,7 +65,7 @@ void Mesh::connect(const std::vector<std::string>& blobs) {
 }
 
 void Mesh::abort() noexcept {
-  // There is no call for it, but a wait that times out breaks all connections of its context.
+  // Gloo has no abort call, but a wait that times out breaks all connections of its context.
   try {
     if (!transportContext_)
       return;

@@ -11,12 +11,12 @@
 
 namespace ncclprobe::host {
 
-// A Gloo context in which every rank has a connection to every other, made without one of Gloo's
-// stores: open() gives the addresses of this rank, somebody carries them to all ranks, connect()
-// takes them. As gloo/mpi/context.cc does.
+// A Gloo context in which every rank is connected to every other, without one of Gloo's stores:
+// open() returns this rank's addresses, the caller carries them to all ranks, and connect() takes
+// them all. gloo/mpi/context.cc works the same way.
 //
-// Destroying a mesh resets its connections, and with them what a peer has not read yet: only when
-// all ranks are through with it.
+// Destroying a mesh resets its connections and discards data that a peer has not read: destroy it
+// only when all ranks have finished with it.
 class Mesh : public gloo::Context {
 public:
   Mesh(int rank, int size, std::shared_ptr<gloo::transport::Device> device);
@@ -25,7 +25,8 @@ public:
   std::string open();
   // `blobs` of all ranks, by rank. Blocks until every peer has called it too.
   void connect(const std::vector<std::string>& blobs);
-  // Breaks all connections: who waits in this mesh gets an exception, here and at the peers.
+  // Breaks all connections: a thread that waits in this mesh gets an exception, here and at the
+  // peers.
   void abort() noexcept;
 };
 

@@ -19,7 +19,7 @@ namespace {
 using base::Errc;
 
 std::string loopback_address(int rank) {
-  constexpr int k_ranks_per_block = 250; // keeps off .0 and .255
+  constexpr int k_ranks_per_block = 250; // avoids .0 and .255
   return fmt::format("127.1.{}.{}", rank / k_ranks_per_block % 256, rank % k_ranks_per_block + 1);
 }
 
@@ -31,7 +31,7 @@ std::string numeric(const sockaddr& address) {
   return text;
 }
 
-// The first address of the family whose interface is up and accepted; empty if there is none.
+// The first accepted address of the family on an interface that is up; empty if there is none.
 std::string first_address(int family, const std::function<bool(const ifaddrs&)>& accepts) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0)
@@ -69,7 +69,7 @@ std::string address_of_rank(const backend::Options& options, int global_rank) {
       AF_INET, [](const ifaddrs& one) { return (one.ifa_flags & IFF_LOOPBACK) == 0; });
   if (address.empty())
     throw base::Exception({Errc::unavailable,
-                           "this host has no IPv4 address on which others could reach it",
+                           "this host has no IPv4 address that others could reach",
                            "name an interface with GLOO_SOCKET_IFNAME"});
   return address;
 }

@@ -34,10 +34,10 @@ Word<type> word_of(const Number& number) {
   return static_cast<Word<type>>(model::encode(type, number));
 }
 
-// Elements whose numbers are made before the next are begun: their arrays stay in the cache.
+// Elements are processed in pieces of this many numbers, whose arrays stay in the cache.
 constexpr std::uint64_t k_chunk = 1024;
 
-// What all ranks share at a chunk of elements, and who leads there.
+// Data that all ranks share at a chunk of elements, and which rank leads there.
 struct Chunk {
   std::array<std::uint64_t, k_chunk> shared;
   std::array<int, k_chunk> leader;
@@ -50,15 +50,15 @@ struct Chunk {
   }
 };
 
-// act(first, count) for one chunk after the other.
+// Calls act(first, count) for one chunk after the other.
 template <typename Act>
 void in_chunks(std::uint64_t count, Act act) {
   for (std::uint64_t first = 0; first < count; first += k_chunk)
     act(first, std::min(k_chunk, count - first));
 }
 
-// act(i, number) for the numbers that a rank puts in at first_index + i, i < count. Which draw it
-// takes differs from element to element: looked up, as the CPU could not guess.
+// Calls act(i, number) with the numbers of a rank at first_index + i, i < count. The draw varies
+// from element to element; a table avoids branches that the CPU could not predict.
 template <typename Choose, typename Act>
 void each_chosen(const Pattern& pattern, int rank, std::uint64_t first_index, std::uint64_t count,
                  Choose choose, Act act) {
@@ -75,7 +75,8 @@ void each_chosen(const Pattern& pattern, int rank, std::uint64_t first_index, st
 template <typename Act>
 void each_number(const Pattern& given, int rank, std::uint64_t first_index, std::uint64_t count,
                  Act act) {
-  const Pattern pattern = given; // not to be read anew after each element that is written
+  const Pattern pattern =
+      given; // local copies: otherwise reloaded after each element that is written
   if (pattern.ranks == 1)
     return each_chosen(
         pattern, rank, first_index, count, [](std::uint64_t) { return 0; }, act);
@@ -138,9 +139,9 @@ void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
         [&](std::uint64_t i, const Number& number) { comparison.look_at(begin + i, number); });
 }
 
-// Adds up (or whatever the operation is) all ranks' numbers of a chunk, one place after the lead
-// after the other, so that the inner loop has one kind of draw. `key` has the ranks' bits twice,
-// one behind the other, so that nothing has to wrap around.
+// Reduces all ranks' numbers of a chunk, one position relative to the lead after the other, so that
+// the inner loop has one kind of draw. `key` holds the ranks' bits twice, one copy after the other,
+// so that no index wraps around.
 template <ReduceOp op, DataType type>
 void combine_places(const Chunk& chunk, const Pattern& pattern, int contributors,
                     const std::vector<std::uint64_t>& key, std::uint64_t count,
@@ -158,7 +159,7 @@ void combine_places(const Chunk& chunk, const Pattern& pattern, int contributors
 
 template <DataType type>
 auto combination(ReduceOp op) {
-  // Signed or not is all that matters of the type.
+  // Only the type's signedness matters.
   constexpr DataType kind = is_unsigned(type) ? DataType::u64 : DataType::i64;
   switch (op) {
   case ReduceOp::max:

@@ -7,17 +7,17 @@
 #include <cstdint>
 
 // The oracle of model/data_pattern.h over whole buffers, much faster than element by element: types
-// and operations are told apart once per buffer, and no branch in the loops depends on the data.
+// and operations are dispatched once per buffer, and no branch in the loops depends on the data.
 namespace ncclprobe::host {
 
-// Elements [0, count) become pattern.number(rank, i).
+// Sets elements [0, count) to pattern.number(rank, i).
 void fill_pattern(void* data, model::DataType, const model::Pattern&, int rank,
                   std::uint64_t count);
 
 backend::Mismatch compare_pattern(const void* data, model::DataType, const model::Pattern&,
                                   const model::Expectation&);
 
-// Bytes that are not model::k_poison_byte.
+// Counts bytes that are not model::k_poison_byte.
 backend::Mismatch compare_poison(const std::byte* data, std::uint64_t bytes);
 
 } // namespace ncclprobe::host

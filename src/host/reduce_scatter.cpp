@@ -15,12 +15,12 @@ namespace {
 
 using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-// A buffer must not be used for two transfers at a time, hence one for each chunk and purpose.
+// A buffer serves only one transfer at a time, hence one for each chunk and purpose.
 struct RingChunk {
   std::size_t offset; // in the block
   std::size_t elements;
   Buffer first_send; // our own share, on the first step
-  Buffer partial[2]; // of the odd and the even steps: one is sent on while the other fills
+  Buffer partial[2]; // for odd and even steps: one is sent while the other fills
   bool sending[2] = {false, false};
 };
 

@@ -6,9 +6,9 @@
 
 namespace ncclprobe::host {
 
-// What Gloo lacks: its own reduce_scatter counts in int and takes no element functions. A ring: the
-// partial result of each block travels once around, growing by one rank's share at each stop, and
-// ends at its owner. Blocks are cut into chunks, so that while one is added up the next is on its
+// Replaces Gloo's reduce_scatter, which counts in int and takes no element functions. A ring: the
+// partial result of each block travels around once, gains one rank's share at each stop, and ends
+// at its owner. Blocks are cut into chunks, so that one chunk is reduced while the next is on its
 // way.
 void ring_reduce_scatter(Mesh&, std::uint64_t slot, const HostCollective&, std::size_t chunk_bytes,
                          std::vector<std::byte>& scratch);

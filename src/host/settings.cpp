@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint64_t k_least_chunk_bytes = 1024;
 constexpr std::uint64_t k_most_chunk_bytes = 1024 * 1024 * 1024;
 
-// From these on the ring is faster. Ranks on 2 cores, min of 4 batches, ring against bcube: 2 ranks
-// 64 KiB 1.5/0.13 ms, 16 MiB 30/23 ms; 4 ranks 64 KiB 3.6/1.9 ms, 4 MiB 9.1/11.6 ms, 16 MiB 62/76
-// ms.
+// From these sizes on the ring is faster. Ranks on 2 cores, min of 4 batches, ring against bcube: 2
+// ranks 64 KiB 1.5/0.13 ms, 16 MiB 30/23 ms; 4 ranks 64 KiB 3.6/1.9 ms, 4 MiB 9.1/11.6 ms, 16 MiB
+// 62/76 ms.
 constexpr int k_ranks_for_ring = 3;
 constexpr std::uint64_t k_bytes_for_ring = 4 * 1024 * 1024;
 

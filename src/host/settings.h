@@ -30,19 +30,18 @@ constexpr auto enum_names(AlgorithmChoice) {
 //
 //   NCCLPROBE_GLOO_ALGORITHM    auto (default), ring, bcube: all_reduce's algorithm
 //   NCCLPROBE_GLOO_CHUNK_BYTES  1K to 1G, default 1M: largest piece that all_reduce (ring only),
-//   reduce
-//                               and reduce_scatter send at once
+//                               reduce and reduce_scatter send at once
 //   GLOO_SOCKET_IFNAME          interface to use; see network_address.h
 struct HostSettings {
   AlgorithmChoice algorithm = AlgorithmChoice::automatic;
   std::size_t chunk_bytes = 1024 * 1024;
 
-  // Throws base::Exception (invalid_argument) naming the variable and what is legal.
+  // Throws base::Exception (invalid_argument) that names the variable and its valid values.
   static HostSettings parse(const std::map<std::string, std::string>& environment);
 
   static bool reads(std::string_view name);
 
-  // Which algorithm an all_reduce of that size takes.
+  // The algorithm of an all_reduce of that size.
   AllReduceAlgorithm all_reduce_algorithm(int ranks, std::uint64_t bytes) const;
 };
 

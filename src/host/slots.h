@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-// Who may use which of Gloo's slots (message tags) on one connection. Gloo's collectives take the
-// high bytes 0x01 to 0x08 followed by a 32-bit tag; ours lie above.
+// Which of Gloo's slots (message tags) each user has on one connection. Gloo's collectives take the
+// high bytes 0x01 to 0x08 followed by a 32-bit tag; ours are above.
 namespace ncclprobe::host {
 
-// Tags for Gloo's collectives. Collectives of streams count from 0 up to here and start again.
+// Tags for Gloo's collectives. Collectives of streams count from 0 to this limit and start again.
 inline constexpr std::uint32_t k_first_control_tag = 0x8000'0000;
 inline constexpr std::uint32_t k_barrier_tag = 0xFFFF'FFFF;
 // Exchange of addresses for the n-th further mesh of a communicator.

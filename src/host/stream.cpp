@@ -19,7 +19,8 @@ namespace ncclprobe::host {
 
 namespace {
 
-// How long idle() waits for the work: a caller that polls would take the CPU from it.
+// How long idle() waits for the work: a caller that polls without waiting would take the CPU from
+// it.
 constexpr std::chrono::microseconds k_idle_wait{500};
 
 } // namespace
@@ -94,7 +95,7 @@ void HostStream::work_off(State& state) {
       } catch (const std::exception& error) {
         problem = base::Error{base::Errc::failed, base::words_of(error), {}};
       }
-      job = {}; // what it shares is released before the stream looks idle
+      job = {}; // releases what the job shares before the stream looks idle
       lock.lock();
       state.busy = false;
       state.in_use.reset();
@@ -106,7 +107,7 @@ void HostStream::work_off(State& state) {
   }
 }
 
-// With a tracer: what the job does, and when, is noted by the thread that does it.
+// With a tracer, the thread that runs the job records its start and end.
 HostStream::Job HostStream::traced(Job job, std::string_view name, std::uint8_t flags) const {
   if (tracer_ == nullptr)
     return job;
@@ -149,7 +150,7 @@ void HostStream::record(backend::Event& event) {
 
 namespace {
 
-// Ends the waiting of one job.
+// Interrupts the wait of one job.
 class StopWaiting : public Abortable {
 public:
   StopWaiting(std::mutex& mutex, std::condition_variable& changed,

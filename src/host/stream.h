@@ -13,11 +13,11 @@
 
 namespace ncclprobe::host {
 
-// Something a thread may be blocked in that another thread can end.
+// An object that can block a thread and that another thread can abort.
 class Abortable {
 public:
   virtual ~Abortable() = default;
-  virtual void abort() noexcept = 0; // now and ever after: whoever waits in it gets an exception
+  virtual void abort() noexcept = 0; // from now on, every wait in it throws
 };
 
 // A point in a stream's work. Jobs share its state, so it may be destroyed while they run.
@@ -32,15 +32,16 @@ private:
   std::shared_ptr<State> state_;
 };
 
-// An in-order queue with a thread of its own. The first error stops it: later jobs are dropped (but
-// for event records, so that other streams do not wait for ever) and idle() throws it from then on.
+// An in-order queue with its own thread. The first error stops it: later jobs are dropped and
+// idle() throws the error from then on. Event records still run, so that other streams do not wait
+// for ever.
 //
-// The destructor does not wait for work that is left: it drops it, and aborts what the thread is
-// blocked in. Wait until idle() unless the trial is lost anyway.
+// The destructor does not wait for remaining work: it drops the work, and aborts what the thread
+// waits for. Wait until idle() unless the trial is lost anyway.
 class HostStream : public backend::Stream {
 public:
-  // `id` is unique in the backend, never reused. `tracer` may be null; else it outlives the stream,
-  // which it knows by `traced_as`.
+  // `id` is unique in the backend and never reused. `tracer` may be null; otherwise it must outlive
+  // the stream, which it knows by `traced_as`.
   explicit HostStream(std::uint64_t id, backend::TaskTracer* tracer = nullptr,
                       std::uint16_t traced_as = 0);
   ~HostStream() override;
@@ -57,8 +58,8 @@ public:
   bool idle() override;
 
   std::uint64_t id() const { return id_; }
-  // `uses` is aborted if the stream is destroyed while the job runs. `name` is of a literal, for
-  // the trace.
+  // `uses` is aborted if the stream is destroyed while the job runs. `name` is a literal, for the
+  // trace.
   void push(std::function<void()> work, std::shared_ptr<Abortable> uses, std::string_view name);
 
 private:

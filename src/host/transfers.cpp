@@ -28,7 +28,7 @@ struct StreamWork {
   std::vector<LocalCopy> local;
 };
 
-// Several communicators may have messages in one group.
+// One group may hold messages of several communicators.
 class AllConnections : public Abortable {
 public:
   explicit AllConnections(const std::vector<Transfer>& transfers) {
@@ -75,7 +75,7 @@ bool to_itself(const Transfer& one) {
   return one.peer == one.connection->rank();
 }
 
-// The receive that belongs to a message of a rank to itself.
+// The receive that matches a rank's message to itself.
 const Transfer& counterpart(const Transfer& send, const std::vector<Transfer>& all) {
   for (const Transfer& one : all) {
     if (one.connection != send.connection || one.direction != Direction::receive ||

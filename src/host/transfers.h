@@ -22,13 +22,14 @@ struct Transfer {
   HostStream* stream;
 };
 
-// Messages wait here until the outermost group ends; then all of one stream become one job, which
-// posts every receive and send before it waits for any: their order in the group cannot deadlock.
+// Holds messages until the outermost group ends. Then all messages of one stream become one job,
+// which posts every receive and send before it waits for any: the order within the group cannot
+// deadlock.
 class TransferGroup {
 public:
   void begin() { ++depth_; }
   void end();
-  // Outside of a group it is on its way at once. A message to oneself needs its counterpart in the
+  // Outside a group, a message starts at once. A message to oneself needs its counterpart in the
   // same group (Errc::invalid_argument), on the same stream (Errc::unsupported).
   void add(Transfer);
 

@@ -6,8 +6,8 @@
 
 namespace ncclprobe::host {
 
-// Calls a template lambda, `[]<model::DataType type>() { ... }`, for a type known at run time:
-// types are told apart once per buffer, not once per element.
+// Calls a template lambda, `[]<model::DataType type>() { ... }`, for a type known at run time. The
+// type is dispatched once per buffer, not once per element.
 template <typename Run>
 auto with_type(model::DataType type, Run run) {
   switch (type) {

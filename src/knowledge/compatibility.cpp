@@ -11,7 +11,7 @@ namespace ncclprobe::knowledge {
 namespace {
 
 // Oldest driver for programs of this runtime. Before 11 there is no minor-version compatibility,
-// and 11.0 shipped before the floor of its own family.
+// and 11.0 is older than the minimum driver of its own family.
 std::optional<VersionNumber> least_driver(const VersionNumber& runtime,
                                           const std::optional<VersionNumber>& full) {
   auto floor = minor_compatibility_driver(runtime.major());
@@ -44,22 +44,21 @@ DriverFit judge_driver(const VersionNumber& driver, const VersionNumber& cuda_ru
   std::string runtime = fmt::format("CUDA {}.{}", cuda_runtime.major(), cuda_runtime.minor());
   if (fit.full && driver >= *fit.full) {
     fit.verdict = DriverVerdict::full;
-    fit.meaning = fmt::format("all features of {} are there", runtime);
+    fit.meaning = fmt::format("all features of {} are available", runtime);
   } else if (fit.least && driver >= *fit.least) {
-    // Where the packaged driver is not sourced, a driver of a newer family is surely new enough.
+    // If the packaged driver is not sourced, a driver of a newer family is certainly new enough.
     auto next_family = minor_compatibility_driver(cuda_runtime.major() + 1);
     bool newer = next_family && driver >= *next_family;
     fit.verdict = newer ? DriverVerdict::full : DriverVerdict::minor_compat;
-    fit.meaning =
-        newer ? fmt::format("the driver is of a newer family than {}", runtime)
-              : fmt::format("programs of {} run (minor-version compatibility), but code that needs "
-                            "PTX of {} or features of its driver does not",
-                            runtime, runtime);
+    fit.meaning = newer ? fmt::format("the driver belongs to a newer family than {}", runtime)
+                        : fmt::format("programs of {} run (minor-version compatibility), except "
+                                      "code that needs PTX of {} or features of its driver",
+                                      runtime, runtime);
   } else if (!fit.least) {
     fit.meaning = fmt::format("the tables do not know {}", runtime);
   } else if (loaded == LoadedDriver::compat_package) {
     fit.verdict = DriverVerdict::forward_compat;
-    fit.meaning = "runs by the cuda-compat libcuda; NCCL may misjudge the driver "
+    fit.meaning = "runs with the cuda-compat libcuda; NCCL may misjudge the driver "
                   "(NCCL_CUMEM_HOST_ENABLE=0 if it fails)";
   } else {
     fit.verdict = DriverVerdict::insufficient;

@@ -9,7 +9,7 @@ namespace ncclprobe::knowledge {
 namespace {
 
 base::Error not_a_capability(std::string_view text) {
-  return {base::Errc::invalid_argument, fmt::format("'{}' is no compute capability", text),
+  return {base::Errc::invalid_argument, fmt::format("'{}' is not a compute capability", text),
           "such as 8.9, sm_89 or compute_89"};
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-// "8.9" is what a device calls itself, "sm_89" what nvcc calls its machine code and "compute_89"
-// its PTX: the same number, and all three are read everywhere.
+// A device calls itself "8.9", nvcc calls its machine code "sm_89" and its PTX "compute_89": the
+// same number, and all three are accepted everywhere.
 namespace ncclprobe::knowledge {
 
 struct ComputeCapability {
@@ -21,7 +21,7 @@ struct ComputeCapability {
   std::string sm() const;   // "sm_89"
 };
 
-// How far code for a target reaches beyond its own capability.
+// Which capabilities other than its own can run code for a target.
 enum class Reach {
   portable, // sm_90: later minors of its major; as PTX all later capabilities
   family,   // sm_100f: its family only

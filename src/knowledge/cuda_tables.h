@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// CUDA toolkits, the drivers they come with and need, and the GPUs they compile for.
+// CUDA toolkits, their packaged and minimum drivers, and the GPUs that they compile for.
 namespace ncclprobe::knowledge {
 
 struct Toolkit {
@@ -20,22 +20,22 @@ struct Toolkit {
 };
 const std::vector<Toolkit>& cuda_toolkits(); // oldest first
 
-// The packaged driver of the first release of this CUDA version, in which all of its features are
-// there. Nothing if it is not known.
+// The packaged driver of the first release of this CUDA version, the first with all of its
+// features. Nothing if it is unknown.
 std::optional<VersionNumber> full_driver(const VersionNumber& cuda);
 
 // The oldest driver that runs programs of a CUDA major, with fewer features (minor-version
-// compatibility, from 11 on). Nothing for majors that have none or are not known.
+// compatibility, from 11 on). Nothing for majors without it, or if it is unknown.
 std::optional<VersionNumber> minor_compatibility_driver(int cuda_major);
 
-// A target of nvcc, and when it came and went.
+// A target of nvcc, and the first and last versions with it.
 struct CudaTarget {
   CodeTarget target;
   std::string architecture;                         // "Ada"
   std::optional<VersionNumber> first_cuda;          // absent: not sourced
   std::optional<VersionNumber> first_driver_branch; // 520 for r520
   std::optional<VersionNumber> last_driver_branch;  // absent: not dropped so far, or not sourced
-  std::optional<VersionNumber> last_cuda;           // likewise
+  std::optional<VersionNumber> last_cuda;           // absent: not dropped so far, or not sourced
   std::string note;
   std::vector<std::string> sources;
 };

@@ -45,7 +45,7 @@ const std::string& tables_date() {
 }
 
 std::string tables_are_of() {
-  return tables_date() + "; they know nothing newer";
+  return tables_date() + "; they contain nothing newer";
 }
 
 } // namespace ncclprobe::knowledge

@@ -22,7 +22,7 @@ Version earlier(const Version& one, const Version& other) {
   return !one || (other && *other < *one) ? other : one;
 }
 
-// The release of a branch is as new as any: branch 470 has drivers up to 470.256.
+// A branch's releases are treated as the newest: branch 470 has drivers up to 470.256.
 bool beyond(const VersionNumber& driver, const Version& last_branch) {
   return last_branch && driver.major() > last_branch->major();
 }
@@ -54,20 +54,21 @@ std::string text_of_newest(const NewestRuntimes& newest, const GpuLimits& gpus) 
     parts.push_back(fmt::format("{}with fewer features {}", newest.full ? "" : "CUDA ",
                                 newest.minor_compat->text()));
   const std::string it_runs = parts.empty()
-                                  ? "it runs no CUDA that serves these GPUs"
+                                  ? "it runs no CUDA that supports these GPUs"
                                   : fmt::format("the newest it runs: {}", fmt::join(parts, ", "));
   if (newest.full == best)
     return fmt::format("{}, the newest {}", it_runs,
-                       gpus.last_cuda ? "that serves these GPUs" : "that the tables know");
+                       gpus.last_cuda ? "that supports these GPUs" : "in the tables");
   const Version driver_of_best = full_driver(best);
-  const std::string of_best = !driver_of_best ? "whose own driver the tables do not know"
-                              : beyond(*driver_of_best, gpus.last_branch)
-                                  ? "whose own driver does not know these GPUs"
-                                  : fmt::format("all of it from driver {}", driver_of_best->text());
+  const std::string of_best =
+      !driver_of_best ? "whose own driver is not in the tables"
+      : beyond(*driver_of_best, gpus.last_branch)
+          ? "whose own driver does not support these GPUs"
+          : fmt::format("with all features from driver {}", driver_of_best->text());
   return fmt::format("{}; the newest for these GPUs: {}, {}", it_runs, best.text(), of_best);
 }
 
-// The way out by another driver, or why there is none.
+// Advice to use another driver, or why none helps.
 void add_driver_update(const DriverFit& fit, const GpuLimits& gpus, DriverAdvice& into) {
   const bool runs = fit.verdict != DriverVerdict::insufficient;
   const Version of_cuda = runs ? fit.full : fit.least;
@@ -89,13 +90,13 @@ void add_older_build(const DriverFit& fit, DriverAdvice& into) {
   const NewestRuntimes& newest = into.newest;
   if (fit.verdict != DriverVerdict::insufficient) {
     if (newest.full)
-      into.ways.push_back(fmt::format("take a build for CUDA {} or older", newest.full->text()));
+      into.ways.push_back(fmt::format("use a build for CUDA {} or older", newest.full->text()));
     return;
   }
   const Version& runs = newest.minor_compat ? newest.minor_compat : newest.full;
   if (!runs)
     return;
-  std::string way = fmt::format("take a build for CUDA {} or older", runs->text());
+  std::string way = fmt::format("use a build for CUDA {} or older", runs->text());
   if (newest.minor_compat && newest.full)
     way += fmt::format(" ({} or older for all features)", newest.full->text());
   into.ways.push_back(way);
@@ -139,7 +140,7 @@ DriverAdvice advise(const VersionNumber& driver, const VersionNumber& cuda_runti
   if (verdict == DriverVerdict::full || verdict == DriverVerdict::unknown)
     return advice;
   if (gpus.last_cuda && cuda_runtime > *gpus.last_cuda)
-    advice.not_a_way = fmt::format("no driver helps: CUDA {} is the last that serves these GPUs",
+    advice.not_a_way = fmt::format("no driver helps: CUDA {} is the last that supports these GPUs",
                                    gpus.last_cuda->text());
   else
     add_driver_update(advice.fit, gpus, advice);

@@ -28,7 +28,7 @@ public:
   std::optional<T> value(const char* name) const {
     return optional_of<T>(owner(name), name);
   }
-  // Of the model under `own`, or else of the family.
+  // From the model under `own`, or else from the family.
   std::vector<std::string> sources(const char* own, const char* of_family) const {
     return model_.contains(own) ? texts_of(model_, own)
                                 : texts_of(family_.at("sources"), of_family);
@@ -122,7 +122,7 @@ NameMatch best_match(const NameWords& asked, const GpuModel& model) {
   return best;
 }
 
-// Keeps the models that `fits`, unless none does.
+// Keeps the models that match `fits`, unless none does.
 template <typename Fits>
 std::vector<const GpuModel*> narrowed(const std::vector<const GpuModel*>& models, Fits fits) {
   std::vector<const GpuModel*> kept;
@@ -170,7 +170,7 @@ std::vector<const GpuModel*> find_gpu_models(std::string_view name) {
   }
   if (!exact.empty())
     return exact;
-  // A driver's memory size is not always that of the data sheet: it chooses where it can.
+  // A driver's memory size may differ from the data sheet's: it selects among models if possible.
   const std::optional<double> gb = memory_gb_in(asked);
   return narrowed(open, [&](const GpuModel* model) { return !gb || model->memory_gb == gb; });
 }
@@ -184,7 +184,7 @@ const GpuModel* gpu_model_of_device(std::uint32_t pci_device_id) {
 }
 
 std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb) {
-  // Published sizes are mostly meant in GiB, of which the driver keeps a part.
+  // Published sizes are usually in GiB, of which the driver keeps a part.
   constexpr double k_tolerance = 0.1;
   return narrowed(models, [&](const GpuModel* model) {
     return !model->memory_gb || std::abs(gb / *model->memory_gb - 1) <= k_tolerance;

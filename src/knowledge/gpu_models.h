@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-// What is published about GPU models, compute capabilities and links. GB/s are 1e9 bytes a second
-// in ONE direction unless the name says total. An absent value is not sourced: unknown, never zero
-// or no.
+// Published data about GPU models, compute capabilities and links. GB/s are 1e9 bytes a second in
+// ONE direction unless the name says total. An absent value is not sourced: unknown, never zero or
+// no.
 namespace ncclprobe::knowledge {
 
 struct NvlinkFacts {
@@ -24,7 +24,7 @@ struct NvlinkFacts {
   std::optional<int> links;
   std::optional<double> gb_per_s; // of a GPU
   std::string via;                // "SXM5, NVSwitch", "bridge"
-  // Only through a bridge between at most so many GPUs, which need not be fitted.
+  // Only through a bridge between at most this many GPUs, which is optional.
   std::optional<int> bridged_gpus;
 
   // Both directions, as vendors print it.
@@ -41,7 +41,7 @@ constexpr auto enum_names(Segment) {
                                                               {jetson, "Jetson"}});
 }
 
-// Keys of sources, by what they are the source of.
+// Keys of sources, by kind of data.
 struct GpuSources {
   std::vector<std::string> capability;
   std::vector<std::string> card; // memory, PCIe, power
@@ -56,7 +56,7 @@ struct GpuModel {
   ComputeCapability capability;
   std::string architecture;
   Segment segment = Segment::data_center;
-  bool arm_host = false; // it comes with an Arm CPU only
+  bool arm_host = false; // it comes only with an Arm CPU
   std::optional<double> memory_gb;
   std::string memory_type;
   std::optional<double> memory_gb_per_s;
@@ -72,24 +72,24 @@ struct GpuModel {
   std::vector<std::string> pci_device_ids; // of NVIDIA (10DE): "2335", upper case
   std::string note;
   GpuSources sources;
-  std::vector<NameWords> names; // all that it is known by
+  std::vector<NameWords> names; // all names under which it is known
 };
 const std::vector<GpuModel>& gpu_models();
 
-// Models that a name can mean: "T4", "NVIDIA A100-SXM4-80GB" (as the driver prints it), "h100".
-// Several if the name leaves open which (memory size, SXM or PCIe); none if it is unknown.
+// Models that a name can mean: "T4", "NVIDIA A100-SXM4-80GB" (the driver's name), "h100". Several
+// if the name is ambiguous (memory size, SXM or PCIe); none if it is unknown.
 std::vector<const GpuModel*> find_gpu_models(std::string_view name);
 
 // By NVIDIA's PCI device id, as in 0x2335. nullptr if unknown.
 const GpuModel* gpu_model_of_device(std::uint32_t pci_device_id);
 
-// Those of them that have about as much memory as was seen; all if none has.
+// The models with about the observed memory size; all if none matches.
 std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb);
 
-// Is it known of all of them that they have no NVLink? Of none at all: no.
+// Is it known that none of them has NVLink? No for an empty list.
 bool all_without_nvlink(const std::vector<const GpuModel*>& models);
 
-// What a compute capability brings.
+// The features of a compute capability.
 struct GpuFeatures {
   std::vector<ComputeCapability> capabilities;
   std::string tensor_core_generation;    // empty: not sourced
@@ -101,7 +101,7 @@ struct GpuFeatures {
   std::optional<bool> async_copy;
   std::optional<bool> tma;
   std::optional<bool> clusters;
-  std::optional<bool> multicast; // the instructions are there; whether NVLS works is another matter
+  std::optional<bool> multicast; // the instructions exist; whether NVLS works is another matter
   std::optional<int> shared_memory_kb; // of a multiprocessor
   std::string note;
   std::vector<std::string> sources;
@@ -113,7 +113,7 @@ struct PcieGeneration {
   int generation = 0;
   double gt_per_s = 0;
   double lane_gb_per_s = 0;     // theoretical
-  double nccl_x16_gb_per_s = 0; // what NCCL plans with
+  double nccl_x16_gb_per_s = 0; // NCCL's planning figure
 };
 const std::vector<PcieGeneration>& pcie_generations();
 // Theoretical rate of a link in one direction; nothing for an unknown generation.
@@ -124,7 +124,7 @@ struct NvlinkGeneration {
   std::optional<double> link_gb_per_s;
   std::optional<int> links_most;
   std::optional<double> gpu_gb_per_s;
-  std::optional<double> nccl_link_gb_per_s; // what NCCL plans with
+  std::optional<double> nccl_link_gb_per_s; // NCCL's planning figure
   std::vector<std::string> examples;
   std::string note;
 };

@@ -35,13 +35,13 @@ std::optional<std::string> memory_word(std::string_view word) {
   return std::string(word.substr(0, digits)) + "gb";
 }
 
-// Says nothing about the model.
+// Words without information about the model.
 bool is_filler(std::string_view word) {
   return is_one_of(word, {"nvidia", "tesla", "geforce", "gpu", "edition", "graphics", "card", "ac",
                           "generation", "with", "design", "tegra", "nvgpu"});
 }
 
-// People leave these out; where a name has one, it means this variant only.
+// People omit these words; a name that has one means only this variant.
 bool may_be_left_out(std::string_view word) {
   return word.starts_with("sxm") || word.starts_with("hbm") || word.starts_with("gddr") ||
          memory_word(word) ||
@@ -49,7 +49,7 @@ bool may_be_left_out(std::string_view word) {
                           "workstation", "server", "maxq", "jetson", "active"});
 }
 
-// "4090" and "ti" of "4090ti"; a word that is no number with such an end stays whole.
+// "4090" and "ti" of "4090ti"; other words stay whole.
 void add_with_suffix_split(const std::string& word, NameWords& words) {
   std::size_t digits = 0;
   while (digits < word.size() && is_digit(word[digits]))
@@ -67,7 +67,7 @@ void add_with_suffix_split(const std::string& word, NameWords& words) {
     }
 }
 
-// Letters and digits, each run of them a word.
+// Each run of letters and digits is a word.
 NameWords plain_words(std::string_view name) {
   NameWords words(1);
   for (char c : name)

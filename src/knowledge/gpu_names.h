@@ -11,25 +11,25 @@
 // 4090", "A100-SXM4-80GB", "NVIDIA A100 80GB PCIe".
 namespace ncclprobe::knowledge {
 
-// The words that tell models apart, in small letters: {"a100", "sxm4", "80gb"}. Words that any name
-// may have (NVIDIA, GeForce, GPU) are left out.
+// The words that distinguish models, in lower case: {"a100", "sxm4", "80gb"}. Words that any name
+// may have (NVIDIA, GeForce, GPU) are omitted.
 using NameWords = std::vector<std::string>;
 NameWords words_of_gpu_name(std::string_view name);
 
 enum class NameMatch {
   none,
-  open, // the words asked for leave it open whether this model or another is meant
+  open, // the given words do not decide between this model and another
   exact,
 };
 NameMatch match_gpu_name(const NameWords& asked, const NameWords& model);
 
-// Memory size that a name holds: "A100 80GB" -> 80.
+// Memory size in a name: "A100 80GB" -> 80.
 std::optional<double> memory_gb_in(const NameWords& words);
 
-// What is no NVIDIA GPU, and what takes the place of NCCL there.
+// A product that is not an NVIDIA GPU, and its replacement for NCCL.
 struct OtherVendor {
   std::string vendor;  // "AMD"
-  std::string instead; // "its library for collectives is RCCL, with rccl-tests"
+  std::string instead; // "its collective library is RCCL, with rccl-tests"
 };
 std::optional<OtherVendor> other_vendor(std::string_view name);
 

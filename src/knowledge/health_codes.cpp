@@ -45,7 +45,7 @@ std::string action_text(const std::string& action) {
   if (action == "IGNORE")
     return "nothing at once";
   if (action == "CONTACT_SUPPORT")
-    return "report it to the support of the machine";
+    return "report it to the machine's support";
   if (action == "UPDATE_SWFW")
     return "update software and firmware";
   if (action == "CHECK_MECHANICALS")

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// What NVML and the kernel log say of a GPU that is not well.
+// GPU health codes of NVML and the kernel log.
 namespace ncclprobe::knowledge {
 
 struct Xid {
@@ -14,17 +14,17 @@ struct Xid {
   std::string mnemonic;      // "FALLEN_OFF_THE_BUS"
   std::string meaning;       // "the GPU no longer answers on PCIe"
   std::string immediate;     // NVIDIA's first action: "RESET_GPU"; empty: the catalogue names none
-  std::string investigatory; // and what it wants done about the reason
+  std::string investigatory; // and its action for finding the reason
   std::string advice;        // may be empty
-  std::string cause;         // of a log that this Xid shows ("gpu-fell-off-the-bus"); may be empty
-  bool certain = false;      // the number proves it
-  std::string when;          // RE2: what the line must say behind the number; may be empty
+  std::string cause; // the log cause that this Xid indicates ("gpu-fell-off-the-bus"); may be empty
+  bool certain = false; // the number proves it
+  std::string when;     // RE2: text that must follow the number in the line; may be empty
   std::vector<std::string> sources; // addresses
 };
 const std::vector<Xid>& xids();
 // nullptr if the table has no such Xid.
 const Xid* xid(int number);
-// "RESET_GPU" in words: "drain the node and reset the GPU".
+// "RESET_GPU" as text: "drain the node and reset the GPU".
 std::string action_text(const std::string& action);
 
 // A bit of nvmlDeviceGetCurrentClocksEventReasons.

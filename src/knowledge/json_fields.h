@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// Reading of the embedded documents: null and a missing field are both "not sourced".
+// Reads the embedded documents: null and a missing field both mean "not sourced".
 namespace ncclprobe::knowledge {
 
 inline std::string text_of(const nlohmann::json& object, const char* field) {

@@ -17,11 +17,11 @@
 namespace ncclprobe::knowledge {
 namespace {
 
-// One document for each subject: data/causes_driver.json and so on.
+// One document per subject: data/causes_driver.json and so on.
 constexpr std::array k_subjects = {"driver",  "gpu",      "container", "cuda",   "nccl",
                                    "network", "launcher", "pytorch",   "system", "libraries"};
 
-// Of an Xid whose meaning nobody gives.
+// The cause for an Xid without a known meaning.
 constexpr const char* k_unknown_xid = "unknown-xid";
 
 CauseRole role_of(const std::string& text) {
@@ -46,7 +46,7 @@ CauseSeverity severity_of(const std::string& text) {
   throw std::logic_error("causes of logs: unknown severity " + text);
 }
 
-// A text is a line without conditions.
+// A plain string is a line without conditions.
 LogSign sign_of(const nlohmann::json& one, bool proves) {
   LogSign sign;
   sign.proves = proves;
@@ -91,8 +91,9 @@ LogCause cause_of(const nlohmann::json& one) {
   return cause;
 }
 
-// "NVRM: Xid (PCI:0000:41:00): 79, pid=..."; an Xid 45 that names the one it follows from; a line
-// of the device plugin for Kubernetes. One expression for many numbers, as each costs memory.
+// "NVRM: Xid (PCI:0000:41:00): 79, pid=..."; an Xid 45 that names the Xid it follows from; a line
+// of the Kubernetes device plugin. One expression covers many numbers, because each expression
+// costs memory.
 LogSign sign_of_xids(const std::string& numbers, const std::string& when, bool proves) {
   LogSign sign;
   sign.line = fmt::format("Xid \\([^)]*\\): ({0})\\b{1}|caused by previous Xid ({0})\\b|"
@@ -103,7 +104,8 @@ LogSign sign_of_xids(const std::string& numbers, const std::string& when, bool p
 }
 
 void add_xid_signs(LogCause& cause) {
-  std::map<std::pair<std::string, bool>, std::string> numbers; // by what the line must say besides
+  std::map<std::pair<std::string, bool>, std::string>
+      numbers; // by the further text that the line must contain
   for (const Xid& one : xids())
     if (one.cause == cause.id) {
       std::string& list = numbers[{one.when, one.certain}];
@@ -114,7 +116,7 @@ void add_xid_signs(LogCause& cause) {
 }
 
 LogCause cause_of(const Xid& xid) {
-  constexpr int k_cleanup = 45; // follows another one
+  constexpr int k_cleanup = 45; // a consequence of another Xid
   LogCause cause;
   cause.id = fmt::format("xid-{}", xid.number);
   cause.title = fmt::format("Xid {} ({}): {}", xid.number, xid.mnemonic, xid.meaning);
@@ -124,14 +126,14 @@ LogCause cause_of(const Xid& xid) {
                                                                       : CauseSeverity::fail;
   cause.signs = {sign_of_xids(std::to_string(xid.number), xid.when, xid.certain)};
   cause.because = {xid.meaning};
-  cause.check = {"dmesg -T | grep -i xid on that host, also the lines before it"};
+  cause.check = {"dmesg -T | grep -i xid on that host, and the lines before the Xid"};
   cause.fix = {action_text(xid.immediate)};
   cause.note = xid.advice;
   cause.sources = xid.sources;
   return cause;
 }
 
-// Its words are those of every Xid: the numbers whose meaning is known are left out.
+// Its expression matches every Xid except the numbers with a known meaning.
 void leave_known_xids_out(LogCause& unknown) {
   std::string known;
   for (const Xid& one : xids())

@@ -26,25 +26,25 @@ struct ReferenceCurve {
   std::vector<ReferencePoint> points; // ascending
 };
 const std::vector<ReferenceCurve>& reference_curves();
-// Where the curves are from.
+// The source of the curves.
 const std::vector<std::string>& reference_curve_sources();
 
-// One figure: what a large transfer or collective reaches on a kind of node.
+// One figure: the result of a large transfer or collective on a kind of node.
 struct ReferenceFigure {
   std::string gpu; // a name that find_gpu_models() knows
   // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read", each also "..._bidirectional"; "p2p_host",
   // "host_device", "all_reduce" ...
   std::string kind;
   int gpus = 0;             // in the collective; 0: any
-  std::optional<bool> nvls; // absent: does not matter or is not told
+  std::optional<bool> nvls; // absent: irrelevant or unknown
   std::string link;         // "nvlink", "pcie", "c2c"
   std::uint64_t bytes = 0;  // 0: large
-  double low_gb_per_s = 0;  // of what was reported
+  double low_gb_per_s = 0;  // of the reported values
   double high_gb_per_s = 0;
-  std::optional<double> threshold_gb_per_s; // below it a published health check fails the node
+  std::optional<double> threshold_gb_per_s; // a published health check fails nodes below it
   std::string note;
-  std::string source;      // address of the publication, or of the tool it was measured with
-  std::string measured_by; // with what, on what and when, if it is ours; empty if published
+  std::string source;      // address of the publication, or of the measuring tool
+  std::string measured_by; // program, machine and date, if it is ours; empty if published
 };
 const std::vector<ReferenceFigure>& reference_figures();
 

@@ -11,7 +11,7 @@
 
 namespace ncclprobe::knowledge {
 
-// What NCCL's makefile compiles for, by the CUDA it is built with. Distributors may narrow it.
+// The targets of NCCL's makefile, by the CUDA version of the build. Distributors may reduce them.
 struct NcclDefaultBuild {
   std::string built_with; // "CUDA 12.8 - 12.9"
   std::vector<CodeTarget> cubins;
@@ -19,13 +19,13 @@ struct NcclDefaultBuild {
 };
 const std::vector<NcclDefaultBuild>& nccl_default_builds();
 
-// Releases with a fault that their notes or their successor's name.
+// Releases with a fault that their release notes, or their successor's, name.
 struct KnownBadNccl {
   std::optional<VersionNumber> from; // absent: all before
   VersionNumber until;
   ComputeCapability capability_from;
-  bool needs_nvlink = false; // it shows between GPUs with NVLink only
-  bool arm_host = false;     // it shows with Arm CPUs only
+  bool needs_nvlink = false; // it affects only GPUs with NVLink
+  bool arm_host = false;     // it affects only hosts with Arm CPUs
   std::string when;          // "ring all-reduce of 2 GPUs with LL128"
   std::string what;          // "can hang"
   std::string way_out;       // "NCCL 2.15.5, or NCCL_PROTO=^LL128"
@@ -36,15 +36,15 @@ struct KnownBadNccl {
 };
 const std::vector<KnownBadNccl>& known_bad_nccl();
 
-// A feature that works only if every link of its chain is there.
+// A feature that works only if every link of its chain is present.
 struct FeatureChain {
   struct Link {
     std::string text; // "CC >= 9.0", "NCCL_NVLS_ENABLE != 0"
-    // What answers it: "capability", "driver_and_runtime_cuda" or "nccl", each of `least`; others
-    // are asked of a machine, such as "multicast". Empty: only a try tells.
+    // What decides it: "capability", "driver_and_runtime_cuda" or "nccl", each at least `least`;
+    // others are properties of a machine, such as "multicast". Empty: only a test can tell.
     std::string needs;
     VersionNumber least;
-    VersionNumber least_cuda; // of "nccl_build": the CUDA that NCCL was built with
+    VersionNumber least_cuda; // for "nccl_build": the CUDA that NCCL was built with
   };
   std::string feature;
   std::vector<Link> links;

@@ -14,14 +14,14 @@
 
 namespace ncclprobe::knowledge {
 
-// The CPU of a host, which decides what wheels it can install.
+// The CPU of a host, which decides which wheels it can install.
 enum class CpuKind { x86_64, aarch64 };
 constexpr auto enum_names(CpuKind) {
   return std::to_array<std::pair<CpuKind, std::string_view>>(
       {{CpuKind::x86_64, "x86_64"}, {CpuKind::aarch64, "aarch64"}});
 }
 
-// An official PyTorch wheel for Linux, and the GPUs whose code its own kernels have.
+// An official PyTorch wheel for Linux, and the GPUs for which its own kernels have code.
 struct PytorchWheel {
   VersionNumber torch;
   std::string cuda_tag; // "cu121"
@@ -39,14 +39,14 @@ struct PytorchWheel {
 const std::vector<PytorchWheel>& pytorch_wheels(); // those of a CPU oldest first
 
 // Nothing if the table has no such wheel ("2.7", "cu128"). A patch release (2.7.1) is built for the
-// same GPUs as its minor version, which is what the table mostly has.
+// same GPUs as its minor version, which the table usually lists.
 const PytorchWheel* pytorch_wheel(const VersionNumber& torch, std::string_view cuda_tag,
                                   CpuKind cpu = CpuKind::x86_64);
 
-// The tag of the wheel that PyPI has of a release: "cu128", or "cpu" for one without CUDA. Nothing
-// if it is not sourced.
+// The tag of a release's wheel on PyPI: "cu128", or "cpu" for one without CUDA. Nothing if it is
+// not sourced.
 std::optional<std::string> pypi_tag(const VersionNumber& torch, CpuKind cpu);
-// The newest release of which PyPI's wheel for Arm is one without CUDA.
+// The newest release whose Arm wheel on PyPI is built without CUDA.
 VersionNumber last_arm_pypi_without_cuda();
 
 } // namespace ncclprobe::knowledge

@@ -21,7 +21,7 @@ std::strong_ordering VersionNumber::operator<=>(const VersionNumber& other) cons
 
 std::string VersionNumber::text() const {
   std::string joined;
-  // Driver versions are written with two digits behind the first: 525.60.13, 450.80.02.
+  // Driver versions have two digits after the first dot: 525.60.13, 450.80.02.
   for (std::size_t i = 0; i < parts.size(); ++i) {
     int digits = i > 0 && parts[0] >= 100 ? 2 : 1;
     joined += fmt::format("{}{:0{}}", i == 0 ? "" : ".", parts[i], digits);
@@ -47,7 +47,7 @@ base::Result<VersionNumber> parse_version(std::string_view text) {
     ++at;
   }
   if (version.parts.empty())
-    return base::fail(base::Errc::invalid_argument, "'{}' is no version number", text);
+    return base::fail(base::Errc::invalid_argument, "'{}' is not a version number", text);
   return version;
 }
 

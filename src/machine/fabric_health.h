@@ -9,8 +9,8 @@
 
 namespace ncclprobe::topology {
 
-// What the driver says is wrong with a GPU's NVLink fabric, in words, from NVML's mask (nvml.h,
-// NVML_GPU_FABRIC_HEALTH_MASK_*). Absent if it answers none of the mask's questions.
+// The faults of a GPU's NVLink fabric that the driver reports, as text, from NVML's mask (nvml.h,
+// NVML_GPU_FABRIC_HEALTH_MASK_*). Absent if the mask answers no question.
 std::optional<std::vector<std::string>> fabric_complaints(std::uint32_t mask);
 
 } // namespace ncclprobe::topology

@@ -15,18 +15,18 @@ namespace ncclprobe::topology {
 // Found by argument-dependent lookup for the enumerations of this folder.
 using base::to_string;
 
-// Who said it.
+// The source of a fact.
 enum class Source {
-  none, // nobody: the value is absent
+  none, // no source: the value is absent
   nvml,
   cuda,
   sysfs,
   hwloc,
   nccl,       // a topology or graph that NCCL wrote
   nvidia_smi, // text that nvidia-smi printed
-  derived,    // follows from other facts
+  derived,    // derived from other facts
   user,
-  synthetic, // made up, for tests and examples
+  synthetic, // invented, for tests and examples
 };
 
 constexpr auto enum_names(Source) {
@@ -43,7 +43,7 @@ constexpr auto enum_names(Source) {
                     E{Source::synthetic, "synthetic"}};
 }
 
-// A value and who said it. Absent means unknown: not zero, not "no".
+// A value and its source. Absent means unknown: not zero, not "no".
 template <typename T>
 struct Fact {
   std::optional<T> value;
@@ -51,7 +51,8 @@ struct Fact {
 
   Fact() = default;
   Fact(T known, Source who) : value(std::move(known)), source(who) {}
-  // Unknown stays unknown, whoever was asked. (A template, so that text literals are values.)
+  // Returns unknown for an unknown value, whatever the source. (A template, so that text literals
+  // are values.)
   template <std::same_as<std::optional<T>> Maybe>
   Fact(Maybe maybe, Source who) : value(std::move(maybe)), source(value ? who : Source::none) {}
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-// The facts of each thing in a machine, by name: what merging compares and `facts` shows. They are
-// those of its fields that are facts, but the unlisted ones (machine.h).
+// The facts of each part of a machine, by name, which merging compares and `facts` shows: all of
+// its fields that are facts, except unlisted ones (machine.h).
 namespace ncclprobe::topology {
 
 template <typename Owner, typename T>

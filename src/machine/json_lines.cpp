@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// Walks over a text and counts the lines before the character that it came over last: a parser
-// takes the one behind a number too, which may end the line.
+// Iterates over a text and counts the lines before the current character. A parser also reads the
+// character after a number, which may end the line.
 class CountingIterator {
 public:
   using iterator_category = std::input_iterator_tag;
@@ -45,7 +45,7 @@ private:
   bool line_ends_ = false; // before `at_`
 };
 
-// Listens to the parser until it comes to the element that is looked for.
+// A parser's event handler that stops at the requested element.
 class Listener final : public nlohmann::json_sax<json> {
 public:
   Listener(const std::string& wanted, const std::size_t& line) : wanted_(wanted), line_(line) {}
@@ -78,7 +78,7 @@ private:
     std::size_t path_size = 0;
   };
 
-  // An element begins here: true to go on.
+  // An element begins here; returns true to continue.
   bool value() {
     path_.resize(open_.empty() ? 0 : open_.back().path_size);
     if (!open_.empty())

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-// What the machine is: plain data, filled from live sources or from files that others wrote. Every
-// value that can come from several sources is a Fact, which says who said it; absent is unknown.
-// PCI addresses are written as normal_bus_id() makes them ("0000:1b:00.0"). Bandwidths are decimal
-// and for one direction.
+// The machine as plain data, filled from live sources or from other programs' files. Every value
+// that can come from several sources is a Fact, which names its source; absent is unknown. PCI
+// addresses have the form of normal_bus_id() ("0000:1b:00.0"). Bandwidths are decimal and for one
+// direction.
 namespace ncclprobe::topology {
 
-// Attributes of facts (base/fields.h). Passing: it changes by itself, so that two sources saw
-// different values is no contradiction. Unlisted: each source has its own kind of it.
+// Attributes of facts (base/fields.h). Passing: it changes over time, so different values of two
+// sources are no contradiction. Unlisted: each source has its own kind of it.
 struct Passing {};
 struct Unlisted {};
 #define NCCLPROBE_PASSING(name)                                                                    \
@@ -28,7 +28,7 @@ struct Unlisted {};
 
 enum class RemoteKind { gpu, nvswitch, cpu };
 
-// One NVLink as its GPU sees it.
+// One NVLink from its GPU's point of view.
 struct NvLink {
   Fact<int> number;          // NCCL's dumps only count links
   Fact<std::string> version; // "4.0"
@@ -42,21 +42,21 @@ struct NvLink {
 NCCLPROBE_LENIENT_FIELDS(NvLink, number, version, active, gb_per_s, remote, remote_bus_id,
                          remote_number)
 
-// GPUs with NVSwitches are usable only once the fabric manager has registered them.
+// GPUs with NVSwitches are usable only after the fabric manager has registered them.
 struct Fabric {
   Fact<std::string> state;  // "completed", "in_progress", "not_started", "not_supported"
-  Fact<std::string> status; // "success", or what went wrong
+  Fact<std::string> status; // "success", or the error
   Fact<std::string> cluster_uuid;
   Fact<int> clique;
-  Fact<std::string> health; // what the driver says of it, for people
+  Fact<std::string> health; // the driver's report, as text
   bool operator==(const Fabric&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(Fabric, state, status, cluster_uuid, clique, health)
 
 struct PcieLink {
-  Fact<int> generation_now; // falls to 1 while a GPU is idle: no sign of a fault
+  Fact<int> generation_now; // drops to 1 while a GPU is idle, which is not a fault
   Fact<int> generation_gpu_max;
-  Fact<int> generation_slot_max; // what GPU and slot can do together
+  Fact<int> generation_slot_max; // what GPU and slot support together
   Fact<int> width_now;
   Fact<int> width_gpu_max;
   Fact<int> width_slot_max;
@@ -68,7 +68,7 @@ NCCLPROBE_DESCRIBE(PcieLink, NCCLPROBE_EACH(PASSING, generation_now),
                    NCCLPROBE_EACH(LENIENT, width_gpu_max, width_slot_max))
 
 struct Gpu {
-  int index = 0; // as the source numbers it, else in order of bus ids; unique within its host
+  int index = 0; // the source's number, else in order of bus ids; unique within its host
   Fact<std::string> bus_id;
   Fact<std::string> name;
   Fact<std::string> uuid;
@@ -88,14 +88,14 @@ struct Gpu {
   Fact<double> power_limit_max_w;
   PcieLink pcie;
   Fact<int> numa_node; // of the CPUs near it, as Linux numbers it
-  // Where a source lists several nodes: some hold GPUs' memory and no CPUs, or the firmware does
-  // not tell which one is near. numa_node is then unknown.
+  // Set if a source lists several nodes: some nodes hold GPUs' memory and no CPUs, or the firmware
+  // does not say which node is near. numa_node is then unknown.
   Fact<std::vector<int>> near_numa_nodes;
   Fact<std::vector<int>> cpu_affinity;
-  Fact<std::vector<NvLink>> nvlinks; // an empty list: none, and somebody looked
+  Fact<std::vector<NvLink>> nvlinks; // an empty list: somebody looked, and there are none
   Fabric fabric;
   Fact<bool> gpudirect; // NICs can reach its memory
-  Fact<int> rank;       // of the program that the source looked at
+  Fact<int> rank;       // of the program that the source examined
   bool operator==(const Gpu&) const = default;
 };
 NCCLPROBE_DESCRIBE(Gpu,
@@ -113,7 +113,7 @@ enum class NicKind { infiniband, roce, ethernet, efa, other };
 
 // One port of a network adapter.
 struct Nic {
-  int index = 0;    // as the source numbers it; unique within its host
+  int index = 0;    // the source's number; unique within its host
   std::string name; // "mlx5_0", "eth0"
   Fact<std::string> bus_id;
   Fact<int> port;
@@ -132,12 +132,12 @@ NCCLPROBE_LENIENT_FIELDS(Nic, index, name, bus_id, port, kind, up, gbit_per_s, n
 
 enum class PciKind { bridge, gpu, nic, nvswitch, other };
 
-// How the bridges of a PCI tree are given: each port of a switch (Linux, hwloc), or each switch as
-// one (NCCL).
+// The kind of bridges in a PCI tree: each port of a switch (Linux, hwloc), or each switch as one
+// (NCCL).
 enum class PciDetail { ports, switches };
 
-// Stand-ins keep devices together in a virtual machine's file (bus ids ffff:ff:xx): that these
-// devices share a switch is known, nothing else of it is.
+// Placeholders group devices in a virtual machine's file (bus ids ffff:ff:xx): these devices share
+// a switch, about which nothing else is known.
 enum class PciOrigin { real, stand_in };
 
 struct PciDevice {
@@ -156,7 +156,7 @@ struct PciDevice {
   Fact<double> gt_per_s_max;
   Fact<int> width_max;
   Fact<int> numa_node;
-  Fact<std::string> host_bridge; // the root it hangs on, "0000:16"; NCCL's dumps do not tell
+  Fact<std::string> host_bridge; // its root, "0000:16"; NCCL's dumps lack it
   bool operator==(const PciDevice&) const = default;
 };
 NCCLPROBE_DESCRIBE(PciDevice,
@@ -182,7 +182,7 @@ struct Cpu {
   Fact<int> model;
   Fact<std::string> name;
   Fact<int> sockets;
-  // The CPUs of each core: one, or its hyperthreads. In order of each core's first CPU.
+  // The CPUs of each core: one, or its hyperthreads. Ordered by each core's first CPU.
   Fact<std::vector<std::vector<int>>> cores;
   bool operator==(const Cpu&) const = default;
 };
@@ -198,7 +198,7 @@ enum class P2pStatus {
   not_supported,
 };
 
-// What a GPU can do to another one's memory.
+// The access of a GPU to another one's memory.
 struct P2pCapability {
   int from = 0; // Gpu::index
   int to = 0;
@@ -220,7 +220,7 @@ struct DeviceRef {
 };
 NCCLPROBE_LENIENT_FIELDS(DeviceRef, kind, index)
 
-// A path as a source states it, for one unordered pair (`a` is the GPU, or the lower index).
+// A path that a source states, for one unordered pair (`a` is the GPU, or the lower index).
 struct StatedPath {
   DeviceRef a;
   DeviceRef b;
@@ -234,11 +234,11 @@ struct Host {
   Fact<std::string> name;
   Fact<std::string> id; // same id = same host: boot id, or NCCL's host hash ("0xd992bb75fb8a6883")
   Fact<std::string> driver_version;
-  Fact<std::string> cuda_driver_version; // the newest CUDA that the driver knows: "13.0"
+  Fact<std::string> cuda_driver_version; // the newest CUDA that the driver supports: "13.0"
   Fact<bool> virtual_machine;
   Cpu cpu;
   std::vector<NumaNode> numa; // empty: unknown, as in many virtual machines
-  std::vector<PciDevice> pci; // parents before children; only what leads to a GPU, NIC or NVSwitch
+  std::vector<PciDevice> pci; // parents before children; only ancestors of a GPU, NIC or NVSwitch
   Fact<PciDetail> pci_detail;
   std::vector<Gpu> gpus; // by index
   std::vector<Nic> nics; // by index
@@ -263,11 +263,11 @@ struct Machine {
 };
 NCCLPROBE_LENIENT_FIELDS(Machine, hosts)
 
-// "00000000:1B:00.0" -> "0000:1b:00.0"; the domain keeps at least four digits. Nothing if it is no
-// PCI address of that form.
+// "00000000:1B:00.0" -> "0000:1b:00.0"; the domain keeps at least four digits. Nothing if it is not
+// a PCI address of that form.
 std::optional<std::string> normal_bus_id(std::string_view text);
 
-// What a device of this PCI class (0x030200) is for us.
+// Our category for a device of this PCI class (0x030200).
 PciKind kind_of_pci_class(std::uint32_t pci_class);
 
 constexpr auto enum_names(RemoteKind) {

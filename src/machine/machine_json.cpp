@@ -24,7 +24,7 @@ NCCLPROBE_LENIENT_FIELDS(Heading, ncclprobe_topology)
 } // namespace
 
 std::string write_machine_json(const Machine& machine) {
-  // What it is comes first, for people; else keys are sorted.
+  // The format's name comes first, for people; the other keys are sorted.
   const std::string hosts = base::json_text(base::writable(machine), 1);
   return fmt::format("{{\n \"ncclprobe_topology\": {},{}\n", k_version, hosts.substr(1));
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// The way between two devices of one host, in the labels of `nvidia-smi topo -m`.
+// The path between two devices of one host, in the labels of `nvidia-smi topo -m`.
 namespace ncclprobe::topology {
 
 // In order of closeness.
@@ -32,14 +32,14 @@ constexpr auto enum_names(PathType) {
 
 struct Path {
   PathType type = PathType::unknown;
-  int nvlinks = 0; // of type nvlink only: how many
+  int nvlinks = 0; // only for type nvlink: number of links
 
   // "X", "NV18", "PIX", ..., "?" if unknown
   std::string label() const;
   bool operator==(const Path&) const = default;
 };
 
-// The reverse of label(); "unknown" is read too. Nothing if the text is no label.
+// The reverse of label(); also reads "unknown". Nothing if the text is not a label.
 std::optional<Path> parse_path_label(std::string_view label);
 
 } // namespace ncclprobe::topology

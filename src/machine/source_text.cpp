@@ -17,13 +17,13 @@ base::Result<void> check_text(std::string_view text, const std::string& name) {
   if (trimmed(text).empty())
     return fail_at(name, 1, "the file is empty");
   if (text.size() > k_most_file_bytes)
-    return fail_at(name, 1, "{} MiB are too much for a topology file; at most {} MiB are read",
+    return fail_at(name, 1, "{} MiB are too large for a topology file; the limit is {} MiB",
                    text.size() >> 20, k_most_file_bytes >> 20);
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     return fail_at(name, 1,
                    "UTF-16 text, as PowerShell writes it; convert it: iconv -f UTF-16 -t UTF-8");
   if (std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    return fail_at(name, line_at(text, zero), "not a text file: it holds a zero byte");
+    return fail_at(name, line_at(text, zero), "not a text file: it contains a zero byte");
   return {};
 }
 
@@ -49,7 +49,7 @@ std::vector<std::string> plain_lines(std::string_view text) {
       while (i < text.size() && text[i] >= 0x20 && text[i] < 0x40)
         ++i;
       if (i < text.size() && text[i] == '\n')
-        --i; // cut off: the line ends all the same
+        --i; // truncated: ends at the line's end
     } else if (c != '\r') {
       lines.back() += c;
     }

@@ -9,7 +9,7 @@ namespace ncclprobe::topology {
 
 namespace {
 
-// More than any machine has; a file that claims more is broken or hostile.
+// More than any machine has; a file that claims more is damaged or hostile.
 constexpr std::size_t k_most_hosts = 4096;
 constexpr std::size_t k_most_gpus = 128;
 constexpr std::size_t k_most_nics = 1024;
@@ -17,7 +17,7 @@ constexpr std::size_t k_most_pci_devices = 4096;
 constexpr std::size_t k_most_numa_nodes = 1024;
 constexpr std::size_t k_most_links = 256;
 constexpr std::size_t k_most_pairs = (k_most_gpus + k_most_nics) * (k_most_gpus + k_most_nics);
-constexpr int k_most_cpus = 8192; // what Linux is built for
+constexpr int k_most_cpus = 8192; // Linux's limit
 
 // Ends the search; its text has no file name yet.
 template <typename... Args>
@@ -35,7 +35,7 @@ template <typename T>
 Found check_size(const std::vector<T>& all, std::size_t most, const char* what,
                  const std::string& list) {
   if (all.size() > most)
-    return at(list, "{} {}s; at most {} are read", all.size(), what, most);
+    return at(list, "{} {}s; the limit is {}", all.size(), what, most);
   return std::nullopt;
 }
 
@@ -64,7 +64,7 @@ Found check_cpus(const Fact<std::vector<int>>& cpus, const std::string& element)
   if (!cpus)
     return std::nullopt;
   if (cpus->size() > k_most_cpus)
-    return at(element, "a list of {} CPUs; at most {} are read", cpus->size(), k_most_cpus);
+    return at(element, "a list of {} CPUs; the limit is {}", cpus->size(), k_most_cpus);
   for (int cpu : *cpus)
     if (cpu < 0 || cpu >= k_most_cpus)
       return at(element, "there is no CPU {}", cpu);
@@ -86,8 +86,8 @@ Found check_gpus(const Host& host, const std::string& where) {
     if (Found found = check_cpus(gpu.cpu_affinity, element))
       return found;
     if (gpu.nvlinks && gpu.nvlinks->size() > k_most_links)
-      return at(element, "GPU {} has {} NVLinks; at most {} are read", gpu.index,
-                gpu.nvlinks->size(), k_most_links);
+      return at(element, "GPU {} has {} NVLinks; the limit is {}", gpu.index, gpu.nvlinks->size(),
+                k_most_links);
   }
   return std::nullopt;
 }
@@ -117,7 +117,7 @@ Found check_pairs(const Host& host, const std::string& where) {
     return found;
   for (std::size_t i = 0; i < host.p2p.size(); ++i)
     if (!host.gpu(host.p2p[i].from) || !host.gpu(host.p2p[i].to))
-      return at(element_of(p2p, i), "P2P between GPUs {} and {}, which are not there",
+      return at(element_of(p2p, i), "P2P between GPUs {} and {}, which do not exist",
                 host.p2p[i].from, host.p2p[i].to);
   std::string paths = where + "/stated_paths";
   if (Found found = check_size(host.stated_paths, k_most_pairs, "path", paths))
@@ -129,7 +129,7 @@ Found check_pairs(const Host& host, const std::string& where) {
   for (std::size_t i = 0; i < host.stated_paths.size(); ++i) {
     const StatedPath& stated = host.stated_paths[i];
     if (!exists(stated.a) || !exists(stated.b))
-      return at(element_of(paths, i), "a path between {} {} and {} {}, which are not there",
+      return at(element_of(paths, i), "a path between {} {} and {} {}, which do not exist",
                 to_string(stated.a.kind), stated.a.index, to_string(stated.b.kind), stated.b.index);
   }
   return std::nullopt;

@@ -12,7 +12,7 @@ namespace ncclprobe::nvidia {
 
 ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes_each)
     : count_(count), bytes_each_(bytes_each), slots_(std::make_unique<Slot[]>(count)) {
-  // Populated: the pages are there before a launch needs them.
+  // Pre-faults the pages, so that they exist before a launch needs them.
   void* memory = mmap(nullptr, count * bytes_each, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED)
@@ -69,7 +69,7 @@ ActivityBuffers::Full ActivityBuffers::next(std::chrono::milliseconds wait) {
   if (ordered_.empty() && full_.load() == 0)
     (void)came_.try_acquire_for(wait);
   if (ordered_.empty()) {
-    while (came_.try_acquire()) { // all that have come are looked at now
+    while (came_.try_acquire()) { // all full buffers are examined now
     }
     for (std::uint32_t number = full_.exchange(0); number != 0; number = slots_[number - 1].next)
       ordered_.push_back(number - 1);
@@ -82,7 +82,7 @@ ActivityBuffers::Full ActivityBuffers::next(std::chrono::milliseconds wait) {
 }
 
 void ActivityBuffers::put_back(const Full& full) {
-  std::memset(full.data, 0, bytes_each_); // CUPTI may have begun a record behind the valid ones
+  std::memset(full.data, 0, bytes_each_); // CUPTI may have begun a record after the valid ones
   auto offset = static_cast<std::size_t>(full.data - memory_);
   push_free(static_cast<std::uint32_t>(offset / bytes_each_));
   --in_use_;

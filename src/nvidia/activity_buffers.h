@@ -12,9 +12,8 @@
 
 namespace ncclprobe::nvidia {
 
-// Memory that CUPTI writes its records into: taken all at once and for good, so that a launch never
-// waits for memory, and neither side ever for a lock of the other. Buffers go round: free, with
-// CUPTI, full, free.
+// Memory for CUPTI's records. It is allocated once and kept, so a launch never waits for memory,
+// and neither side waits for a lock of the other. A buffer's states: free, with CUPTI, full, free.
 class ActivityBuffers {
 public:
   ActivityBuffers(std::size_t count, std::size_t bytes_each);
@@ -26,23 +25,23 @@ public:
 
   // --- for CUPTI's threads: any number, at any time ---
 
-  // All zeroes; null, and counted, if none is free.
+  // Filled with zeroes; null, and counted, if none is free.
   std::uint8_t* take();
-  // False if it is none of ours; then nothing is done.
+  // False if the buffer is not ours; then nothing is done.
   bool give(std::uint8_t* data, std::size_t valid_bytes);
 
   // --- for the one thread that reads them ---
 
   struct Full {
-    std::uint8_t* data = nullptr; // null: none has come
+    std::uint8_t* data = nullptr; // null: none is full
     std::size_t valid_bytes = 0;
   };
-  // The one that has been full for longest; waits for it.
+  // The buffer that has been full for longest; waits for one.
   Full next(std::chrono::milliseconds wait);
   void put_back(const Full& full);
 
   std::uint64_t refused() const { return refused_; }
-  // How many CUPTI or nobody has looked at yet; any thread may ask.
+  // How many are with CUPTI or unread; any thread may ask.
   std::size_t in_use() const { return in_use_; }
 
 private:
@@ -57,10 +56,10 @@ private:
   std::size_t bytes_each_;
   std::uint8_t* memory_ = nullptr;
   std::unique_ptr<Slot[]> slots_;
-  // Number + 1 below; above it a count of changes, without which a thread that was held up could
-  // put back a head that was taken and returned in between.
+  // Number + 1 in the lower half, a count of changes above. Without the count, a delayed thread
+  // could put back a head that was taken and returned in between (ABA).
   std::atomic<std::uint64_t> free_{0};
-  std::atomic<std::uint32_t> full_{0}; // the latest first: only ever taken as a whole
+  std::atomic<std::uint32_t> full_{0}; // the latest first: always taken as a whole
   std::vector<std::uint32_t> ordered_; // of full ones, the latest first
   std::counting_semaphore<> came_{0};
   std::atomic<std::uint64_t> refused_{0};

@@ -9,8 +9,8 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// Of CUDA, from CUPTI's own number: 130001 is CUDA 13's; before that it counted 1, 2, ... 28, and
-// 19 was the first of CUDA 12.
+// CUDA's major version from CUPTI's own number: 130001 is CUDA 13. Earlier versions counted 1, 2,
+// ... 28, and 19 was the first of CUDA 12.
 long cuda_major_of(long number) {
   if (number >= 10000)
     return number / 10000;
@@ -24,7 +24,7 @@ ActivityLibrary::ActivityLibrary(const backend::Options& options)
   if (cuda_major_of(number_) != cuda_major_of(CUPTI_API_VERSION))
     throw base::Exception(base::Error{
         base::Errc::unsupported,
-        fmt::format("CUPTI {} ({}) is of CUDA {}, and this build reads the records of CUDA {}",
+        fmt::format("CUPTI {} ({}) belongs to CUDA {}, but this build reads the records of CUDA {}",
                     library_.version(), library_.path(), cuda_major_of(number_),
                     cuda_major_of(CUPTI_API_VERSION)),
         fmt::format("name CUDA {}'s with --library cupti=/path/libcupti.so",

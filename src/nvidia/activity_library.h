@@ -14,24 +14,24 @@ namespace ncclprobe::nvidia {
 // The functions of CUPTI that record what CUDA does, of CUDA 11.8 and later.
 class ActivityLibrary {
 public:
-  // Throws Errc::unsupported unless all functions below are there that are not said to be optional,
-  // and it is of the same CUDA major version as the header that this build saw.
+  // Throws Errc::unsupported unless all functions below exist that are not optional, and the CUDA
+  // major version equals that of this build's header.
   explicit ActivityLibrary(const backend::Options& options);
 
-  // How it differs from that header though it is of the same major version; empty: not at all.
+  // How it differs from that header despite the same major version; empty: not at all.
   std::string difference() const;
   std::string version() const { return library_.version(); }
 
-  // CUPTI serves one tool in a process. If another has it, `other` is its name, as far as CUPTI
-  // tells (CUDA 13 does).
+  // CUPTI serves one tool per process. If another tool has it, `other` is that tool's name, if
+  // CUPTI reports it (CUDA 13 does).
   CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback,
                         std::string& other) const;
 
-  // Else it tells of all calls or of none (before CUDA 12.5).
+  // Otherwise it reports all calls or none (before CUDA 12.5).
   bool chooses_calls() const {
     return enable_driver_call != nullptr && enable_runtime_call != nullptr;
   }
-  // Else it crashes where its request for a buffer is refused (before CUDA 12.9).
+  // Otherwise it crashes when its request for a buffer is refused (before CUDA 12.9).
   bool bears_refusal() const { return number_ >= 27; }
 
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
@@ -48,7 +48,7 @@ public:
   decltype(&cuptiGetCallbackName) callback_name = nullptr;
   decltype(&cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
   decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
-  // Optional, and not in every header: null if this CUPTI has none.
+  // Optional, and missing in some headers: null if this CUPTI lacks them.
   CUptiResult(CUPTIAPI* enable_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* enable_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* enable_all_sync_records)(std::uint8_t) = nullptr;

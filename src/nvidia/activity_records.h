@@ -4,10 +4,10 @@
 
 #include <cupti.h>
 
-// CUPTI's records, each by the oldest layout that holds what is read of it. A CUPTI writes the
-// latest layout that it knows, whatever header a program was built with; later layouts begin with
-// the earlier ones. So these serve for CUDA 11.8 and every later toolkit, and for another minor
-// version of CUPTI than the one whose header was seen.
+// CUPTI's records, each in the oldest layout that holds the fields read here. A CUPTI writes the
+// latest layout that it knows, regardless of the program's header; later layouts extend earlier
+// ones. These layouts therefore work with CUDA 11.8 and every later toolkit, and with another minor
+// version of CUPTI than the header's.
 namespace ncclprobe::nvidia {
 
 using KernelRecord = CUpti_ActivityKernel8;
@@ -18,12 +18,14 @@ using CallRecord = CUpti_ActivityAPI;
 using EnvironmentRecord = CUpti_ActivityEnvironment;
 using OperationRecord = CUpti_ActivityExternalCorrelation;
 
-// Under which an OperationRecord has the number of an operation of the schedule.
+// The kind of external id under which an OperationRecord holds the number of an operation of the
+// schedule.
 inline constexpr CUpti_ExternalCorrelationKind k_operation_kind =
     CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-// What CUDA 12 does not tell, or only its last minor versions: when an event was reached and which
-// record of it a call waited for. Where a field is missing, record_decoder.cpp does without.
+// Data that CUDA 12 reports only in its last minor versions or not at all: when an event was
+// reached, and which of its records a call waited for. record_decoder.cpp works without missing
+// fields.
 #if CUPTI_API_VERSION >= 130000
 using SynchronizationRecord = CUpti_ActivitySynchronization2;
 using EventRecord = CUpti_ActivityCudaEvent2;

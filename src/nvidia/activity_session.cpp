@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::size_t k_buffers = 32;
 constexpr std::size_t k_buffer_bytes = std::size_t{2} << 20;
-// In the GPU's memory: each holds the times of some 250,000 kernels and copies.
+// Buffers in GPU memory: each holds the times of some 250,000 kernels and copies.
 constexpr std::size_t k_device_buffer_bytes = std::size_t{8} << 20;
 constexpr std::size_t k_device_buffers = 16;
 constexpr std::uint32_t k_flush_period_ms = 500;
 
-// CUPTI's callbacks carry nothing of ours. Never freed: it may call until the process ends.
+// CUPTI's callbacks have no user pointer. Never freed: CUPTI may call until the process ends.
 std::atomic<ActivityBuffers*> buffers_of_process{nullptr};
 
-// For a CUPTI that does not bear a refusal: what it gets if no buffer is free. Nobody reads it, but
-// its records are counted.
+// The buffer for a CUPTI that crashes on a refusal, if no buffer is free. Nobody reads it, but its
+// records are counted.
 constexpr std::size_t k_spare_bytes = std::size_t{64} << 10;
 std::atomic<decltype(&cuptiActivityGetNextRecord)> next_of_spare{nullptr}; // null: may be refused
 std::atomic<std::uint64_t> lost_in_spares{0};
@@ -72,7 +72,7 @@ ActivitySession::ActivitySession(ActivityLibrary library, model::TraceLevel leve
 ActivitySession::~ActivitySession() {
   flush(Flush::forced);
   stop();
-  // What nobody has read is of no use to the next one.
+  // Records that nobody has read are useless to the next session.
   for (auto full = buffers_->next({}); full.data != nullptr; full = buffers_->next({}))
     buffers_->put_back(full);
 }
@@ -103,14 +103,14 @@ void ActivitySession::subscribe() {
   CUptiResult result = library_.subscribe(subscriber_, ignore, other);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     base::raise(base::Errc::unsupported,
-                "CUPTI serves one tool in a process, and another has it: {}",
-                other.empty() ? "one that it does not name" : other);
+                "CUPTI serves one tool per process, and another tool has it: {}",
+                other.empty() ? "a tool that it does not name" : other);
   check(result, "be used");
 }
 
 void ActivitySession::configure(model::TraceLevel level) {
   const ActivityLibrary& cupti = library_;
-  check(cupti.register_timestamp_callback(timestamp), "take our clock");
+  check(cupti.register_timestamp_callback(timestamp), "use our clock");
   auto set = [&](CUpti_ActivityAttribute attribute, auto value, const char* what) {
     std::size_t bytes = sizeof value;
     check(cupti.set_attribute(attribute, &bytes, &value), what);
@@ -130,7 +130,7 @@ void ActivitySession::configure(model::TraceLevel level) {
     enabled_.push_back(kind);
   };
   enable(CUPTI_ACTIVITY_KIND_STREAM);
-  // Never KIND_KERNEL: it lets no two kernels run at once.
+  // Never KIND_KERNEL: it serialises kernels.
   enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   enable(CUPTI_ACTIVITY_KIND_MEMCPY);
   enable(CUPTI_ACTIVITY_KIND_MEMCPY2); // between peers
@@ -149,15 +149,15 @@ void ActivitySession::configure(model::TraceLevel level) {
   }
   if (level == model::TraceLevel::full)
     enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
-  // The driver's calls show what the runtime launches too. Asking for any of the runtime's makes
-  // all of them slower: NCCL makes some 25 an operation, and tracing 64 KiB on 2 H200 then costs
-  // 37% instead of 16%. A CUPTI that cannot choose (seen with 11.8 and 12.4) does not tell of the
-  // driver's calls that the runtime makes.
+  // The driver's calls also show what the runtime launches. Tracing any runtime call makes all of
+  // them slower: NCCL makes some 25 per operation, and tracing 64 KiB on 2 H200 then costs 37%
+  // instead of 16%. A CUPTI that cannot choose calls (seen with 11.8 and 12.4) does not report
+  // driver calls that the runtime makes.
   if (!cupti.chooses_calls()) {
     enable(CUPTI_ACTIVITY_KIND_RUNTIME);
     enable(CUPTI_ACTIVITY_KIND_DRIVER);
   } else {
-    // A call that this CUPTI does not know cannot be made either.
+    // If this CUPTI does not know a call, the call cannot be made either.
     if (all_calls)
       for (const TracedCall& call : runtime_calls())
         (void)cupti.enable_runtime_call(call.id, 1);

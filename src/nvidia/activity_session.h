@@ -9,9 +9,9 @@
 
 namespace ncclprobe::nvidia {
 
-// CUPTI recording into our buffers, from the constructor on until the process ends: its calls have
-// no room for "whose", so the buffers stay for good. Throws Errc::unsupported with the reason: a
-// function missing, or another tool is its user, whose name is told.
+// CUPTI recording into our buffers, from the constructor until the process ends. Its callbacks have
+// no user pointer, so the buffers are never freed. Throws Errc::unsupported with the reason: a
+// missing function, or the name of another tool that uses CUPTI.
 class ActivitySession {
 public:
   ActivitySession(ActivityLibrary library, model::TraceLevel level);
@@ -22,15 +22,14 @@ public:
   const ActivityLibrary& library() const { return library_; }
   ActivityBuffers& buffers() const { return *buffers_; }
 
-  // Buffers whose records are complete come back. `forced`: all of them; only when no kernel runs,
-  // for records of running ones are lost by it.
+  // Returns buffers whose records are complete. `forced`: returns all; call it only when no kernel
+  // runs, because records of running kernels are lost.
   enum class Flush { complete, forced };
   void flush(Flush flush) const;
-  // At level full: CUPTI itself tells of what is asked for in between that it belongs to this
-  // operation.
+  // At level full: makes CUPTI assign the calls between begin and end to this operation.
   void push_operation(std::uint32_t id) const;
   void pop_operation() const;
-  // Since the last time that somebody asked.
+  // Since the last call.
   std::uint64_t dropped() const;
 
 private:

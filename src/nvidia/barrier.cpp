@@ -12,7 +12,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-constexpr int k_polls_between_checks = 1024; // a poll is tens of nanoseconds, a check is more
+constexpr int k_polls_between_checks = 1024; // a poll takes tens of nanoseconds, a check more
 
 void wait_for(NcclCommunicator& member) {
   for (int poll = 1;; ++poll) {
@@ -28,8 +28,7 @@ void wait_for(NcclCommunicator& member) {
   }
 }
 
-// In round k each member hears from the one 2^k before it. `after` is what it does with what it
-// heard.
+// In round k each member receives from the one 2^k before it. `after` processes the received value.
 template <typename StreamOf, typename After>
 void enqueue_rounds(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
                     StreamOf stream_of, After after) {

@@ -13,8 +13,8 @@ namespace ncclprobe::nvidia {
 
 class NcclCommunicator;
 
-// What one rank needs for the barrier of its communicator: a stream of its own, two numbers on
-// the GPU and one in pinned host memory.
+// What one rank needs for a barrier with the others of its communicator: its own stream, two
+// numbers on the GPU and one in pinned host memory.
 class BarrierScratch {
 public:
   explicit BarrierScratch(const CudaGpu& gpu);
@@ -29,19 +29,19 @@ private:
   PinnedMemory<double> host_;
 };
 
-// The largest value over all ranks; returns once every rank has called. Ranks of one host use
-// memory that they share. Else it works by sends and receives (dissemination: in round k each rank
-// hears from the one 2^k before it), not by an all-reduce: a setting under test that forces an
-// algorithm, such as NCCL_ALGO=PAT or NVLS, can leave NCCL without one for this all-reduce, and the
-// barrier must not fail where the collective under test would not. The first sends and receives
-// make connections that most collectives do not need, which took longer (0.7 s on 4 H200) than
-// everything else between connecting and the first sample.
+// The largest value over all ranks; returns once every rank has called. Ranks on one host use
+// shared memory. Otherwise it uses sends and receives (dissemination: in round k each rank receives
+// from the one 2^k before it) instead of an all-reduce. With a setting under test that forces an
+// algorithm, such as NCCL_ALGO=PAT or NVLS, NCCL may have no algorithm for this all-reduce; the
+// barrier must not fail if the collective under test works. The first sends and receives create
+// connections that most collectives do not need. That took longer (0.7 s on 4 H200) than everything
+// else between connecting and the first sample.
 double all_reduce_max(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
                       double value);
 
-// The same rounds on a stream of each member (null: its barrier's own), enqueued and not waited
-// for: what follows on the streams begins once every rank has come that far. Within the time of a
-// small message, where hosts that leave a barrier differ by tens of microseconds.
+// The same rounds on a stream of each member (null: its own), enqueued without waiting: later work
+// on the streams begins once every rank has reached this point. They begin within the time of a
+// small message; hosts that leave a barrier differ by tens of microseconds.
 void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
            std::span<const cudaStream_t> streams);
 

@@ -27,7 +27,7 @@ cudaIpcMemHandle_t handle_of(const std::string& hex) {
   cudaIpcMemHandle_t handle{};
   std::span<std::byte> bytes = std::as_writable_bytes(std::span(&handle, 1));
   if (hex.size() != 2 * bytes.size())
-    base::raise(base::Errc::protocol, "'{}' is no handle of shared GPU memory", hex);
+    base::raise(base::Errc::protocol, "'{}' is not a handle of shared GPU memory", hex);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
   return handle;
@@ -48,7 +48,7 @@ void fill_on_cpu(std::byte* data, model::DataType type, const model::Pattern& pa
   }
 }
 
-// is_right(bits, index) for each of the elements.
+// Calls is_right(bits, index) for each element.
 template <typename IsRight>
 backend::Mismatch count_on_cpu(const std::byte* data, std::size_t element_bytes,
                                std::uint64_t elements, IsRight is_right) {
@@ -68,8 +68,9 @@ backend::Mismatch count_on_cpu(const std::byte* data, std::size_t element_bytes,
 std::shared_ptr<std::byte> pageable_memory(std::uint64_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, k_page_bytes, bytes) != 0)
-    base::raise(base::Errc::unavailable, "the host has no {} bytes for a buffer", bytes);
-  std::memset(memory, model::k_poison_byte, bytes); // so that the pages are there
+    base::raise(base::Errc::unavailable, "the host has not enough memory for a buffer of {} bytes",
+                bytes);
+  std::memset(memory, model::k_poison_byte, bytes); // pre-faults the pages
   return {static_cast<std::byte*>(memory), std::free};
 }
 
@@ -133,7 +134,7 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
   if (!nccl->registers_memory())
     base::raise(base::Errc::unsupported,
-                "NCCL {} cannot register memory: ncclMemAlloc and ncclCommRegister came with 2.19",
+                "NCCL {} cannot register memory: ncclMemAlloc and ncclCommRegister need 2.19",
                 nccl->version);
   if (size_bytes == 0)
     return;
@@ -157,9 +158,8 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
 
 void GpuBuffer::check_range(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > size_bytes_ || bytes > size_bytes_ - offset)
-    base::raise(base::Errc::invalid_argument,
-                "bytes {} to {}+{} are outside of a buffer of {} bytes", offset, offset, bytes,
-                size_bytes_);
+    base::raise(base::Errc::invalid_argument, "bytes {} to {}+{} are outside a buffer of {} bytes",
+                offset, offset, bytes, size_bytes_);
 }
 
 void GpuBuffer::check_elements(std::uint64_t offset, model::DataType type,

@@ -11,22 +11,21 @@
 
 namespace ncclprobe::nvidia {
 
-// GPU memory from cudaMalloc, from NCCL or of another process, or memory of the host. Patterns are
-// written and checked on the GPU by the oracle's own lines (model/data_pattern.h), in pageable
-// memory, which it does not reach, on the CPU. Offsets of elements are multiples of the element's
-// size: a GPU cannot load across that, and the fault would take the whole context with it, so it is
-// checked here.
+// GPU memory from cudaMalloc, from NCCL or from another process, or host memory. The GPU writes and
+// checks patterns with the oracle's own code (model/data_pattern.h); the CPU does so in pageable
+// memory, which the GPU cannot reach. Offsets of elements must be multiples of the element's size:
+// an unaligned GPU load would destroy the whole context, so this is checked here.
 class GpuBuffer final : public backend::Buffer {
 public:
   GpuBuffer(std::shared_ptr<CudaGpu> gpu,
             std::uint64_t size_bytes); // Errc::unavailable if too little memory
-  // By ncclMemAlloc. Errc::unsupported: this NCCL has none; Errc::unavailable: it refused.
+  // Allocated by ncclMemAlloc. Errc::unsupported: this NCCL lacks it; Errc::unavailable: it failed.
   GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
             const std::shared_ptr<const NcclLibrary>& nccl);
 
-  // Of the host: pinned, so that the GPU reaches it itself, or pageable.
+  // Host memory: pinned, which the GPU can access directly, or pageable.
   GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes, model::Memory host_memory);
-  // Another process's, by the handle that its share() gave.
+  // Memory of another process, by the handle from its share().
   GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes, const std::string& handle);
 
   std::byte* data() const { return memory_.get(); }
@@ -48,7 +47,8 @@ public:
 
 private:
   enum class Home { gpu, pinned, pageable };
-  // Runs a kernel that counts, and reads what it found; elements are of so many bytes from offset.
+  // Runs a kernel that counts, and reads its result; elements have that many bytes, starting at
+  // offset.
   template <typename Enqueue>
   backend::Mismatch count_on_gpu(std::uint64_t offset, std::size_t element_bytes,
                                  std::uint64_t elements, Enqueue enqueue);

@@ -8,29 +8,29 @@
 
 namespace ncclprobe::nvidia {
 
-// What is known of the latest calls that launched or copied, by CUPTI's correlation number. These
-// are counted up over all threads, so a place for each of the latest million is enough to join
-// records that arrive in any order, in memory that does not grow.
+// The latest calls that launched or copied, by CUPTI's correlation number. These numbers increase
+// over all threads, so one place for each of the latest million calls is enough to join records
+// that arrive in any order, in constant memory.
 class CallTable {
 public:
   struct Call {
-    std::uint32_t correlation = 0; // 0: nobody's place
+    std::uint32_t correlation = 0; // 0: unused
     std::uint32_t operation = 0;   // of the schedule, by time; 0: none
-    std::uint32_t told = 0;        // by CUPTI; 0: it did not tell, or both are compared already
-    std::uint32_t kernels = 0;     // records of kernels that came of it
-    bool has_record = false;       // of the call itself, which tells the operation
+    std::uint32_t told = 0;        // from CUPTI; 0: not reported, or already compared
+    std::uint32_t kernels = 0;     // kernel records that belong to the call
+    bool has_record = false;       // time of the call itself, which identifies the operation
     bool has_copy = false;
   };
 
   // `places` is a power of two.
   explicit CallTable(std::size_t places = std::size_t{1} << 20) : calls_(places) {}
 
-  // Null if it is not known, or has been forgotten.
+  // Null if it is unknown or forgotten.
   const Call* find(std::uint32_t correlation) const {
     const Call& call = calls_[correlation & (calls_.size() - 1)];
     return call.correlation == correlation && correlation != 0 ? &call : nullptr;
   }
-  // Its place, empty if it is new; null if a younger call has it.
+  // Its place, empty if it is new; null if a newer call has it.
   Call* at(std::uint32_t correlation) {
     Call& call = calls_[correlation & (calls_.size() - 1)];
     if (call.correlation == correlation)

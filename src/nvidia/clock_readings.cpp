@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint32_t k_brackets = 50;
 
-// The host asks number after number; the kernel gives up by itself, should the host not go on.
+// The host sends question after question; the kernel stops after a time-out if the host does not
+// continue.
 std::vector<ClockBracket> brackets_of(const CudaGpu& gpu, std::uint64_t& step_ns) {
   gpu.use();
   PinnedMemory<ClockBoard> memory(
@@ -56,7 +57,7 @@ std::optional<trace::ClockRow> clock_reading(std::span<const ClockBracket> brack
   std::int64_t round_trip_ns = INT64_MAX;
   for (const ClockBracket& one : brackets) {
     auto gpu_ns = static_cast<std::int64_t>(one.gpu_ns);
-    // The moment was anywhere from what the timer shows to just before its next step.
+    // The true time lies between the timer's value and its next step.
     least = std::max(least, one.before_ns - gpu_ns - static_cast<std::int64_t>(step_ns));
     most = std::min(most, one.after_ns - gpu_ns);
     round_trip_ns = std::min(round_trip_ns, one.after_ns - one.before_ns);

@@ -8,7 +8,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// Epochs of the clocks' fit. A reading takes a millisecond, so not one after every small cell.
+// Interval of the clock readings. A reading takes a millisecond, so not after every small cell.
 constexpr std::int64_t k_between_readings_ns = 1'000'000'000;
 
 } // namespace

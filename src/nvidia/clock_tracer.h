@@ -10,8 +10,8 @@
 
 namespace ncclprobe::nvidia {
 
-// What is left of a trace where CUPTI cannot be had: the readings of the GPUs' clocks, by which
-// NCCL's own events find their place on the host's.
+// The trace without CUPTI: only readings of the GPUs' clocks, which place NCCL's own events on the
+// host's clock.
 class ClockTracer : public backend::Tracer {
 public:
   // `missing`: what is not traced, and why.

@@ -90,7 +90,7 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl,
 NcclCommunicator::~NcclCommunicator() {
   if (comm_ == nullptr)
     return;
-  // Inside an open group NCCL would only queue the call; the process is about to end anyway.
+  // In an open group NCCL would only queue the call; the process is about to end anyway.
   if (depth_->open > 0)
     return;
   bool orderly = !peers_->broken && std::uncaught_exceptions() == 0;
@@ -108,8 +108,7 @@ NcclCommunicator::~NcclCommunicator() {
   }
 }
 
-// Runs `call`; if NCCL reports an error there, the communicator is no longer fit for an orderly
-// end.
+// Runs `call`; if NCCL reports an error, the communicator can no longer be destroyed normally.
 template <typename Call>
 void NcclCommunicator::watch(Call call) {
   try {
@@ -125,7 +124,7 @@ void NcclCommunicator::require_support(model::Collective collective, model::Data
                                        model::ReduceOp op) {
   bool reduces = model::reduces(collective);
   if (model::is_f8(type) && nccl_->version_code < k_first_version_with_f8)
-    base::raise(base::Errc::unsupported, "NCCL {} has no {}: it came with 2.24", nccl_->version,
+    base::raise(base::Errc::unsupported, "NCCL {} has no {}: it needs 2.24", nccl_->version,
                 model::to_string(type));
   if (model::is_f8(type) && reduces &&
       gpu_->compute_capability_major() < k_first_gpu_that_reduces_f8)
@@ -138,7 +137,7 @@ void NcclCommunicator::require_support(model::Collective collective, model::Data
     base::raise(base::Errc::unsupported, "NCCL cannot do {} of {} in a communicator of one rank",
                 model::to_string(op), model::to_string(type));
   if (reduces && op == model::ReduceOp::premul_sum && nccl_->red_op_create_premul_sum == nullptr)
-    base::raise(base::Errc::unsupported, "NCCL {} has no premultiplied sum: it came with 2.11",
+    base::raise(base::Errc::unsupported, "NCCL {} has no premultiplied sum: it needs 2.11",
                 nccl_->version);
 }
 
@@ -207,8 +206,8 @@ void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
               model::to_string(call.collective));
 }
 
-// The three below call the library's own function where it has one (2.28 and later), and otherwise
-// the same grouped sends and receives that nccl-tests uses.
+// The three functions below use the library's own function if it exists (2.28 and later), otherwise
+// the same grouped sends and receives as nccl-tests.
 void NcclCommunicator::all_to_all(const std::byte* from, std::byte* to,
                                   const backend::CollectiveCall& call, cudaStream_t stream) {
   if (from == to)
@@ -309,7 +308,7 @@ public:
                    std::shared_ptr<CudaGpu> gpu, ncclComm_t comm, void* handle)
       : nccl_(std::move(nccl)), peers_(std::move(peers)), gpu_(std::move(gpu)), comm_(comm),
         handle_(handle) {}
-  // NCCL_LOCAL_REGISTER=0 makes registering a call that does nothing: then there is no handle.
+  // With NCCL_LOCAL_REGISTER=0 registering does nothing and returns no handle.
   ~NcclRegistration() override {
     if (handle_ == nullptr || peers_->broken)
       return;

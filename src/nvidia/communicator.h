@@ -13,17 +13,17 @@
 
 namespace ncclprobe::nvidia {
 
-// How many NCCL groups the thread has open. After an error inside a group it stays open until the
-// backend closes it, and NCCL would only queue what comes next.
+// How many NCCL groups the thread has open. After an error inside a group, the group stays open
+// until the backend closes it, and NCCL would only queue later calls.
 struct GroupDepth {
   int open = 0;
 };
 
-// Shared by the ranks of one communicator in this process: once something went wrong with one, none
-// of them can end in an orderly way, because that waits for the others.
+// Shared by the ranks of one communicator in this process. After an error on one rank, none of them
+// can end normally, because that would wait for the others.
 struct PeerGroup {
   bool broken = false;
-  std::unique_ptr<backend::HostBarrier> barrier; // none: they are not all on this host
+  std::unique_ptr<backend::HostBarrier> barrier; // none: ranks on several hosts
 };
 
 // One rank of an NCCL communicator.
@@ -37,8 +37,8 @@ public:
   NcclCommunicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<GroupDepth> depth,
                    std::shared_ptr<PeerGroup> peers, std::shared_ptr<CudaGpu> gpu, ncclComm_t comm,
                    Identity identity);
-  // Destroys the communicator, or aborts it when something went wrong with it: then a peer may be
-  // gone, and an orderly end would wait for it.
+  // Destroys the communicator, or aborts it after an error: a peer may be gone, and a normal end
+  // would wait for it.
   ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -56,7 +56,7 @@ public:
   void check() override;
   std::unique_ptr<backend::Registration> register_buffer(backend::Buffer& buffer) override;
   backend::HostBarrier* host_barrier() const { return peers_->barrier.get(); }
-  // Something failed with it elsewhere: the destructor will abort it.
+  // An error occurred elsewhere: the destructor will abort the communicator.
   void give_up() { peers_->broken = true; }
 
   ncclComm_t handle() const { return comm_; }
@@ -64,13 +64,13 @@ public:
   BarrierScratch& barrier_scratch() { return barrier_scratch_; }
 
 private:
-  // Who is at the other end of a rank's blocks. For everyone there is one block each, by rank; for
-  // the root alone the only block.
+  // The peers of a rank's blocks: for all ranks one block each, by rank; or only the root, with one
+  // block.
   enum class Peers { nobody, root, everyone };
 
   template <typename Call>
   void watch(Call call);
-  // Premultiplied sums are operations of a communicator and type, made on first use.
+  // Premultiplied sums belong to a communicator and a type; they are created on first use.
   ncclRedOp_t op_of(model::ReduceOp op, model::DataType type);
   void enqueue_collective(const backend::CollectiveCall& call, backend::Stream& on);
   void all_to_all(const std::byte* from, std::byte* to, const backend::CollectiveCall& call,
@@ -90,7 +90,7 @@ private:
   Identity identity_;
   BarrierScratch barrier_scratch_;
   std::map<model::DataType, ncclRedOp_t> premul_sums_;
-  ncclComm_t comm_; // last: nothing before it can fail once we own it
+  ncclComm_t comm_; // last: after the communicator is owned, nothing can fail
 };
 
 } // namespace ncclprobe::nvidia

@@ -15,8 +15,8 @@ namespace {
 using model::DataType;
 
 constexpr int k_threads = 256;
-// These kernels only stream through memory: as many threads as the GPU holds are enough, and each
-// takes several of its pieces.
+// These kernels only stream through memory. As many threads as the GPU holds are enough; each
+// processes several pieces.
 constexpr std::uint64_t k_blocks_per_multiprocessor = 8;
 // Elements of one access: 16 bytes of the narrow types, twice that of f32.
 constexpr int k_vector = 8;
@@ -60,8 +60,8 @@ __device__ void convert_one(From from, Into& into) {
     round_into(to_float(from), into);
 }
 
-// `vectors`: how many whole vectors lie at aligned addresses from the start; the rest goes one by
-// one.
+// `vectors`: how many whole vectors lie at aligned addresses from the start; the rest is processed
+// element by element.
 template <typename From, typename Into>
 __global__ void convert(const From* from, Into* into, std::uint64_t vectors, std::uint64_t count) {
   const auto* from_vectors = reinterpret_cast<const Vector<From>*>(from);
@@ -122,7 +122,7 @@ unsigned blocks_for(std::uint64_t vectors, std::uint64_t count, int multiprocess
   return static_cast<unsigned>(blocks < most ? blocks : most);
 }
 
-// act(T{}) for the type of the elements.
+// Calls act(T{}) for the type of the elements.
 template <typename Act>
 cudaError_t with_element(DataType type, Act act) {
   switch (type) {

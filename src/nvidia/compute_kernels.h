@@ -9,12 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
-// Kernels of a training step that are not matrix products. Types are f32, f16 and bf16; addresses
-// are multiples of the element's size. Each call enqueues one kernel on a stream of the current
-// device and returns what the launch reported. `multiprocessors`: how many the device has.
+// Kernels of a training step other than matrix products. Types are f32, f16 and bf16; addresses are
+// multiples of the element's size. Each call enqueues one kernel on a stream of the current device
+// and returns the launch's error code. `multiprocessors`: the device's count.
 namespace ncclprobe::nvidia {
 
-// As load_kernels() in kernels.h.
+// Like load_kernels() in kernels.h.
 cudaError_t load_compute_kernels();
 
 // into[i] = from[i], rounded to nearest even.
@@ -22,7 +22,7 @@ cudaError_t enqueue_convert(const std::byte* from, model::DataType from_type, st
                             model::DataType into_type, std::uint64_t count, int multiprocessors,
                             cudaStream_t stream);
 
-// A step of AdamW (backend/adamw.h). `moments`: two for each element, one array behind the other.
+// A step of AdamW (backend/adamw.h). `moments`: two per element, one array after the other.
 cudaError_t enqueue_adamw(const std::byte* gradients, std::byte* weights, float* moments,
                           model::DataType type, std::uint64_t count, int multiprocessors,
                           cudaStream_t stream);

@@ -9,14 +9,14 @@
 
 namespace ncclprobe::nvidia {
 
-// cuBLASLt, for matrix products beside communication. Half a gigabyte of library: opened only where
-// it is wanted.
+// cuBLASLt, for matrix products during communication. The library has half a gigabyte and is opened
+// only if needed.
 class CublasLtLibrary {
 public:
   explicit CublasLtLibrary(const backend::Options& options); // throws Errc::unsupported
   const std::string& path() const { return library_.path(); }
   std::string version() const { return version_; } // "13.1.0"
-  // "CUBLAS_STATUS_NOT_SUPPORTED (15)", in cuBLASLt's words where it has some.
+  // "CUBLAS_STATUS_NOT_SUPPORTED (15)", with cuBLASLt's text if it has one.
   std::string words(cublasStatus_t status) const;
 
   decltype(&cublasLtCreate) create = nullptr;
@@ -39,13 +39,13 @@ private:
   decltype(&cublasLtGetStatusName) status_name_ = nullptr; // since 11.4
 };
 
-// Throws Errc::failed, or Errc::unsupported where cuBLASLt says so, with version, call and words.
+// Throws Errc::failed, or Errc::unsupported if cuBLASLt reports that, with version, call and text.
 [[noreturn]] void raise_cublaslt(const CublasLtLibrary& library, cublasStatus_t status,
                                  const char* call, const char* file, int line);
 
 } // namespace ncclprobe::nvidia
 
-// `call` is of the library's table: NCCLPROBE_CUBLASLT_CALL(library, create(&handle)).
+// `call` is a function of the library's table: NCCLPROBE_CUBLASLT_CALL(library, create(&handle)).
 #define NCCLPROBE_CUBLASLT_CALL(library, call)                                                     \
   do {                                                                                             \
     if (cublasStatus_t ncclprobe_status = (library).call;                                          \

@@ -8,7 +8,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// 35 means "too old a driver", and also "no driver at all": the driver's version tells them apart.
+// Error 35 means "driver too old" and also "no driver": the driver's version distinguishes them.
 base::Error driver_error() {
   int driver = 0;
   int runtime = 0;
@@ -43,13 +43,13 @@ base::Error cuda_error(cudaError_t code) {
     return driver_error();
   case cudaErrorNoDevice:
     return {base::Errc::unavailable, "no GPU is visible to CUDA on this host",
-            "look at nvidia-smi and CUDA_VISIBLE_DEVICES"};
+            "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   case cudaErrorInvalidDevice:
     return {base::Errc::unavailable, "there is no such GPU: " + words,
-            "look at nvidia-smi and CUDA_VISIBLE_DEVICES"};
+            "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   case cudaErrorDevicesUnavailable:
-    return {base::Errc::unavailable, "the GPU is busy or may not be used: " + words,
-            "another process may hold it in exclusive mode; look at nvidia-smi"};
+    return {base::Errc::unavailable, "the GPU is busy or its use is forbidden: " + words,
+            "another process may use it in exclusive mode; check nvidia-smi"};
   case cudaErrorSystemNotReady:
     return {base::Errc::unavailable, "the GPUs are not ready: " + words,
             "on machines with NVSwitch, the service nvidia-fabricmanager must run"};
@@ -58,8 +58,8 @@ base::Error cuda_error(cudaError_t code) {
   case cudaErrorNoKernelImageForDevice:
   case cudaErrorUnsupportedPtxVersion:
     return {base::Errc::unsupported, "this build has no code for this GPU: " + words,
-            "it carries code for compute capabilities " NCCLPROBE_CUDA_ARCHITECTURES
-            "; rebuild with NCCLPROBE_CUDA_ARCHS naming this GPU's"};
+            "it has code for compute capabilities " NCCLPROBE_CUDA_ARCHITECTURES
+            "; rebuild with this GPU's in NCCLPROBE_CUDA_ARCHS"};
   case cudaErrorStreamCaptureUnsupported:
   case cudaErrorStreamCaptureInvalidated:
   case cudaErrorStreamCaptureMerge:

@@ -11,9 +11,9 @@
 
 namespace ncclprobe::nvidia {
 
-// Throws what a CUDA call reported, with the call's text, CUDA's words and where. No driver or GPU
-// and too little memory become Errc::unavailable with what to do, everything else Errc::failed.
-// Clears the runtime's record of the error, as far as it can be cleared.
+// Throws the error of a CUDA call, with the call's text, CUDA's message and the source location. No
+// driver or GPU, or too little memory, becomes Errc::unavailable with advice; everything else
+// Errc::failed. Clears the runtime's stored error if possible.
 [[noreturn]] void raise_cuda(cudaError_t code, const char* call, const char* file, int line);
 
 // The same as text and code, without throwing.

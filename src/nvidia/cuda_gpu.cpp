@@ -12,7 +12,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// After cudaSetDevice only: older runtimes create the context on first use, not there.
+// Only after cudaSetDevice: older runtimes create the context on first use, not in that call.
 void create_context() {
   NCCLPROBE_CUDA_CALL(cudaFree(nullptr));
 }
@@ -23,9 +23,9 @@ void check_exists(int index) {
   if (index < 0 || index >= count)
     throw base::Exception(
         base::Error{base::Errc::unavailable,
-                    fmt::format("GPU {} was asked for, and this process sees {} GPU{}", index,
+                    fmt::format("GPU {} was requested, but this process sees {} GPU{}", index,
                                 count, count == 1 ? "" : "s"),
-                    "look at CUDA_VISIBLE_DEVICES, or use fewer ranks on this host"});
+                    "check CUDA_VISIBLE_DEVICES, or use fewer ranks on this host"});
 }
 
 } // namespace
@@ -89,7 +89,7 @@ bool CudaGpu::open_path_to(const CudaGpu& other) {
     return false;
   use();
   cudaError_t code = cudaDeviceEnablePeerAccess(other.index_, 0);
-  // Too many peers is no error: copies then go through the host.
+  // Too many peers is not an error: copies then go through the host.
   if (code == cudaErrorTooManyPeers) {
     (void)cudaGetLastError();
     return false;
@@ -105,7 +105,7 @@ bool CudaGpu::open_path_to(const CudaGpu& other) {
 void CudaGpu::close_path_to(const CudaGpu& other) {
   if (has_communicators_)
     base::raise(base::Errc::unsupported,
-                "NCCL uses the direct path between GPUs in this process: it cannot be closed");
+                "NCCL uses the direct path between GPUs in this process: it cannot be disabled");
   if (other.index_ == index_ || other.index_ >= 64)
     return;
   std::uint64_t bit = std::uint64_t{1} << other.index_;

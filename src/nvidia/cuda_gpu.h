@@ -11,15 +11,15 @@
 
 namespace ncclprobe::nvidia {
 
-// Which GPU is current for the one thread that drives the backend. Asking CUDA each time would cost
-// more than remembering.
+// Remembers which GPU is current for the thread that drives the backend. Asking CUDA each time
+// would cost more.
 class CurrentGpu {
 public:
   void set(int index) {
     if (index != index_)
       switch_to(index);
   }
-  // After calls that may have changed it behind our back.
+  // Call it after functions that may have changed the current GPU.
   void forget() { index_ = -1; }
 
 private:
@@ -31,11 +31,11 @@ private:
 // none.
 int count_gpus();
 
-// "0000:1B:00.0", by which NVML knows it whatever CUDA_VISIBLE_DEVICES says.
+// "0000:1B:00.0": NVML knows the GPU by this address, regardless of CUDA_VISIBLE_DEVICES.
 std::string pci_bus_id(int index);
 
-// One opened GPU: what its buffers, streams and communicators share. They hold it, so it outlives
-// them.
+// One opened GPU, shared by its buffers, streams and communicators. They own it jointly, so it
+// outlives them.
 class CudaGpu {
 public:
   // Creates the CUDA context, which takes a second. Errors: unavailable; unsupported (no code for
@@ -46,21 +46,22 @@ public:
 
   int index() const { return index_; }
   int compute_capability_major() const { return compute_capability_major_; }
-  // Makes it current: before every call that works on "the current device".
+  // Makes it current: needed before every call that works on "the current device".
   void use() const { current_->set(index_); }
   void forget_current() const { current_->forget(); }
 
-  // The stream of the buffers' synchronous calls, and how they end: throws what went wrong in it.
+  // The stream of the buffers' synchronous calls, and the end of such a call: throws the stream's
+  // error.
   cudaStream_t side_stream() const { return side_stream_.get(); }
   void finish_side_stream() const;
   CompareResult* compare_result() const { return compare_result_.get(); } // device memory
 
   int multiprocessors() const { return multiprocessors_; }
 
-  // Lets this GPU reach the other's memory directly, where the hardware has a way; without one,
-  // copy engines go through host memory. True if it does. Tried once per pair.
+  // Enables direct access to the other GPU's memory if the hardware supports it; otherwise copy
+  // engines go through host memory. Returns whether access is direct. Tried once per pair.
   bool open_path_to(const CudaGpu& other);
-  // The opposite. Errors: unsupported once NCCL works here, which needs the path itself.
+  // Disables it. Errors: unsupported once NCCL works here, because NCCL needs the access.
   void close_path_to(const CudaGpu& other);
   void note_communicator() { has_communicators_ = true; }
 
@@ -71,7 +72,7 @@ private:
   std::shared_ptr<CurrentGpu> current_;
   StreamHandle side_stream_;
   DeviceMemory<CompareResult> compare_result_;
-  std::uint64_t paths_tried_ = 0; // a bit for each other GPU
+  std::uint64_t paths_tried_ = 0; // one bit per other GPU
   std::uint64_t paths_open_ = 0;
   bool has_communicators_ = false;
 };

@@ -23,7 +23,7 @@ std::optional<bool> can(cudaDeviceP2PAttr what, int from, int to) {
   return value != 0;
 }
 
-// CUDA says yes or no, not why.
+// CUDA says yes or no, without a reason.
 Fact<P2pStatus> status(std::optional<bool> answer) {
   if (!answer)
     return {};

@@ -6,8 +6,8 @@
 
 namespace ncclprobe::nvidia {
 
-// The GPUs that this process may use and what CUDA says they can do to each other's memory, in
-// CUDA's order. Creates no CUDA context. Errors: as count_gpus().
+// The GPUs that this process may use, in CUDA's order, and which memory they can access according
+// to CUDA. Creates no CUDA context. Errors: as count_gpus().
 topology::Host cuda_topology();
 
 } // namespace ncclprobe::nvidia

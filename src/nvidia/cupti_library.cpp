@@ -10,8 +10,8 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// That of the toolkit's own major version first: CUPTI must not be newer than the driver. In CUDA
-// 11 each minor version has a name of its own.
+// The CUPTI of the toolkit's own major version first: it must not be newer than the driver. In CUDA
+// 11 each minor version has its own name.
 std::vector<std::string> cupti_sonames() {
   constexpr int major = CUDART_VERSION / 1000;
   std::string first = major > 11 ? fmt::format("libcupti.so.{}", major)

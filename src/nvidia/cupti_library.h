@@ -8,7 +8,7 @@
 
 namespace ncclprobe::nvidia {
 
-// CUPTI, the profiling interface: which one there is. What it records: activity_library.h.
+// Finds CUPTI, the profiling interface. What it records: activity_library.h.
 class CuptiLibrary {
 public:
   explicit CuptiLibrary(const backend::Options& options); // throws Errc::unsupported

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds k_longest_end = 3s;
 
-// Reads what CUPTI filled in, on a thread of its own.
+// Reads the buffers that CUPTI filled, on its own thread.
 class Reader {
 public:
   Reader(const ActivitySession& session, const OperationLog& operations,
@@ -35,7 +35,7 @@ public:
     std::lock_guard lock(mutex_);
     return decoder_.counts();
   }
-  // Nothing more comes. The thread ends, what is left is decoded here.
+  // No more buffers come. The thread ends; remaining buffers are decoded here.
   void stop() {
     thread_.request_stop();
     thread_.join();
@@ -119,8 +119,8 @@ public:
 private:
   static std::uint64_t now_ns() { return static_cast<std::uint64_t>(base::monotonic_ns()); }
 
-  // Records of kernels that have ended become complete a little later, and only then a flush that
-  // is not forced brings them.
+  // Records of kernels that have ended become complete a little later; only then does an unforced
+  // flush return them.
   void wait_for_kernels() {
     auto deadline = base::Deadline::after(k_longest_end);
     do {
@@ -148,9 +148,10 @@ private:
     write(calls_told, counts.calls_told);
     write(calls_unlike, counts.calls_unlike);
     if (std::uint64_t refused = session_.buffers().refused())
-      spdlog::warn("CUPTI filled its buffers faster than they were read: {} times there was none",
-                   refused); // what it dropped for that is among the dropped
-    spdlog::debug("launches told by the runtime: {}, by the driver: {}", counts.runtime_calls,
+      spdlog::warn(
+          "CUPTI filled its buffers faster than they were read: {} times no buffer was free",
+          refused); // records lost for this reason are among the dropped ones
+    spdlog::debug("launches reported by the runtime: {}, by the driver: {}", counts.runtime_calls,
                   counts.driver_calls);
   }
 

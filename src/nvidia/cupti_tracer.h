@@ -10,17 +10,17 @@
 
 namespace ncclprobe::nvidia {
 
-// What a backend and its tracer tell each other.
+// Data that a backend and its tracer exchange.
 struct TraceLink {
   GpuClocks clocks;
-  // Around what is captured: calls that launch nothing. Empty if nobody minds.
+  // Called around a capture, whose calls launch nothing. Empty if unused.
   std::function<void()> capture_begins;
   std::function<void()> capture_ends;
 };
 
-// Kernels, copies and more by CUPTI's activity records, and the GPUs' clocks. Where CUPTI cannot be
-// had, or belongs to another tool, only the clocks; missing() then says why. Before any CUDA call.
-// At most one in a process, as CUPTI has one user.
+// Records kernels, copies and more with CUPTI's activity records, and the GPUs' clocks. If CUPTI is
+// missing or belongs to another tool, records only the clocks; missing() then says why. Create it
+// before any CUDA call, at most once per process, because CUPTI has one user.
 std::unique_ptr<backend::Tracer> start_tracer(const backend::Options& options,
                                               const backend::TraceRequest& request,
                                               const std::shared_ptr<TraceLink>& link);

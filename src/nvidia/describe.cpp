@@ -49,7 +49,7 @@ int attribute(cudaDeviceAttr what, int index) {
   return value;
 }
 
-// None of these calls creates a CUDA context, so the inventory is quick and takes no GPU memory.
+// None of these calls creates a CUDA context, so the inventory is quick and uses no GPU memory.
 model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
   cudaDeviceProp properties{};
   NCCLPROBE_CUDA_CALL(cudaGetDeviceProperties(&properties, index));
@@ -64,7 +64,7 @@ model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
   gpu.multiprocessors = properties.multiProcessorCount;
   gpu.compute_mode = compute_mode_text(attribute(cudaDevAttrComputeMode, index));
 #if CUDART_VERSION >= 12040
-  int mps = 0; // older drivers do not tell
+  int mps = 0; // older drivers do not report it
   if (cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, index) == cudaSuccess)
     gpu.mps = mps != 0;
   else
@@ -77,7 +77,7 @@ model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
   return gpu;
 }
 
-// Runs `look`; what goes wrong becomes the library's problem.
+// Runs `look`; an error becomes the library's problem.
 template <typename Look>
 model::Library describe_library(const char* name, Look look) {
   model::Library library;
@@ -118,7 +118,7 @@ void describe_runtime(model::Library& library) {
     library.path = info.dli_fname;
 }
 
-// The oldest architecture in "75,80,90+PTX"; GPUs below it run none of our code.
+// The oldest architecture in "75,80,90+PTX"; our code runs on no GPU below it.
 std::string too_old_for_build(const model::Host& host) {
   int oldest = std::stoi(NCCLPROBE_CUDA_ARCHITECTURES);
   for (const model::Gpu& gpu : host.gpus) {
@@ -127,8 +127,8 @@ std::string too_old_for_build(const model::Host& host) {
         std::stoi(gpu.compute_capability) * 10 + std::stoi(gpu.compute_capability.substr(dot + 1));
     if (capability < oldest)
       return fmt::format(
-          "GPU {} ({}, compute capability {}) is older than what this build has code for ({})",
-          gpu.index, gpu.name, gpu.compute_capability, NCCLPROBE_CUDA_ARCHITECTURES);
+          "GPU {} ({}, compute capability {}) is older than this build's GPU code ({})", gpu.index,
+          gpu.name, gpu.compute_capability, NCCLPROBE_CUDA_ARCHITECTURES);
   }
   return "";
 }
@@ -139,8 +139,8 @@ void describe_gpus(model::Host& host, const NvmlLibrary* nvml) {
     host.gpus.push_back(describe_gpu(index, nvml));
 }
 
-// Whether CUDA would number these GPUs as NVML does (it puts the fastest first, and shows those
-// that it is told to) and could add nothing about their links.
+// Whether CUDA would number these GPUs as NVML does and could add nothing about their links. CUDA
+// puts the fastest GPU first, and shows only visible ones.
 bool nvml_suffices(const topology::Host& told, const backend::Options& options) {
   if (told.gpus.empty() || options.environment.contains("CUDA_VISIBLE_DEVICES"))
     return false;

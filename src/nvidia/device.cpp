@@ -15,7 +15,7 @@ NvmlFuture start_nvml(const backend::Options& options) {
   return std::async(std::launch::async, [options]() -> std::shared_ptr<const NvmlLibrary> {
     try {
       return std::make_shared<const NvmlLibrary>(options);
-    } catch (const base::Exception&) { // the inventory says why
+    } catch (const base::Exception&) { // the inventory gives the reason
       return nullptr;
     }
   });
@@ -35,7 +35,7 @@ std::unique_ptr<backend::Buffer> GpuDevice::allocate_on_host(std::uint64_t bytes
   return std::make_unique<GpuBuffer>(gpu_, bytes, memory);
 }
 
-// cudaMalloc cuts small pieces out of blocks of 2 MiB, and a handle stands for the whole block.
+// cudaMalloc takes small pieces from blocks of 2 MiB, and a handle stands for the whole block.
 std::unique_ptr<backend::Buffer> GpuDevice::allocate_shared(std::uint64_t bytes) {
   constexpr std::uint64_t block_bytes = std::uint64_t{2} << 20;
   return std::make_unique<GpuBuffer>(gpu_, (bytes + block_bytes - 1) / block_bytes * block_bytes);

@@ -14,8 +14,7 @@
 
 namespace ncclprobe::nvidia {
 
-// NVML takes a while to start, so it does that beside the CUDA contexts; null where it cannot be
-// had.
+// NVML starts slowly, so it starts while the CUDA contexts are created; null if it is unavailable.
 using NvmlFuture = std::shared_future<std::shared_ptr<const NvmlLibrary>>;
 NvmlFuture start_nvml(const backend::Options& options);
 

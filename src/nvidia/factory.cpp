@@ -12,9 +12,9 @@ namespace ncclprobe::nvidia {
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) {
   NvmlFuture nvml = start_nvml(options);
-  count_gpus(); // says why there are none, before NCCL is looked for
+  count_gpus(); // reports missing GPUs before NCCL is searched
   auto nccl = std::make_shared<const NcclLibrary>(options);
-  nvml.wait(); // nothing goes on in the background of somebody else's measurement
+  nvml.wait(); // no background work during another measurement
   return std::make_unique<NcclBackend>(std::move(nccl), std::move(nvml), options);
 }
 

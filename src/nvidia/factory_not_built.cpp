@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Stands in for the NVIDIA backend in builds without it: everything links, and says what to do.
+// Replaces the NVIDIA backend in builds without it: everything links, and errors say how to build
+// it.
 #include "nvidia/factory.h"
 
 namespace ncclprobe::nvidia {

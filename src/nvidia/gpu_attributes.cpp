@@ -46,7 +46,7 @@ void read_gpu_attributes(std::vector<model::GpuHealth>& health, const std::strin
   try {
     ask(SharedLibrary("the CUDA driver", {library}), health);
   } catch (const std::exception&) {
-    return; // no driver, which other checks tell
+    return; // no driver; other checks report that
   }
 }
 

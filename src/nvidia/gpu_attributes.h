@@ -9,8 +9,8 @@
 
 namespace ncclprobe::nvidia {
 
-// Asks the CUDA driver whether each GPU that this process may see supports multicast and memory
-// pools; absent for the others, and without a driver. Creates neither.
+// Asks the CUDA driver whether each GPU visible to this process supports multicast and memory
+// pools. Absent for other GPUs, and without a driver. Creates no multicast object or pool.
 void read_gpu_attributes(std::vector<model::GpuHealth>& health,
                          const std::string& library = "libcuda.so.1");
 

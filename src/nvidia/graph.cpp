@@ -8,7 +8,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// Ends a capture that went wrong: a stream that stays in capture mode is of no use any more.
+// Ends a failed capture: a stream that stays in capture mode is unusable.
 void drop_capture(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   (void)cudaStreamEndCapture(stream, &graph);
@@ -54,7 +54,7 @@ GpuGraph::GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
       part.joins.push_back(make_event(cudaEventDisableTiming));
     }
   }
-  // Also when it fails.
+  // Also after an error.
   struct Noted {
     explicit Noted(std::span<const std::vector<backend::Stream*>> all) : streams(all) {
       note_captured(streams, true);
@@ -67,7 +67,7 @@ GpuGraph::GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
   try {
     for (const Part& part : parts_) {
       part.origin->gpu().use();
-      // Only this thread: NCCL's own threads go on with calls that a capture forbids.
+      // Only this thread: NCCL's own threads continue to make calls that a capture forbids.
       NCCLPROBE_CUDA_CALL(
           cudaStreamBeginCapture(part.origin->handle(), cudaStreamCaptureModeThreadLocal));
       ++begun;
@@ -93,7 +93,7 @@ GpuGraph::GpuGraph(std::span<const std::vector<backend::Stream*>> streams,
 
 void GpuGraph::launch() {
   for (const Part& part : parts_) {
-    join(part); // what the other streams have to do first
+    join(part); // what the other streams must do first
     part.origin->gpu().use();
     NCCLPROBE_CUDA_CALL(cudaGraphLaunch(part.graph.get(), part.origin->handle()));
     fork(part);

@@ -13,9 +13,9 @@
 
 namespace ncclprobe::nvidia {
 
-// A CUDA graph for each device, captured together, as NCCL needs it when several ranks of one
-// communicator live in a process. On each device the first stream carries the graph; the others
-// wait for it and it for them, so that the order within every stream is kept.
+// One CUDA graph per device, all captured together, which NCCL needs if several ranks of a
+// communicator are in one process. On each device the first stream carries the graph. The other
+// streams wait for it and it for them, which keeps the order within every stream.
 class GpuGraph final : public backend::Graph {
 public:
   GpuGraph(std::span<const std::vector<backend::Stream*>> streams,

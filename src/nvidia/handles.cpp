@@ -48,7 +48,7 @@ void* allocate_device_memory(std::size_t bytes) {
     std::size_t total_bytes = 0;
     (void)cudaMemGetInfo(&free_bytes, &total_bytes);
     base::raise(base::Errc::unavailable,
-                "too little GPU memory: {} bytes asked, {} of {} bytes free", bytes, free_bytes,
+                "too little GPU memory: {} bytes requested, {} of {} bytes free", bytes, free_bytes,
                 total_bytes);
   }
   NCCLPROBE_CUDA_CALL(code);

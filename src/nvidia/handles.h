@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-// One owner for each kind of CUDA handle. Failures while releasing are logged.
+// One owner for each kind of CUDA handle. Errors during release are logged.
 namespace ncclprobe::nvidia {
 
 struct StreamDeleter {
@@ -38,8 +38,8 @@ using DeviceMemory = std::unique_ptr<T, DeviceMemoryDeleter>;
 template <typename T>
 using PinnedMemory = std::unique_ptr<T, PinnedMemoryDeleter>;
 
-// On the current device. The stream does not wait for the legacy default stream. Lower numbers of
-// priority are more urgent; CUDA limits them to what the device has.
+// On the current device. The stream does not wait for the legacy default stream. A lower priority
+// number is more urgent; CUDA limits it to the device's range.
 StreamHandle make_stream(int priority);
 EventHandle make_event(unsigned flags); // of cudaEventCreateWithFlags
 void* allocate_device_memory(std::size_t bytes);

@@ -60,7 +60,7 @@ __global__ void fill(std::byte* data, model::DataType type, model::Pattern patte
     store(data, element_bytes, i, model::encode(type, pattern.number(rank, i)));
 }
 
-// What one thread finds.
+// The findings of one thread.
 struct Found {
   unsigned long long wrong = 0;
   unsigned long long first = ~0ULL;
@@ -131,7 +131,7 @@ __global__ void answer_clock(volatile ClockBoard* board, std::uint32_t questions
       if (now_ns - begin_ns > k_clock_patience_ms * std::uint64_t{1000000})
         return;
     } while (board->asked < question);
-    // Read again: the one above may be older than the question.
+    // Read again: the value above may be older than the question.
     board->gpu_ns = global_timer_ns();
     __threadfence_system();
     board->answered = question;
@@ -147,7 +147,7 @@ __global__ void take_larger(double* largest, const double* other) {
 
 cudaError_t load_kernels() {
   cudaFuncAttributes ignored{};
-  cudaError_t code = cudaFuncGetAttributes(&ignored, fill); // asking for attributes loads it
+  cudaError_t code = cudaFuncGetAttributes(&ignored, fill); // querying attributes loads the kernel
   if (code == cudaSuccess)
     code = cudaFuncGetAttributes(&ignored, compare);
   if (code == cudaSuccess)

@@ -19,7 +19,7 @@ using model::GemmMath;
 
 namespace {
 
-// What PyTorch gives cuBLASLt on Hopper.
+// The workspace that PyTorch gives cuBLASLt on Hopper.
 constexpr std::size_t k_workspace_bytes = std::size_t{32} << 20;
 
 cudaDataType_t cuda_type(DataType type) {
@@ -31,7 +31,7 @@ cudaDataType_t cuda_type(DataType type) {
   case DataType::bf16:
     return CUDA_R_16BF;
   default:
-    base::raise(base::Errc::unsupported, "products are of f32, f16 and bf16, not {}",
+    base::raise(base::Errc::unsupported, "matrix products support f32, f16 and bf16, not {}",
                 to_string(type));
   }
 }
@@ -42,7 +42,7 @@ std::uint32_t alignment(const std::byte* address) {
                                       k_largest_power);
 }
 
-// The three kinds of description that cuBLASLt has, each owned.
+// The three kinds of descriptors in cuBLASLt, each owned.
 class Operation {
 public:
   Operation(const CublasLtLibrary& library, cublasComputeType_t compute) : library_(library) {
@@ -121,11 +121,10 @@ std::string alignment_remark(const backend::GemmCall& call) {
       model::unaligned_edges(call.m, call.n, call.k, call.type, call.layout, call.math);
   if (odd.empty())
     return "";
-  return fmt::format(
-      "{} is no multiple of {}: columns of this {} product ({} x {} x {}, {}) do not "
-      "begin at 16 bytes, where tensor cores load best",
-      odd, model::k_tensor_core_bytes / size_bytes(call.type), to_string(call.type), call.m, call.n,
-      call.k, to_string(call.layout));
+  return fmt::format("{} is not a multiple of {}: columns of this {} product ({} x {} x {}, {}) "
+                     "are not aligned to 16 bytes, where tensor cores load best",
+                     odd, model::k_tensor_core_bytes / size_bytes(call.type), to_string(call.type),
+                     call.m, call.n, call.k, to_string(call.layout));
 }
 
 struct MatrixProducts::Plan {
@@ -223,7 +222,7 @@ void MatrixProducts::prepare(const backend::GemmCall& call, const ProductPlaces&
 void MatrixProducts::enqueue(const backend::GemmCall& call, const ProductPlaces& places) {
   auto found = plans_.find(key_of(call, places));
   if (found == plans_.end())
-    base::raise(base::Errc::invalid_argument, "a product that was not prepared is enqueued");
+    base::raise(base::Errc::invalid_argument, "a product is enqueued that was not prepared");
   run(*found->second, places);
 }
 

@@ -14,13 +14,13 @@
 
 namespace ncclprobe::nvidia {
 
-// What all products of a backend share: the library, opened when the first is asked for, and what
-// was remarkable about them.
+// State that all products of a backend share: the library, which the first product opens, and
+// remarks about them.
 class ProductSource {
 public:
   explicit ProductSource(backend::Options options) : options_(std::move(options)) {}
   std::shared_ptr<const CublasLtLibrary> library();                // throws Errc::unsupported
-  const CublasLtLibrary* opened() const { return library_.get(); } // null: not asked for yet
+  const CublasLtLibrary* opened() const { return library_.get(); } // null: no product yet
   void note(std::string remark) { remarks_.insert(std::move(remark)); }
   const std::set<std::string>& remarks() const { return remarks_; }
 
@@ -30,11 +30,11 @@ private:
   std::set<std::string> remarks_;
 };
 
-// Dimensions along which matrices are read and which are no multiple of 16 bytes, where tensor
-// cores multiply them: "m=50257 of bf16 is no multiple of 8: ..."; empty if there are none.
+// Dimensions along which matrices are read and that are not a multiple of 16 bytes, if tensor cores
+// multiply them: "m=50257 of bf16 is no multiple of 8: ..."; empty if there are none.
 std::string alignment_remark(const backend::GemmCall& call);
 
-// Where the three matrices of a call lie on the GPU.
+// The addresses of a call's three matrices on the GPU.
 struct ProductPlaces {
   const std::byte* a;
   const std::byte* b;
@@ -44,16 +44,16 @@ struct ProductPlaces {
 // Products on one stream, which has a workspace for them.
 class MatrixProducts {
 public:
-  // On the current GPU, which is the stream's, as it is in all calls.
+  // For the stream's GPU, which must be current in all calls.
   MatrixProducts(std::shared_ptr<ProductSource> source, cudaStream_t stream);
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;
 
-  // Chooses how to compute products like this one, by cuBLASLt's heuristics, and computes it once,
-  // so that the kernel is on the GPU. What was chosen before is kept.
+  // Chooses an algorithm for such products with cuBLASLt's heuristics, and runs it once to load the
+  // kernel onto the GPU. Earlier choices are kept.
   void prepare(const backend::GemmCall& call, const ProductPlaces& places);
-  // Of a prepared call.
+  // The call must be prepared.
   void enqueue(const backend::GemmCall& call, const ProductPlaces& places);
 
 private:

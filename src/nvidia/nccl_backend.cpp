@@ -90,7 +90,7 @@ NcclBackend::connect(const std::string& key, const std::vector<int>& ranks,
     barrier = backend::share_barrier(key, ranks, local, rendezvous);
   auto size = static_cast<int>(ranks.size());
   std::vector<ncclComm_t> comms(local.size(), nullptr);
-  // If one of these fails, what NCCL has made so far is left to the end of the process, which is
+  // If a call fails, objects that NCCL has created are left to the end of the process, which is
   // near.
   NcclGroup group(*nccl_);
   for (std::size_t i = 0; i < local.size(); ++i) {
@@ -110,7 +110,7 @@ std::vector<std::unique_ptr<backend::Communicator>>
 NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
                    std::span<const backend::SplitMember> local, backend::Rendezvous& rendezvous) {
   if (nccl_->comm_split == nullptr) {
-    spdlog::warn("NCCL {} cannot split a communicator (2.18 and later can): {} is made on its own",
+    spdlog::warn("NCCL {} cannot split a communicator (this needs 2.18): {} is created separately",
                  nccl_->version, key);
     return Backend::split(key, ranks, local, rendezvous);
   }
@@ -118,7 +118,7 @@ NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
   constexpr int k_inside = 0;
   constexpr int k_outside = -1; // NCCL_SPLIT_NOCOLOR
   std::vector<ncclComm_t> comms(local.size(), nullptr);
-  // As in connect(), what a failure leaves behind is left to the end of the process.
+  // As in connect(), objects of a failed call are left to the end of the process.
   NcclGroup group(*nccl_);
   for (std::size_t i = 0; i < local.size(); ++i) {
     const backend::Member& member = local[i].member;
@@ -160,7 +160,7 @@ NcclBackend::own(const std::vector<Made>& made, int size,
 std::unique_ptr<backend::Graph>
 NcclBackend::capture(std::span<const std::vector<backend::Stream*>> streams,
                      const std::function<void()>& enqueue) {
-  struct ToldTracer { // also of the end of one that fails
+  struct ToldTracer { // also the end of a failing group
     explicit ToldTracer(const TraceLink* link) : link_(link) {
       if (link_ != nullptr && link_->capture_begins)
         link_->capture_begins();
@@ -189,13 +189,13 @@ void NcclBackend::group_begin() {
 
 void NcclBackend::group_end() {
   if (depth_->open == 0)
-    base::raise(base::Errc::invalid_argument, "a group ends that never began");
+    base::raise(base::Errc::invalid_argument, "group_end without group_begin");
   --depth_->open;
   NCCLPROBE_NCCL_CALL(*nccl_, group_end());
 }
 
-// A group that an exception left open, in a cell that was skipped then. Barriers and new
-// communicators are never part of a group, so one that is still open there is such a remainder.
+// Closes a group that an exception left open in a skipped cell. Barriers and new communicators are
+// never part of a group, so an open group is such a remainder.
 void NcclBackend::close_stale_groups() {
   while (depth_->open > 0) {
     --depth_->open;

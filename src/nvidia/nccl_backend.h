@@ -21,12 +21,12 @@ public:
   std::string_view name() const override { return "nvidia"; }
   bool moves_data() const override { return true; }
   std::unique_ptr<backend::Device> open_device(int index) override;
-  // Blocks until all ranks have joined. The NCCL id is made by the process of the communicator's
-  // rank 0.
+  // Blocks until all ranks have joined. The process of the communicator's rank 0 creates the NCCL
+  // id.
   std::vector<std::unique_ptr<backend::Communicator>>
   connect(const std::string& key, const std::vector<int>& ranks,
           std::span<const backend::Member> local, backend::Rendezvous& rendezvous) override;
-  // Collective over the parent. Needs 2.18; with an older one it is made like any other.
+  // Collective over the parent. Needs 2.18; an older NCCL creates the communicator without a split.
   std::vector<std::unique_ptr<backend::Communicator>>
   split(const std::string& key, const std::vector<int>& ranks,
         std::span<const backend::SplitMember> local, backend::Rendezvous& rendezvous) override;
@@ -41,9 +41,9 @@ public:
   std::int64_t now_ns() override;
   std::optional<std::uint64_t> memory_used(int index) override;
   std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
-  // Which products tensor cores do not like.
+  // Products that are slow on tensor cores.
   std::vector<std::string> words() const override;
-  // NCCL, NVML where it is, and cuBLASLt once there was a product.
+  // NCCL, NVML if present, and cuBLASLt after the first product.
   std::vector<model::Library> libraries() const override;
 
 private:

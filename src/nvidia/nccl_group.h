@@ -8,8 +8,8 @@
 
 namespace ncclprobe::nvidia {
 
-// An NCCL group of our own making, such as the sends and receives of an all-to-all. Call end();
-// after an error the destructor closes it, and NCCL then drops what the group holds.
+// An NCCL group of our own, for example the sends and receives of an all-to-all. Call end(); after
+// an error the destructor closes the group, and NCCL then drops its contents.
 class NcclGroup {
 public:
   explicit NcclGroup(const NcclLibrary& nccl) : nccl_(nccl) {
@@ -26,8 +26,8 @@ public:
     open_ = false;
     NCCLPROBE_NCCL_CALL(nccl_, group_end());
   }
-  // Instead of end(): nothing of the group is launched. Only where the library has the call;
-  // nothing if it does not tell.
+  // Use it instead of end(): nothing of the group is launched. Only if the library has the call;
+  // nothing if it gives no estimate.
   std::optional<double> end_with_estimate_us() {
     open_ = false;
     NcclLibrary::SimulationInfo info;

@@ -10,7 +10,7 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// 22809 -> "2.28.9"; up to 2.8 the code had one digit less for the minor number (2708 = 2.7.8).
+// 22809 -> "2.28.9"; up to 2.8 the minor number had one digit less (2708 = 2.7.8).
 std::string version_text(int code) {
   int major_unit = code >= 10000 ? 10000 : 1000;
   return fmt::format("{}.{}.{}", code / major_unit, code % major_unit / 100, code % 100);
@@ -18,8 +18,8 @@ std::string version_text(int code) {
 
 constexpr int k_oldest_version = 21000;
 
-// "comm_init_rank(&comms[i], size)" -> "ncclCommInitRank(&comms[i], size)": people know NCCL's
-// names. What is no call of the table stays as it is.
+// "comm_init_rank(&comms[i], size)" -> "ncclCommInitRank(&comms[i], size)": users know NCCL's
+// names. Other text stays unchanged.
 std::string nccl_name(std::string_view call) {
   std::string_view member = call.substr(0, call.find('('));
   if (member.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string_view::npos)
@@ -41,7 +41,7 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   library.require(get_version, "ncclGetVersion", version);
   int code = 0;
   if (get_version(&code) != ncclSuccess)
-    base::raise(base::Errc::unsupported, "{} does not tell its NCCL version", library.path());
+    base::raise(base::Errc::unsupported, "{} does not report its NCCL version", library.path());
   version_code = code;
   version = version_text(code);
   if (code < k_oldest_version)
@@ -83,8 +83,7 @@ void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, co
                 int line) {
   std::string text = fmt::format("NCCL {}: {} failed: {} ({})", nccl.version, nccl_name(call),
                                  nccl.get_error_string(code), static_cast<int>(code));
-  // The last error is NCCL's own sentence about the cause. It is one per process, whichever
-  // communicator is asked.
+  // NCCL's own sentence about the cause. There is one per process, whichever communicator is asked.
   const char* last = nccl.get_last_error != nullptr ? nccl.get_last_error(nullptr) : nullptr;
   if (last != nullptr && *last != '\0') {
     std::string words = last;
@@ -94,7 +93,7 @@ void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, co
   }
   text += fmt::format(" [{}:{}]", base_name(file), line);
   throw base::Exception(
-      base::Error{base::Errc::failed, std::move(text), "NCCL_DEBUG=WARN tells more"});
+      base::Error{base::Errc::failed, std::move(text), "NCCL_DEBUG=WARN shows more"});
 }
 
 } // namespace ncclprobe::nvidia

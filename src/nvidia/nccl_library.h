@@ -11,10 +11,11 @@
 
 namespace ncclprobe::nvidia {
 
-// NCCL's functions out of whichever library file the trial names. Optional ones are null where the
-// library is too old; those younger than the oldest supported header (2.18) are typed here.
+// NCCL's functions from the library file that the trial names. Optional ones are null if the
+// library is too old; those newer than the oldest supported header (2.18) are declared here.
 struct NcclLibrary {
-  // Throws Errc::unsupported: not there, older than 2.10 (no average, no bf16), a function missing.
+  // Throws Errc::unsupported: missing, older than 2.10 (no average, no bf16), or without a required
+  // function.
   explicit NcclLibrary(const backend::Options& options);
 
   SharedLibrary library;
@@ -38,8 +39,7 @@ struct NcclLibrary {
   decltype(&ncclSend) send = nullptr;
   decltype(&ncclRecv) recv = nullptr;
 
-  // Optional. Premultiplied sums came with 2.11, splitting with 2.18, all-to-all, gather and
-  // scatter with 2.28.
+  // Optional. Premultiplied sums need 2.11, splitting 2.18, all-to-all, gather and scatter 2.28.
   using Unrooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
                                     ncclDataType_t, ncclComm_t, cudaStream_t);
   using Rooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
@@ -51,13 +51,13 @@ struct NcclLibrary {
   Unrooted all_to_all = nullptr;
   Rooted gather = nullptr;
   Rooted scatter = nullptr;
-  // With 2.19: memory that communicators can use without copying it first.
+  // From 2.19: memory that communicators can use without copying it first.
   ncclResult_t (*mem_alloc)(void** memory, std::size_t bytes) = nullptr;
   ncclResult_t (*mem_free)(void* memory) = nullptr;
   ncclResult_t (*comm_register)(ncclComm_t, void* memory, std::size_t bytes,
                                 void** handle) = nullptr;
   ncclResult_t (*comm_deregister)(ncclComm_t, void* handle) = nullptr;
-  // With 2.22: ends a group of which nothing is launched, and tells how long it would have taken.
+  // From 2.22: ends a group without launching it, and estimates its duration.
   struct SimulationInfo { // ncclSimInfo_t
     std::size_t size = sizeof(SimulationInfo);
     unsigned magic = 0x74685283;
@@ -71,8 +71,8 @@ struct NcclLibrary {
   }
 };
 
-// Throws Errc::failed with the call's text, NCCL's words for the code and its last error, and
-// where.
+// Throws Errc::failed with the call's text, NCCL's text for the code, its last error, and the
+// source location.
 [[noreturn]] void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call,
                              const char* file, int line);
 

@@ -8,9 +8,9 @@
 
 namespace ncclprobe::nvidia {
 
-// While it lives, the calling thread runs on the CPUs near a PCI device, as far as it may: memory
-// of the host that it takes then lies on the device's NUMA node. Where Linux does not tell the
-// node, as in many virtual machines, nothing changes.
+// While it exists, the calling thread runs on the CPUs near a PCI device, as far as it may. Host
+// memory that it allocates is then on the device's NUMA node. Nothing changes if Linux does not
+// report the node, as in many virtual machines.
 class NearCpus {
 public:
   explicit NearCpus(const std::string& pci_bus_id, const std::string& sysfs = "/sys");

@@ -3,9 +3,9 @@
 #pragma once
 
 // The few declarations of NVIDIA's NVML that are used here. CUDA toolkits from wheels and
-// containers carry no nvml.h, and the library comes with the driver. Names, layouts and numbers are
-// those of the public NVML reference. Every structure here has kept its layout since it came;
-// functions that came after driver 418 are looked up one by one and may be missing.
+// containers have no nvml.h; the library comes with the driver. Names, layouts and numbers are
+// those of the public NVML reference. Every structure here has kept its layout since it was
+// introduced. Functions newer than driver 418 are looked up one by one and may be missing.
 extern "C" {
 
 typedef struct nvmlDevice_st* nvmlDevice_t;
@@ -18,8 +18,8 @@ enum {
 };
 typedef int nvmlEnableState_t;
 enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
-// nvmlDeviceGetNvLinkState answers for links below this number (36 since CUDA 13), "invalid
-// argument" or "not supported" for those that a GPU does not have.
+// nvmlDeviceGetNvLinkState accepts links below this number (36 since CUDA 13) and returns "invalid
+// argument" or "not supported" for links that a GPU does not have.
 enum { NVML_NVLINK_MAX_LINKS = 36 };
 
 typedef struct {
@@ -102,7 +102,7 @@ typedef struct nvmlFieldValue_st {
 } nvmlFieldValue_t;
 enum {
   NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON = 90, // MB/s of each active link and direction
-  // Data since the driver's start in KiB, of the link in scopeId, or of all.
+  // Data in KiB since the driver's start, for the link in scopeId, or for all links.
   NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX = 138,
   NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
   NVML_FI_DEV_NVLINK_GET_SPEED = 164, // the same of the link in scopeId
@@ -132,7 +132,7 @@ typedef struct {
   nvmlReturn_t status;
   unsigned cliqueId;
   nvmlGpuFabricState_t state;
-  unsigned healthMask; // two bits a question: 0 not supported, 1 true, 2 false
+  unsigned healthMask; // two bits per question: 0 not supported, 1 true, 2 false
 } nvmlGpuFabricInfo_v2_t;
 // NVML's own macro: the size, and the version in the highest byte.
 enum { nvmlGpuFabricInfo_v2 = sizeof(nvmlGpuFabricInfo_v2_t) | (2U << 24) };

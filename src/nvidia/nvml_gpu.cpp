@@ -34,8 +34,8 @@ std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
     nvmlDevice_t device = nullptr;
     if (nvmlReturn_t code = device_of(i, &device); code != NVML_SUCCESS) {
       device = nullptr;
-      complaints.push_back(fmt::format("GPU {}: counted by nvml, which cannot open it: {}: lost?",
-                                       i, nvml.error_text(code)));
+      complaints.push_back(fmt::format("GPU {}: NVML counts it but cannot open it: {}: lost?", i,
+                                       nvml.error_text(code)));
     }
     devices.push_back(device);
   }
@@ -44,7 +44,7 @@ std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
 
 std::optional<std::vector<NvmlNvLink>> read_nvlinks(const NvmlGpu& gpu) {
   std::vector<NvmlNvLink> links;
-  bool answered = true; // "you have no such link" is an answer, a lost GPU is none
+  bool answered = true; // "you have no such link" is an answer, a lost GPU gives none
   for (unsigned number = 0; number < NVML_NVLINK_MAX_LINKS; ++number) {
     nvmlEnableState_t active = NVML_FEATURE_DISABLED;
     auto code = gpu.code("nvmlDeviceGetNvLinkState", number, &active);

@@ -11,9 +11,9 @@
 
 namespace ncclprobe::nvidia {
 
-// What NVML tells of one GPU, function by function, by their names: an answer is there, or absent
-// because this driver's NVML lacks the function or says "not supported" or "no permission". The
-// types of the arguments must be those of the function in nvml_api.h.
+// NVML's answers about one GPU, by function name. An answer is absent if this driver's NVML lacks
+// the function or returns "not supported" or "no permission". The arguments' types must be those of
+// the function in nvml_api.h.
 class NvmlGpu {
 public:
   NvmlGpu(const NvmlLibrary& nvml, nvmlDevice_t gpu) : nvml_(nvml), gpu_(gpu) {}
@@ -21,7 +21,7 @@ public:
   const NvmlLibrary& nvml() const { return nvml_; }
   nvmlDevice_t handle() const { return gpu_; }
 
-  // function(gpu, arguments...); nothing if there is no such function.
+  // Calls function(gpu, arguments...); nothing if there is no such function.
   template <typename... Arguments>
   std::optional<nvmlReturn_t> code(const char* name, Arguments... arguments) const {
     auto function = nvml_.library().optional<nvmlReturn_t (*)(nvmlDevice_t, Arguments...)>(name);
@@ -60,8 +60,8 @@ private:
   nvmlDevice_t gpu_;
 };
 
-// In NVML's order; null where it counts a GPU and cannot open it, so that the others keep their
-// numbers. Each of those gets a complaint.
+// In NVML's order; null if NVML counts a GPU but cannot open it, so that the others keep their
+// numbers. Each such GPU adds a complaint.
 std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
                                        std::vector<std::string>& complaints);
 
@@ -69,10 +69,11 @@ struct NvmlNvLink {
   unsigned number = 0;
   bool active = false;
 };
-// The NVLinks of a GPU; none if NVML says that it has none. Nothing if NVML does not tell.
+// The NVLinks of a GPU; an empty list if NVML says that it has none. Nothing if NVML does not
+// report them.
 std::optional<std::vector<NvmlNvLink>> read_nvlinks(const NvmlGpu& gpu);
 
-// Whether and how a GPU has joined the NVLink fabric. Status and what follows mean something only
+// Whether and how a GPU has joined the NVLink fabric. Status and the fields after it are valid only
 // once it has.
 struct NvmlFabric {
   nvmlGpuFabricState_t state = NVML_GPU_FABRIC_STATE_NOT_SUPPORTED;
@@ -83,7 +84,7 @@ struct NvmlFabric {
 };
 std::optional<NvmlFabric> read_fabric(const NvmlGpu& gpu);
 
-// "completed"; nothing for a state that is newer than this program.
+// "completed"; nothing for a state newer than this program.
 std::optional<std::string> fabric_state_name(nvmlGpuFabricState_t state);
 
 } // namespace ncclprobe::nvidia

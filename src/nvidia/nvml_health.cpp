@@ -41,7 +41,7 @@ void read_memory_errors(const NvmlGpu& ask, GpuHealth& into) {
 
   for (nvmlPageRetirementCause_t cause : {NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS,
                                           NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR}) {
-    unsigned pages = 0; // no room for addresses: only the number is told
+    unsigned pages = 0; // no room for addresses: returns only the number
     unsigned long long* nowhere = nullptr;
     if (ask.call("nvmlDeviceGetRetiredPages", cause, &pages, nowhere) || pages > 0)
       into.retired_pages = into.retired_pages.value_or(0) + static_cast<int>(pages);
@@ -138,7 +138,7 @@ void read_pcie(const NvmlGpu& ask, GpuHealth& into) {
   into.pcie_replays = ask.get<unsigned>("nvmlDeviceGetPcieReplayCounter");
 }
 
-// NVLink 5 counts in fields of its own; the older counters then say "not supported".
+// NVLink 5 uses separate fields; the older counters then return "not supported".
 std::optional<std::uint64_t> field(const NvmlGpu& ask, unsigned id, unsigned link) {
   nvmlFieldValue_t value{};
   value.fieldId = id;
@@ -202,7 +202,7 @@ void read_fabric(const NvmlGpu& ask, GpuHealth& into) {
 } // namespace
 
 std::vector<GpuHealth> read_health(const NvmlLibrary& nvml) {
-  std::vector<std::string> complaints; // what is not told of a GPU says as much
+  std::vector<std::string> complaints; // a missing value says as much
   std::vector<nvmlDevice_t> devices = nvml_devices(nvml, complaints);
   std::vector<GpuHealth> found;
   for (std::size_t index = 0; index < devices.size(); ++index) {

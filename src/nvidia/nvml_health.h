@@ -9,8 +9,8 @@
 
 namespace ncclprobe::nvidia {
 
-// The health of every GPU that NVML knows, by its index. A function that this driver's NVML does
-// not have, or that says "not supported" or "no permission", leaves its value absent. Reads only.
+// The health of every GPU that NVML knows, by its index. A value is absent if this driver's NVML
+// lacks its function or returns "not supported" or "no permission". Reads only.
 std::vector<model::GpuHealth> read_health(const NvmlLibrary& nvml);
 
 } // namespace ncclprobe::nvidia

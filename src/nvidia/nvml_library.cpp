@@ -12,12 +12,12 @@ namespace ncclprobe::nvidia {
 namespace {
 
 std::string text_from(nvmlReturn_t (*function)(char*, unsigned)) {
-  std::array<char, 96> text{}; // NVML asks for 80
+  std::array<char, 96> text{}; // NVML requires 80
   return function(text.data(), text.size()) == NVML_SUCCESS ? text.data() : "";
 }
 
-// Clients of MPS are listed apart, some drivers list them among the others too, and the server that
-// works for them is one of the others.
+// Clients of MPS are listed separately; some drivers also list them among the other processes. The
+// MPS server is one of the others.
 std::int32_t computing(const std::vector<unsigned>& running, const std::vector<unsigned>& clients) {
   auto others = std::ranges::count_if(
       running, [&](unsigned id) { return std::ranges::find(clients, id) == clients.end(); });

@@ -12,33 +12,33 @@
 
 namespace ncclprobe::nvidia {
 
-// NVML, opened and initialised for as long as the object lives. It knows GPUs without creating a
-// CUDA context on them.
+// NVML, initialised for as long as the object exists. It reads GPUs without creating a CUDA context
+// on them.
 class NvmlLibrary {
 public:
-  // Throws Errc::unsupported (not there, a function missing), Errc::unavailable (no driver).
+  // Throws Errc::unsupported (library or function missing), Errc::unavailable (no driver).
   explicit NvmlLibrary(const backend::Options& options);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
   const std::string& path() const { return library_.path(); }
-  // For what only one use needs, function by function.
+  // For functions with a single user, looked up one by one.
   const SharedLibrary& library() const { return library_; }
   std::string version() const;        // of NVML, "13.580.82.07"
   std::string driver_version() const; // "580.82.07"
   std::string error_text(nvmlReturn_t code) const { return error_string_(code); }
 
-  // Empty when NVML does not tell.
+  // Empty if NVML does not report it.
   std::optional<std::uint64_t> free_bytes(const std::string& pci_bus_id) const;
   std::optional<int> active_nvlinks(const std::string& pci_bus_id) const;
-  // Clocks, temperature, power and what slows it down, each as far as it can be read; empty if
-  // nothing can. For any thread.
+  // Clocks, temperature, power and throttle reasons, as far as readable; empty if nothing is. For
+  // any thread.
   std::optional<model::Condition> condition(const std::string& pci_bus_id) const;
-  // What its links carry, as far as NVML tells. NVML watches PCIe for 20 ms in each direction.
+  // Traffic on its links, as far as NVML reports it. NVML samples PCIe for 20 ms in each direction.
   void read_traffic(const std::string& pci_bus_id, model::Condition& into) const;
-  // How many processes compute on it, MPS's clients among them and its server not, and its memory's
-  // errors since the driver's start.
+  // How many processes compute on it, and its memory errors since the driver's start. MPS's clients
+  // count, its server does not.
   void read_company(const std::string& pci_bus_id, model::Condition& into) const;
 
 private:

@@ -39,8 +39,8 @@ void modes(const NvmlGpu& gpu, const char* name, Fact<bool>& now, Fact<bool>& pe
   pending = told(next != 0);
 }
 
-// In a virtual machine the far end of a link has the address ffffffff:ff:ff.0, which is none: a bus
-// has 32 devices.
+// In a virtual machine the far end of a link has the address ffffffff:ff:ff.0, which is invalid: a
+// bus has 32 devices.
 std::optional<std::string> bus_id_of(const nvmlPciInfo_t& pci) {
   auto normal = topology::normal_bus_id(pci.busId);
   if (!normal || normal->ends_with("ff:ff.0"))
@@ -53,11 +53,11 @@ std::optional<std::string> bus_id_of(const NvmlGpu& gpu) {
   return pci ? bus_id_of(*pci) : std::nullopt;
 }
 
-// Positions of the bits that are set, as NVML gives CPUs and NUMA nodes.
+// Positions of the set bits, in NVML's masks of CPUs and NUMA nodes.
 template <typename... More>
 std::optional<std::vector<int>> bits(const NvmlGpu& gpu, const char* name, More... more) {
   constexpr unsigned k_bits = 8 * sizeof(unsigned long);
-  std::array<unsigned long, 8192 / k_bits> set{}; // the most CPUs that Linux is built for
+  std::array<unsigned long, 8192 / k_bits> set{}; // the largest number of CPUs that Linux supports
   if (!gpu.call(name, static_cast<unsigned>(set.size()), set.data(), more...))
     return std::nullopt;
   std::vector<int> positions;
@@ -76,7 +76,7 @@ std::optional<std::string> nvlink_version(const NvmlGpu& gpu, unsigned link) {
   return k_versions[code];
 }
 
-// MB/s of one field; nothing if the driver does not know it.
+// MB/s of one field; nothing if the driver does not know the field.
 std::optional<double> gb_per_s(const nvmlFieldValue_t& field) {
   if (field.nvmlReturn != NVML_SUCCESS)
     return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<double> gb_per_s(const nvmlFieldValue_t& field) {
   return static_cast<double>(mb_per_s) / 1000;
 }
 
-// Each link's own rate in one call, else the rate that all active links have.
+// Each link's own rate in one call, else the common rate of all active links.
 void add_rates(const NvmlGpu& gpu, std::vector<topology::NvLink>& links) {
   if (links.empty())
     return;

@@ -11,10 +11,10 @@
 
 namespace ncclprobe::nvidia {
 
-// The GPUs of this host as NVML tells of them, in its order, which is that of nvidia-smi: all that
-// the container shows, whatever CUDA_VISIBLE_DEVICES says. What NVML's version or the GPU does not
-// answer stays unknown, and a GPU that it counts and cannot open is left out, with a complaint.
-// Needs no CUDA context; never throws.
+// The GPUs of this host according to NVML, in its order, which is that of nvidia-smi: all that the
+// container shows, regardless of CUDA_VISIBLE_DEVICES. Values that NVML or the GPU does not report
+// stay unknown. A GPU that NVML counts but cannot open is left out, with a complaint. Needs no CUDA
+// context; never throws.
 topology::Host nvml_topology(const NvmlLibrary& nvml, std::vector<std::string>& complaints);
 
 } // namespace ncclprobe::nvidia

@@ -25,13 +25,13 @@ void OperationLog::end(std::uint64_t now_ns) {
   open_start_ns_.store(0, std::memory_order_release);
 }
 
-// An operation that is still open now, and was begun before that time, was open then.
+// An operation that is still open and began before that time was open at that time.
 std::uint32_t OperationLog::open_at(std::uint64_t at_ns) const {
   std::uint64_t start_ns = open_start_ns_.load(std::memory_order_acquire);
   if (start_ns == 0 || start_ns > at_ns)
     return 0;
   std::uint32_t operation = open_.load(std::memory_order_acquire);
-  // Starts only grow: if it is the same, the number belongs to it.
+  // Start times only grow: if it is unchanged, the number belongs to it.
   return open_start_ns_.load(std::memory_order_acquire) == start_ns ? operation : 0;
 }
 
@@ -40,8 +40,8 @@ std::uint32_t OperationLog::at(std::uint32_t thread, std::uint64_t at_ns) const 
     return 0;
   if (std::uint32_t open = open_at(at_ns))
     return open;
-  // What has ended since is written before it is not open any more. The oldest places may be
-  // written to while this looks, so an eighth of them is left alone.
+  // An entry is written before its operation is closed. The oldest entries may be overwritten
+  // during the search, so it skips an eighth of them.
   std::uint64_t last = ended_.load(std::memory_order_acquire);
   std::uint64_t spare = entries_.size() / 8;
   std::uint64_t kept = entries_.size() - spare;

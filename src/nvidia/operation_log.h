@@ -9,26 +9,26 @@
 
 namespace ncclprobe::nvidia {
 
-// When which operation of the schedule was enqueued. CUPTI's record of a launch has the host's time
-// and the thread, so that this tells the operation; CUPTI's own means for it (external correlation)
-// cost some 5% of a 64 KiB all_reduce on 2 H200, this nothing that could be measured.
+// When each operation of the schedule was enqueued. CUPTI's record of a launch has the host's time
+// and the thread, which identifies the operation. CUPTI's own means (external correlation) cost
+// some 5% of a 64 KiB all_reduce on 2 H200; this costs nothing measurable.
 //
-// One thread enqueues (begin, end: a few stores), another looks up. The latest operations are kept:
-// a look-up that comes seconds late, or is overtaken, finds nothing, and never a wrong one.
+// One thread enqueues (begin, end: a few stores), another looks up. The latest operations are kept.
+// A look-up that comes seconds late, or is overtaken, finds nothing rather than a wrong operation.
 class OperationLog {
 public:
-  // What is enqueued in between is captured into a graph: nothing is launched.
+  // Work that is enqueued between begin and end is captured into a graph: nothing is launched.
   static constexpr std::uint32_t k_captured = UINT32_MAX;
 
   // `places` is a power of two.
   explicit OperationLog(std::size_t places = std::size_t{1} << 19) : entries_(places) {}
 
-  // The clock is that of CUPTI's records.
+  // Uses the clock of CUPTI's records.
   void begin(std::uint32_t operation, std::uint64_t now_ns);
   void end(std::uint64_t now_ns);
 
-  // What that thread (its pthread_t, as CUPTI cuts it to 32 bits) was enqueueing at that time,
-  // which is not in the future; 0: nothing that is known.
+  // The operation that this thread (its pthread_t, cut to 32 bits by CUPTI) was enqueueing at that
+  // time, which must not be in the future; 0: unknown.
   std::uint32_t at(std::uint32_t thread, std::uint64_t at_ns) const;
 
 private:

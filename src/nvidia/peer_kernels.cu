@@ -8,8 +8,8 @@ namespace {
 
 constexpr int k_threads = 512;
 constexpr int k_blocks_per_multiprocessor = 2;
-// Loads that a thread has under way before it stores the first: a link's bandwidth times its delay
-// is a megabyte and more.
+// Loads in flight per thread before its first store: a link's bandwidth times its delay exceeds a
+// megabyte.
 constexpr int k_loads = 8;
 
 __device__ std::uint64_t first_index() {
@@ -50,7 +50,7 @@ cudaError_t enqueue_words(std::byte* to, const std::byte* from, std::uint64_t co
   return cudaGetLastError();
 }
 
-// Only one of the blocks walks: they are spread over the multiprocessors, one on each.
+// Only one block walks: the blocks are spread over the multiprocessors, one each.
 __global__ void chase(const std::byte* chain, std::uint64_t hops, unsigned walker, bool begins,
                       std::uint64_t* position) {
   if (blockIdx.x != walker)

@@ -16,7 +16,7 @@ using trace::SynchronizationKind;
 
 namespace {
 
-// Kernels of kernels.cu that belong to the measuring, not to what is measured.
+// Kernels of kernels.cu that belong to the measurement, not to the measured work.
 constexpr std::array<std::string_view, 5> k_own_kernels{"fill", "compare", "spin", "take_larger",
                                                         "answer_clock"};
 constexpr std::uint16_t k_most_streams = UINT16_MAX - 1;
@@ -143,7 +143,7 @@ void RecordDecoder::decode(std::uint8_t* buffer, std::size_t valid_bytes) {
   while (valid_bytes > 0 && (result = next_(buffer, valid_bytes, &next)) == CUPTI_SUCCESS)
     record(*next);
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED)
-    ++counts_.unknown; // what lies behind it in this buffer cannot be read
+    ++counts_.unknown; // the rest of this buffer cannot be read
   look_again(waiting_kernels_, k_most_waiting);
   look_again(waiting_copies_, k_most_waiting);
   write_rows();
@@ -237,7 +237,7 @@ void RecordDecoder::add_when_known(Waiting<Row> waiting) {
   others->push_back(std::move(waiting));
 }
 
-// Rows leave in the order in which they came; all but the latest `leave` do so in any case.
+// Rows leave in the order of their arrival; all but the latest `leave` are written.
 template <typename Row>
 void RecordDecoder::look_again(std::deque<Waiting<Row>>& waiting, std::size_t leave) {
   std::deque<Waiting<Row>> still;
@@ -347,7 +347,7 @@ void RecordDecoder::on_copy(const Record& record, CopyKind kind, std::uint32_t s
 
 void RecordDecoder::on(const CallRecord& record) {
   CallPurpose purpose = purposes_.of(record.kind, record.cbid);
-  // A CUPTI that cannot choose tells of all calls.
+  // A CUPTI that cannot choose calls reports all of them.
   bool wanted = purpose != CallPurpose::other &&
                 (purpose != CallPurpose::order || level_ != model::TraceLevel::kernels);
   if (!wanted)
@@ -356,7 +356,7 @@ void RecordDecoder::on(const CallRecord& record) {
   bool launches = purpose == CallPurpose::launch || purpose == CallPurpose::graph_launch;
   if (launches)
     ++(of_runtime ? counts_.runtime_calls : counts_.driver_calls);
-  // A call of the runtime and the one that it makes of the driver have the same number.
+  // A call of the runtime and the driver call that it makes have the same number.
   CallTable::Call* call = calls_.at(record.correlationId);
   bool is_first = call == nullptr || !call->has_record;
   bool is_captured = false;
@@ -389,7 +389,7 @@ void RecordDecoder::on(const CallRecord& record) {
   add(first_rank_, row);
 }
 
-// The two records of a call may come in any order.
+// The two records of a call may come in either order.
 void RecordDecoder::compare(CallTable::Call& call) {
   if (call.told == 0 || !call.has_record)
     return;
@@ -424,8 +424,8 @@ void RecordDecoder::on_synchronization(const Record& record) {
   row.kind = synchronization_kind(record.type);
   row.correlation = record.correlationId;
   row.stream = trace::k_no_stream;
-  // CUPTI's word for "none" is all ones. Nothing here tells of the device: that of the context's
-  // streams, which are known if anything ran on them.
+  // CUPTI writes "none" as all ones. The record does not name the device; it is that of the
+  // context's streams, which are known if anything ran on them.
   if (record.streamId != static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE)) {
     auto found = streams_.find(std::uint64_t{record.contextId} << 32 | record.streamId);
     if (found != streams_.end())
@@ -462,7 +462,7 @@ void RecordDecoder::on_overhead(const Record& record) {
   set_times(first_rank_, row, record.start, std::max(record.start, record.end));
   add(first_rank_, row);
   if constexpr (requires { record.overheadData; })
-    std::free(record.overheadData); // NOLINT: CUPTI leaves it to its reader
+    std::free(record.overheadData); // NOLINT: the reader must free it
 }
 
 void RecordDecoder::on(const EnvironmentRecord& record) {

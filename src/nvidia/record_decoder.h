@@ -20,49 +20,49 @@
 
 namespace ncclprobe::nvidia {
 
-// What a kernel's name tells.
+// The contents of a kernel's name.
 struct KernelName {
-  std::string text; // as people read it
+  std::string text; // for people
   bool communication = false;
-  bool own = false; // of kernels.cu: what keeps, fills or checks, unless a schedule asks for it
+  bool own = false; // a kernel of kernels.cu: measurement overhead unless a schedule asks for it
 };
 KernelName kernel_name(const char* told);
 
-// Turns CUPTI's records into rows, written table by table after each buffer. Nothing here needs a
+// Converts CUPTI's records into rows and writes them table by table after each buffer. Needs no
 // GPU. One thread at a time.
 class RecordDecoder {
 public:
-  // cuptiActivityGetNextRecord, or what stands in for it.
+  // cuptiActivityGetNextRecord, or a replacement in tests.
   using NextRecord = CUptiResult (*)(std::uint8_t* buffer, std::size_t valid_bytes,
                                      CUpti_Activity** record);
 
-  // cuptiGetCallbackName, likewise; null: calls have no names.
+  // cuptiGetCallbackName, or a replacement in tests; null: calls have no names.
   using CallName = CUptiResult (*)(CUpti_CallbackDomain domain, std::uint32_t function,
                                    const char** name);
 
-  // Kernels and copies that wait to hear of their call; beyond that the oldest are written as they
-  // are.
+  // Kernels and copies that wait for the record of their call; beyond this number the oldest are
+  // written without it.
   static constexpr std::size_t k_most_waiting = 1 << 16;
 
-  // `operations` outlives it.
+  // `operations` must outlive it.
   RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
                 std::map<int, int> rank_of_device, const OperationLog& operations, NextRecord next,
                 CallName call_name = nullptr);
 
   void decode(std::uint8_t* buffer, std::size_t valid_bytes);
-  // Nothing more comes that could tell them of their calls.
+  // No more calls come for waiting kernels and copies.
   void write_waiting();
 
   struct Counts {
-    // Launches as the host made them, those of a graph once for each of its kernels.
+    // Launches as the host made them; a graph launch counts once for each of its kernels.
     std::uint64_t launches = 0;
     std::uint64_t kernels = 0;       // delivered, with times
     std::uint64_t no_times = 0;      // kernels without times or with reversed ones
-    std::uint64_t unknown = 0;       // records, or buffers that end in something else
-    std::uint64_t runtime_calls = 0; // records of calls that launch, by who was called;
+    std::uint64_t unknown = 0;       // unknown records, or buffers that end in one
+    std::uint64_t runtime_calls = 0; // records of launching calls, by caller;
     std::uint64_t driver_calls = 0;  // one launch may have both
-    // Calls of which CUPTI itself told the operation (level full), and those of them for which
-    // that is another one than by the time of the call.
+    // Calls whose operation CUPTI itself reported (level full), and how many of them differ from
+    // the operation found by the call's time.
     std::uint64_t calls_told = 0;
     std::uint64_t calls_unlike = 0;
   };
@@ -82,7 +82,7 @@ private:
   };
   struct GraphCount {
     std::uint64_t launches = 0;
-    std::uint32_t most_kernels = 0; // of one launch: what all of them have
+    std::uint32_t most_kernels = 0; // in one launch; every launch has as many
   };
   using RankRows = std::tuple<std::vector<trace::KernelRow>, std::vector<trace::CopyRow>,
                               std::vector<trace::ApiRow>, std::vector<trace::SynchronizationRow>,
@@ -96,7 +96,7 @@ private:
   void on_copy(const Record& record, trace::CopyKind kind, std::uint32_t source,
                std::uint32_t destination);
   void on(const CallRecord& record);
-  // Of what not every CUPTI tells.
+  // Data that not every CUPTI reports.
   template <typename Record>
   void on_synchronization(const Record& record);
   template <typename Record>
@@ -128,7 +128,7 @@ private:
   model::TraceLevel level_;
   trace::SpoolWriter& spool_;
   std::map<int, int> rank_of_device_;
-  int first_rank_; // whose the records are that name no device
+  int first_rank_; // owner of records that name no device
   const OperationLog& operations_;
   NextRecord next_;
   CallName call_name_;
@@ -143,7 +143,7 @@ private:
   std::unordered_map<std::uint64_t, std::int32_t> priorities_;
   std::map<std::uint32_t, GraphCount> graphs_;
   std::uint64_t graph_launches_ = 0;      // calls
-  std::uint64_t graph_launches_done_ = 0; // of which kernels or copies have come
+  std::uint64_t graph_launches_done_ = 0; // whose kernels or copies have come
   Counts counts_;
 };
 

@@ -10,8 +10,8 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// The loader's words when the candidate itself is not there, as opposed to one that is there and
-// cannot be loaded, which is what people must hear about.
+// Whether the loader says that the candidate does not exist. A file that exists but cannot be
+// loaded must be reported instead.
 bool is_plain_absence(const std::string& candidate, const std::string& words) {
   return words == candidate + ": cannot open shared object file: No such file or directory";
 }

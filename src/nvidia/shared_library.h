@@ -9,30 +9,31 @@
 
 namespace ncclprobe::nvidia {
 
-// Which files may hold a library, in the order of trying: the one that the options name for it, and
-// nothing else; or its sonames as the loader finds them, then in the library folders of CUDA_HOME
-// and /usr/local/cuda.
+// Candidate files of a library, in search order: only the file that the options name, if any;
+// otherwise its sonames as the loader finds them, then in the library folders of CUDA_HOME and
+// /usr/local/cuda.
 std::vector<std::string> library_candidates(const backend::Options& options,
                                             const std::string& name,
                                             const std::vector<std::string>& sonames);
 
-// A library loaded at run time. Its symbols stay private to it (RTLD_LOCAL), and it stays mapped
-// until the process ends: NCCL and the driver keep threads that must not lose their code.
+// A library loaded at run time. Its symbols stay private to it (RTLD_LOCAL). It stays loaded until
+// the process ends: NCCL and the driver keep threads that must not lose their code.
 class SharedLibrary {
 public:
-  // The first candidate that loads. Throws Errc::unsupported with what was tried, the loader's
-  // words and where to get it.
+  // The first candidate that loads. Throws Errc::unsupported with the candidates, the loader's
+  // message and where to get the library.
   SharedLibrary(std::string display_name, const std::vector<std::string>& candidates,
                 const std::string& source = "");
 
-  const std::string& path() const { return path_; } // of the file that was loaded
+  const std::string& path() const { return path_; } // path of the loaded file
 
-  // Null if the library has no such function.
+  // Null if the library lacks the function.
   template <typename Function>
   Function optional(const char* symbol) const {
     return reinterpret_cast<Function>(address(symbol));
   }
-  // Throws Errc::unsupported with the path, `version` (may be empty) and the missing name.
+  // Throws Errc::unsupported with the path, `version` (may be empty) and the name of the missing
+  // function.
   template <typename Function>
   void require(Function& function, const char* symbol, const std::string& version) const {
     function = optional<Function>(symbol);

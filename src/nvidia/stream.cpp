@@ -8,8 +8,8 @@
 #include "nvidia/cuda_error.h"
 #include "nvidia/peer_kernels.h"
 
-// Header only: without a profiler attached its calls do nothing. Some packagings of CUDA lack it;
-// marks are then left out.
+// Header only: without a profiler its calls do nothing. Some CUDA packages lack it; marks are then
+// left out.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define NCCLPROBE_HAS_NVTX 1
@@ -34,7 +34,7 @@ bool done(cudaError_t code, const char* call) {
 GpuEvent::GpuEvent(std::shared_ptr<CudaGpu> gpu, backend::EventUse use)
     : gpu_(std::move(gpu)), takes_time_(use == backend::EventUse::time) {
   gpu_->use();
-  // Events that take the time cost the stream more.
+  // Timing events cost the stream more.
   event_ = make_event(takes_time_ ? cudaEventDefault : cudaEventDisableTiming);
 }
 
@@ -52,8 +52,8 @@ GpuStream::GpuStream(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<ProductSource
 void GpuStream::record(backend::Event& event) {
   gpu_->use();
   const auto& what = static_cast<GpuEvent&>(event);
-  // In a capture, a record that is nothing but an order leaves nothing in the graph; only one that
-  // is "external" is done again by each launch.
+  // In a capture, an order-only record leaves nothing in the graph; only an "external" record is
+  // repeated by each launch.
   unsigned flags =
       captured_ && what.takes_time() ? cudaEventRecordExternal : cudaEventRecordDefault;
   NCCLPROBE_CUDA_CALL(cudaEventRecordWithFlags(what.handle(), handle(), flags));
@@ -78,7 +78,7 @@ GpuBuffer& gpu_buffer(const backend::Place& place) {
 void check_range(const backend::Place& place, std::uint64_t bytes) {
   std::uint64_t size = place.buffer.size_bytes();
   if (place.offset > size || bytes > size - place.offset)
-    base::raise(base::Errc::invalid_argument, "{} bytes at {} leave their buffer of {}", bytes,
+    base::raise(base::Errc::invalid_argument, "{} bytes at {} exceed their buffer of {}", bytes,
                 place.offset, size);
 }
 
@@ -88,7 +88,7 @@ void check_range(const backend::Place& place, std::uint64_t bytes) {
 void GpuStream::require_reach(const backend::Place& place) {
   GpuBuffer& buffer = gpu_buffer(place);
   if (buffer.on_host() && !buffer.reached_by_gpu())
-    base::raise(base::Errc::unsupported, "GPU {} does not reach pageable memory of the host",
+    base::raise(base::Errc::unsupported, "GPU {} cannot access pageable host memory",
                 gpu_->index());
   if (!buffer.on_host() && !gpu_->open_path_to(buffer.gpu()))
     base::raise(base::Errc::unsupported,
@@ -157,12 +157,12 @@ void GpuStream::chase(const backend::ChaseCall& call) {
 
 namespace {
 
-// Elements that a kernel of this GPU works on.
+// Elements that a kernel on this GPU processes.
 std::byte* elements(const backend::Place& place, std::uint64_t count, model::DataType type) {
   std::uint64_t size = size_bytes(type);
   check_range(place, count * size);
   if (place.offset % size != 0)
-    base::raise(base::Errc::invalid_argument, "offset {} is no multiple of the size of {}",
+    base::raise(base::Errc::invalid_argument, "offset {} is not a multiple of the size of {}",
                 place.offset, to_string(type));
   return gpu_buffer(place).data() + place.offset;
 }
@@ -208,7 +208,7 @@ void GpuStream::optimize(const backend::OptimizerCall& call) {
 
 void GpuStream::mark([[maybe_unused]] std::string_view label) {
 #ifdef NCCLPROBE_HAS_NVTX
-  std::array<char, 128> text{}; // NVTX wants a terminated string; no allocation while enqueueing
+  std::array<char, 128> text{}; // NVTX needs a terminated string; no allocation while enqueueing
   std::memcpy(text.data(), label.data(), std::min(label.size(), text.size() - 1));
   nvtxMarkA(text.data());
 #endif

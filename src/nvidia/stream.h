@@ -41,11 +41,11 @@ public:
   void multiply(const backend::GemmCall& call) override;
   void convert(const backend::ConvertCall& call) override;
   void optimize(const backend::OptimizerCall& call) override;
-  // An NVTX mark on the timeline of the enqueueing thread; costs nothing without a profiler.
+  // An NVTX mark on the timeline of the enqueueing thread; free without a profiler.
   void mark(std::string_view label) override;
   bool idle() override;
 
-  // While it is captured, events for timing become part of the graph.
+  // During a capture, timing events become part of the graph.
   void set_captured(bool captured) { captured_ = captured; }
 
 private:

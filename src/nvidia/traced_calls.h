@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-// Which calls of the CUDA runtime and driver are traced. Records of kernels and copies name the
-// call that made them, and that one's time tells the operation (operation_log.h): so those that
-// launch or copy are needed at every level.
+// Which calls of the CUDA runtime and driver are traced. Records of kernels and copies name their
+// call, whose time identifies the operation (operation_log.h). Calls that launch or copy are
+// therefore needed at every level.
 namespace ncclprobe::nvidia {
 
-// `other`: of no use to us.
+// `other`: not needed.
 enum class CallPurpose : std::uint8_t { launch, graph_launch, copy, order, other };
 
 struct TracedCall {
@@ -24,7 +24,7 @@ struct TracedCall {
 std::span<const TracedCall> runtime_calls();
 std::span<const TracedCall> driver_calls();
 
-// Looks one up for each record of a call.
+// Looked up once for each record of a call.
 class CallPurposes {
 public:
   CallPurposes();

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Larger than any machine: how v1 writes "no limit".
+// Larger than any machine: v1 writes "no limit" this way.
 constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
 
 // The group of this process in a hierarchy: "0::/a/b" (v2), "5:memory:/a/b" (v1).
@@ -34,8 +34,8 @@ std::string group_of(const fs::path& root, std::string_view controller) {
   return "/";
 }
 
-// This folder and those above it up to `top`. Inside a container the path in /proc may not exist:
-// then the top is all there is.
+// This folder and all above it up to `top`. Inside a container the path in /proc may not exist:
+// then only `top` is used.
 std::vector<fs::path> folders_up(const fs::path& top, const std::string& group) {
   std::vector<fs::path> folders;
   fs::path relative = fs::path(group).relative_path().lexically_normal();

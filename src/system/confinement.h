@@ -9,11 +9,11 @@
 namespace ncclprobe::system {
 
 // Container and control groups (v1 and v2) of this process, from the files below `root`. The
-// tightest limit on the way from its group up to the top counts.
+// tightest limit between its group and the top counts.
 model::Confinement confinement(const std::filesystem::path& root = "/");
 
-// Whether get_mempolicy(2) may be called: container profiles forbid it, and NCCL wants it for
-// memory of the host.
+// Whether get_mempolicy(2) is allowed: some container profiles forbid it, and NCCL needs it for
+// host memory.
 std::optional<bool> numa_calls_allowed();
 
 } // namespace ncclprobe::system

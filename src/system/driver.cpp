@@ -57,7 +57,7 @@ void read_services(const fs::path& root, model::DriverSurvey& into) {
     if (!number_of<int>(name))
       continue;
     std::string comm = text_of(root / "proc" / name / "comm");
-    // Two begin alike in 15 letters; their command lines tell them apart.
+    // Two names share their first 15 letters; their command lines distinguish them.
     std::string words = comm.starts_with("nvidia-cuda-mps")
                             ? text_of(root / "proc" / name / "cmdline")
                             : std::string();

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::system {
 
-// NVIDIA's kernel side and services as the host shows them: module, device files, daemons,
+// NVIDIA's kernel side and services as visible on the host: module, device files, daemons,
 // packages.
 model::DriverSurvey driver_survey(const std::filesystem::path& root = "/");
 

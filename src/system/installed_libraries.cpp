@@ -29,15 +29,15 @@ bool is_version(std::string_view text, int least_dots) {
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// "libnccl.so.2.27.3" -> "2.27.3". Fewer numbers are the name of an interface, not a version.
+// "libnccl.so.2.27.3" -> "2.27.3". Fewer numbers name an interface, not a version.
 std::string version_in_name(const std::string& file) {
   std::size_t at = file.find(".so.");
   std::string text = at == std::string::npos ? "" : file.substr(at + 4);
   return is_version(text, 2) ? text : "";
 }
 
-// The wheel that a file of <packages>/nvidia/... comes from, by the folders that pip leaves:
-// "nvidia_nccl_cu12-2.27.3.dist-info". Empty unless exactly one tells.
+// The wheel that owns a file of <packages>/nvidia/..., from the folders that pip leaves:
+// "nvidia_nccl_cu12-2.27.3.dist-info". Empty unless exactly one matches.
 std::string version_of_wheel(const fs::path& packages, const std::string& file) {
   const std::string wheel = file.starts_with("libnccl") ? "nvidia_nccl" : "nvidia_cuda_runtime";
   std::string version;
@@ -48,7 +48,7 @@ std::string version_of_wheel(const fs::path& packages, const std::string& file) 
     std::string tag = name.substr(wheel.size(), dash - wheel.size()); // "", "_cu12"
     if (dash == std::string::npos || (!tag.empty() && !tag.starts_with("_cu")))
       continue;
-    // "libcudart.so.12" is of the wheel for CUDA 12; NCCL's name is the same in all.
+    // "libcudart.so.12" belongs to the wheel for CUDA 12; NCCL's name is the same in all.
     std::size_t so = file.find(".so.");
     if (wheel == "nvidia_cuda_runtime" && !tag.empty() && so != std::string::npos &&
         file.substr(so + 4, file.find('.', so + 4) - so - 4) != tag.substr(3))
@@ -67,7 +67,7 @@ class Search {
 public:
   explicit Search(const fs::path& root) : root_(root) {}
 
-  // `packages`: the folder that holds Python's packages, if the file is of one.
+  // `packages`: the folder of Python's packages, if the file belongs to one.
   void file(const std::string& path, const std::string& found_by,
             const std::string& packages = "") {
     if (!is_of_interest(fs::path(path).filename()))
@@ -95,7 +95,7 @@ public:
       file(path + "/" + name, found_by, packages);
   }
 
-  // Of an environment such as /opt/venv; conda keeps libraries of its own beside Python's.
+  // The libraries of an environment such as /opt/venv; conda keeps its own beside Python's.
   void python(const std::string& prefix, const std::string& found_by) {
     folder(prefix + "/lib", found_by);
     for (const std::string& version : names_in(inside(prefix + "/lib")))
@@ -110,8 +110,8 @@ public:
   }
 
   std::vector<std::string> names(const std::string& path) const { return names_in(inside(path)); }
-  // What is relative counts from the current folder, as for every program; below a root of its own
-  // from that root.
+  // Relative paths start at the current folder, as for every program; below another root, at that
+  // root.
   fs::path absolute(const std::string& path) const {
     std::error_code error;
     return root_ == "/" ? fs::absolute(path, error) : "/" / fs::path(path);
@@ -141,7 +141,7 @@ std::vector<std::string> split(const std::string& text, char mark) {
   return parts;
 }
 
-// "/opt/venv/bin/python" -> "/opt/venv". Its link is not followed: that would leave the
+// "/opt/venv/bin/python" -> "/opt/venv". The link is not followed, because that would leave the
 // environment.
 std::string prefix_of(const std::string& python, const std::string& path, const Search& search) {
   std::string file = python;

@@ -51,8 +51,8 @@ std::optional<std::int64_t> ring_age_s(std::string_view record,
   return std::max<std::int64_t>(0, *uptime_s - *at_us / 1'000'000);
 }
 
-// Each read(2) gives one record "priority,number,time,flags;text\n"; at the end there is nothing to
-// wait for. In tests it is a plain file, which gives several at once.
+// Each read(2) returns one record "priority,number,time,flags;text\n"; at the end it does not wait.
+// In tests this is a plain file, which returns several at once.
 bool read_ring(const std::filesystem::path& path, model::KernelLog& into) {
   base::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file) {
@@ -62,7 +62,7 @@ bool read_ring(const std::filesystem::path& path, model::KernelLog& into) {
   char record[8192];
   for (int left = 100'000; left > 0; --left) {
     ssize_t size = ::read(file.get(), record, sizeof record);
-    if (size < 0 && errno == EPIPE) // overwritten while we read: the next one is there
+    if (size < 0 && errno == EPIPE) // overwritten during the read: the next one is there
       continue;
     if (size <= 0) {
       bool at_end = size == 0 || errno == EAGAIN;
@@ -134,7 +134,7 @@ std::optional<std::int64_t> written_at_s(const std::string& line, std::int64_t n
     std::tm local = parts;
     local.tm_isdst = -1;
     std::int64_t at_s = ::mktime(&local);
-    if (at_s <= now_s + k_day_s || parts.tm_year < year) // the line does not name its year
+    if (at_s <= now_s + k_day_s || parts.tm_year < year) // the line does not give its year
       return at_s;
   }
 }

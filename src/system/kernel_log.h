@@ -8,9 +8,9 @@
 
 namespace ncclprobe::system {
 
-// NVIDIA driver errors in the kernel's log: the ring buffer (<root>/dev/kmsg, which unprivileged
-// users often may not read), else the first of the system's log files that can be read. Of a log,
-// the last errors. `now_s`: seconds since 1970, to tell how old a file's lines are.
+// NVIDIA driver errors in the kernel log: the ring buffer (<root>/dev/kmsg, often unreadable for
+// unprivileged users), else the first readable log file of the system, of which only the last
+// errors. `now_s`: seconds since 1970, to compute the age of a file's lines.
 model::KernelLog kernel_log(const std::filesystem::path& root, std::int64_t now_s);
 model::KernelLog kernel_log(); // of this host, now
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where distributions let system users end.
+// The largest id of system users in common distributions.
 constexpr uid_t k_first_user = 1000;
 
 std::optional<bool> truth_of(std::string word) {
@@ -31,8 +31,8 @@ std::optional<bool> truth_of(std::string word) {
   return std::nullopt;
 }
 
-// The last line that says so; `prefix` "#" asks for what the distribution was built with, which it
-// shows as a comment.
+// The last line that sets it. `prefix` "#" reads the built-in default, which the file shows as a
+// comment.
 std::optional<bool> value_in(const fs::path& file, const std::string& prefix) {
   std::optional<bool> value;
   const std::string key = prefix + "RemoveIPC=";
@@ -59,7 +59,7 @@ std::optional<bool> removes_shared_memory_at_logout(const fs::path& root, const 
   std::error_code error;
   if (!fs::exists(root / "run/systemd/system", error))
     return std::nullopt;
-  // The later folder's file of one name goes before the earlier's; then by name.
+  // Of two files with one name, the later folder's wins; then sorted by name.
   constexpr std::array k_folders{"usr/lib/systemd", "run/systemd", "etc/systemd"};
   std::optional<bool> built_in;
   std::optional<bool> value;

@@ -16,7 +16,7 @@ namespace ncclprobe::system {
 using namespace base;
 namespace {
 
-// At most `most` values, one after the other.
+// At most `most` values, in sequence.
 template <typename T>
 std::vector<T> values_at(std::string_view file, std::uint64_t offset, std::uint64_t most) {
   std::vector<T> values;
@@ -28,7 +28,7 @@ std::vector<T> values_at(std::string_view file, std::uint64_t offset, std::uint6
   return values;
 }
 
-// Where an address of the running program lies in its file.
+// The file position of an address in the running program.
 std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
                                        std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments)
@@ -48,8 +48,8 @@ std::optional<std::uint64_t> value_of(const std::vector<Elf64_Dyn>& entries, Elf
   return std::nullopt;
 }
 
-// "7f.. r-xp 00000000 103:02 1234   /usr/lib/libc.so.6"; a file that was removed has " (deleted)"
-// behind its name.
+// "7f.. r-xp 00000000 103:02 1234   /usr/lib/libc.so.6"; after a removed file's name follows "
+// (deleted)".
 std::string executable_file(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   if (words.size() < 6 || words[1].size() < 3 || words[1][2] != 'x' || words[5].front() != '/')

@@ -12,8 +12,8 @@ namespace ncclprobe::system {
 // files themselves are read below `root` too.
 std::vector<model::MappedLibrary> mapped_libraries(const std::filesystem::path& root = "/");
 
-// What the dynamic section of an ELF file says of its name and of where its own libraries are
-// looked for. Nothing for what is no 64-bit ELF file of this machine's byte order.
+// The name of an ELF file, and its search paths for libraries, from its dynamic section. Nothing
+// for files other than 64-bit ELF of this machine's byte order.
 struct DynamicNames {
   std::string soname;
   std::string runpath;

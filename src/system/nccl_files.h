@@ -9,13 +9,13 @@
 
 namespace ncclprobe::system {
 
-// The files that NCCL takes settings from besides the environment, which wins: `named` (the value
-// of NCCL_CONF_FILE) or else <home>/.nccl.conf, then /etc/nccl.conf (NCCL 2.30, src/misc/param.cc).
-// Of two that set a variable the first wins.
+// The files from which NCCL reads settings; the environment has priority. They are `named` (the
+// value of NCCL_CONF_FILE) or else <home>/.nccl.conf, then /etc/nccl.conf (NCCL 2.30,
+// src/misc/param.cc). If two set a variable, the first wins.
 std::vector<model::NcclFile> nccl_files(const std::string& named, const std::string& home,
                                         const std::filesystem::path& root = "/");
 
-// The home folder of this user as NCCL finds it: by the user database, not by HOME.
+// This user's home folder as NCCL finds it: from the user database, not from HOME.
 std::string home_folder();
 
 } // namespace ncclprobe::system

@@ -35,7 +35,7 @@ std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::p
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0)
     return found;
-  // The kernel's order is kept: it is the one in which NCCL chooses.
+  // Keeps the kernel's order, in which NCCL chooses.
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
     auto known = std::find_if(found.begin(), found.end(),
                               [&](const auto& one) { return one.name == entry->ifa_name; });

@@ -8,11 +8,11 @@
 
 namespace ncclprobe::system {
 
-// In the kernel's order, with their addresses. What only sysfs knows (speed, MTU) is read below
+// In the kernel's order, with their addresses. Data that only sysfs has (speed, MTU) is read below
 // `root`.
 std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::path& root = "/");
 
-// The addresses that /etc/hosts has for this name, in its order.
+// The addresses in /etc/hosts for this name, in the file's order.
 std::vector<std::string> addresses_in_hosts_file(const std::string& name,
                                                  const std::filesystem::path& root = "/");
 

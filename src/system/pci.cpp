@@ -39,7 +39,7 @@ bool is_gpu_or_nic(const std::filesystem::path& device) {
          (kind.starts_with(k_display_class) && text_of(device / "vendor") == k_nvidia);
 }
 
-// Not text: no byte may be cut off.
+// Binary data: no byte may be removed.
 std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(4096, '\0');
@@ -48,8 +48,8 @@ std::string bytes_of(const std::filesystem::path& path) {
   return bytes;
 }
 
-// Those of GPUs and network cards: what the kernel's command line does not say, its own default
-// does, and it shows only here.
+// Groups of GPUs and network cards. They show the kernel's default too, which its command line does
+// not.
 std::vector<model::IommuGroup> device_groups(const std::filesystem::path& root) {
   std::vector<model::IommuGroup> found;
   std::filesystem::path folder = root / "sys/kernel/iommu_groups";
@@ -94,7 +94,7 @@ std::string hypervisor(const std::filesystem::path& root) {
 
 std::optional<bool> redirects_peers(std::string_view space) {
   std::size_t at = k_extended_space;
-  // A broken chain must not hold us: there cannot be more capabilities than fit.
+  // A broken chain must not loop for ever: only so many capabilities fit.
   for (int left = 960; left > 0 && at >= k_extended_space && at + 8 <= space.size(); --left) {
     std::uint32_t header = number_at(space, at, 4);
     if (header == UINT32_MAX) // the device did not answer

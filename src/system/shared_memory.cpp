@@ -29,8 +29,8 @@ bool is_of_communication(std::string_view name) {
                      [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
-// Creates a file and lets it go, as NCCL and MPI would begin. One without a name where the file
-// system has such, so that nobody finds it. Returns the system's words if it cannot be created.
+// Creates and closes a file, as NCCL and MPI do. The file has no name if the file system supports
+// that, so nobody finds it. Returns the system's error if it cannot be created.
 std::string why_not_writable(const std::filesystem::path& folder) {
   if (base::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)); file)
     return "";

@@ -8,9 +8,9 @@
 
 namespace ncclprobe::system {
 
-// A folder of shared memory: its file system, and the segments in it that NCCL, CUDA, MPI or this
-// program made. Nothing if there is no such folder. Creates a file there for a moment, without a
-// name where the file system allows that.
+// A shared memory folder: its file system, and the segments that NCCL, CUDA, MPI or this program
+// created there. Nothing if the folder does not exist. Briefly creates a file there, without a name
+// if the file system supports that.
 std::optional<model::SharedMemory> shared_memory(const std::filesystem::path& folder = "/dev/shm");
 
 } // namespace ncclprobe::system

@@ -8,21 +8,21 @@
 #include <cstdint>
 #include <tuple>
 
-// What the device did, and how it was asked to.
+// The device's activity, and the calls that requested it.
 namespace ncclprobe::trace {
 
-// Instead of StreamRow::id where there is no stream, as in a synchronization with a whole device.
+// Stands for StreamRow::id if there is no stream, as in a synchronization with a whole device.
 inline constexpr std::uint16_t k_no_stream = UINT16_MAX;
 
 // Bits of KernelRow::flags.
 inline constexpr std::uint8_t k_communication = 0x1; // belongs to the communication library
-inline constexpr std::uint8_t k_helper = 0x2;        // ncclprobe's own: spins that hold a stream,
-                                                     // barriers, filling and checking data
-inline constexpr std::uint8_t k_no_times = 0x4;      // the device told no times: a counted loss
+inline constexpr std::uint8_t k_helper =
+    0x2; // ncclprobe's own: spins that hold a stream, barriers, filling and checking data
+inline constexpr std::uint8_t k_no_times = 0x4; // the device reported no times: a counted loss
 // As words, in the order of the bits.
 inline constexpr std::array<std::string_view, 3> k_flag_names{"communication", "helper",
                                                               "no_times"};
-// /kernel: kernels of a GPU; on the CPU what the backend executed on a stream
+// /kernel: kernels of a GPU; on the CPU the tasks that the backend executed on a stream
 struct KernelRow {
   static constexpr Table k_table = Table::kernel;
   std::uint64_t start_ns = 0;
@@ -51,7 +51,7 @@ constexpr auto columns(KernelRow) {
       base::column("block", &R::block, "threads in a block"),
       base::column("shared_bytes", &R::shared_bytes, "shared memory of a block, bytes"),
       base::column("flags", &R::flags,
-                   "1: communication library's, 2: ncclprobe's own, 4: no times were told"));
+                   "1: communication library's, 2: ncclprobe's own, 4: no times were reported"));
 }
 
 enum class CopyKind : std::uint8_t {
@@ -103,7 +103,7 @@ constexpr auto columns(CopyRow) {
       base::column("operation", &R::operation, "operation of the schedule, /operation/id; 0: none"),
       base::column("graph_node", &R::graph_node, "node of a CUDA graph; 0: none"),
       base::column("flags", &R::flags,
-                   "1: communication library's, 2: ncclprobe's own, 4: no times were told"));
+                   "1: communication library's, 2: ncclprobe's own, 4: no times were reported"));
 }
 
 // /stream: the streams that kernels, copies and synchronizations name
@@ -142,7 +142,7 @@ struct ApiRow {
   std::uint32_t result = 0;
   std::uint16_t function = 0; // callback id
   CallDomain domain = CallDomain::runtime;
-  TextId name; // empty: CUPTI did not tell
+  TextId name; // empty: CUPTI did not report it
 };
 constexpr auto columns(ApiRow) {
   using R = ApiRow;
@@ -150,11 +150,11 @@ constexpr auto columns(ApiRow) {
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
       base::column("function", &R::function, "CUPTI's callback id"),
-      base::column("domain", &R::domain, "who was called"),
+      base::column("domain", &R::domain, "runtime or driver"),
       base::column("thread", &R::thread, "thread id"),
-      base::column("correlation", &R::correlation, "what kernels and copies refer to"),
+      base::column("correlation", &R::correlation, "the number that kernels and copies refer to"),
       base::column("result", &R::result, "return value"),
-      base::column("name", &R::name, "what was called, row in /strings; 0: unknown", 1));
+      base::column("name", &R::name, "the called function, row in /strings; 0: unknown", 1));
 }
 
 enum class SynchronizationKind : std::uint8_t { other, event, stream_wait_event, stream, context };
@@ -174,7 +174,7 @@ struct SynchronizationRow {
   std::uint32_t duration_ns = 0;
   std::uint32_t correlation = 0;
   std::uint32_t event = 0;          // CUPTI's event id
-  std::uint64_t event_instance = 0; // of DeviceEventRow: which record() was waited for
+  std::uint64_t event_instance = 0; // of DeviceEventRow: the record() that was waited for
   std::uint16_t stream = 0;
   SynchronizationKind kind = SynchronizationKind::other;
 };
@@ -202,14 +202,14 @@ struct DeviceEventRow {
 };
 constexpr auto columns(DeviceEventRow) {
   using R = DeviceEventRow;
-  return std::tuple(base::column("at_ns", &R::at_ns, "when the stream came to it, ns; 0: unknown"),
+  return std::tuple(base::column("at_ns", &R::at_ns, "when the stream reached it, ns; 0: unknown"),
                     base::column("instance", &R::instance, "number of this record"),
                     base::column("event", &R::event, "CUPTI's event id"),
                     base::column("stream", &R::stream, "stream, /stream/id"),
                     base::column("correlation", &R::correlation, "the call, /api/correlation"));
 }
 
-// /overhead: what tracing or the driver did in between
+// /overhead: activity of tracing or the driver in between
 struct OverheadRow {
   static constexpr Table k_table = Table::overhead;
   std::uint64_t start_ns = 0;
@@ -222,15 +222,15 @@ constexpr auto columns(OverheadRow) {
   return std::tuple(base::column("start_ns", &R::start_ns, "begin, ns"),
                     base::column("duration_ns", &R::duration_ns, "length, ns"),
                     base::column("thread", &R::thread, "thread id; 0: none"),
-                    base::column("kind", &R::kind, "what it was, row in /strings"));
+                    base::column("kind", &R::kind, "kind of overhead, row in /strings"));
 }
 
-// /environment: state of the device while it was traced
+// /environment: state of the device during the trace
 struct EnvironmentRow {
   static constexpr Table k_table = Table::environment;
   std::uint64_t at_ns = 0;
   std::uint64_t throttle_reasons = 0;
-  std::uint32_t sm_clock_mhz = 0, memory_clock_mhz = 0; // 0: not told
+  std::uint32_t sm_clock_mhz = 0, memory_clock_mhz = 0; // 0: unknown
   std::uint32_t power_mw = 0;
   std::uint32_t temperature_c = 0;
 };
@@ -238,10 +238,10 @@ constexpr auto columns(EnvironmentRow) {
   using R = EnvironmentRow;
   return std::tuple(
       base::column("at_ns", &R::at_ns, "when, ns"),
-      base::column("sm_clock_mhz", &R::sm_clock_mhz, "MHz; 0: not told"),
-      base::column("memory_clock_mhz", &R::memory_clock_mhz, "MHz; 0: not told"),
-      base::column("power_mw", &R::power_mw, "milliwatts; 0: not told"),
-      base::column("temperature_c", &R::temperature_c, "degrees Celsius; 0: not told"),
+      base::column("sm_clock_mhz", &R::sm_clock_mhz, "MHz; 0: unknown"),
+      base::column("memory_clock_mhz", &R::memory_clock_mhz, "MHz; 0: unknown"),
+      base::column("power_mw", &R::power_mw, "milliwatts; 0: unknown"),
+      base::column("temperature_c", &R::temperature_c, "degrees Celsius; 0: unknown"),
       base::column("throttle_reasons", &R::throttle_reasons, "CUPTI's or NVML's bits"));
 }
 

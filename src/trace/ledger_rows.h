@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
-// What the trace says of itself.
+// What the trace records about itself.
 namespace ncclprobe::trace {
 
 enum class LossKind : std::uint8_t {
@@ -15,12 +15,12 @@ enum class LossKind : std::uint8_t {
   no_times,           // kernels delivered without or with reversed times
   own_queue,          // our own buffers were full
   file,               // could not be written
-  plugin,             // events of NCCL: no room, or times that cannot be theirs
-  launches_seen,      // no loss: what the host launched, to be compared with what was delivered
-  kernels_delivered,  // no loss: what came, with times
-  unknown_record,     // of a kind or size that we do not know
-  calls_told,         // no loss: calls of which CUPTI itself told the operation (level full)
-  calls_unlike,       // no loss: those for which the time of the call means another operation
+  plugin,             // events of NCCL: no space, or impossible times
+  launches_seen,      // no loss: the host's launches, to compare with the delivered kernels
+  kernels_delivered,  // no loss: delivered kernels with times
+  unknown_record,     // of an unknown kind or size
+  calls_told,         // no loss: calls whose operation CUPTI itself reported (level full)
+  calls_unlike,       // no loss: those whose time indicates another operation
 };
 constexpr auto enum_names(LossKind) {
   using enum LossKind;
@@ -36,7 +36,7 @@ constexpr auto enum_names(LossKind) {
        {calls_told, "calls_told"},
        {calls_unlike, "calls_unlike"}});
 }
-// /loss: the ledger; one row for each kind that is not zero, and the two counts always
+// /loss: the ledger; one row for each kind that is not zero, and always the two counts
 struct LossRow {
   static constexpr Table k_table = Table::loss;
   std::uint64_t count = 0;
@@ -45,15 +45,14 @@ struct LossRow {
 };
 constexpr auto columns(LossRow) {
   using R = LossRow;
-  return std::tuple(
-      base::column("kind", &R::kind,
-                   "what was counted; launches_seen, kernels_delivered, calls_told and "
-                   "calls_unlike are no losses"),
-      base::column("count", &R::count, "how many"),
-      base::column("at_ns", &R::at_ns, "counted at, ns"));
+  return std::tuple(base::column("kind", &R::kind,
+                                 "kind of loss; launches_seen, kernels_delivered, calls_told and "
+                                 "calls_unlike are counts without loss"),
+                    base::column("count", &R::count, "how many"),
+                    base::column("at_ns", &R::at_ns, "counted at, ns"));
 }
 
-// /long_duration: lengths that 32 bits do not hold
+// /long_duration: lengths that exceed 32 bits
 struct LongRow {
   static constexpr Table k_table = Table::long_duration;
   std::uint64_t start_ns = 0; // of the row it belongs to
@@ -67,7 +66,7 @@ constexpr auto columns(LongRow) {
                     base::column("duration_ns", &R::duration_ns, "its real length, ns"));
 }
 
-// No two hosts' crystals are taken to differ by more.
+// The largest assumed difference between two hosts' clock rates.
 inline constexpr double k_most_drift = 1e-4;
 
 enum class ClockKind : std::uint8_t {
@@ -84,7 +83,7 @@ struct ClockRow {
   static constexpr Table k_table = Table::clock;
   std::uint64_t at_ns = 0; // on the own clock, middle of the reading
   std::int64_t offset_ns = 0;
-  std::uint64_t error_ns = 0; // half the envelope: the true offset is no farther away
+  std::uint64_t error_ns = 0; // half the envelope: the largest possible error of the offset
   std::uint64_t round_trip_ns = 0;
   ClockKind kind = ClockKind::host;
 };
@@ -93,16 +92,17 @@ constexpr auto columns(ClockRow) {
   return std::tuple(
       base::column("kind", &R::kind,
                    "host: to the leader's clock, globaltimer: from the GPU's to the host's"),
-      base::column("at_ns", &R::at_ns, "when, on the clock that is corrected, ns"),
-      base::column("offset_ns", &R::offset_ns, "to add to that clock, ns"),
-      base::column("error_ns", &R::error_ns, "the true offset is no farther away, ns"),
-      base::column("round_trip_ns", &R::round_trip_ns, "time that the reading took, ns"));
+      base::column("at_ns", &R::at_ns, "when, on the corrected clock, ns"),
+      base::column("offset_ns", &R::offset_ns, "offset to add to that clock, ns"),
+      base::column("error_ns", &R::error_ns, "largest possible error of the offset, ns"),
+      base::column("round_trip_ns", &R::round_trip_ns, "duration of the reading, ns"));
 }
 
-// What FactRow::name may be and readers look for.
-inline constexpr std::string_view k_missing = "missing"; // what was asked for and is not here
+// Values of FactRow::name that readers look for.
+inline constexpr std::string_view k_missing = "missing"; // requested data that is missing
 inline constexpr std::string_view k_level = "level";     // of a captured job
-// /provenance: what made the rows of a rank, and on what; a name may come more than once
+// /provenance: the programs and devices that produced a rank's rows; a name may occur more than
+// once
 struct FactRow {
   static constexpr Table k_table = Table::fact;
   TextId name;
@@ -113,7 +113,7 @@ constexpr auto columns(FactRow) {
   return std::tuple(
       base::column("name", &R::name,
                    "nccl, driver, gpu, gpu_uuid, ..., or a variable NCCL_*; row in /strings"),
-      base::column("value", &R::value, "what it is, row in /strings"));
+      base::column("value", &R::value, "its value, row in /strings"));
 }
 
 } // namespace ncclprobe::trace

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
-// What NCCL said of itself, through the profiler plugin.
+// NCCL's own events, through the profiler plugin.
 namespace ncclprobe::trace {
 
 // /communicator
@@ -16,7 +16,7 @@ struct CommunicatorRow {
   std::uint64_t hash = 0; // equal on all of its ranks
   TextId name;
   std::int32_t ranks = 0;
-  std::int32_t rank = 0; // of this process or device in it
+  std::int32_t rank = 0; // rank of this process or device in it
   std::int32_t nodes = 0;
   std::uint16_t id = 0; // counted by this trace, from 0
 };
@@ -40,9 +40,9 @@ constexpr auto enum_names(NcclKind) {
 struct NcclOperationRow {
   static constexpr Table k_table = Table::nccl_operation;
   std::uint64_t enqueue_ns = 0;  // the host
-  std::uint64_t enqueued_ns = 0; // NCCL had it enqueued
-  // With communicator and function the same on all ranks; of a send or receive its number among
-  // those to or from its peer, the same on both sides.
+  std::uint64_t enqueued_ns = 0; // NCCL had enqueued it
+  // The same on all ranks together with communicator and function. For a send or receive: its
+  // number among those to or from its peer, the same on both sides.
   std::uint64_t sequence = 0;
   std::uint64_t count = 0;     // elements
   std::uint32_t id = 0;        // from 1, counted by this trace
@@ -61,9 +61,9 @@ constexpr auto columns(NcclOperationRow) {
       base::column("id", &R::id, "its number in this trace, from 1"),
       base::column("communicator", &R::communicator, "/communicator/id"),
       base::column("sequence", &R::sequence,
-                   "counted for each function of a communicator, of sends and receives for each "
+                   "counted for each function of a communicator, for sends and receives for each "
                    "peer: equal on all ranks that take part"),
-      base::column("kind", &R::kind, "what it is"),
+      base::column("kind", &R::kind, "kind of operation"),
       base::column("function", &R::function, "AllReduce, ..., row in /strings"),
       base::column("algorithm", &R::algorithm, "RING, ..., row in /strings; 0: none"),
       base::column("protocol", &R::protocol, "LL, LL128, SIMPLE, row in /strings; 0: none"),
@@ -82,7 +82,7 @@ constexpr auto columns(NcclOperationRow) {
 // /nccl_channel: one channel of one operation, on the device
 struct NcclChannelRow {
   static constexpr Table k_table = Table::nccl_channel;
-  std::uint64_t start_gt = 0, stop_gt = 0; // %globaltimer, ns; 0: not told
+  std::uint64_t start_gt = 0, stop_gt = 0; // %globaltimer, ns; 0: unknown
   std::uint64_t start_ns = 0, stop_ns = 0; // when the host heard of it
   std::uint32_t nccl_operation = 0;        // NcclOperationRow::id
   std::uint8_t channel = 0;
@@ -92,8 +92,8 @@ constexpr auto columns(NcclChannelRow) {
   return std::tuple(
       base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
       base::column("channel", &R::channel, "channel"),
-      base::column("start_gt", &R::start_gt, "begin on the GPU's globaltimer, ns; 0: not told"),
-      base::column("stop_gt", &R::stop_gt, "end on the GPU's globaltimer, ns; 0: not told"),
+      base::column("start_gt", &R::start_gt, "begin on the GPU's globaltimer, ns; 0: unknown"),
+      base::column("stop_gt", &R::stop_gt, "end on the GPU's globaltimer, ns; 0: unknown"),
       base::column("start_ns", &R::start_ns, "the host heard of the begin, ns"),
       base::column("stop_ns", &R::stop_ns, "the host heard of the end, ns; 0: never"));
 }
@@ -103,7 +103,7 @@ struct NcclStepRow {
   static constexpr Table k_table = Table::nccl_step;
   std::uint64_t start_ns = 0;
   // Send: waited for the GPU, for the peer, for the network. Receive: for the network, the flush,
-  // the GPU. 0: never came to it.
+  // the GPU. 0: never reached.
   std::uint64_t first_ns = 0, second_ns = 0, third_ns = 0;
   std::uint64_t stop_ns = 0;
   std::uint64_t bytes = 0;
@@ -137,7 +137,7 @@ constexpr auto enum_names(NetworkKind) {
   return std::to_array<std::pair<NetworkKind, std::string_view>>(
       {{unknown, "unknown"}, {infiniband, "infiniband"}, {socket, "socket"}});
 }
-// /nccl_network: what a network plugin did for a step
+// /nccl_network: work of a network plugin for a step
 struct NcclNetworkRow {
   static constexpr Table k_table = Table::nccl_network;
   std::uint64_t start_ns = 0, stop_ns = 0;
@@ -149,7 +149,7 @@ struct NcclNetworkRow {
 constexpr auto columns(NcclNetworkRow) {
   using R = NcclNetworkRow;
   return std::tuple(base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
-                    base::column("kind", &R::kind, "what carried it"),
+                    base::column("kind", &R::kind, "the transport"),
                     base::column("request", &R::request, "work request, or descriptor"),
                     base::column("bytes", &R::bytes, "bytes"),
                     base::column("start_ns", &R::start_ns, "begin, ns"),

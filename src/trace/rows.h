@@ -11,7 +11,7 @@
 
 namespace ncclprobe::trace {
 
-// All row types, for what is done to every table.
+// All row types, for code that processes every table.
 using AllRows =
     std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow, SynchronizationRow,
                DeviceEventRow, OverheadRow, EnvironmentRow, CommunicatorRow, NcclOperationRow,

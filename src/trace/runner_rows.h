@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
-// What the runner did, on the host.
+// The runner's activity on the host.
 namespace ncclprobe::trace {
 
 enum class SpanKind : std::uint8_t { cell, warm_up, batch, check, meeting };
@@ -24,7 +24,7 @@ struct SpanRow {
   static constexpr Table k_table = Table::span;
   std::uint64_t start_ns = 0, end_ns = 0;
   std::int32_t cell = -1;  // index in the trial
-  std::int32_t batch = -1; // sample of the cell, from 0; -1: outside of the timed part
+  std::int32_t batch = -1; // sample of the cell, from 0; -1: outside the timed part
   std::uint32_t iterations = 0;
   SpanKind kind = SpanKind::cell;
 };
@@ -34,9 +34,9 @@ constexpr auto columns(SpanRow) {
       base::column("start_ns", &R::start_ns, "begin on the host, ns"),
       base::column("end_ns", &R::end_ns, "end on the host, ns"),
       base::column("cell", &R::cell, "index of the cell in the trial"),
-      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
+      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside the timed part"),
       base::column("iterations", &R::iterations, "launches of the timed region in it"),
-      base::column("kind", &R::kind, "what it was spent on"));
+      base::column("kind", &R::kind, "kind of activity"));
 }
 
 enum class OperationKind : std::uint8_t {
@@ -71,7 +71,7 @@ struct OperationRow {
   static constexpr Table k_table = Table::operation;
   std::uint64_t start_ns = 0;
   std::uint32_t duration_ns = 0;
-  std::uint32_t id = 0; // from 1, counted by each process; what Kernel and others refer to
+  std::uint32_t id = 0; // from 1, counted by each process; kernels and other rows refer to it
   std::int32_t cell = -1;
   std::int32_t batch = -1;
   std::uint32_t iteration = 0; // of the timed region in the batch
@@ -84,13 +84,13 @@ constexpr auto columns(OperationRow) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "the host began to enqueue it, ns"),
       base::column("duration_ns", &R::duration_ns, "enqueueing took, ns"),
-      base::column("id", &R::id, "its number, from 1; what other tables refer to"),
+      base::column("id", &R::id, "its number, from 1; other tables refer to it"),
       base::column("cell", &R::cell, "index of the cell in the trial"),
-      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside of the timed part"),
+      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside the timed part"),
       base::column("iteration", &R::iteration, "launch of the timed region within the batch"),
       base::column("index", &R::index, "position in the schedule's operations"),
       base::column("stream", &R::stream, "stream of the schedule"),
-      base::column("kind", &R::kind, "what it is; group: all that was sent and received in it"));
+      base::column("kind", &R::kind, "kind of operation; group: all sends and receives in it"));
 }
 
 } // namespace ncclprobe::trace

@@ -8,15 +8,15 @@
 #include <cstdint>
 #include <string_view>
 
-// The spool: the private file of a traced process. A header, then blocks; only ever appended to, so
-// that a kill costs at most the block that was being written. Read by the same build on the same
-// host, hence rows are as they lie in memory.
+// The spool: the private file of a traced process. A header, then blocks. It is only appended to,
+// so a kill costs at most the block that was being written. The same build on the same host reads
+// it, hence rows have their memory layout.
 namespace ncclprobe::trace {
 
 inline constexpr std::array<char, 8> k_spool_magic{'N', 'C', 'P', 'S', 'P', 'O', 'O', 'L'};
 inline constexpr std::uint32_t k_block_magic = 0x4b4c424e;
 
-// Where rows come from that no machine has measured: a made-up host, so that no reader can miss it.
+// The host name of rows that no machine measured: an artificial one that no reader can miss.
 inline constexpr std::string_view k_synthetic_host = "synthetic (no measurements)";
 
 struct SpoolHeader {
@@ -29,13 +29,13 @@ struct SpoolHeader {
   std::array<char, 64> host{};
 };
 
-// Before each block. A block of texts (Table::text) is one text; its number is its place among
+// Before each block. A block of texts (Table::text) is one text; its number is its position among
 // them, from 1.
 struct BlockHeader {
   std::uint32_t magic = k_block_magic;
   Table table = Table::text;
   std::uint16_t row_bytes = 1;
-  std::int32_t rank = -1; // global; texts have none, and what concerns the process its first rank
+  std::int32_t rank = -1; // global; texts have none; rows about the process have its first rank
   std::uint32_t rows = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using base::Errc;
 
-// Millions of rows, of which writers hand over thousands at a time.
+// A spool has millions of rows, which writers pass on in thousands.
 constexpr std::uint64_t k_most_block_bytes = std::uint64_t{1} << 30;
 
 std::optional<std::size_t> row_bytes_of(Table table) {
@@ -41,7 +41,7 @@ base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
   SpoolSummary summary;
   if (!file.read(reinterpret_cast<char*>(&summary.header), sizeof summary.header) ||
       summary.header.magic != k_spool_magic)
-    return base::fail(Errc::protocol, "{} is no spool of a trace", path.string());
+    return base::fail(Errc::protocol, "{} is not a spool of a trace", path.string());
   if (summary.header.version != k_rows_version)
     return base::fail(Errc::protocol,
                       "{} was written by another version of ncclprobe (rows {}, not {}): use that "
@@ -60,11 +60,10 @@ base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
     std::uint64_t length = static_cast<std::uint64_t>(header.rows) * header.row_bytes;
     if (length > k_most_block_bytes)
       return base::fail(Errc::protocol,
-                        "{} is damaged at byte {}: a block of {} MiB, and none has "
-                        "more than {}",
+                        "{} is damaged at byte {}: a block of {} MiB, but none has more than {}",
                         path.string(), at, length >> 20, k_most_block_bytes >> 20);
     if (length > size - at - sizeof header)
-      break; // its process ended while it was written
+      break; // its process ended while writing it
     bytes.resize(length);
     if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(length)))
       return base::fail(Errc::io, "{} could not be read at byte {}", path.string(), at);

@@ -17,14 +17,14 @@
 
 namespace ncclprobe::trace {
 
-// Rows as they lie in the file; of another build than this one they are refused before.
+// Rows in the file's memory layout; files of another build were refused before.
 struct SpoolBlock {
   Table table = Table::text;
   int rank = -1;
   std::uint32_t rows = 0;
   std::span<const std::byte> bytes;
 
-  // Row is of this table.
+  // Row must belong to this table.
   template <typename Row>
   std::vector<Row> as() const {
     std::vector<Row> all(rows);
@@ -39,8 +39,8 @@ struct SpoolSummary {
   std::uint64_t bytes_left_out = 0; // of a block that its process did not finish
 };
 
-// Calls visit for each whole block, in the order of the file, in memory of one block. Errors:
-// not_found, io, protocol (no spool, of another version, rows of another size; with the file and
+// Calls visit for each complete block, in the order of the file, with one block in memory. Errors:
+// not_found, io, protocol (not a spool, another version, rows of another size; with the file and
 // the place).
 base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
                                       const std::function<void(const SpoolBlock&)>& visit);

@@ -32,7 +32,7 @@ void read_boot_id(std::array<char, 40>& into) {
     into = {};
 }
 
-// All of it, or what went wrong.
+// Writes everything, or returns the error.
 int write_all(int fd, const void* first, std::size_t first_bytes, const void* second,
               std::size_t second_bytes) {
   std::array<iovec, 2> parts{iovec{const_cast<void*>(first), first_bytes},
@@ -97,7 +97,7 @@ void SpoolWriter::write_block(Table table, std::size_t row_bytes, int rank, cons
                               std::size_t count) {
   if (count == 0)
     return;
-  // After a block that was cut short nothing behind it can be found.
+  // After a truncated block, later blocks cannot be found.
   int problem = fd_ < 0 ? EBADF : error_.load();
   if (problem == 0) {
     BlockHeader header;

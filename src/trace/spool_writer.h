@@ -18,9 +18,9 @@
 
 namespace ncclprobe::trace {
 
-// Appends rows to a spool. Any thread may call anything; give it many rows at a time, each call is
-// a write(2). Needs nothing but the C++ runtime, because the NCCL plugin has one in programs that
-// are not ours: it throws nothing, and what could not be written is counted.
+// Appends rows to a spool. Any thread may call anything. Pass many rows at a time, because each
+// call is a write(2). Needs only the C++ runtime, because the NCCL plugin uses it in programs that
+// are not ours: it throws nothing, and counts what could not be written.
 class SpoolWriter {
 public:
   SpoolWriter() = default;
@@ -28,8 +28,8 @@ public:
   SpoolWriter(const SpoolWriter&) = delete;
   SpoolWriter& operator=(const SpoolWriter&) = delete;
 
-  // Makes the file, which must not exist. False, with errno, if it cannot. `host`: instead of this
-  // one's name.
+  // Creates the file, which must not exist. False, with errno, if it cannot. `host` replaces this
+  // host's name.
   bool open(const std::string& path, std::string_view host = {});
   bool is_open() const { return fd_ >= 0; }
 
@@ -48,11 +48,11 @@ public:
     (append<Row>(rank, std::get<std::vector<Row>>(tables)), ...);
     (std::get<std::vector<Row>>(tables).clear(), ...);
   }
-  // What made the rank's rows, or what is missing from them (FactRow).
+  // The origin of the rank's rows, or data missing from them (FactRow).
   void note(int rank, std::string_view name, std::string_view value) {
     append(rank, FactRow{intern(name), intern(value)});
   }
-  // The number of a text, which is written when it is new.
+  // The number of a text; writes the text if it is new.
   TextId intern(std::string_view text);
 
   std::uint64_t rows_lost() const { return rows_lost_; } // to a full disk and the like

@@ -7,14 +7,14 @@
 
 #include <cstdint>
 
-// What a trace consists of: one row type for each table, the same in the worker, in its spool
-// (spool_writer.h) and, column by column, in the trace file (store/trace_file.h). A change of any
+// The tables of a trace: one row type for each, the same in the worker, in its spool
+// (spool_writer.h) and, column by column, in the trace file (store/trace_file.h). A change to any
 // of them changes k_rows_version.
 //
-// Times are nanoseconds of CLOCK_MONOTONIC_RAW of the host (base::monotonic_ns()), if nothing else
-// is said; of a synthetic backend, of its model time. Durations are 32 bits; a longer one (4.29 s)
-// is k_long_duration, and its length stands in LongRow. Texts are numbered in the order of their
-// blocks in the spool, from 1; 0 is the empty text.
+// Unless stated otherwise, times are nanoseconds of the host's CLOCK_MONOTONIC_RAW
+// (base::monotonic_ns()), or of a synthetic backend's model time. Durations have 32 bits; a longer
+// one (4.29 s) is k_long_duration, and LongRow has its length. Texts are numbered in the order of
+// their blocks in the spool, from 1; 0 is the empty text.
 namespace ncclprobe::trace {
 
 inline constexpr std::uint32_t k_rows_version = 2;
@@ -30,7 +30,7 @@ struct TextId {
   bool operator==(const TextId&) const = default;
 };
 
-// A row that says when it began, under one of three names.
+// A row with a start time, which has one of three names.
 template <typename Row>
 concept Timed = requires(Row row) {
   row.start_ns;
@@ -42,7 +42,7 @@ concept Timed = requires(Row row) {
   row.enqueue_ns;
 };
 
-// Names a table in a spool. Numbers are never used again for something else.
+// Identifies a table in a spool. Numbers are never reused.
 enum class Table : std::uint16_t {
   text = 0,
   span = 1,
@@ -66,7 +66,7 @@ enum class Table : std::uint16_t {
   fact = 19,
 };
 
-// Its group in a trace file. None is left out: a number is the place of its name.
+// Its group in a trace file. Complete: the index of a name is its number.
 constexpr auto enum_names(Table) {
   using enum Table;
   return std::to_array<std::pair<Table, std::string_view>>({{text, "strings"},
@@ -91,7 +91,7 @@ constexpr auto enum_names(Table) {
                                                             {fact, "provenance"}});
 }
 inline const char* name_of(Table table) {
-  return base::to_string(table).data(); // of literals, which end in a zero
+  return base::to_string(table).data(); // for literals, which end in a zero
 }
 
 } // namespace ncclprobe::trace

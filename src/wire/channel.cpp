@@ -15,7 +15,7 @@ namespace {
 
 void wait_for(int fd, short events, base::Deadline deadline) {
   pollfd entry{fd, events, 0};
-  constexpr int k_longest_wait_ms = 60'000; // then looks at the deadline again
+  constexpr int k_longest_wait_ms = 60'000; // then checks the deadline again
   ::poll(&entry, 1, deadline.left_ms(k_longest_wait_ms));
 }
 
@@ -40,7 +40,7 @@ base::Result<void> Channel::flush() {
     if (errno == EAGAIN || errno == EWOULDBLOCK)
       break;
     if (errno == EPIPE || errno == ECONNRESET)
-      result = base::fail(base::Errc::crashed, "the other end of the channel is gone");
+      result = base::fail(base::Errc::crashed, "the other end of the channel is closed");
     else
       result = base::fail(base::Errc::io, "cannot write to the channel: {}", std::strerror(errno));
     written = outbox_.size(); // nobody will read the rest
@@ -73,7 +73,7 @@ base::Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
       continue;
     }
     if (size == 0 || errno == ECONNRESET)
-      return base::fail(base::Errc::crashed, "the other end of the channel is gone");
+      return base::fail(base::Errc::crashed, "the other end of the channel is closed");
     if (errno == EINTR)
       continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK)

@@ -17,13 +17,14 @@ public:
   explicit Channel(base::Fd fd);
   int fd() const { return fd_.get(); }
 
-  // Writes the whole frame, waiting for the reader if need be. Errors: crashed (the other end is
-  // gone), timed_out (it did not read in time; the frame may be cut, so the channel is dead), io.
+  // Writes the whole frame; waits for the reader if necessary. Errors: crashed (the other end is
+  // closed), timed_out (it did not read in time; the frame may be truncated, so the channel is
+  // unusable), io.
   base::Result<void> send(const Message& message,
                           base::Deadline deadline = base::Deadline::never());
 
-  // The same for someone who must not wait: enqueue() only keeps the frame, flush() writes what the
-  // other end takes now. waits_for_reader() tells whether poll(2) should watch for POLLOUT.
+  // The same without waiting: enqueue() only stores the frame, flush() writes as much as the other
+  // end accepts now. waits_for_reader() says whether poll(2) should watch for POLLOUT.
   void enqueue(const Message& message) { outbox_ += encode(message); }
   base::Result<void> flush();
   bool waits_for_reader() const { return !outbox_.empty(); }

@@ -66,19 +66,20 @@ void Decoder::feed(const char* data, std::size_t size) {
 base::Result<std::optional<Message>> Decoder::next() {
   std::string_view waiting = std::string_view(pending_).substr(read_);
   if (waiting.size() < sizeof(Header)) {
-    // Garbage need not be as long as a header to be recognised.
+    // Garbage may be shorter than a header and must still be recognised.
     std::size_t seen = std::min(waiting.size(), sizeof k_magic);
     if (std::memcmp(waiting.data(), &k_magic, seen) != 0)
-      return base::fail(base::Errc::protocol, "the bytes on the channel are no ncclprobe frame");
+      return base::fail(base::Errc::protocol,
+                        "the bytes on the channel are not an ncclprobe frame");
     return std::nullopt;
   }
   Header header;
   std::memcpy(&header, waiting.data(), sizeof header);
   if (header.magic != k_magic)
-    return base::fail(base::Errc::protocol, "the bytes on the channel are no ncclprobe frame");
+    return base::fail(base::Errc::protocol, "the bytes on the channel are not an ncclprobe frame");
   if (header.version != k_protocol_version)
     return base::fail(base::Errc::protocol,
-                      "the other side speaks protocol version {}, this one {}: the programs are of "
+                      "the other side uses protocol version {}, this side {}: the programs have "
                       "different versions of ncclprobe",
                       header.version, k_protocol_version);
   if (header.type >= k_types)
@@ -94,8 +95,8 @@ base::Result<std::optional<Message>> Decoder::next() {
     read_ += sizeof header + payload.size();
     return message;
   } catch (const base::Exception& error) {
-    return base::fail(base::Errc::protocol, "a message of type {} does not parse: {}", header.type,
-                      error.what());
+    return base::fail(base::Errc::protocol, "a message of type {} cannot be parsed: {}",
+                      header.type, error.what());
   }
 }
 

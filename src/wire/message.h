@@ -14,20 +14,20 @@
 #include <variant>
 #include <vector>
 
-// What supervisor and worker say to each other over one inherited descriptor. A frame is a fixed
-// header (magic, version, type, global rank, length) and a payload: the body's fields (packing.h).
+// Messages between supervisor and worker over one inherited descriptor. A frame is a fixed header
+// (magic, version, type, global rank, length) and a payload: the body's fields (packing.h).
 namespace ncclprobe::wire {
 
 inline constexpr std::uint16_t k_protocol_version = 4;
 inline constexpr int k_channel_fd = 3; // in the worker
 
-// Exchanges of all ranks at which the supervisors may keep everybody waiting.
-// With its libraries and the driver started, but nothing made on a device, which even when idle
-// would disturb: the workers of the next trial wait here until it is their turn.
+// Exchanges of all ranks at which the supervisors may make everybody wait. At this one, libraries
+// and driver have started, but nothing was created on a device, which would disturb others even
+// when idle: the workers of the next trial wait here for their turn.
 inline constexpr const char* k_turn_key = "turn";
-// Connected, nothing launched yet: passed when no other process of the run touches a device.
+// Connected, nothing launched yet: passed when no other process of the run uses a device.
 inline constexpr const char* k_measure_key = "measure";
-// All that was asked for is done: from here on a process may end without undoing what it has made.
+// All requested work is done: from here on a process may end without destroying its objects.
 inline constexpr const char* k_leave_key = "leave";
 
 // Worker -> supervisor, first frame.
@@ -44,7 +44,7 @@ struct RankDevice {
 };
 NCCLPROBE_FIELDS(RankDevice, rank, device)
 
-// Supervisor -> worker: what to do.
+// Supervisor -> worker: the trial.
 struct Start {
   model::TrialSpec spec;
   std::vector<RankDevice> ranks; // what this worker drives
@@ -53,14 +53,14 @@ struct Start {
 };
 NCCLPROBE_FIELDS(Start, spec, ranks, host_of_rank, spool)
 
-// Worker -> supervisor: how far it is. `cell` is -1 outside cells.
+// Worker -> supervisor: progress. `cell` is -1 outside cells.
 struct Phase {
   std::string name; // "ready", "communicator_init", "cell", "teardown"
   int cell = -1;
 };
 NCCLPROBE_FIELDS(Phase, name, cell)
 
-// Both ways. Up: this worker's contributions; down: everybody's, in the order of members.
+// Both ways. Up: this worker's contributions; down: those of all members, in their order.
 struct Exchange {
   std::string key;
   std::vector<int> members;                 // global ranks
@@ -75,7 +75,7 @@ struct CellEnd {
 };
 NCCLPROBE_FIELDS(CellEnd, cell, result)
 
-// Worker -> supervisor: the trial cannot go on in this process; it exits next.
+// Worker -> supervisor: the trial cannot continue in this process; it exits next.
 struct Failure {
   model::Outcome outcome;
   int cell = -1;
@@ -98,26 +98,27 @@ struct Survey {
 };
 NCCLPROBE_FIELDS(Survey, survey)
 
-// Worker -> supervisor, before Done: what a rank of a companion trial saw.
+// Worker -> supervisor, before Done: the evidence of a companion trial's rank.
 struct Evidence {
   model::Evidence evidence;
 };
 NCCLPROBE_FIELDS(Evidence, evidence)
 
-// Supervisor -> worker: where are you? Asked when a deadline has passed; answered by the thread
-// that reads the channel, whatever the others are stuck in.
+// Supervisor -> worker: where are you? Sent after a deadline has passed. The thread that reads the
+// channel answers, even if all others are stuck.
 struct Where {};
 NCCLPROBE_FIELDS(Where)
 
 // Worker -> supervisor, the answer.
 struct Position {
   std::string position; // "launch 12 of 20 of batch 3"
-  std::string stack;    // of the main thread, innermost first, a frame a line; empty: not to be had
+  std::string
+      stack; // of the main thread, innermost first, one frame per line; empty: not available
 };
 NCCLPROBE_FIELDS(Position, position, stack)
 
-// Worker -> supervisor, once connected, and before Done if there is more to tell since: what this
-// process has loaded, where it may run, and what memory it took (model::WorkerRecord).
+// Worker -> supervisor, once connected, and again before Done if there is news: the libraries, CPUs
+// and memory of this process (model::WorkerRecord).
 struct Loaded {
   std::vector<model::Library> libraries;
   std::string cpus;
@@ -136,13 +137,12 @@ struct Message {
 // One frame, header included.
 std::string encode(const Message& message);
 
-// Frames out of a byte stream, however it is cut.
+// Splits a byte stream into frames.
 class Decoder {
 public:
   void feed(const char* data, std::size_t size);
-  // The next whole message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
-  // version, over-long frame (1 GiB), payload that does not parse. After an error the stream is
-  // dead.
+  // The next complete message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
+  // version, too long a frame (1 GiB), an invalid payload. After an error the stream is unusable.
   base::Result<std::optional<Message>> next();
 
 private:

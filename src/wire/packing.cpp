@@ -11,12 +11,12 @@ namespace ncclprobe::wire {
 using base::Errc;
 using base::raise;
 
-// Small numbers of either sign become small natural ones.
+// Maps small numbers of either sign to small natural numbers.
 void Packer::integer(std::int64_t value) {
   natural((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
 }
 
-// Seven bits a byte, the lowest first; the eighth says that more follow.
+// Seven bits per byte, the lowest first; the eighth bit says that more follow.
 void Packer::natural(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7)
     bytes_ += static_cast<char>(value | 0x80);
@@ -57,7 +57,8 @@ double Unpacker::real() {
 std::uint64_t Unpacker::choice(std::span<const base::EnumName> names) {
   const std::uint64_t number = natural();
   if (std::ranges::find(names, number, &base::EnumName::number) == names.end())
-    raise(Errc::protocol, "{} is the number of no name such as '{}'", number, names.front().name);
+    raise(Errc::protocol, "{} is not the number of a name such as '{}'", number,
+          names.front().name);
   return number;
 }
 
@@ -65,13 +66,14 @@ std::uint64_t Unpacker::choice(std::span<const base::EnumName> names) {
 std::size_t Unpacker::list() {
   const std::uint64_t size = natural();
   if (size > rest_.size())
-    raise(Errc::protocol, "{} elements are announced, {} bytes are there", size, rest_.size());
+    raise(Errc::protocol, "{} elements are announced, but only {} bytes follow", size,
+          rest_.size());
   return size;
 }
 
 std::string_view Unpacker::take(std::uint64_t size) {
   if (size > rest_.size())
-    raise(Errc::protocol, "{} bytes are announced, {} are there", size, rest_.size());
+    raise(Errc::protocol, "{} bytes are announced, but only {} follow", size, rest_.size());
   std::string_view taken = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return taken;

@@ -8,8 +8,9 @@
 #include <string_view>
 
 // Values that describe themselves (base/described.h) as bytes without names, in the order of their
-// fields: both ends are of one build. Whole numbers take as many bytes as they need, texts may hold
-// any bytes. Byte order of the rest is the machine's: all hosts of one run have the same.
+// fields: both ends run the same build. Whole numbers take as many bytes as they need; texts may
+// contain any bytes. Everything else has the machine's byte order: all hosts of a run have the
+// same.
 namespace ncclprobe::wire {
 
 class Packer final : public base::Writer {
@@ -32,8 +33,8 @@ private:
   std::string bytes_;
 };
 
-// Reads what a Packer wrote. Throws base::Exception (protocol) where the bytes end too early or a
-// length cannot be true, so that no input makes it read or allocate beyond them.
+// Reads a Packer's output. Throws base::Exception (protocol) if the bytes end too early or a length
+// is impossible. No input makes it read or allocate beyond them.
 class Unpacker final : public base::Reader {
 public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}

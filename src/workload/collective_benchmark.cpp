@@ -30,7 +30,7 @@ std::uint64_t count_for(const CollectiveRequest& request, int blocks) {
   return blocks == 1 ? count : rounded_block(count, request.type);
 }
 
-// Elements of an all_to_all_v's blocks by distance, where the mean over all ranks is `mean`.
+// Elements of an all_to_all_v's blocks by distance; `mean` is the mean over all ranks.
 std::vector<std::uint64_t> unequal_blocks(const CollectiveRequest& request, std::uint64_t mean,
                                           int ranks) {
   if (ranks == 1)
@@ -113,7 +113,7 @@ public:
   }
 
 private:
-  // In a buffer of so many blocks.
+  // In a buffer of that many blocks.
   std::uint64_t elements(int blocks) const {
     if (unequal_.empty())
       return count_ * static_cast<std::uint64_t>(blocks);
@@ -145,7 +145,7 @@ private:
   std::uint64_t start_bytes() const { return request_.offset * element_bytes_; }
   std::uint64_t block_bytes() const { return count_ * element_bytes_; }
 
-  // Declares a stream's buffers and says where a rank sends from and receives into.
+  // Declares a stream's buffers, and the blocks that a rank sends and receives.
   Slices lay_out(int stream) {
     std::uint64_t send_bytes = elements(blocks_.send) * element_bytes_;
     std::uint64_t receive_bytes = elements(blocks_.receive) * element_bytes_;
@@ -203,14 +203,14 @@ private:
       schedule_.checks.push_back(check);
       first += count;
     }
-    if (first == 0) // nothing is sent, and nothing looked at
+    if (first == 0) // nothing is sent or examined
       schedule_.checks.push_back({Collective::all_to_all_v, part.communicator, part.at.receive, 0,
                                   request_.type, request_.op});
     end_group();
   }
 
-  // As nccl-tests' hypercube.cu: with the mask 1, 2, 4 ... each rank swaps the blocks it has with
-  // the rank whose number differs in that bit.
+  // As in nccl-tests' hypercube.cu: with the mask 1, 2, 4 ... each rank swaps its blocks with the
+  // rank whose number differs in that bit.
   void add_hypercube(const Part& part) {
     std::uint64_t start = part.at.receive.offset_bytes;
     auto block = [&](int rank) {
@@ -239,7 +239,8 @@ private:
     }
   }
 
-  // The ranks (empty: all) send to the one `to` further on and receive from the one at `from`.
+  // The ranks (empty: all) send to the rank `to` places further and receive from the rank at
+  // `from`.
   void exchange(const Part& part, Slice send, int to, Slice receive, int from, std::uint64_t count,
                 const std::vector<int>& ranks) {
     push(
@@ -292,7 +293,7 @@ base::Result<void> check_request(const CollectiveRequest& request) {
   if (collective == Collective::hypercube && !std::has_single_bit(static_cast<unsigned>(n)))
     return fail(Errc::unsupported, "hypercube needs a power of two of ranks, not {}", n);
   if (reduces(collective) && !can_check(request.type, request.op, n))
-    return fail(Errc::unsupported, "1/{} is no number that {} can average with", n,
+    return fail(Errc::unsupported, "1/{} is not a number that {} can average with", n,
                 to_string(request.type));
   return {};
 }

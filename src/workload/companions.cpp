@@ -11,8 +11,8 @@ namespace {
 
 using namespace model;
 
-// ENV: "NCCL_X set by environment to N."; TUNING: which algorithm, protocol and channels each
-// operation takes; INIT and NET: plugins, transports, configuration files; PROFILE: our plugin.
+// ENV: "NCCL_X set by environment to N."; TUNING: algorithm, protocol and channels of each
+// operation; INIT and NET: plugins, transports, configuration files; PROFILE: our plugin.
 struct Instrument {
   const char* name;
   const char* value;
@@ -21,7 +21,7 @@ struct Instrument {
 constexpr std::array k_instruments{
     Instrument{"NCCL_DEBUG", "INFO", "which variables NCCL read"},
     Instrument{"NCCL_DEBUG_SUBSYS", "INIT,ENV,TUNING,NET,PROFILE",
-               "what NCCL says of variables, unless ENV and TUNING are in it"},
+               "NCCL's messages about variables, unless ENV and TUNING are in it"},
     Instrument{"NCCL_DEBUG_FILE", k_companion_log_path, "which variables NCCL read"},
     Instrument{"NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN",
                "algorithm, protocol and channels on every rank"},

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::workload {
 
-// Whether a run shows what its settings did (record.h, Evidence). automatic: on GPUs.
+// Whether a run records the effect of its settings (record.h, Evidence). automatic: on GPUs.
 enum class Proof { automatic, on, off };
 constexpr auto enum_names(Proof) {
   return std::to_array<std::pair<Proof, std::string_view>>(
@@ -19,11 +19,11 @@ constexpr auto enum_names(Proof) {
 
 bool wants_companions(Proof proof, std::string_view backend);
 
-// Makes a companion of a copy of a measuring trial: every cell once, with NCCL's log and our
-// profiler plugin on. What the launching environment sets of these stays as it is.
+// Turns a copy of a measuring trial into its companion: every cell once, with NCCL's log and our
+// profiler plugin on. Related variables of the launching environment stay unchanged.
 void make_companion(model::TrialSpec& trial, const std::map<std::string, std::string>& environment);
 
-// What companions cannot show because the launching environment sets something else.
+// What companions cannot show because the launching environment sets other values.
 std::vector<std::string> lost_to(const std::map<std::string, std::string>& environment);
 
 } // namespace ncclprobe::workload

@@ -16,7 +16,7 @@ namespace {
 
 using namespace model;
 
-constexpr std::uint64_t k_alignment_bytes = 256; // of a tensor of its own; PyTorch's are at 512
+constexpr std::uint64_t k_alignment_bytes = 256; // alignment of a separate tensor; PyTorch's is 512
 
 struct Bucket {
   DdpBucket of;
@@ -31,7 +31,8 @@ struct Bucket {
 
 class DdpMaker {
 public:
-  // `part`: a rank's part of the model. `reduced`: the same, without what other ranks do not have.
+  // `part`: a rank's part of the model. `reduced`: the same, without parameters that other ranks
+  // lack.
   DdpMaker(const StepRequest& request, const StepScope& scope, const RankGrid& grid,
            const ModelSpec& part, const ModelSpec& reduced)
       : request_(request), scope_(scope), grid_(grid), model_(make_step_model(part)),
@@ -76,7 +77,7 @@ private:
     return compressed() ? in_compressed(element) : in_buckets(element);
   }
 
-  // Calls `use(gradient, its place among all buckets)` for each of a bucket.
+  // Calls `use(gradient, its place among all buckets)` for each gradient of a bucket.
   template <typename Use>
   void each_gradient(const Bucket& bucket, Use use) const {
     std::uint64_t element = bucket.first;
@@ -133,8 +134,8 @@ private:
       build_.fill_working({weights_buffer_}, weight_elements_, build_.type());
     if (optimizes_)
       build_.fill_moments(state_buffer_, model_.spec.parameter_count());
-    // Whatever the optimizer reads is numbers: also what no other rank has, and what lies between
-    // buckets and between gradients.
+    // The optimizer must read valid numbers everywhere: in gradients that no other rank has, and
+    // between buckets and gradients.
     if (optimizes_)
       build_.fill_working({in_view() ? buckets_buffer_ : gradients_buffer_},
                           in_view() ? bucket_elements_ : gradients_.elements(), build_.type());
@@ -154,8 +155,9 @@ private:
     build_.check(Collective::all_reduce, groups_, at, count, reduced_type());
   }
 
-  // Only what is exact in the type that is reduced can be checked. So the inputs are written in it,
-  // and before each batch made to gradients; behind it the results go the way back.
+  // Only values that are exact in the reduced type can be checked. The inputs are therefore written
+  // in that type, and converted to gradients before each batch; afterwards the results are
+  // converted back.
   void widen_inputs() {
     for (const Bucket& bucket : buckets_) {
       if (in_view())
@@ -220,7 +222,7 @@ private:
     for (ParameterAt at : gradients) {
       auto found = bucket_of_.find({at.layer, at.parameter});
       if (found == bucket_of_.end())
-        continue; // nobody else has it
+        continue; // no other rank has it
       std::size_t number = found->second;
       Bucket& bucket = buckets_[number];
       if (--bucket.missing > 0)
@@ -235,7 +237,7 @@ private:
     }
   }
 
-  // Its gradients go into the bucket, and are divided.
+  // Copies its gradients into the bucket and divides them.
   void prepare(std::size_t number) {
     const Bucket& bucket = buckets_[number];
     build_.enter(StepBuilder::compute, Activity::prepare, bucket.name("fill ", number));
@@ -276,7 +278,7 @@ private:
     bucket.reduced = build_.record(back_stream_);
   }
 
-  // The next step, or the optimizer, needs them all.
+  // The next step, or the optimizer, needs all of them.
   void finish_buckets() {
     for (std::size_t i = 0; synchronizes() && i < buckets_.size(); ++i) {
       if (buckets_[i].reduced)
@@ -297,8 +299,8 @@ private:
       return;
     build_.enter(StepBuilder::compute, Activity::optimizer, "optimizer");
     Slice gradients{in_view() ? buckets_buffer_ : gradients_buffer_};
-    // Sums of sums are beyond f16 after a few steps, and weights that are no numbers would cost
-    // products less power. So the optimizer reads other numbers there, as many bytes.
+    // After a few steps, sums of sums overflow f16, and products with NaN weights would draw less
+    // power. The optimizer therefore reads other numbers there, of the same size.
     if (synchronizes() && reduced_type() == DataType::f16)
       gradients = {weights_buffer_};
     build_.push(OptimizerOp{StepBuilder::compute,
@@ -323,14 +325,14 @@ private:
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> bucket_of_; // by parameter
   ParameterLayout weights_, gradients_;
   std::uint64_t weight_elements_ = 0;
-  std::uint64_t own_first_ = 0;       // behind the buckets: gradients that are not reduced
-  std::uint64_t bucket_elements_ = 0; // with those
+  std::uint64_t own_first_ = 0;       // after the buckets: gradients that are not reduced
+  std::uint64_t bucket_elements_ = 0; // including those
   bool optimizes_ = false;
   int weights_buffer_ = 0, state_buffer_ = 0, gradients_buffer_ = 0, buckets_buffer_ = 0,
       compressed_buffer_ = 0;
   int back_stream_ = -1;
   std::vector<int> groups_;
-  int stretch_ = 1; // of the backward pass, until the next bucket is full
+  int stretch_ = 1; // of the backward pass; a full bucket ends it
 };
 
 } // namespace

@@ -6,29 +6,30 @@
 
 #include <map>
 
-// Experts that live on different ranks while each rank has samples of its own, as in GShard
-// (Lepikhin et al. 2020) and DeepSpeed-MoE: expert parallel = data parallel. In front of a layer of
-// experts an all_to_all brings each token to the ranks of its experts, behind it another one brings
-// the results back; the backward pass has the same two the other way. The compute stream waits for
-// each. Tokens are taken to be spread evenly, so that every rank computes as many as it has.
+// Experts on different ranks, while each rank has its own samples, as in GShard (Lepikhin et al.
+// 2020) and DeepSpeed-MoE: expert parallel = data parallel. Before a layer of experts an all_to_all
+// brings each token to the ranks of its experts; after it another one returns the results. The
+// backward pass has the same two in the opposite direction. The compute stream waits for each.
+// Tokens are assumed to be spread evenly, so every rank computes as many as it has.
 //
-// With T elements of tokens (samples x tokens x experts a token x width) and e bytes an element, a
-// rank gives 4 T e to communication in a micro-step for each layer of experts.
+// With T elements of tokens (samples x tokens x experts per token x width) and e bytes per element,
+// a rank contributes 4 T e to communication per micro-step and layer of experts.
 namespace ncclprobe::workload {
 
 // A rank's part of the model: its share of the experts. Errors: unsupported for a model without
-// experts, or experts that the ranks do not divide.
+// experts, or if the ranks do not divide the experts.
 base::Result<ModelSpec> expert_parallel_part(const ModelSpec& whole, int ranks);
-// A part without its experts' parameters: what all ranks have. On one rank that is everything.
+// The part that all ranks have: everything but the experts' parameters. On one rank, the whole
+// model.
 ModelSpec without_experts(const ModelSpec& part, int ranks);
 
 class ExpertParallel {
 public:
-  // Does nothing unless the pattern is moe. All arguments outlive the object.
+  // Does nothing unless the pattern is moe. All arguments must outlive the object.
   ExpertParallel(StepBuilder& build, const StepRequest& request, const StepScope& scope,
                  const ModelSpec& part);
 
-  // Around the passes of a layer. It leaves the compute stream's stretch.
+  // Called around the passes of a layer. Ends the compute stream's current section.
   void exchange(std::size_t layer, const char* what, std::uint64_t samples);
 
 private:

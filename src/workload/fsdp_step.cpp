@@ -66,7 +66,7 @@ private:
   bool communicates() const { return shards() && scope_.communicates(); }
   bool copies() const { return shards() && scope_.computes(); }
 
-  // The root is the first, blocks follow in their order.
+  // The root is first, blocks follow in their order.
   void make_groups() {
     groups_.push_back({"root"});
     for (const Layer& layer : model_.spec.layers) {
@@ -95,7 +95,7 @@ private:
       in_shards += aligned(group.shard);
       shard_elements_ += group.shard;
       whole_ = std::max(whole_, group.shard * ranks_);
-      // Blocks follow each other in one place, unless they are kept.
+      // Blocks share one place in turn, unless they are kept.
       bool kept = g == 0 || !request_.reshard;
       group.unpacked = kept || g == 1 ? in_unpacked : groups_[1].unpacked;
       in_unpacked = std::max(in_unpacked, group.unpacked + aligned(group.shard * ranks_));
@@ -125,11 +125,11 @@ private:
   }
 
   Slice own(int buffer, const Group& group) const { return {buffer, group.first * bytes_}; }
-  // What copies are made of, so that everything that is communicated stays as it was written.
+  // The sources of copies, so that communicated data stays as it was written.
   int gradient_source() const { return copies() ? gradients_ : packed_; }
 
   void fill() {
-    // Whatever the optimizer reads is numbers, also what lies between groups.
+    // The optimizer must read valid numbers everywhere, also between groups.
     if (optimizes_ || (scope_.computes() && !shards()))
       for (int buffer : {shards_, reduced_shards_})
         build_.fill_working({buffer}, own_elements_, build_.type());
@@ -151,7 +151,7 @@ private:
       build_.fill_moments(state_, shard_elements_);
   }
 
-  // The last groups that were gathered into each array are still there.
+  // The last groups that were gathered into each array are still present.
   void check() {
     for (const Group& group : groups_)
       if (group.shard > 0)
@@ -195,7 +195,7 @@ private:
     last_[slot] = number;
   }
 
-  // Its parameters are there for the compute stream.
+  // The compute stream may use its parameters.
   void use(std::size_t number) {
     Group& group = groups_[number];
     gather(number);
@@ -214,7 +214,7 @@ private:
 
   void forward() {
     use(0);
-    std::size_t inside = 0; // group of the layer before
+    std::size_t inside = 0; // group of the previous layer
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       std::size_t number = group_of_[i];
       if (number != inside && number != 0) {
@@ -310,7 +310,7 @@ private:
   bool optimizes_ = false, began_ = false;
   int shards_ = 0, reduced_shards_ = 0, state_ = 0, unpacked_ = 0, gradients_ = 0, packed_ = 0;
   std::vector<int> gathered_;
-  std::vector<std::optional<int>> free_;         // by slot: event behind which it may be written
+  std::vector<std::optional<int>> free_;         // by slot: event after which it may be written
   std::vector<std::optional<std::size_t>> last_; // by slot: group
   std::vector<int> members_;
   std::optional<int> reduced_; // event of the last reduce_scatter

@@ -6,27 +6,27 @@
 
 namespace ncclprobe::workload {
 
-// A step as PyTorch's fully_shard (FSDP2) does it with each block wrapped and then the model, its
-// root (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py and _fsdp_collectives.py of 2.x):
+// A step like PyTorch's fully_shard (FSDP2), with each block wrapped and then the model, its root
+// (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py and _fsdp_collectives.py of 2.x):
 //
-// - Each rank keeps 1/n of every group of parameters: of each block, and of what is in no block.
+// - Each rank keeps 1/n of every group of parameters: one group per block, and one for the rest.
 // - Forward: the root's parameters are gathered and kept. Each block's are gathered, copied out of
 //   the gathered array ("prepare", one kernel on the compute stream), and, as the host runs ahead,
-//   `prefetch` further blocks are gathered while this one computes. There are prefetch + 1 arrays
-//   to gather into; one is free when it has been copied out.
+//   `prefetch` further blocks are gathered while this one computes. There are prefetch + 1
+//   arrays to gather into; an array is free after the copy out.
 // - Backward, blocks in reverse: gathered again (`reshard`, ZeRO-3), those of `prefetch` blocks
-//   ahead being issued before a block computes; or still there (ZeRO-2). Then its gradients are
+//   ahead are issued before a block computes; or still present (ZeRO-2). Then its gradients are
 //   copied together ("prepare") and reduce-scattered; before that copy the compute stream waits for
 //   the reduce_scatter before (reduce_scatter_state). The root's are last.
-// - Gathering and reducing have a stream each in PyTorch, but one communicator, in which NCCL keeps
+// - In PyTorch gathering and reducing have a stream each but one communicator, in which NCCL keeps
 //   them in order: here they are on one stream.
-// - The optimizer works on the rank's own part, behind the last reduce_scatter.
+// - The optimizer works on the rank's own part, after the last reduce_scatter.
 // - `accumulate` N: set_requires_gradient_sync(False) in all but the last micro-step.
 //
-// With `fsdp+tp` the layers are cut first (tensor_parallel.h). Every group is padded to a multiple
-// of n elements (PyTorch pads each parameter's first dimension), and summed, not averaged.
+// With `fsdp+tp` the layers are split first (tensor_parallel.h). Every group is padded to a
+// multiple of n elements (PyTorch pads each parameter's first dimension), and summed, not averaged.
 //
-// With s_g = ceil(elements of group g / n) and e bytes an element, a rank gives in a step
+// With s_g = ceil(elements of group g / n) and e bytes an element, a rank contributes per step
 //   e (2 sum_blocks s_g + s_root) to all_gathers (ZeRO-2: each group once), for each micro-step,
 //   and e n sum_groups s_g to reduce_scatters, and with `found_inf` 4 bytes.
 // One rank: no communication, and no copies.

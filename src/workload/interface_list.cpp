@@ -13,7 +13,7 @@ bool matches_interface_list(std::string_view list, std::string_view name) {
   bool exact = list.starts_with('=');
   list.remove_prefix(exact ? 1 : 0);
   for (std::string_view one : base::split(list, ',')) {
-    // A port may stand behind a name: "eth0:1"; for sockets NCCL ignores it.
+    // A port may follow a name: "eth0:1"; for sockets NCCL ignores it.
     std::string_view wanted = one.substr(0, one.find(':'));
     if (!wanted.empty() && (exact ? name == wanted : name.starts_with(wanted)))
       return !unwanted;

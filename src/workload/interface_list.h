@@ -6,8 +6,8 @@
 
 namespace ncclprobe::workload {
 
-// True if NCCL would take an interface of this name for what the list says, which is written as
-// the value of NCCL_SOCKET_IFNAME: "eth0,ib", "^docker", "=eth1".
+// True if NCCL would use an interface of this name, given a list in the syntax of
+// NCCL_SOCKET_IFNAME: "eth0,ib", "^docker", "=eth1".
 bool matches_interface_list(std::string_view list, std::string_view name);
 
 } // namespace ncclprobe::workload

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::workload {
 
-// What stands between the blanks of a CellLabel's variant.
+// The words of a CellLabel's variant, which blanks separate.
 inline std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {

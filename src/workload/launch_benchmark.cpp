@@ -8,7 +8,7 @@ namespace {
 
 using namespace model;
 
-constexpr int k_highest_priority = -5; // CUDA takes what is beyond its range for the end of it
+constexpr int k_highest_priority = -5; // CUDA clamps values to its range
 
 Cell empty_kernel(Launch launch, const Timing& timing) {
   Cell cell;

@@ -10,19 +10,19 @@
 
 namespace ncclprobe::workload {
 
-// Workload of a cell whose every launch is one kernel that does nothing.
+// Workload of a cell whose every launch is one empty kernel.
 inline constexpr std::string_view k_empty_kernel = "empty_kernel";
 
-// The message that is small enough to be all launch.
+// A message so small that its time is all launch overhead.
 inline constexpr std::uint64_t k_launched_bytes = 512;
 
 enum class Graphs { no, yes };
 
-// What a launch costs: an empty kernel and an all_reduce of 512 B, each one at a time (latency
-// mode: the device's time; launch_ns of its samples: the host's) and back to back (batch mode: one
-// every so often). The all_reduce also on a stream of the highest priority; on an idle device,
-// which priority is not expected to change. With `graphs`, all at normal priority as graphs too.
-// `timing` says how often; its mode does not count. Errors: those of make_collective_cell().
+// The cost of a launch: an empty kernel and an all_reduce of 512 B, one at a time (latency mode:
+// the device's time; launch_ns of its samples: the host's) and back to back (batch mode: the
+// interval between launches). Also the all_reduce on a stream of the highest priority, on an idle
+// device, where priority should make no difference. With `graphs`, those of normal priority also as
+// graphs. `timing` gives the counts; its mode is ignored. Errors: those of make_collective_cell().
 base::Result<std::vector<model::Cell>> make_launch_cells(int ranks, const model::Timing& timing,
                                                          Graphs graphs);
 

@@ -5,13 +5,13 @@
 #include <array>
 #include <string_view>
 
-// Names that look like NCCL's and that no NCCL from 2.10 on reads.
+// Names that look like NCCL's but that no NCCL from 2.10 on reads.
 namespace ncclprobe::workload::table {
 
-// In NCCL's documents and old posts, read by older releases only.
+// Names in NCCL's documents and old posts that only older releases read.
 struct RetiredName {
   std::string_view name;
-  std::string_view better; // what comes nearest to it today
+  std::string_view better; // the closest variable today
 };
 inline constexpr auto k_retired = std::to_array<RetiredName>({
     {"NCCL_CHECKS_DISABLE", "NCCL_CHECK_POINTERS"},
@@ -24,7 +24,7 @@ inline constexpr auto k_retired = std::to_array<RetiredName>({
     {"NCCL_IB_GDR_LEVEL", "NCCL_NET_GDR_LEVEL"},
 });
 
-// Other words for what NCCL has: the value means the same.
+// Other names for variables of NCCL: the value means the same.
 struct OtherName {
   std::string_view name;
   std::string_view better;
@@ -50,23 +50,22 @@ inline constexpr auto k_other_names = std::to_array<OtherName>({
     {"NCCL_RDMA_DISABLE", "NCCL_IB_DISABLE"},
 });
 
-// Nothing reads them, and no other name means the same.
+// Nothing reads these names, and no other name has the same meaning.
 struct Fiction {
   std::string_view name;
   std::string_view truth;
 };
 inline constexpr auto k_fictions = std::to_array<Fiction>({
-    {"NCCL_TIMEOUT",
-     "neither NCCL nor PyTorch reads it: NCCL waits without end, and PyTorch's limit "
-     "is torch.distributed.init_process_group(timeout=...)"},
-    {"NCCL_NET_DISABLE", "nothing reads it: NCCL_NET=Socket keeps NCCL off RDMA"},
+    {"NCCL_TIMEOUT", "neither NCCL nor PyTorch reads it: NCCL waits without limit, and PyTorch's "
+                     "limit is torch.distributed.init_process_group(timeout=...)"},
+    {"NCCL_NET_DISABLE", "nothing reads it: NCCL_NET=Socket prevents NCCL from using RDMA"},
     {"NCCL_NCHANNELS", "nothing reads it: NCCL_MIN_CTAS and NCCL_MAX_CTAS limit the channels"},
     {"NCCL_NUM_CHANNELS", "nothing reads it: NCCL_MIN_CTAS and NCCL_MAX_CTAS limit the channels"},
     {"NCCL_NRINGS", "nothing reads it: NCCL_MIN_CTAS and NCCL_MAX_CTAS limit the channels"},
 });
 
-// PyTorch's variables without its TORCH_ (docs: torch_nccl_environment_variables). Some of them had
-// the shorter name before PyTorch 2.2.
+// PyTorch's variables without their prefix TORCH_ (docs: torch_nccl_environment_variables). Some
+// had the shorter name before PyTorch 2.2.
 inline constexpr auto k_of_pytorch = std::to_array<std::string_view>({
     "NCCL_ABORT_IN_DESTROY_PG",
     "NCCL_ASYNC_ERROR_HANDLING",
@@ -102,8 +101,8 @@ struct ForeignPrefix {
   std::string_view whose;
 };
 inline constexpr auto k_foreign = std::to_array<ForeignPrefix>({
-    {"NCCL_OFI_", "the plugin for libfabric (aws-ofi-nccl)"},
-    {"OFI_NCCL_", "the plugin for libfabric (aws-ofi-nccl)"},
+    {"NCCL_OFI_", "the libfabric plugin (aws-ofi-nccl)"},
+    {"OFI_NCCL_", "the libfabric plugin (aws-ofi-nccl)"},
     {"NCCL_GPUDIRECTTCPX_", "Google's plugin GPUDirect-TCPX"},
     {"NCCL_FASTRAK_", "Google's plugin FasTrak (GPUDirect-TCPXO)"},
     {"NCCL_SHIMNET_", "Google's network plugins"},
@@ -118,7 +117,7 @@ inline constexpr auto k_foreign = std::to_array<ForeignPrefix>({
     {"NCCL_TESTS_", "nccl-tests"},
 });
 
-// What ncclprobe's own backends read in a trial. None of them is a path, a program or an address.
+// Variables that ncclprobe's own backends read in a trial. None is a path, a program or an address.
 inline constexpr auto k_own = std::to_array<std::string_view>({
     "NCCLPROBE_GLOO_ALGORITHM",
     "NCCLPROBE_GLOO_CHUNK_BYTES",
@@ -129,7 +128,7 @@ inline constexpr auto k_own = std::to_array<std::string_view>({
     "NCCLPROBE_SYNTHETIC_NOISE_PPM",
 });
 
-// That builds and container images set; NCCL does not look at them.
+// Builds and container images set these; NCCL ignores them.
 inline constexpr auto k_of_builds = std::to_array<std::string_view>({
     "NCCL_DIR",
     "NCCL_HOME",

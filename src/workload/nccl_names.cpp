@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view k_prefix = "NCCL_";
 
-// Further than this it is another name, however long it is: NCCL_TIMEOUT is not NCCL_IB_TIMEOUT.
+// At a larger distance it is another name, however long: NCCL_TIMEOUT is not NCCL_IB_TIMEOUT.
 constexpr std::size_t k_most_edits = 2;
 constexpr std::size_t k_letters_per_edit = 3;
 
@@ -63,7 +63,7 @@ std::string with(std::string name, std::string_view old, std::string_view other)
   return at == std::string::npos ? std::string() : name.replace(at, old.size(), other);
 }
 
-// NCCL has the switch, but the other way round.
+// NCCL has the switch with the opposite meaning.
 const Variable* opposite(std::string_view name) {
   for (auto [one, other] : {std::pair("ENABLE", "DISABLE"), std::pair("DISABLE", "ENABLE")})
     if (const Variable* found = find_variable(with(std::string(name), one, other));
@@ -100,13 +100,13 @@ NameJudgement judge_known(const Variable& variable, int version) {
           fmt::format("releases before {} did", nccl_version_text(variable.until))};
 }
 
-// What is known of a name that is not in the table of variables.
+// Facts about a name that is not in the table of variables.
 NameJudgement judge_listed(std::string_view name) {
   using namespace table;
   auto is_name = [&](const auto& entry) { return entry.name == name; };
   if (auto found = std::ranges::find_if(k_retired, is_name); found != k_retired.end())
     return {NameKind::not_read,
-            fmt::format("only old releases did; nearest to it is {}", found->better)};
+            fmt::format("only old releases read it; the closest name is {}", found->better)};
   if (auto found = std::ranges::find_if(k_fictions, is_name); found != k_fictions.end())
     return {NameKind::mistaken, std::string(found->truth)};
   if (auto found = std::ranges::find_if(k_other_names, is_name); found != k_other_names.end())
@@ -150,16 +150,17 @@ NameJudgement judge_name(std::string_view name, int version) {
     if (name.starts_with(foreign.prefix) && (typo.meant == nullptr || typo.edits > 1))
       return {NameKind::foreign, fmt::format("{} reads it", foreign.whose)};
   if (!name.starts_with(k_prefix))
-    return {NameKind::harmless, "it is no name of NCCL's"};
+    return {NameKind::harmless, "it is not one of NCCL's names"};
   if (const Variable* variable = opposite(name))
-    return {NameKind::mistaken, fmt::format("NCCL has {}, the other way round", variable->name),
+    return {NameKind::mistaken,
+            fmt::format("NCCL has {}, with the opposite meaning", variable->name),
             std::string(variable->name), true};
-  if (typo.meant != nullptr) // a release that is not known may have brought the name
+  if (typo.meant != nullptr) // an unknown release may have introduced the name
     return {version > k_newest_known_nccl ? NameKind::similar : NameKind::misspelt,
             fmt::format("NCCL's name is {}", typo.meant->name), std::string(typo.meant->name)};
   if (const Variable* variable = similar(name))
     return {NameKind::similar,
-            fmt::format("the nearest name that NCCL reads is {}", variable->name)};
+            fmt::format("the closest name that NCCL reads is {}", variable->name)};
   return {NameKind::unknown, ""};
 }
 

@@ -17,7 +17,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// What people write for numbers: yes, no, 8M. Empty if it is none of these.
+// Number for words that people write instead: yes, no, 8M. Empty if it is none of these.
 std::string as_number(std::string_view text) {
   for (const char* word : {"yes", "true", "on", "y", "t", "enable", "enabled"})
     if (same_word(text, word))
@@ -55,7 +55,7 @@ std::string what_is_taken(Outside outside, std::int64_t limit) {
   case Outside::off:
     return "NCCL takes it for 0";
   default:
-    return "NCCL does not check it, and does not document what happens";
+    return "NCCL does not check it, and does not document the effect";
   }
 }
 
@@ -77,17 +77,17 @@ Judgement judge_integer(const Setting& setting, const Variable& variable, int ve
     return {Reading::misread, fmt::format("'{}' is not a number", setting.value),
             fmt::format("NCCL reads it as {} without a warning", reading.value),
             written_as_number(setting), ""};
-  // Of a block. NCCL looks at the limits of what is above 0 only.
+  // For block sizes. NCCL checks the limits only for values above 0.
   bool threads = setting.name == "NCCL_NTHREADS" || setting.name == "NCCL_LL128_NTHREADS";
   if (threads && reading.value <= 0)
     return {Reading::limited, "it is not above 0", "NCCL continues with its default", "", ""};
   if (is_outside(variable, reading.value, version))
     return outside(setting, legal_numbers(variable, version), reading.value);
   if (threads && reading.value % 32 != 0)
-    return {Reading::limited, "it is no multiple of 32", "NCCL takes the most that it allows",
+    return {Reading::limited, "it is not a multiple of 32", "NCCL uses the largest allowed value",
             with_value(setting, reading.value / 32 * 32), ""};
   if (setting.name == "NCCL_WORK_FIFO_BYTES" && (reading.value & (reading.value - 1)) != 0)
-    return {Reading::limited, "it is no power of 2", "NCCL continues with its default", "",
+    return {Reading::limited, "it is not a power of 2", "NCCL continues with its default", "",
             "is being ignored because it is not a power of 2"};
   if (setting.value.size() > 1 && setting.value.starts_with('0') && is_number(setting.value) &&
       reading.value != 0)
@@ -100,7 +100,8 @@ Judgement judge_flag(const Setting& setting) {
   for (const char* word : {"1", "T", "TRUE", "0", "F", "FALSE"})
     if (same_word(setting.value, word))
       return {};
-  return {Reading::misread, fmt::format("'{}' is none of 1, T, TRUE, 0, F, FALSE", setting.value),
+  return {Reading::misread,
+          fmt::format("'{}' is not one of 1, T, TRUE, 0, F, FALSE", setting.value),
           "NCCL continues with its default, without a warning", written_as_number(setting), ""};
 }
 

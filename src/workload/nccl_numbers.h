@@ -4,11 +4,11 @@
 
 #include "workload/nccl_values.h"
 
-// What NCCL makes of the values of variables that are numbers or switches.
+// How NCCL reads the values of variables that are numbers or switches.
 namespace ncclprobe::workload {
 
 Judgement judge_integer(const model::Setting& setting, const Variable& variable, int version);
-// Of ValueKind::flag, where that is no longer read as an integer.
+// For ValueKind::flag in releases that no longer read it as an integer.
 Judgement judge_flag(const model::Setting& setting);
 
 } // namespace ncclprobe::workload

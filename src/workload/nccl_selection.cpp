@@ -25,7 +25,7 @@ using namespace std::string_view_literals;
 constexpr std::array k_functions{"Broadcast"sv, "Reduce"sv, "AllGather"sv, "ReduceScatter"sv,
                                  "AllReduce"sv};
 
-// Before this release there were no functions, and unknown words were ignored.
+// Earlier releases had no functions, and ignored unknown words.
 constexpr int k_strict_since = 22403;
 
 bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
@@ -38,7 +38,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, last == std::string_view::npos ? 0 : last + 1 - first);
 }
 
-// "allreduce:tree,ring". NCCL looks at nothing behind a second colon.
+// "allreduce:tree,ring". NCCL ignores text after a second colon.
 struct Entry {
   std::string_view text;
   std::string_view function; // empty: all
@@ -67,7 +67,7 @@ std::string_view without_caret(std::string_view list) {
   return list.starts_with('^') ? list.substr(1) : list;
 }
 
-// `value` with the word that is most like `token` in its place; empty if there is none.
+// `value` with the most similar word in place of `token`; empty if there is none.
 std::string repaired(std::string_view value, std::string_view token,
                      std::span<const std::string_view> words) {
   std::string_view better = base::most_similar(trimmed(token), words);
@@ -79,7 +79,7 @@ std::string repaired(std::string_view value, std::string_view token,
 
 SelectionProblem unknown_word(std::string_view value, std::string_view token,
                               std::span<const std::string_view> words) {
-  return {true, fmt::format("'{}' is none of {}", token, fmt::join(words, ", ")),
+  return {true, fmt::format("'{}' is not one of {}", token, fmt::join(words, ", ")),
           repaired(value, token, words), fmt::format("Unrecognized element token \"{}\"", token)};
 }
 
@@ -91,12 +91,12 @@ std::optional<SelectionProblem> strict_problem(std::span<const std::string_view>
       return SelectionProblem{true, fmt::format("'{}' names nothing", entry.text), "", ""};
     if (entry.function.empty() && !first)
       return SelectionProblem{
-          true, fmt::format("only its first entry may lack a function: '{}'", entry.text), "",
+          true, fmt::format("only the first entry may lack a function: '{}'", entry.text), "",
           "All entries except the first must have a prefix"};
     if (!entry.function.empty() && !is_one_of(k_functions, entry.function))
       return SelectionProblem{
           true,
-          fmt::format("'{}' is no function ({})", entry.function, fmt::join(k_functions, ", ")),
+          fmt::format("'{}' is not a function ({})", entry.function, fmt::join(k_functions, ", ")),
           repaired(value, entry.function, k_functions),
           fmt::format("Unrecognized prefix token \"{}\"", entry.function)};
     for (std::string_view element : split(without_caret(entry.list), ','))
@@ -105,8 +105,7 @@ std::optional<SelectionProblem> strict_problem(std::span<const std::string_view>
   }
   for (const Entry& entry : entries_of(value))
     if (!entry.ignored.empty())
-      return SelectionProblem{false, fmt::format("NCCL does not look at ':{}'", entry.ignored), "",
-                              ""};
+      return SelectionProblem{false, fmt::format("NCCL ignores ':{}'", entry.ignored), "", ""};
   return std::nullopt;
 }
 
@@ -123,8 +122,8 @@ std::optional<SelectionProblem> lenient_problem(std::span<const std::string_view
   return std::nullopt;
 }
 
-// Later entries replace what earlier ones said of the same function. A function that no entry names
-// keeps all words.
+// Later entries replace earlier ones for the same function. A function that no entry names keeps
+// all words.
 Result<std::vector<std::string_view>> allowed(std::string_view value, std::string_view function,
                                               const char* variable) {
   std::vector<std::string_view> words = legal_words(*find_variable(variable));
@@ -157,12 +156,12 @@ bool function_knows(std::string_view function, std::string_view algorithm) {
   return algorithm == "Ring";
 }
 
-// Why this algorithm cannot be taken; empty if it can.
+// Why this algorithm cannot be used; empty if it can.
 std::string against(std::string_view algorithm, std::string_view function,
                     const std::vector<std::string_view>& protocols, const Variables& variables,
                     const Machine& machine) {
   if (!function_knows(function, algorithm))
-    return fmt::format("{} is not done by {}", function, algorithm);
+    return fmt::format("{} does not support {}", function, algorithm);
   if (protocols.empty())
     return "no protocol is left";
   bool any_protocol = algorithm == "Ring" || algorithm == "Tree";
@@ -245,7 +244,7 @@ std::string why_impossible(std::string_view function, const Variables& variables
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
       reasons.push_back(std::move(reason));
   }
-  std::string text = fmt::format("NCCL has no way left to do {}", function);
+  std::string text = fmt::format("NCCL has no remaining way to do {}", function);
   if (reasons.empty())
     return text + ": no algorithm is allowed";
   for (std::size_t i = 0; i < reasons.size(); ++i)

@@ -26,11 +26,11 @@ using model::Setting;
 constexpr const char* k_invalid_usage = "every communicator ends with 'invalid usage'";
 constexpr const char* k_silent = "without a warning";
 
-// Releases that read words in these values. Before, they were integers.
+// Releases that read words in these values. Before, the values were integers.
 constexpr int k_policy_words_since = 22902;
-// Since then an unknown word voids the whole list; before, it was passed over.
+// Since this release an unknown word voids the whole list; before, it was skipped.
 constexpr int k_whole_lists_since = 23003;
-// Since then NCCL_NET_PLUGIN is a list, of which an empty value is one without plugins.
+// Since this release NCCL_NET_PLUGIN is a list; an empty value is a list without plugins.
 constexpr int k_plugin_lists_since = 22703;
 
 int version_at(const NcclPlace& place) {
@@ -51,7 +51,7 @@ std::optional<bool> is_there(const NcclPlace& place, std::string_view name) {
   return found == place.looked_for.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Yes if any of them is; no only if all are known not to be.
+// Yes if any of them exists; no only if all are known to be missing.
 std::optional<bool> any_is_there(const NcclPlace& place, const std::vector<std::string>& names) {
   bool all_known = true;
   for (const std::string& name : names) {
@@ -63,7 +63,7 @@ std::optional<bool> any_is_there(const NcclPlace& place, const std::vector<std::
   return all_known ? std::optional(false) : std::nullopt;
 }
 
-// NCCL tries the name itself, then the usual name with this one at its end (plugin_open.cc).
+// NCCL tries the name itself, then the usual name with this name at its end (plugin_open.cc).
 std::vector<std::string> plugin_files(std::string_view prefix, std::string_view name) {
   std::vector<std::string> files{std::string(name)};
   if (name.find('/') == std::string_view::npos)
@@ -83,14 +83,14 @@ std::vector<std::string> network_plugin_files(const Variables& all) {
   return files;
 }
 
-// Why a word is not known, and what NCCL does then.
+// Why a word is unknown, and what NCCL then does.
 Judgement unknown_word(const Setting& setting, const Variable& variable, std::string_view word,
                        int version) {
   std::vector<std::string_view> words = legal_words(variable, version);
   Judgement judgement{Reading::misread, "", "", "", ""};
-  judgement.why = fmt::format("'{}' is none of {}", word, fmt::join(words, ", "));
+  judgement.why = fmt::format("'{}' is not one of {}", word, fmt::join(words, ", "));
   if (auto since = word_since(variable, word); since && *since > version)
-    judgement.why = fmt::format("'{}' came with NCCL {}", word, nccl_version_text(*since));
+    judgement.why = fmt::format("'{}' needs NCCL {}", word, nccl_version_text(*since));
   judgement.outcome = fmt::format("NCCL continues with {} {}",
                                   variable.otherwise.empty() ? std::string("its default")
                                                              : std::string(variable.otherwise),
@@ -153,7 +153,7 @@ Judgement judge_words(const Setting& setting, const Variable& variable, int vers
       continue;
     Judgement judgement = unknown_word(setting, variable, one, version);
     judgement.outcome = policy || version < k_whole_lists_since
-                            ? fmt::format("NCCL passes over the word {}", k_silent)
+                            ? fmt::format("NCCL skips the word {}", k_silent)
                             : fmt::format("NCCL ignores the whole list {}", k_silent);
     return judgement;
   }
@@ -165,12 +165,12 @@ Judgement judge_selection(const Setting& setting, const Variable& variable,
   auto problem = selection_problem(variable, setting.value, version_at(place));
   if (!problem)
     return {};
-  if (place.version > k_newest_known_nccl) // which may have more words
-    return {Reading::uncertain, problem->why + " of the newest NCCL that is known here",
+  if (place.version > k_newest_known_nccl) // which may know more words
+    return {Reading::uncertain, problem->why + " of the newest NCCL known here",
             fmt::format("if it is not new, {}", k_invalid_usage), "", problem->log_words};
   std::string better = problem->better.empty() ? "" : setting_text(setting.name, problem->better);
   return {problem->fatal ? Reading::refused : Reading::misread, problem->why,
-          problem->fatal ? k_invalid_usage : "NCCL says nothing of it", better, problem->log_words};
+          problem->fatal ? k_invalid_usage : "NCCL reports nothing", better, problem->log_words};
 }
 
 Judgement judge_network(const Setting& setting, const Variables& all, const NcclPlace& place) {
@@ -188,8 +188,8 @@ Judgement judge_network(const Setting& setting, const Variables& all, const Nccl
   bool typo = !verbs && plugin != true && base::edits_between(setting.value, "Socket") < 3;
   if (plugin != false && !verbs && !typo)
     return {Reading::uncertain,
-            plugin == true ? "it is right only if the plugin that is installed calls itself so"
-                           : "it is right only if there is a plugin that calls itself so",
+            plugin == true ? "it is correct only if the installed plugin has this name"
+                           : "it is correct only if a plugin has this name",
             fmt::format("if not, {}", k_invalid_usage), "", log_words};
   if (!verbs)
     return refuse(plugin == false
@@ -200,7 +200,7 @@ Judgement judge_network(const Setting& setting, const Variables& all, const Nccl
   if (plugin == true)
     return {};
   if (read_integer(value_in(all, "NCCL_IB_DISABLE")).value != 0)
-    return refuse("NCCL_IB_DISABLE switches IB off");
+    return refuse("NCCL_IB_DISABLE disables IB");
   if (place.has_rdma == false)
     return refuse("there is no RDMA adapter with an active port");
   return {};
@@ -216,8 +216,7 @@ Judgement judge_plugin(const Setting& setting, const Variable& variable, const N
   if (missing.empty())
     return {};
   return {Reading::misread, fmt::format("no library is found ({})", fmt::join(missing, ", ")),
-          "NCCL continues without it, and says so in lines of level INFO only", "",
-          "Could not find"};
+          "NCCL continues without it, and reports that only in INFO lines", "", "Could not find"};
 }
 
 Judgement judge_file(const Setting& setting, const NcclPlace& place) {
@@ -233,7 +232,7 @@ Judgement judge_file(const Setting& setting, const NcclPlace& place) {
 
 Judgement judge_interfaces(const Setting& setting, const NcclPlace& place) {
   if (setting.value.size() < 2)
-    return {Reading::unset, "NCCL passes over names of one letter", "", "", ""};
+    return {Reading::unset, "NCCL ignores names of one letter", "", "", ""};
   if (!place.interfaces || std::ranges::any_of(*place.interfaces, [&](const std::string& one) {
         return matches_interface_list(setting.value, one);
       }))
@@ -241,7 +240,7 @@ Judgement judge_interfaces(const Setting& setting, const NcclPlace& place) {
   std::vector<std::string_view> names(place.interfaces->begin(), place.interfaces->end());
   std::string_view nearest = base::most_similar(setting.value, names);
   return {Reading::refused,
-          fmt::format("no network interface is so named (there are {})", fmt::join(names, ", ")),
+          fmt::format("no network interface has this name (there are {})", fmt::join(names, ", ")),
           "NCCL does not start: 'no socket interface found'",
           nearest.empty() ? "" : setting_text(setting.name, nearest), "no socket interface found"};
 }
@@ -252,7 +251,7 @@ Judgement judge_address(const Setting& setting) {
   if (setting.name != "NCCL_COMM_ID")
     return {};
   if (broken)
-    return {Reading::refused, "it is no HOST:PORT", "NCCL does not start: 'invalid argument'", "",
+    return {Reading::refused, "it is not HOST:PORT", "NCCL does not start: 'invalid argument'", "",
             "Invalid NCCL_COMM_ID"};
   std::size_t end = ipv6 ? setting.value.find(']') : 0;
   if (setting.value.find(':', end) == std::string::npos)
@@ -260,14 +259,14 @@ Judgement judge_address(const Setting& setting) {
   return {};
 }
 
-// Some take an empty value for one.
+// Some variables treat an empty value as a name.
 Judgement judge_empty(const Setting& setting, const Variable& variable, int version) {
   const std::string& name = setting.name;
   auto refused = [](const char* outcome, const char* words) {
-    return Judgement{Reading::refused, "an empty value counts as one", outcome, "", words};
+    return Judgement{Reading::refused, "an empty value counts as a name", outcome, "", words};
   };
   auto misread = [](const char* outcome) {
-    return Judgement{Reading::misread, "an empty value counts as one", outcome, "", ""};
+    return Judgement{Reading::misread, "an empty value counts as a name", outcome, "", ""};
   };
   if (variable.kind == ValueKind::network_name)
     return refused(k_invalid_usage, "NET plugin");
@@ -277,7 +276,7 @@ Judgement judge_empty(const Setting& setting, const Variable& variable, int vers
     return refused("every communicator ends with 'unhandled system error'",
                    "Could not open XML graph file");
   if (name == "NCCL_TOPO_FILE")
-    return misread("NCCL does not look at its usual file (virtualTopology.xml) either");
+    return misread("NCCL does not read its usual file (virtualTopology.xml) either");
   if (name == "NCCL_HOSTID")
     return misread("all hosts with it count as one");
   if (name == "NCCL_DEBUG_SUBSYS")
@@ -335,13 +334,13 @@ Judgement judge_unknown(const Setting& setting, const NameJudgement& name) {
   switch (name.kind) {
   case NameKind::not_read:
   case NameKind::mistaken:
-    return {Reading::unread, name.why, "it does nothing", better, ""};
+    return {Reading::unread, name.why, "it has no effect", better, ""};
   case NameKind::misspelt:
-    return {Reading::misspelt, name.why, "it does nothing", better, ""};
+    return {Reading::misspelt, name.why, "it has no effect", better, ""};
   case NameKind::foreign:
-    return {Reading::uncertain, name.why, "without that it does nothing", "", ""};
+    return {Reading::uncertain, name.why, "without that it has no effect", "", ""};
   case NameKind::similar:
-    return {Reading::uncertain, name.why, "nothing reads this one, unless a plugin does", "", ""};
+    return {Reading::uncertain, name.why, "nothing reads it, unless a plugin does", "", ""};
   case NameKind::unknown:
     return {Reading::uncertain, "NCCL reads no such name", "nothing does, unless a plugin does", "",
             ""};

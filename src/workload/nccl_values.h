@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-// What NCCL would make of a variable and its value, told before anything is started.
+// How NCCL would read a variable and its value, without starting anything.
 namespace ncclprobe::workload {
 
-// What is known of the place where NCCL would run. What is not known rules nothing out.
+// Facts about the place where NCCL would run. Unknown facts rule nothing out.
 struct NcclPlace {
-  std::string host;             // its name; empty: it goes without saying
-  std::optional<int> version;   // none: no NCCL was found, the newest that is known decides
+  std::string host;             // its name; empty: not shown
+  std::optional<int> version;   // none: no NCCL was found, so the newest known one decides
   std::optional<bool> has_rdma; // an adapter with an active port
   std::optional<std::vector<std::string>> interfaces;  // of the network, by name
   std::map<std::string, bool, std::less<>> looked_for; // files and libraries, and if they are there
@@ -26,38 +26,38 @@ struct NcclPlace {
 
 enum class Reading {
   as_meant,
-  uncertain, // depends on what cannot be seen from here
-  unset,     // as if the variable were not there
-  limited,   // another number than the one that was asked for
-  misread,   // something else than it says, without a word or with one in the log only
-  unread,    // this NCCL does not look at the variable
-  misspelt,  // the same, and the name that was meant is known
+  uncertain, // depends on facts that are not visible here
+  unset,     // as if the variable were not set
+  limited,   // another number than requested
+  misread,   // something other than it says, silently or with only a log line
+  unread,    // this NCCL ignores the variable
+  misspelt,  // ignored too, but the intended name is known
   refused,   // NCCL does not start
 };
 
 struct Judgement {
   Reading reading = Reading::as_meant;
-  std::string why;       // "'Rng' is none of Tree, Ring, ..."
+  std::string why;       // "'Rng' is not one of Tree, Ring, ..."
   std::string outcome;   // what NCCL does then
-  std::string better;    // "NCCL_ALGO=Ring"; empty: nothing is near
-  std::string log_words; // what NCCL's log says then; empty: nothing
+  std::string better;    // "NCCL_ALGO=Ring"; empty: nothing is close
+  std::string log_words; // text of NCCL's log in that case; empty: none
 };
 
-// `all`: the environment that the setting is part of.
+// `all`: the environment that contains the setting.
 Judgement judge(const model::Setting& setting, const Variables& all, const NcclPlace& place);
 
-// "NCCL 2.28.3 refuses NCCL_ALGO=Rng: 'Rng' is none of Tree, Ring, ..."; empty for as_meant.
+// "NCCL 2.28.3 refuses NCCL_ALGO=Rng: 'Rng' is not one of Tree, Ring, ..."; empty for as_meant.
 std::string headline(const model::Setting& setting, const Judgement& judgement,
                      const NcclPlace& place);
-// The same with what NCCL does then, and what was probably meant.
+// The same, with what NCCL then does and what was probably meant.
 std::string describe(const model::Setting& setting, const Judgement& judgement,
                      const NcclPlace& place);
 
-// False where a refusal is certain: plugins have networks and variables of their own, but no
-// algorithms and protocols.
+// False if a refusal is certain: plugins have their own networks and variables, but no algorithms
+// and protocols.
 bool can_be_overridden(const std::string& name);
 
-// Names of files and libraries that the judgement of this setting depends on.
+// Names of files and libraries on which the judgement of this setting depends.
 std::vector<std::string> names_to_look_for(const model::Setting& setting, const Variables& all);
 
 } // namespace ncclprobe::workload

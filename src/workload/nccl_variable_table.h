@@ -6,9 +6,9 @@
 
 #include <array>
 
-// What NCCL reads (by macro, getenv or ncclGetLevel), compared with the sources of every release
-// from 2.10.3 to 2.30.7: since when, until when, and what it makes of other values. The last block,
-// of 2.31.2, is from a copy of its sources in another project.
+// The variables that NCCL reads (by macro, getenv or ncclGetLevel), from the sources of every
+// release from 2.10.3 to 2.30.7: first and last release, and the effect of invalid values. The last
+// block, of 2.31.2, comes from a copy of its sources in another project.
 namespace ncclprobe::workload::table {
 
 using enum ValueKind;
@@ -17,7 +17,7 @@ using enum Outside;
 inline constexpr std::int64_t k_no_limit = Limits{}.most;
 inline constexpr std::int64_t k_most_channels = 64; // since 2.25.1
 
-// Switches differ in what else than 0 and 1 means.
+// Switches differ in how they read values other than 0 and 1.
 inline constexpr Limits k_yes_or_no{0, 1, on, on};
 inline constexpr Limits k_one_only{0, 1, off, off}; // compared with 1
 inline constexpr Limits k_or_standard{0, 1, standard, standard};

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// The environment variables that NCCL reads, and the values that it takes.
+// The environment variables that NCCL reads, and their valid values.
 namespace ncclprobe::workload {
 
 using Variables = std::map<std::string, std::string>; // an environment, by name
@@ -28,20 +28,20 @@ enum class ValueKind {
   words,        // a list of `words` in any case
   algorithms,   // the list of NCCL_ALGO (nccl_selection.h)
   protocols,    // the list of NCCL_PROTO
-  network_name, // one of `words` in any case, or the name that a plugin gives itself
-  plugin,       // a library; `words` is what the names of such libraries begin with
+  network_name, // one of `words` in any case, or a plugin's own name
+  plugin,       // a library; `words` holds the prefixes of such libraries' names
   file,         // that NCCL opens
   interfaces,   // "eth0,ib", "^docker", "=eth1"
   address,      // host:port
   text,         // anything else
 };
 
-// Where a variable acts. What is read on a path that is not taken has no effect.
+// Where a variable acts. It has no effect if that code path is not used.
 enum class Scope {
   any,
   inside_node,
   send_receive, // all-to-all, gather and scatter too
-  network,      // whatever carries it
+  network,      // any transport
   socket,       // the data connections of NET/Socket
   infiniband,
   nvlink_between_nodes,
@@ -49,7 +49,7 @@ enum class Scope {
   plumbing,     // logs, plugins, checks
 };
 
-// What NCCL makes of an integer outside the limits.
+// How NCCL treats an integer outside the limits.
 enum class Outside {
   unchecked, // uses it as it is
   nearest,   // the nearest limit
@@ -72,34 +72,34 @@ struct Variable {
   int since = 0; // the first release that reads it; 0: 2.10.3 or an older one
   Limits limits{};
   std::string_view words{};     // "LOC|NVL|C2C@22602|SYS": C2C came with 2.26.2
-  std::string_view otherwise{}; // what NCCL continues with for any other word; empty: its default
-  int until = 0;                // the first release that does not read it any more; 0: all do
+  std::string_view otherwise{}; // NCCL's value for any other word; empty: its default
+  int until = 0;                // the first release that no longer reads it; 0: all do
 };
 
 std::span<const Variable> nccl_variables();
 const Variable* find_variable(std::string_view name);
 
-// The words that this NCCL knows. 0: the newest one.
+// The words that this NCCL knows. 0: the newest NCCL.
 std::vector<std::string_view> legal_words(const Variable& variable, int version = 0);
-// The release that brought a word; nothing for a word that none of them has.
+// The release that introduced a word; nothing if no release has it.
 std::optional<int> word_since(const Variable& variable, std::string_view word);
-// As legal_words(), but with channels as many as this NCCL has.
+// Like legal_words(), with this NCCL's number of channels.
 Limits legal_numbers(const Variable& variable, int version = 0);
 
 // True for a variable that acts only on data that crosses a network.
 bool acts_on_network(Scope scope);
 
-// How NCCL reads an integer: text that is no number becomes 0, without a warning, and what follows
-// a number is not looked at.
+// How NCCL reads an integer: text that is not a number becomes 0 without a warning, and text after
+// a number is ignored.
 struct IntegerReading {
   std::int64_t value = 0;
   bool whole = false; // the text is a number and nothing else
-  bool fits = true;   // into 64 bits; if not, NCCL takes its default
+  bool fits = true;   // fits into 64 bits; otherwise NCCL uses its default
 };
 IntegerReading read_integer(std::string_view text);
-// True for a variable whose text is read that way, whatever it says.
+// True for a variable that is always read that way.
 bool reads_integer(const Variable& variable, int version = 0);
-// True for an integer that NCCL does not document for the variable.
+// True for an integer without a documented meaning for the variable.
 bool is_outside(const Variable& variable, std::int64_t value, int version = 0);
 
 } // namespace ncclprobe::workload

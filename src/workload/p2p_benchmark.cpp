@@ -11,7 +11,7 @@ namespace {
 
 using namespace model;
 
-// Buffers of every schedule, so that the memory of one cell serves the next.
+// Buffers of every schedule, so that one cell's memory serves the next.
 enum : int { k_source = 0, k_target = 1, k_host_source = 2, k_host_target = 3 };
 
 std::uint64_t clamp_count(std::uint64_t wanted, std::uint64_t least, std::uint64_t most) {
@@ -32,7 +32,7 @@ Timing timing_for(P2pMethod method, std::uint64_t bytes) {
     timing.iterations = 1;
     timing.batches = 3;
     break;
-  case P2pMethod::sendrecv: // between processes there is no clock but the host's
+  case P2pMethod::sendrecv: // between processes, only the host's clock is common
     timing.mode = TimingMode::batch;
     timing.iterations = static_cast<int>(std::min<std::uint64_t>(copies, 10));
     timing.warmups = 2;
@@ -42,7 +42,7 @@ Timing timing_for(P2pMethod method, std::uint64_t bytes) {
     timing.iterations = 100;
     timing.warmups = 10;
     break;
-  case P2pMethod::pageable: // the host does a part of the copy itself
+  case P2pMethod::pageable: // the host does part of the copy
     timing.mode = TimingMode::batch;
     timing.iterations = static_cast<int>(std::min<std::uint64_t>(copies, 4));
     break;
@@ -90,7 +90,7 @@ private:
     if (bytes > size.at(rank))
       size.exceptions[rank] = bytes;
   }
-  // The n-th piece of work of a rank gets its n-th stream: pieces run at once.
+  // The n-th piece of work of a rank gets its n-th stream: pieces run concurrently.
   int next_stream(int rank) {
     int stream = streams_used_[rank]++;
     while (static_cast<int>(schedule_.streams.size()) <= stream)
@@ -108,7 +108,7 @@ private:
       schedule_.fills.push_back(
           {k_all_ranks, slice, elements(), type_, ReduceOp::sum, Collective::send_recv, 0, {rank}});
   }
-  // What `from` had as input stands at `to`.
+  // `to` receives the input of `from`.
   void check(const Slice& slice, int from, int to) {
     DataCheck one{Collective::broadcast, k_all_ranks, slice, elements(), type_,
                   ReduceOp::sum,         from};
@@ -116,8 +116,8 @@ private:
     schedule_.checks.push_back(one);
   }
 
-  // Where the data of a transfer comes from and goes to. Of all pairs together each has a block of
-  // its own at the receiver.
+  // Source and destination of a transfer's data. If all pairs run together, each has its own block
+  // at the receiver.
   Slice source(const P2pTransfer& transfer) {
     Slice slice{transfer.from.host ? k_host_source : k_source};
     need(slice.buffer, transfer.from.rank, bytes_);
@@ -192,7 +192,7 @@ private:
     schedule_.operations.push_back({GroupEndOp{}, {}});
   }
 
-  // There and back: what comes back is the answerer's own message.
+  // There and back: the answer is the answerer's own message.
   void make_pingpong() {
     begin_messages();
     for (const P2pTransfer& there : label_.transfers) {

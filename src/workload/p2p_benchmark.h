@@ -10,10 +10,10 @@
 namespace ncclprobe::workload {
 
 // One cell of a P2P matrix: all transfers of the label at once, each of `bytes` (in a latency cell
-// the chain's length, in `together` of each of a rank's blocks). Data is checked: all that is
-// copied, or where the pointer chase ended. Definitions follow nvbandwidth 0.8, so that figures
-// compare:
-//   bandwidth  bytes / time between events around back-to-back copies, enqueueing kept out
+// the chain's length, in `together` the size of each of a rank's blocks). Data is checked: all
+// copied data, or the end of the pointer chase. Definitions follow nvbandwidth 0.8, so that figures
+// are comparable:
+//   bandwidth  bytes / time between events around back-to-back copies, without enqueueing
 //              (memcpy.cpp, MemcpyOperation::doMemcpyCore; 512 MiB by default)
 //   both ways  the same for each direction while the other runs too, and their sum
 //   latency    time / hops of a chase in steps of 128 bytes through 2 MiB, mean over

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-// What a cell of a P2P matrix measures, and how that is said in a CellLabel: the workload is
-// "p2p_" and the method, the variant the rest, such as "uni 0>1", "ipc bi 2>3 3>2", "uni h0>0".
+// What a cell of a P2P matrix measures, and its text in a CellLabel: the workload is "p2p_" and the
+// method, the variant the rest, such as "uni 0>1", "ipc bi 2>3 3>2", "uni h0>0".
 namespace ncclprobe::workload {
 
 // ce, ce_read: a copy engine of the source writes, or of the target reads. sm_write, sm_read: the
-// same by kernels. staged: copy engines with the direct path closed, through host memory. host,
+// same by kernels. staged: copy engines through host memory, with the direct path disabled. host,
 // pageable: between a GPU and pinned, or pageable, memory of its host, by copy engine. latency:
-// pointer chase by one thread of the row's GPU through memory of the column's. sendrecv, pingpong:
-// messages of the communication library, which also go between processes and hosts.
+// pointer chase by one thread of the row's GPU through the column's memory. sendrecv, pingpong:
+// messages of the communication library, which also work between processes and hosts.
 enum class P2pMethod {
   ce,
   ce_read,
@@ -47,8 +47,8 @@ constexpr bool measures_latency(P2pMethod method) {
 }
 
 // uni: one pair at a time, one way (on each host at once). bi: one pair, both ways at once. all:
-// everybody sends to one and receives from one other at once, in as many rounds as there are
-// others. together: every pair at once.
+// each rank sends to one and receives from another at once, in as many rounds as there are others.
+// together: every pair at once.
 enum class P2pDirection { uni, bi, all, together };
 constexpr auto enum_names(P2pDirection) {
   using enum P2pDirection;
@@ -63,7 +63,7 @@ constexpr auto enum_names(P2pMode) {
       {{P2pMode::direct, "direct"}, {P2pMode::ipc, "ipc"}});
 }
 
-// A rank's device, or memory of the host close to it.
+// A rank's device, or host memory close to it.
 struct P2pEnd {
   bool host = false;
   int rank = 0;
@@ -84,14 +84,14 @@ struct P2pLabel {
   bool operator==(const P2pLabel&) const = default;
 };
 
-// Whose samples tell how long the transfer took: who drives it, or receives the message.
+// The rank whose samples time the transfer: the one that drives it, or receives the message.
 int timed_rank(P2pMethod method, const P2pTransfer& transfer);
 
 // "0", "h0".
 std::string to_string(const P2pEnd& end);
 
 model::CellLabel make_cell_label(const P2pLabel& label, std::uint64_t bytes, model::DataType type);
-// Nothing for what is no cell of a P2P matrix.
+// Nothing if the label is not a cell of a P2P matrix.
 std::optional<P2pLabel> read_p2p_label(const model::CellLabel& label);
 
 } // namespace ncclprobe::workload

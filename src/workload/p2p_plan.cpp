@@ -61,7 +61,7 @@ public:
     if (methods.empty())
       methods = default_p2p_methods(request_);
     std::erase_if(methods, [&](P2pMethod method) { return !keeps(method); });
-    // The direct paths are closed for it, and opened again by what comes after.
+    // Direct paths are disabled for it, and enabled again for what follows.
     std::stable_partition(methods.begin(), methods.end(),
                           [](P2pMethod method) { return method == staged; });
     for (P2pMethod method : methods) {
@@ -94,11 +94,10 @@ private:
   bool keeps(P2pMethod method) {
     bool message = is_message(method);
     if (request_.backend == "host" && !message)
-      return leave_out(method, is_with_host(method)
-                                   ? "CPU ranks have no memory but the host's"
-                                   : "CPU processes reach each other by messages only");
+      return leave_out(method, is_with_host(method) ? "CPU ranks only have the host's memory"
+                                                    : "CPU processes can only exchange messages");
     if (message && ranks_ < 2)
-      return leave_out(method, "there is one rank only");
+      return leave_out(method, "there is only one rank");
     if (request_.mode == P2pMode::ipc && (method == staged || is_with_host(method)))
       return leave_out(method, "it does not depend on the mode: measured with --mode direct");
     if (method == staged && hosts_.size() > 1)
@@ -113,7 +112,7 @@ private:
     if (!sizes.empty())
       return sizes;
     std::uint64_t bytes = default_size(request_, method);
-    if (request_.memory_bytes) // two buffers, and room for what else lives there
+    if (request_.memory_bytes) // two buffers, and space for other allocations there
       while (bytes > k_mib && 4 * bytes > *request_.memory_bytes)
         bytes /= 2;
     return {bytes};
@@ -137,7 +136,7 @@ private:
     cells_.push_back(make_p2p_cell(cell));
   }
 
-  // As large as any cell needs them, so that they are mapped once.
+  // As large as the largest cell needs, so that they are mapped once.
   std::uint64_t shared_bytes() {
     std::uint64_t largest = k_chain_bytes;
     for (P2pMethod method : {ce, ce_read, sm_write, sm_read})
@@ -146,7 +145,7 @@ private:
     return largest;
   }
 
-  // The transfers between the ranks at two places of a host, on all hosts that have both.
+  // The transfers between the ranks at two positions on a host, on all hosts that have both.
   std::vector<P2pTransfer> between(int from, int to) const {
     std::vector<P2pTransfer> transfers;
     for (const std::vector<int>& ranks : hosts_)
@@ -157,7 +156,7 @@ private:
   }
 
   using Pairs = std::vector<std::vector<P2pTransfer>>;
-  // Each with what runs beside it on other hosts.
+  // Each with the transfers that run beside it on other hosts.
   Pairs ordered_pairs(P2pMethod method) const {
     Pairs pairs;
     if (is_message(method)) {
@@ -183,7 +182,7 @@ private:
     return both;
   }
 
-  // Round `distance`: everybody to the one so many places after it.
+  // Round `distance`: each rank sends to the one that many positions after it.
   std::vector<P2pTransfer> round(P2pMethod method, int distance) const {
     std::vector<P2pTransfer> transfers;
     auto add_ring = [&](const std::vector<int>& ranks) {
@@ -221,10 +220,10 @@ private:
     for (int distance = 1; distance <= others; ++distance) {
       std::vector<P2pTransfer> transfers = round(method, distance);
       together.insert(together.end(), transfers.begin(), transfers.end());
-      if (others > 1) // between two it is the same as both ways
+      if (others > 1) // with two ranks it is the same as both ways
         add(method, P2pDirection::all, std::move(transfers), bytes);
     }
-    // Blocks as large as fit into the receiver's buffer, whole lines of the memory.
+    // Blocks as large as the receiver's buffer allows, in whole cache lines.
     std::uint64_t block = bytes / static_cast<std::uint64_t>(ranks_) / 128 * 128;
     if (others > 1 && block > 0)
       add(method, P2pDirection::together, std::move(together), block);
@@ -247,7 +246,7 @@ private:
         if (wants(P2pDirection::uni))
           add(method, P2pDirection::uni, std::move(transfers), bytes);
       }
-    if (method == pageable) // the host copies a part itself, one after the other
+    if (method == pageable) // the host copies part of the data itself, one transfer after the other
       return;
     if (wants(P2pDirection::bi))
       for (int place = 0; place < most_on_a_host_; ++place)
@@ -312,7 +311,7 @@ std::vector<P2pMethod> default_p2p_methods(const P2pRequest& request) {
   }
   if (std::any_of(request.host_of_rank.begin(), request.host_of_rank.end(),
                   [&](int one) { return one != request.host_of_rank.front(); })) {
-    std::erase(methods, staged); // NCCL connects the hosts, and holds the direct paths open
+    std::erase(methods, staged); // NCCL connects the hosts, and keeps the direct paths enabled
     methods.push_back(sendrecv);
     methods.push_back(pingpong);
   }

@@ -19,7 +19,7 @@ struct P2pRequest {
   std::vector<P2pMethod> methods;            // empty: default_p2p_methods()
   std::vector<P2pDirection> directions;      // of uni, bi, all; empty: all of them
   std::vector<std::uint64_t> sizes;          // of bandwidth cells; empty: a size for each method
-  std::optional<std::uint64_t> memory_bytes; // free on the fullest device: limits those sizes
+  std::optional<std::uint64_t> memory_bytes; // free on the fullest device; limits those sizes
   int repeats = 1;
   std::uint64_t seed = 0;
   std::vector<model::Setting> libraries;
@@ -27,14 +27,14 @@ struct P2pRequest {
   std::int64_t startup_deadline_ns = 180'000'000'000;
 };
 
-// nvidia: everything but pageable memory; messages only where there are pairs on different hosts.
-// host: messages, because processes reach each other's memory in no other way.
+// nvidia: everything but pageable memory; messages only if there are pairs on different hosts.
+// host: messages, because processes cannot reach each other's memory in another way.
 std::vector<P2pMethod> default_p2p_methods(const P2pRequest& request);
 
-// `repeats` trials of the same cells: all pairs by all methods in all directions. Pairs on
-// different hosts are measured by messages only; pairs of the same place on their hosts at once.
-// Methods that the backend or the mode has not are left out, with a note. Errors: invalid_argument
-// if nothing is left (a single rank, no method).
+// `repeats` trials of the same cells: all pairs, methods and directions. Pairs on different hosts
+// are measured only with messages; pairs at the same positions on their hosts are measured at once.
+// Methods that the backend or the mode lacks are left out, with a note. Errors: invalid_argument if
+// nothing is left (a single rank, no method).
 base::Result<Plan> make_p2p_plan(const P2pRequest& request);
 
 } // namespace ncclprobe::workload

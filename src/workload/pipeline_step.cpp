@@ -55,7 +55,7 @@ private:
   bool is_last() const { return stage_ + 1 == count(); }
   bool is_first() const { return stage_ == 0; }
 
-  // Elements that a stage puts out for a micro-batch.
+  // Output elements of a stage per micro-batch.
   std::uint64_t output(int stage) const {
     const auto& [first, last] = stages_[static_cast<std::size_t>(stage)];
     return model_.spec.layers[last - 1].output_elements * samples_;
@@ -99,7 +99,7 @@ private:
     got_backward_ = add("gradients received");
     for (int buffer : {sent_forward_, sent_backward_})
       build_.fill(Collective::all_to_all_v, group_, {buffer}, largest, build_.type());
-    // From the stage before, and from the one behind, which is as far as all others in a ring.
+    // From the previous stage and from the next one, which also holds for all others in a ring.
     for (int stage = 0; stage < count(); ++stage) {
       std::vector<int> rank{ranks_[static_cast<std::size_t>(stage)]};
       if (stage > 0)
@@ -116,7 +116,7 @@ private:
     send_backward = 8
   };
 
-  // Those of the transfers that this stage has, as one group.
+  // The transfers that this stage has, as one group.
   void transfer(unsigned what, const std::string& label) {
     if (is_first())
       what &= ~static_cast<unsigned>(receive_forward | send_backward);
@@ -266,7 +266,7 @@ base::Result<int> micro_batches(const StepRequest& request, int stages) {
 
 std::vector<std::pair<std::size_t, std::size_t>> pipeline_stages(const ModelSpec& model,
                                                                  int stages) {
-  // Places where it may be cut, and what lies before each.
+  // Possible cuts, and the work before each.
   StepModel step = make_step_model(model);
   std::vector<std::size_t> cuts;
   std::vector<double> before;
@@ -276,7 +276,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pipeline_stages(const ModelSpec
   bool inside = false; // the first block has come
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     int block = model.layers[i].block;
-    // What is around the blocks goes with the first and the last of them.
+    // Layers outside the blocks belong to the first and the last stage.
     bool begins_block = inside && block >= 0 && block != model.layers[i - 1].block;
     inside = inside || block >= 0;
     if (has_blocks ? begins_block : i > 0) {
@@ -289,7 +289,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pipeline_stages(const ModelSpec
   std::size_t first = 0, next = 0;
   for (int stage = 1; stage < stages && next < cuts.size(); ++stage) {
     double target = sum * stage / stages;
-    // Enough cuts are left for the stages that follow.
+    // Leave enough cuts for the remaining stages.
     std::size_t most =
         cuts.size() - std::min(cuts.size(), static_cast<std::size_t>(stages - 1 - stage));
     std::size_t best = next;

@@ -35,7 +35,7 @@ void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name
     plan.pinned.push_back(pinned);
 }
 
-// Every combination that is asked for, those that make no sense included.
+// Every requested combination, including those without meaning.
 std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
   std::vector<CollectiveRequest> all{{}};
   all.front().ranks = request.ranks;
@@ -65,7 +65,7 @@ std::vector<CollectiveRequest> collective_requests(const PlanRequest& request) {
   vary(request.priorities, [](auto& one, int value) { one.priority = value; });
   vary(request.placements, [](auto& one, Placement value) { one.placement = value; });
   vary(amounts, [](auto& one, const auto& value) { std::tie(one.bytes, one.count) = value; });
-  for (CollectiveRequest& one : all) { // what plays no part is always the same
+  for (CollectiveRequest& one : all) { // irrelevant parts always have the same value
     if (!reduces(one.collective))
       one.op = ReduceOp::sum;
     if (!has_root(one.collective))
@@ -98,13 +98,13 @@ Result<std::vector<Cell>> make_collective_cells(const PlanRequest& request, Plan
     if (!cell)
       return fail(cell.error());
     if (one.bytes > 0 && cell->label.bytes == 0) {
-      left_out.insert(fmt::format("{} of {}: less than one {} a rank", to_string(one.collective),
+      left_out.insert(fmt::format("{} of {}: less than one {} per rank", to_string(one.collective),
                                   base::format_bytes(one.bytes), to_string(one.type)));
       continue;
     }
     auto same = [&](const Cell& other) { return other.label == cell->label; };
     if (std::any_of(cells.begin(), cells.end(), same))
-      continue; // two sizes rounded to one, or what sets them apart plays no part
+      continue; // two sizes that round to one, or differ only in irrelevant parts
     cell->deadline_ns = request.cell_deadline_ns;
     NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
     cells.push_back(std::move(*cell));
@@ -113,7 +113,7 @@ Result<std::vector<Cell>> make_collective_cells(const PlanRequest& request, Plan
   return cells;
 }
 
-// In front of the others: they take next to no time.
+// Before the others: they take almost no time.
 Result<void> add_launch_cells(const PlanRequest& request, std::vector<Cell>& cells) {
   Timing timing = request.timing;
   if (timing.mode == TimingMode::steps) { // of which there are few
@@ -161,7 +161,7 @@ Result<void> check_axes(const std::vector<Axis>& axes) {
   return {};
 }
 
-// Every combination of the grid with every one of the values.
+// Every combination of the grid with each of the values.
 template <typename Put>
 void multiply(std::vector<Combination>& grid, const std::vector<std::string>& values, Put put) {
   std::vector<Combination> longer;
@@ -173,7 +173,7 @@ void multiply(std::vector<Combination>& grid, const std::vector<std::string>& va
   grid = std::move(longer);
 }
 
-// The same in that list of a combination.
+// The same in a combination's list.
 void multiply(std::vector<Combination>& grid, const Axis& axis,
               std::vector<Setting> Combination::*list) {
   multiply(grid, axis.values, [&](Combination& one, const std::string& value) {
@@ -181,7 +181,7 @@ void multiply(std::vector<Combination>& grid, const Axis& axis,
   });
 }
 
-// Workers are started on every backend, other libraries are loaded on GPUs alone.
+// Every backend starts workers; only GPU backends load other libraries.
 Result<void> check_compared(const PlanRequest& request) {
   NCCLPROBE_TRY(check_axes(request.compared_libraries));
   for (const Axis& axis : request.compared_libraries)
@@ -195,7 +195,7 @@ Result<void> check_compared(const PlanRequest& request) {
   return {};
 }
 
-// `libraries`, those of the combination in place of others of the same name.
+// `libraries`, with the combination's in place of others of the same name.
 std::vector<Setting> loaded_with(std::vector<Setting> libraries, const Combination& combination) {
   for (const Setting& one : combination.libraries) {
     auto same = std::ranges::find(libraries, one.name, &Setting::name);
@@ -207,8 +207,8 @@ std::vector<Setting> loaded_with(std::vector<Setting> libraries, const Combinati
   return libraries;
 }
 
-// The product of the axes and of compared libraries, and the given combinations, without the
-// default, without duplicates, without what is pinned.
+// The product of the axes and of compared libraries, plus the given combinations, without the
+// default, duplicates and pinned settings.
 Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan& plan) {
   NCCLPROBE_TRY(check_axes(request.axes));
   NCCLPROBE_TRY(check_compared(request));
@@ -259,7 +259,7 @@ Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& req
   return kept;
 }
 
-// NCCL_HOSTID makes nodes of what is one host.
+// NCCL_HOSTID splits one host into several nodes.
 Machine machine_under(const PlanRequest& request,
                       const std::map<int, std::vector<Setting>>& per_rank) {
   Machine machine = request.machine;

@@ -21,24 +21,25 @@ struct Axis {
   std::vector<std::string> values;
 };
 
-// What one of the plan's settings puts under test; the default: nothing.
+// What one of the plan's settings tests; the default: nothing.
 struct Combination {
   std::vector<model::Setting> environment;
-  std::vector<model::Setting> libraries; // in place of those that all trials load
-  std::string cpu_affinity;              // as TrialSpec's
+  std::vector<model::Setting> libraries; // instead of those that all trials load
+  std::string cpu_affinity;              // as in TrialSpec
 
   bool is_default() const { return *this == Combination{}; }
   std::string label() const; // "nccl=/b/libnccl.so.2 NCCL_PROTO=LL", "default"
   bool operator==(const Combination&) const = default;
 };
 
-// Everything that decides which trials are run. The command line and plan files both end here.
+// All inputs of the choice of trials. The command line and plan files both produce it.
 struct PlanRequest {
   std::string backend;
   int ranks = 1;
   std::vector<model::Collective> collectives;
-  std::vector<std::uint64_t> sizes;  // bytes
-  std::vector<std::uint64_t> counts; // elements, as NCCL's calls count them; besides the sizes
+  std::vector<std::uint64_t> sizes; // bytes
+  std::vector<std::uint64_t>
+      counts; // elements, as NCCL's calls count them; in addition to the sizes
   std::vector<model::DataType> types{model::DataType::f32};
   std::vector<model::ReduceOp> ops{model::ReduceOp::sum};
   std::vector<model::Placement> placements{model::Placement::out_of_place};
@@ -48,24 +49,25 @@ struct PlanRequest {
   std::vector<std::uint64_t> offsets{0};
   std::vector<Launch> launches{Launch::direct};
   std::vector<int> priorities{0};
-  bool launch_costs = false; // what launching costs as well (launch_benchmark.h)
+  bool launch_costs = false; // also the cost of launches (launch_benchmark.h)
   model::Memory memory = model::Memory::plain;
-  StepMeasurement steps; // if there are any: in place of the collectives
+  StepMeasurement steps; // if any: instead of the collectives
   model::Timing timing;
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;
 
-  std::vector<Axis> axes;                            // their product is measured,
-  std::vector<Axis> compared_libraries;              // with that of these, names to files,
-  std::vector<std::string> cpu_affinities;           // and these (launch/supervisor/cpu_policy.h),
-  std::vector<std::vector<model::Setting>> settings; // and these combinations as they stand
-  std::map<int, std::vector<model::Setting>> per_rank; // in every trial, on top
-  std::vector<model::Setting> libraries; // that all trials load, unless they compare others
+  std::vector<Axis> axes;                  // their product is measured,
+  std::vector<Axis> compared_libraries;    // times these, names to files,
+  std::vector<std::string> cpu_affinities; // times these (launch/supervisor/cpu_policy.h),
+  std::vector<std::vector<model::Setting>> settings;   // plus these combinations as they are
+  std::map<int, std::vector<model::Setting>> per_rank; // in every trial, in addition
+  std::vector<model::Setting> libraries; // loaded by all trials, unless they compare others
   int repeats = 2; // blocks: fresh-process trials per setting; the default gets two in each
   std::uint64_t seed = 0;
 
-  std::map<std::string, std::string> environment; // the launching one: what is set there is pinned
-  std::vector<std::string> overrides;             // names that may be swept all the same
+  std::map<std::string, std::string>
+      environment; // the launching environment: variables that it sets are pinned
+  std::vector<std::string> overrides; // names that may be swept nevertheless
   Machine machine;
   std::vector<NcclPlace> nccl_places; // one for each host
   Proof proof = Proof::automatic;
@@ -74,30 +76,30 @@ struct PlanRequest {
 
 struct Plan {
   std::vector<model::TrialSpec> trials; // in the order they run
-  std::vector<model::Setting> pinned;   // asked for, set in the environment, left alone
-  std::vector<std::string> notes;       // what was left out, and why; one line each
-  std::vector<std::string> warnings;    // what is measured, but will not do what it says
+  std::vector<model::Setting> pinned;   // requested, but set in the environment, and left alone
+  std::vector<std::string> notes;       // left out, and why; one line each
+  std::vector<std::string> warnings;    // measured, but without the stated effect
 };
 
 // The trials, in `repeats` random blocks. A block holds every distinct setting once and the default
-// (no settings) twice, and the traced twin of each if traces are wanted, in an order drawn from the
-// seed: what changes with time meets all settings alike. The two defaults of block b are replicates
-// 2b and 2b+1: the even and the odd ones are the two arms of the A/A comparison, which shows how
-// far equal settings differ in this run. Without settings a block is the default once. Every trial
-// runs its cells in the same order; cells and settings that NCCL cannot carry out are left out
-// (pruning.h). Behind them all, the companions of all settings, if any are wanted (companions.h).
+// (no settings) twice, plus the traced twin of each if traces are wanted, in an order drawn from
+// the seed, so that changes over time affect all settings alike. The two defaults of block b are
+// replicates 2b and 2b+1. The even and the odd ones are the two arms of the A/A comparison, which
+// shows how far equal settings differ in this run. Without settings a block is one default. Every
+// trial runs its cells in the same order. Cells and settings that NCCL cannot run are left out
+// (pruning.h). After all blocks come the companions of all settings, if wanted (companions.h).
 // Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
-// an empty axis, a per-rank rank outside, libraries compared on a backend that loads none, a value
-// that NCCL refuses, a misspelt name).
+// an empty axis, a setting for a rank outside the world, libraries compared on a backend that loads
+// none, a value that NCCL rejects, a misspelt name).
 base::Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
 base::Result<Axis> parse_axis(std::string_view text);
 
-// True for what may name an environment variable: letters, digits and _, no digit first.
+// True for a valid environment variable name: letters, digits and _, no digit first.
 bool is_variable_name(std::string_view name);
 
-// How many bytes of device memory a rank needs at most for these cells.
+// The largest device memory in bytes that a rank needs for these cells.
 std::uint64_t peak_bytes(const std::vector<model::Cell>& cells);
 
 } // namespace ncclprobe::workload

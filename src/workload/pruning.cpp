@@ -27,7 +27,7 @@ std::optional<std::int64_t> number(const Variables& variables, const std::string
   return read_integer(found->second).value;
 }
 
-// What two variables together make impossible; empty if nothing.
+// Why two variables contradict each other; empty if they do not.
 std::string contradiction(const Variables& variables) {
   auto least = number(variables, "NCCL_MIN_CTAS");
   auto most = number(variables, "NCCL_MAX_CTAS");
@@ -42,7 +42,7 @@ std::string contradiction(const Variables& variables) {
   return "";
 }
 
-// Functions of the cell's timed operations that NCCL_ALGO and NCCL_PROTO bear on.
+// Functions of the cell's timed operations that NCCL_ALGO and NCCL_PROTO affect.
 std::set<std::string_view> functions_of(const Cell& cell) {
   std::set<std::string_view> functions;
   const Schedule& schedule = cell.schedule;
@@ -59,7 +59,7 @@ std::set<std::string_view> functions_of(const Cell& cell) {
 
 Pruner::Pruner(SweepGround ground)
     : ground_(std::move(ground)), has_nccl_(ground_.backend == "nvidia") {
-  if (ground_.environment.contains("NCCL_HOSTID")) { // NCCL's nodes are no longer the hosts
+  if (ground_.environment.contains("NCCL_HOSTID")) { // NCCL's nodes are then no longer the hosts
     ground_.machine.nodes = 0;
     ground_.machine.ranks_per_node = 0;
   }
@@ -78,7 +78,7 @@ bool Pruner::is_overridden(const std::string& name) const {
   return std::ranges::find(ground_.overrides, name) != ground_.overrides.end();
 }
 
-// Where hosts differ, what the worst of them makes of it.
+// If hosts differ, the worst reading of them.
 Pruner::Remark Pruner::worst_of(const Setting& setting, const Variables& variables,
                                 const std::vector<NcclPlace>& places) const {
   Remark worst;
@@ -90,7 +90,7 @@ Pruner::Remark Pruner::worst_of(const Setting& setting, const Variables& variabl
   return worst;
 }
 
-// Where no NCCL runs, what this machine has decides nothing: plans may be for another one.
+// Without an NCCL here, this machine decides nothing: the plan may be for another one.
 std::vector<NcclPlace> Pruner::places_to_refuse_by() const {
   if (has_nccl_)
     return ground_.places;
@@ -121,18 +121,22 @@ void Pruner::warn_of(const Setting& setting, const Variables& variables) {
   if (!remark.text.empty())
     add_once(warnings_, remark.text);
   if (!has_nccl_)
-    return add_once(warnings_, fmt::format("{} does nothing on the {} backend, which has no NCCL: "
-                                           "expect no difference",
-                                           setting.name, ground_.backend));
+    return add_once(
+        warnings_,
+        fmt::format(
+            "{} has no effect on the {} backend, which does not use NCCL: expect no difference",
+            setting.name, ground_.backend));
   const Variable* variable = find_variable(setting.name);
-  // Without both of these even one host's ranks talk over the network.
+  // Without both, even the ranks of one host communicate over the network.
   bool forced = number(variables, "NCCL_P2P_DISABLE").value_or(0) != 0 &&
                 number(variables, "NCCL_SHM_DISABLE").value_or(0) != 0;
   if (variable != nullptr && acts_on_network(variable->scope) && ground_.machine.nodes == 1 &&
       !forced)
-    add_once(warnings_, fmt::format("{} acts on what crosses a network, and all ranks are on one "
-                                    "host: expect no difference",
-                                    setting.name));
+    add_once(
+        warnings_,
+        fmt::format(
+            "{} only affects network traffic, but all ranks are on one host: expect no difference",
+            setting.name));
 }
 
 bool Pruner::keeps(const std::vector<Setting>& combination) {

@@ -12,32 +12,32 @@
 
 namespace ncclprobe::workload {
 
-// Where and with what a sweep is to run.
+// Where a sweep will run, and with what.
 struct SweepGround {
   std::string backend;
   int ranks = 1;
   Machine machine;
-  std::vector<NcclPlace> places;      // one for each host; none: nothing is known
-  Variables environment;              // what is set in every trial already
-  std::vector<std::string> overrides; // names that are taken as the user gives them
+  std::vector<NcclPlace> places;      // one per host; none: nothing is known
+  Variables environment;              // settings that every trial already has
+  std::vector<std::string> overrides; // names that are used exactly as the user gives them
 };
 
-// Refuses a sweep that NCCL would refuse, leaves out of one what is known to fail or to mean
-// something else than it says, and notes what is known to have no effect, all before anything is
-// launched. On other backends than nvidia NCCL's variables do nothing: there their names and words
-// are still looked at, but nothing is left out.
+// Checks a sweep before anything is launched. Rejects values that NCCL would reject, leaves out
+// what is known to fail or to mean something other than it says, and notes what is known to have no
+// effect. On backends other than nvidia, NCCL's variables do nothing: their names and words are
+// still checked, but nothing is left out.
 class Pruner {
 public:
   explicit Pruner(SweepGround ground);
 
-  // Errors: invalid_argument, where NCCL would refuse a value wherever it runs, or on one of these
-  // hosts, and where a name is misspelt.
+  // Errors: invalid_argument if NCCL would reject a value everywhere or on one of these hosts, or
+  // if a name is misspelt.
   base::Result<void> check(const std::vector<model::Setting>& combination);
-  // False if this combination cannot be measured as it stands.
+  // False if this combination cannot be measured.
   bool keeps(const std::vector<model::Setting>& combination);
-  // What a combination that is kept will not do, or not as it says.
+  // What a remaining combination will not do, or do differently.
   void warn_of(const std::vector<model::Setting>& combination);
-  // Those of the cells that NCCL can carry out under the combination.
+  // The cells that NCCL can run with the combination.
   std::vector<model::Cell> possible(const std::vector<model::Setting>& combination,
                                     const std::vector<model::Cell>& cells);
 
@@ -58,7 +58,7 @@ private:
   void warn_of(const model::Setting& setting, const Variables& variables);
 
   SweepGround ground_;
-  bool has_nccl_; // else only names and words are looked at
+  bool has_nccl_; // otherwise only names and words are checked
   std::vector<std::string> left_out_;
   std::vector<std::string> warnings_;
 };

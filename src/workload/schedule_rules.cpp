@@ -151,7 +151,7 @@ private:
   using Transfer = std::pair<std::uint64_t, DataType>; // count, type
   using Pair = std::tuple<int, int, int>;              // communicator, from, to
 
-  // A transfer of one side meets the oldest unmatched one of the other side.
+  // A transfer matches the oldest unmatched one of the other side.
   Result<void> match(std::map<Pair, std::deque<Transfer>>& others,
                      std::map<Pair, std::deque<Transfer>>& own, const Pair& pair,
                      const Transfer& transfer) {
@@ -227,7 +227,7 @@ private:
     return check_slice(op.result, op.rank, op.rank, pointer_bytes);
   }
 
-  // Slices of operations that no communicator carries: the rank is the global one.
+  // Slices of operations without a communicator: the rank is the global one.
   Result<void> check_global(const Slice& slice, std::uint64_t bytes,
                             const std::vector<int>& ranks) {
     for (int rank = 0; rank < world_; ++rank)
@@ -238,7 +238,7 @@ private:
 
   Result<void> check_computed(DataType type) {
     if (type != DataType::f32 && type != DataType::f16 && type != DataType::bf16)
-      return wrong("computes with {}: f32, f16 and bf16 are possible", to_string(type));
+      return wrong("computes with {}: only f32, f16 and bf16 are possible", to_string(type));
     return {};
   }
 
@@ -287,7 +287,7 @@ private:
     if (in_group_)
       return wrong("puts a barrier inside a group");
     if (!ranks.empty())
-      return wrong("leaves ranks out of a barrier: use a communicator of those that meet");
+      return wrong("leaves ranks out of a barrier: use a communicator of the ranks that take part");
     NCCLPROBE_TRY(communicator(op.communicator));
     return {};
   }
@@ -323,7 +323,7 @@ private:
     return {};
   }
 
-  // Of a fill or check: k_all_ranks needs no communicator.
+  // For a fill or check: k_all_ranks needs no communicator.
   Result<std::vector<int>> data_ranks(int index, const std::vector<int>& named) {
     for (int rank : named)
       if (rank < 0 || rank >= world_)

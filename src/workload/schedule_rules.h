@@ -7,11 +7,11 @@
 
 namespace ncclprobe::workload {
 
-// Looks for what would hang or corrupt at run time: indexes that name nothing, ranks outside the
-// world or the communicator, slices past the end of their buffer, unbalanced groups, regions out of
-// range or cutting a group, a send without its receive (count and type, pairwise in order), a rank
-// excluded from a collective of its communicator, a communicator split off one that lacks its ranks
-// or comes later. Errors: invalid_argument, naming the operation.
+// Finds errors that would hang or corrupt data at run time: invalid indexes, ranks outside the
+// world or the communicator, slices past the end of their buffer, unbalanced groups, regions that
+// are out of range or cut a group, a send without its receive (count and type, pairwise in order),
+// a rank missing from a collective of its communicator, a communicator split off one that lacks its
+// ranks or comes later. Errors: invalid_argument, naming the operation.
 base::Result<void> check_schedule(const model::Schedule& schedule, int world_size);
 
 // Global ranks of a communicator, in its order.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t k_absent = static_cast<std::uint64_t>(-1);
 constexpr std::uint64_t k_product_alignment_bytes =
-    256; // of what products read, as cudaMalloc does it
+    256; // alignment of what products read, as from cudaMalloc
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -203,7 +203,7 @@ void StepBuilder::copy_input() {
   input_copied_ = record(copy_stream_);
 }
 
-// Behind all other buffers, so that those are the same ones with and without a copy.
+// After all other buffers, so that those are the same with and without a copy.
 void StepBuilder::add_input() {
   const InputCopy& input = request_.input_copy;
   const Slice on_host{add_buffer("input on the host", input.bytes, input.from)};
@@ -249,7 +249,7 @@ void StepBuilder::multiply(Slice a, Slice b, std::uint64_t m, std::uint64_t n, s
 
 namespace {
 
-// A product as calls take it, for so many samples: rows x n = rows x k times k x n, so many times.
+// A product as calls take it, for this many samples: rows x n = rows x k times k x n, repeated.
 struct Shape {
   Shape(const StepProduct& one, std::uint64_t samples) {
     const Product& product = one.product;
@@ -300,7 +300,7 @@ void StepBuilder::backward(const StepLayer& layer, std::uint64_t samples, const 
           round_up(of.k * of.n * of.batch * element_bytes(), k_product_alignment_bytes);
       std::uint64_t result = of.rows * of.n * of.batch * element_bytes();
       bool with_weights = one->product.kind == Product::Kind::weights;
-      // Input, other factor if it is no parameter, gradient of the result.
+      // Input, other factor unless it is a parameter, gradient of the result.
       Slice second = with_weights ? weights(*one) : scratch(input, other);
       Slice gradient = scratch(input + (with_weights ? 0 : other), result);
       if (one->product.input_gradient)
@@ -350,7 +350,7 @@ void StepBuilder::check_from(int distance, const std::vector<int>& groups, Slice
 }
 
 void StepBuilder::fill_working(Slice at, std::uint64_t count, DataType type, Signs signs) {
-  // As input of an all_gather: any values of the type.
+  // As for the input of an all_gather: any values of the type.
   schedule_.fills.push_back(
       {k_all_ranks, at, count, type, ReduceOp::sum, Collective::all_gather, 0, training_, signs});
 }
@@ -369,7 +369,7 @@ Schedule StepBuilder::finish() {
   for (BufferDecl& buffer : schedule_.buffers)
     for (int rank = 0; rank < scope_.world; ++rank)
       if (!names_rank(training_, rank))
-        buffer.bytes.exceptions[rank] = 0; // it looks on
+        buffer.bytes.exceptions[rank] = 0; // it does not train
   return std::move(schedule_);
 }
 

@@ -10,30 +10,30 @@
 #include <string>
 #include <vector>
 
-// What the schedules of all steps have in common: streams, memory, markers, and the compute of
-// layers. Makers (ddp_step.h ...) say in which order things happen and what is communicated.
+// Common parts of all steps' schedules: streams, memory, markers, and the compute of layers. Makers
+// (ddp_step.h ...) decide the order of the work and what is communicated.
 //
-// Markers follow one rule: stretches of a stream are begun and ended by enter() and leave(), and a
-// wait ends the one that its stream is in, so that no stretch contains a wait.
+// Markers follow one rule: enter() and leave() begin and end sections of a stream, and a wait ends
+// the current section of its stream. So no section contains a wait.
 //
-// Memory: weights, gradients and what is communicated have their real sizes. Inputs and results of
-// products are scratch, as large as the largest needs and used by all: a real step keeps the
-// activations of all layers as well. Products read patterns, not what others left, so their data
-// stay the same from step to step, but for what the optimizer does to weights.
+// Memory: weights, gradients and communicated data have their real sizes. Inputs and results of
+// products share scratch memory of the largest size; a real step also keeps the activations of all
+// layers. Products read patterns instead of earlier results, so their data stays the same from step
+// to step, except for the optimizer's changes of weights.
 namespace ncclprobe::workload {
 
-// Where each parameter lies in a flat array of elements.
+// The offset of each parameter in a flat array of elements.
 class ParameterLayout {
 public:
   ParameterLayout() = default;
-  // One behind the other in this order, each at a multiple of so many elements.
+  // In this order, each at a multiple of that many elements.
   ParameterLayout(const ModelSpec& spec, const std::vector<ParameterAt>& order,
                   std::uint64_t alignment);
-  std::uint64_t offset(ParameterAt at) const; // of a parameter that is there
+  std::uint64_t offset(ParameterAt at) const; // of a parameter that is in the array
   bool has(ParameterAt at) const;
-  std::uint64_t elements() const { return elements_; } // with what lies between
-  // Of a product's weights, in an array of so many elements, which is large enough: where they are,
-  // or, if no parameter has their size, anywhere.
+  std::uint64_t elements() const { return elements_; } // including padding
+  // Offset of a product's weights in an array of that many elements, which is large enough. If no
+  // parameter has their size, any offset.
   std::uint64_t place(const StepProduct& product, std::uint64_t available) const;
 
 private:
@@ -51,8 +51,8 @@ public:
 
   enum : int { compute = 0, communication = 1 }; // streams
   int add_stream(std::string name, int priority);
-  // Nothing where it stays empty: every part of a step declares the same buffers, so that cells
-  // share memory.
+  // Nothing for empty buffers: every part of a step declares the same buffers, so that cells share
+  // memory.
   int add_buffer(std::string name, std::uint64_t bytes,
                  model::Memory memory = model::Memory::plain);
   // The members of a group are global ranks; a group of one has no communicator.
@@ -63,27 +63,28 @@ public:
   bool computes() const { return scope_.computes(); }
   bool communicates() const { return scope_.communicates(); }
 
-  // From here on, operations are those of these ranks; empty: all that train.
+  // Later operations are for these ranks; empty: all that train.
   void act_as(std::vector<int> ranks);
 
   void begin_step();
-  // The compute stream waits for nothing here but the input copy: do it before.
+  // The compute stream waits only for the input copy here: do it before.
   void end_step();
 
   void enter(int stream, model::Activity activity, const std::string& label);
   void leave(int stream);
-  // Enters as soon as something is computed.
+  // Enters a section as soon as something is computed.
   void expect(int stream, model::Activity activity, const std::string& label);
   int record(int stream); // returns the event
   void wait(int stream, int event);
-  // `follower` goes on when `leader` has come here.
+  // `follower` continues when `leader` has reached this point.
   void follow(int follower, int leader) { wait(follower, record(leader)); }
 
-  // Passes of a layer, for so many samples, inside of stretches that the caller has begun.
-  // `weights` says where those of a product lie. `ready` is told of gradients as they are there.
+  // Passes of a layer, for this many samples, inside sections that the caller has begun. `weights`
+  // gives the offset of a product's weights. `ready` is called with each gradient once it is ready.
   using Weights = std::function<model::Slice(const StepProduct&)>;
   using Ready = std::function<void(const std::vector<ParameterAt>&)>;
-  void calibrate(const StepModel& whole, std::uint64_t samples); // what backward_ns is the time of
+  void calibrate(const StepModel& whole,
+                 std::uint64_t samples); // that backward_ns covers
   void forward(const StepLayer& layer, std::uint64_t samples, const Weights& weights);
   void backward(const StepLayer& layer, std::uint64_t samples, const Weights& weights,
                 const Ready& ready);
@@ -95,29 +96,31 @@ public:
   }
   void convert(int stream, model::Slice from, model::DataType from_type, model::Slice into,
                model::DataType into_type, std::uint64_t count);
-  // The collective of every group at once, each among its own members.
+  // The collective of every group at once, each among its members.
   void collective(model::Collective what, const std::vector<int>& groups, int stream,
                   model::Slice send, model::Slice receive, std::uint64_t count,
                   model::DataType type);
-  // What GradScaler adds (StepRequest::found_inf), if it is asked for: one number of all members is
-  // summed behind what is computed so far, which goes on when the sum is there.
+  // Adds GradScaler's all-reduce (StepRequest::found_inf), if requested: it sums one number over
+  // all members after the compute so far, and compute continues when the sum is available.
   void share_found_inf(const std::vector<int>& groups);
-  // What the members of each group put in and must find, by the oracle. Without groups: anything.
+  // The inputs of each group's members and the expected results, by the oracle. Without groups: any
+  // values.
   void fill(model::Collective what, const std::vector<int>& groups, model::Slice at,
             std::uint64_t count, model::DataType type);
   void check(model::Collective what, const std::vector<int>& groups, model::Slice at,
              std::uint64_t count, model::DataType type);
-  // What these ranks of the groups must find that was sent to them by the one so far before them.
+  // The expected results of these ranks of the groups, sent by the rank that many positions before
+  // them.
   void check_from(int distance, const std::vector<int>& groups, model::Slice at,
                   std::uint64_t count, model::DataType type, std::vector<int> ranks);
-  // Numbers for products and the optimizer to work on, which nobody checks.
+  // Numbers for products and the optimizer, which nobody checks.
   void fill_working(model::Slice at, std::uint64_t count, model::DataType type,
                     model::Signs signs = model::Signs::both);
-  // An optimizer's state of so many parameters. The root of a negative moment is no number, and
-  // weights that are none would cost products less power.
+  // An optimizer's state for that many parameters. The root of a negative moment is NaN, and
+  // products with NaN weights would draw less power.
   void fill_moments(int state, std::uint64_t parameters);
 
-  // What is pushed before begin_step() and after end_step() runs once around each batch.
+  // Operations that are pushed before begin_step() and after end_step() run once around each batch.
   model::Schedule finish();
 
 private:
@@ -127,12 +130,12 @@ private:
     model::Activity activity{};
     std::string label;
   };
-  void compute_now(model::Operation operation); // in the stretch that is expected
+  void compute_now(model::Operation operation); // the expected section
   void multiply(model::Slice a, model::Slice b, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                 std::uint64_t batch, model::GemmLayout layout);
   void spin(double ns);
   void copy_input();
-  void add_input(); // the memory of the copies
+  void add_input(); // memory of the copies
   bool copies() const { return request_.input_copy.bytes > 0; }
   model::Slice scratch(std::uint64_t offset_bytes, std::uint64_t bytes);
 
@@ -144,7 +147,7 @@ private:
   std::vector<int> acting_;
   std::vector<Open> open_; // by stream
   int events_ = 0;
-  int copy_stream_ = -1; // where input is copied
+  int copy_stream_ = -1; // the stream that copies the input
   int step_begun_ = 0;   // events
   int input_copied_ = 0;
   int factors_ = 0; // buffers
@@ -152,7 +155,7 @@ private:
   std::uint64_t factor_bytes_ = 0;
   std::uint64_t result_bytes_ = 0;
   int found_inf_ = -1;     // buffer
-  double ns_per_flop_ = 0; // calibrated, of a backward pass
+  double ns_per_flop_ = 0; // calibrated duration of a backward pass
 };
 
 } // namespace ncclprobe::workload

@@ -59,7 +59,7 @@ Result<void> check_ranks(const std::vector<int>& ranks, int world) {
   std::sort(sorted.begin(), sorted.end());
   if (sorted.empty() || sorted.front() < 0 || sorted.back() >= world ||
       std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    return fail(Errc::invalid_argument, "'{}' is no set of the ranks 0 to {}",
+    return fail(Errc::invalid_argument, "'{}' is not a set of the ranks 0 to {}",
                 base::format_number_list(ranks), world - 1);
   return {};
 }
@@ -69,8 +69,9 @@ Result<void> check_ranks(const std::vector<int>& ranks, int world) {
 Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
   if (request.launch == Launch::graph && request.input_copy.bytes > 0 &&
       request.input_copy.from == Memory::pageable_host)
-    return fail(Errc::unsupported, "graphs copy from pinned memory: pageable memory is staged by "
-                                   "the thread that asks for the copy");
+    return fail(
+        Errc::unsupported,
+        "graphs copy from pinned memory: the calling thread stages copies from pageable memory");
   if (request.found_inf && request.pattern != StepPattern::ddp &&
       request.pattern != StepPattern::fsdp)
     return fail(Errc::unsupported, "found_inf is shared in steps of ddp and fsdp, not of {}",
@@ -100,7 +101,7 @@ Result<StepRequest> request_on(const StepRequest& request, const std::vector<int
     return fail(Errc::unsupported, "a batch of {} cannot be shared by {} replicas of the model",
                 request.batch, count);
   own.batch = request.batch / count;
-  // The time that was given is that of all samples on one replica.
+  // The given time is for all samples on one replica.
   own.compute.backward_ns /= static_cast<std::int64_t>(count);
   return own;
 }
@@ -149,7 +150,7 @@ Timing step_timing(std::string_view backend) {
 
 std::uint64_t given_bytes(const Schedule& schedule, int rank, int world) {
   std::uint64_t sum = 0;
-  // Its place in the communicator, or the number of members.
+  // Its position in the communicator, or the number of members.
   auto place = [&](int communicator) {
     std::vector<int> members =
         members_of(schedule.communicators[static_cast<std::size_t>(communicator)], world);

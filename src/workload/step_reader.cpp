@@ -80,7 +80,7 @@ Result<void> read_word(std::string_view word, StepRequest& into) {
   else if (name == "copy") {
     NCCLPROBE_TRY_ASSIGN(into.input_copy, parse_input_copy(std::string(value)));
   } else
-    return fail(Errc::unsupported, "what '{}' does to a step is not known here", word);
+    return fail(Errc::unsupported, "this version does not know what '{}' does to a step", word);
   return {};
 }
 

@@ -57,11 +57,11 @@ base::Result<InputCopy> parse_input_copy(const std::string& text) {
   std::string from = text.substr(0, colon);
   if (colon == std::string::npos || (from != k_pinned && from != k_pageable))
     return base::fail(base::Error{base::Errc::invalid_argument,
-                                  fmt::format("'{}' is no input copy", text),
+                                  fmt::format("'{}' is not an input copy", text),
                                   "none, pinned:SIZE or pageable:SIZE, such as pinned:64M"});
   NCCLPROBE_TRY_ASSIGN(const auto sizes, base::parse_sizes(text.substr(colon + 1)));
   if (sizes.size() != 1 || sizes[0] == 0 || sizes[0] % k_copied_element_bytes != 0)
-    return base::fail(base::Errc::invalid_argument, "'{}': a copy is one multiple of {} bytes",
+    return base::fail(base::Errc::invalid_argument, "'{}': a copy must be one multiple of {} bytes",
                       text, k_copied_element_bytes);
   return InputCopy{sizes[0],
                    from == k_pinned ? model::Memory::pinned_host : model::Memory::pageable_host};

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-// What is trained, and how: all that decides a step, whichever ranks it is measured on.
+// What is trained, and how: everything that defines a step apart from its ranks.
 namespace ncclprobe::workload {
 
-// ddp_step.h and its neighbours say what each one does.
+// ddp_step.h and its neighbours describe each pattern.
 enum class StepPattern { ddp, fsdp, tp, pipeline, moe, ddp_tp, fsdp_tp };
 constexpr auto enum_names(StepPattern) {
   using enum StepPattern;
@@ -29,10 +29,10 @@ constexpr auto enum_names(StepPattern) {
                                                                   {fsdp_tp, "fsdp+tp"}});
 }
 
-// What a pattern is made of: ddp+tp has both; moe reduces gradients as ddp does.
+// The parts of a pattern: ddp+tp has both; moe reduces gradients as ddp does.
 bool has_part(StepPattern pattern, StepPattern part);
 
-// Of parameters, gradients and products alike. tf32: f32 whose products round their factors.
+// Type of parameters, gradients and products. tf32: f32 whose products round their factors.
 enum class StepType { f32, tf32, bf16, f16 };
 constexpr auto enum_names(StepType) {
   using enum StepType;
@@ -41,7 +41,7 @@ constexpr auto enum_names(StepType) {
 }
 model::DataType data_type(StepType type);
 
-// Of gradients before they are reduced, and back.
+// Compression of gradients before the reduction, and back.
 enum class Compression { none, bf16, f16 };
 constexpr auto enum_names(Compression) {
   using enum Compression;
@@ -63,22 +63,23 @@ constexpr auto enum_names(PipelineOrder) {
       {{one_f_one_b, "1f1b"}, {gpipe, "gpipe"}});
 }
 
-// gemm: the products of the model. none: none, gradients are there at once. calibrated: the device
-// is kept busy for a given time in place of each product.
+// gemm: the products of the model. none: no compute, gradients are ready at once. calibrated: each
+// product keeps the device busy for a given time.
 struct StepCompute {
   enum class Kind { gemm, none, calibrated };
   Kind kind = Kind::gemm;
-  std::int64_t backward_ns = 0; // calibrated: of a whole backward pass; the forward takes half
+  std::int64_t backward_ns =
+      0; // calibrated: duration of a whole backward pass; the forward pass takes half
   bool operator==(const StepCompute&) const = default;
 };
 
-// So many bytes on each rank that trains, from its host's memory to its device, in every step: the
-// input of the next one, as loaders fetch it ahead. It starts when the step starts, on a stream of
-// its own, and the next step does not start before it is there.
+// Bytes that each training rank copies from host memory to its device in every step: the input of
+// the next step, as loaders prefetch it. The copy starts with the step, on its own stream, and the
+// next step does not start before it has finished.
 //
-// Copying from pageable memory holds up the thread that asks for it (cudaMemcpyAsync returns when
-// the driver has staged the data). As the thread issues the step as well, it asks for that last,
-// when the rest of the step is on its way; for a copy from pinned memory it asks first.
+// A copy from pageable memory blocks the calling thread (cudaMemcpyAsync returns when the driver
+// has staged the data). As the thread also issues the step, it requests this copy last, when the
+// rest of the step is on its way; a copy from pinned memory it requests first.
 struct InputCopy {
   std::uint64_t bytes = 0;                         // 0: no copy
   model::Memory from = model::Memory::pinned_host; // or pageable_host
@@ -97,16 +98,16 @@ struct StepRequest {
   Scaling scaling = Scaling::weak;
   StepCompute compute;
   bool optimizer = true;
-  int accumulate = 1; // micro-steps; the gradients of the last are reduced, with those before it
-  int priority = 0;   // of communication streams, as in CUDA
-  Launch launch = Launch::direct;              // graph: the step is captured once and replayed
-  model::Memory memory = model::Memory::plain; // of what is communicated
+  int accumulate = 1;             // micro-steps; the last one reduces the sum of all gradients
+  int priority = 0;               // of communication streams, as in CUDA
+  Launch launch = Launch::direct; // graph: the step is captured once and replayed
+  model::Memory memory = model::Memory::plain; // of communicated data
   InputCopy input_copy;
-  // ddp, fsdp: what GradScaler needs where ranks do not have the same gradients. ShardedGradScaler
-  // of PyTorch's FSDP sums one f32 a device over the ranks, "an infinity was found", behind the
+  // ddp, fsdp: the communication of GradScaler if ranks have different gradients. ShardedGradScaler
+  // of PyTorch's FSDP sums one f32 per device over the ranks, "an infinity was found", after the
   // last gradient, and the optimizer waits for it (torch/distributed/fsdp/sharded_grad_scaler.py).
-  // With plain DDP the scaler communicates nothing: reduced gradients are the same on all ranks.
-  // The kernel that unscales gradients is left out, and so is the host's look at the sum.
+  // With plain DDP the scaler communicates nothing, because reduced gradients are the same on all
+  // ranks. The kernel that unscales gradients is left out, and so is the host's read of the sum.
   bool found_inf = false;
 
   // ddp
@@ -115,17 +116,17 @@ struct StepRequest {
   Compression compression = Compression::none;
   // fsdp
   bool reshard = true; // after the forward pass: ZeRO-3; else ZeRO-2
-  int prefetch = 1;    // blocks that are gathered ahead
+  int prefetch = 1;    // blocks that are prefetched
   // tp, ddp+tp, fsdp+tp
   int tensor = 0;                 // ranks that share a layer; 0: all (tp) or 2 (mixes)
-  bool sequence_parallel = false; // reduce_scatter and all_gather in place of all_reduce
+  bool sequence_parallel = false; // reduce_scatter and all_gather instead of all_reduce
   // pipeline
-  int micro_batches = 0; // 0: as many as stages, twice
+  int micro_batches = 0; // 0: twice as many as stages
   PipelineOrder order = PipelineOrder::one_f_one_b;
   bool operator==(const StepRequest&) const = default;
 };
 
-// Which of a trial's ranks train, and what of the step is done.
+// Which of a trial's ranks train, and which parts of the step run.
 struct StepScope {
   int world = 1;          // ranks of the trial
   std::vector<int> ranks; // global, in the order of the communicator
@@ -138,7 +139,7 @@ struct StepScope {
   }
 };
 
-// What sets a step apart, as words of its label: "bucket=25MiB", "view".
+// A step's differences from the default, as words of its label: "bucket=25MiB", "view".
 std::vector<std::string> option_words(const StepRequest& request);
 
 } // namespace ncclprobe::workload

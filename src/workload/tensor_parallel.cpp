@@ -25,7 +25,8 @@ std::uint64_t share(std::uint64_t whole, std::uint64_t parts) {
   return (whole + parts - 1) / parts;
 }
 
-// A layer's parameters follow its products: weights are cut with them, a bias of columns too.
+// A layer's parameters follow its products: weights are split with them, and a column-split
+// product's bias too.
 void cut_parameters(const Layer& whole, std::uint64_t parts, Layer& part) {
   std::size_t last = 0;
   for (std::size_t i = 0; i < whole.products.size(); ++i)
@@ -74,7 +75,7 @@ Result<RankGrid> make_rank_grid(const StepRequest& request, const std::vector<in
   case StepPattern::tp:
     grid.tensor = request.tensor > 0 ? request.tensor : all;
     break;
-  case StepPattern::pipeline: // its stages share a replica, too
+  case StepPattern::pipeline: // its stages share one replica
     grid.tensor = all;
     break;
   case StepPattern::ddp_tp:
@@ -84,7 +85,7 @@ Result<RankGrid> make_rank_grid(const StepRequest& request, const std::vector<in
   default:
     break;
   }
-  if (all == 1) // what all others are compared with
+  if (all == 1) // the reference for all others
     grid.tensor = 1;
   if (all % grid.tensor != 0)
     return fail(Errc::unsupported, "{} ranks do not divide into groups of {} that share layers",
@@ -109,7 +110,7 @@ Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor) {
   for (std::size_t i = 0; i < whole.layers.size(); ++i) {
     const Layer& layer = whole.layers[i];
     if (layer.kind == LayerKind::experts)
-      return fail(Errc::unsupported, "experts are not cut by tensor parallelism here");
+      return fail(Errc::unsupported, "tensor parallelism does not split experts here");
     if (is_cut(layer))
       NCCLPROBE_TRY(cut(layer, parts, part.layers[i]));
     if (is_cut_by_words(layer)) {

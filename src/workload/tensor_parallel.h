@@ -8,24 +8,24 @@
 #include <string>
 #include <vector>
 
-// Layers that several ranks compute together, as Megatron-LM does it (Shoeybi et al. 2019, figure
-// 3; Korthikanti et al. 2022 for sequence parallelism). Of attention and MLP the products before
-// the last are cut by columns, the last by rows, attention also by heads; embedding and head by
-// words. What else there is, norms and convolutions for instance, each rank has whole.
+// Layers that several ranks compute together, as in Megatron-LM (Shoeybi et al. 2019, figure 3;
+// Korthikanti et al. 2022 for sequence parallelism). In attention and MLP, the products before the
+// last are split by columns, the last by rows; attention is also split by heads; embedding and head
+// by vocabulary. Each rank has the whole of everything else, for example norms and convolutions.
 //
-// Each cut layer is followed by an all_reduce of its output in the forward pass, and of the
-// gradient of its input in the backward pass; an embedding by the first only, a head by the second
-// only. In sequence parallelism an all_gather before the layer and a reduce_scatter behind it take
-// the place of each of those, for attention and MLP. (What is gathered is kept for the backward
-// pass.) The compute stream waits for each.
+// An all_reduce follows each split layer: of its output in the forward pass, of its input's
+// gradient in the backward pass; an embedding has only the first, a head only the second. With
+// sequence parallelism, an all_gather before the layer and a reduce_scatter after it replace each
+// of those for attention and MLP. (Gathered data is kept for the backward pass.) The compute stream
+// waits for each.
 //
-// With A the bytes of what a layer puts out for all samples, L cut attentions and MLPs and K ranks,
-// a rank gives (2 L + 2) A to communication in a step, or 2 L (A + A / K) + 2 A in sequence
-// parallelism, if there is an embedding and a head. Sums are received beside what was sent, not in
-// its place, so that every step works on the same data.
+// With A the bytes of a layer's output for all samples, L split attentions and MLPs and K ranks, a
+// rank contributes (2 L + 2) A to communication per step, or 2 L (A + A / K) + 2 A with sequence
+// parallelism, if there is an embedding and a head. Sums are received in separate memory, so that
+// every step works on the same data.
 namespace ncclprobe::workload {
 
-// Ranks as a grid of `tensor` neighbours that share layers, times replicas of the model.
+// Ranks as a grid: `tensor` neighbours that share layers, times replicas of the model.
 struct RankGrid {
   int tensor = 1;
   std::vector<std::vector<int>> tensor_groups; // global ranks; each shares a replica
@@ -39,14 +39,15 @@ base::Result<RankGrid> make_rank_grid(const StepRequest& request, const std::vec
 // A rank's part of the model. Errors: unsupported if heads or widths do not divide, or experts.
 base::Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor);
 
-// Emits the communication of cut layers. Does nothing where no layer is cut.
+// Emits the communication of split layers. Does nothing if no layer is split.
 class TensorParallel {
 public:
-  // All arguments outlive the object.
+  // All arguments must outlive the object.
   TensorParallel(StepBuilder& build, const StepRequest& request, const RankGrid& grid,
                  const ModelSpec& whole);
 
-  // Around the passes of a layer, for so many samples. They leave the compute stream's stretch.
+  // Called around the passes of a layer, for that many samples. They end the compute stream's
+  // current section.
   void before(std::size_t layer, model::Activity pass, std::uint64_t samples);
   void after(std::size_t layer, model::Activity pass, std::uint64_t samples);
 

@@ -7,7 +7,7 @@ namespace ncclprobe::workload {
 namespace {
 
 constexpr const char* k_plugin = "NCCL_PROFILER_PLUGIN";
-constexpr const char* k_own_plugin = "STATIC_PLUGIN"; // the one in the worker itself
+constexpr const char* k_own_plugin = "STATIC_PLUGIN"; // the plugin in the worker itself
 
 } // namespace
 

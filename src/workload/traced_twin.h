@@ -10,8 +10,8 @@
 
 namespace ncclprobe::workload {
 
-// Makes the traced twin of a copy of a measuring trial: the same in all but the trace. What the
-// launching environment sets stays as it is.
+// Turns a copy of a measuring trial into its traced twin: the same except for the trace. Variables
+// of the launching environment stay unchanged.
 void make_traced(model::TrialSpec& trial, model::TraceLevel level,
                  const std::map<std::string, std::string>& environment);
 

@@ -172,6 +172,6 @@ TEST_CASE("a text ends at its first zero byte, with an error") {
 
   CHECK(*read_text(folder / "text") == "abc");
   CHECK_THAT(read_text(folder / "data").error().message,
-             ContainsSubstring("is no text: its byte 3 is zero"));
+             ContainsSubstring("is not a text: its byte 3 is zero"));
   CHECK_THAT(read_text("/dev/zero").error().message, ContainsSubstring("its byte 1 is zero"));
 }

@@ -19,8 +19,8 @@ std::string repeated(std::string_view text, std::size_t count) {
 }
 
 bool is_too_deep(const Result<void>& checked) {
-  return !checked && checked.error().message ==
-                         "x is nested more than 100 levels deep, which is the most that is read";
+  return !checked &&
+         checked.error().message == "x is nested more than 100 levels deep, which is the limit";
 }
 
 } // namespace

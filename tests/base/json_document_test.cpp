@@ -60,9 +60,10 @@ TEST_CASE("an error says what is wrong, and where") {
   CHECK(error_of(R"({"parts": [{}]})") == "/parts/0: key 'size' not found");
   CHECK(error_of(R"({"parts": [{"size": 5000000000}]})") ==
         "/parts/0/size: 5000000000 is too large for this field");
-  CHECK(error_of(R"({"parts": [{"size": 1.5}]})") == "/parts/0/size: the number 1.5 does not fit");
+  CHECK(error_of(R"({"parts": [{"size": 1.5}]})") ==
+        "/parts/0/size: the number 1.5 is out of range");
   CHECK(error_of(R"({"parts": [], "names": [], "color": "pink"})") ==
-        "/color: 'pink' is none of red, blue");
+        "/color: 'pink' is not one of red, blue");
   CHECK(error_of("3") == "type must be object, but is number");
 
   JsonPlace place;

@@ -21,6 +21,7 @@ TEST_CASE("files are mapped, and what is no file is refused") {
   CHECK(moved.bytes() == "the bytes");
   CHECK(MappedFile().bytes().empty());
   CHECK(MappedFile::open(folder / "none").error().code == base::Errc::not_found);
-  CHECK_THAT(MappedFile::open(folder.path()).error().message, ContainsSubstring("no regular file"));
+  CHECK_THAT(MappedFile::open(folder.path()).error().message,
+             ContainsSubstring("not a regular file"));
   CHECK_THAT(MappedFile::open(folder / "empty").error().message, ContainsSubstring("is empty"));
 }

@@ -233,5 +233,5 @@ TEST_CASE("a file that is written in another way is where links lead, and must b
   auto device = regular_output_path({folder / "null"}, "it has parts");
   REQUIRE_FALSE(device);
   CHECK_THAT(device.error().message,
-             ContainsSubstring("null is no regular file, and it has parts"));
+             ContainsSubstring("null is not a regular file, and it has parts"));
 }

@@ -49,7 +49,7 @@ TEST_CASE("lack of memory and of threads are told from defects") {
   REQUIRE(memory);
   CHECK(memory->message == "there is not enough memory");
   REQUIRE(threads);
-  CHECK(threads->message == "no further thread can be started");
+  CHECK(threads->message == "no more threads can be started");
   CHECK(threads->code == base::Errc::unavailable);
   CHECK_FALSE(base::shortage_behind(std::runtime_error("Resource temporarily unavailable")));
   CHECK_FALSE(

@@ -24,7 +24,7 @@ class TwoHosts(HostsTest):
         report = self.doctor("--no-run", NCCL_ALGO="Ring")
         finding = self.finding(report, "D14", "ranks disagree on NCCL_ALGO")
         self.assertEqual(finding["evidence"], ["(not set): rank(s) 2,3 on beta", "Ring: rank(s) 0,1 on alpha"])
-        self.assertEqual(finding["fix"], "give all ranks the same: mpirun -x NCCL_ALGO")
+        self.assertEqual(finding["fix"], "give all ranks the same value: mpirun -x NCCL_ALGO")
 
     def test_a_traced_run_has_all_ranks_their_environments_and_one_clock(self):
         run_file = "/tmp/home/traced.h5"  # each host has its own /tmp

@@ -57,7 +57,7 @@ void check_ways(const Case& one, const DriverAdvice& advice) {
   }
   for (const VersionNumber& driver : versions(ways, "([0-9.]+) or later for all features"))
     CHECK(judge_driver(driver, one.cuda).verdict == DriverVerdict::full);
-  for (const VersionNumber& cuda : versions(ways, "take a build for CUDA ([0-9.]+)")) {
+  for (const VersionNumber& cuda : versions(ways, "use a build for CUDA ([0-9.]+)")) {
     CHECK(runs(one.driver, cuda));
     CHECK((!one.limits.first_cuda || cuda >= *one.limits.first_cuda));
     CHECK((!one.limits.last_cuda || cuda <= *one.limits.last_cuda));
@@ -75,14 +75,14 @@ void check_agreement(const Case& one, const DriverAdvice& advice) {
   for (const VersionNumber& cuda : versions(of_driver, "([0-9]+\\.[0-9]+)"))
     it_runs.insert(cuda.text());
   for (const char* pattern :
-       {"take a build for CUDA ([0-9.]+)", "([0-9.]+) or older for all features"})
+       {"use a build for CUDA ([0-9.]+)", "([0-9.]+) or older for all features"})
     for (const VersionNumber& cuda : versions(ways, pattern))
       CHECK(it_runs.contains(cuda.text()));
   // "needs driver X or newer" and the driver that is advised.
   for (const VersionNumber& least : versions(advice.fit.meaning, "needs driver ([0-9.]+)"))
     for (const VersionNumber& driver : versions(ways, "update the driver on the host to ([0-9.]+)"))
       CHECK((driver == least || driver == one.limits.first_branch));
-  for (const VersionNumber& driver : versions(newest, "all of it from driver ([0-9.]+)"))
+  for (const VersionNumber& driver : versions(newest, "with all features from driver ([0-9.]+)"))
     CHECK((!one.limits.last_branch || driver.major() <= one.limits.last_branch->major()));
   const bool refuses = ways.find("helps: ") != std::string::npos;
   CHECK((!refuses || ways.find("update the driver") == std::string::npos));
@@ -94,11 +94,11 @@ TEST_CASE("an A800 on driver 470 has three ways to CUDA 12.1, and one newest CUD
   DriverAdvice advice = advise("470.129.06", "12.1", {8, 0}, true);
 
   CHECK(advice.newest_text == "the newest it runs: CUDA 11.4, with fewer features 11.8; the newest "
-                              "for these GPUs: 13.4, whose own driver the tables do not know");
+                              "for these GPUs: 13.4, whose own driver is not in the tables");
   CHECK(advice.ways == std::vector<std::string>{
                            "update the driver on the host to 525.60.13 or later (530.30.02 or "
                            "later for all features)",
-                           "take a build for CUDA 11.8 or older (11.4 or older for all features)",
+                           "use a build for CUDA 11.8 or older (11.4 or older for all features)",
                            "install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat first in "
                            "LD_LIBRARY_PATH (NVIDIA makes it for data-center GPUs on driver "
                            "branch 470)"});
@@ -120,8 +120,8 @@ TEST_CASE("cuda-compat is advised for data-center GPUs, and for the branches it 
 TEST_CASE("no newer driver is advised where it would not know the GPU") {
   // Kepler: branch 470 and CUDA 11.8 are the last.
   DriverAdvice kepler = advise("450.80.02", "12.1", {3, 7});
-  CHECK(ways_text(kepler) == "take a build for CUDA 11.8 or older (11.0 or older for all features) "
-                             "(no driver helps: CUDA 11.8 is the last that serves these GPUs)");
+  CHECK(ways_text(kepler) == "use a build for CUDA 11.8 or older (11.0 or older for all features) "
+                             "(no driver helps: CUDA 11.8 is the last that supports these GPUs)");
   // Volta: 580 is the last branch, and has all of CUDA 12.9.
   CHECK_THAT(ways_text(advise("535.129.03", "12.9", {7, 0})),
              ContainsSubstring("update the driver on the host to 575.51.03 or later"));
@@ -132,9 +132,9 @@ TEST_CASE("no newer driver is advised where it would not know the GPU") {
 
 TEST_CASE("a driver that does not know the GPU runs nothing on it") {
   DriverAdvice blackwell = advise("535.129.03", "12.8", {12, 0});
-  CHECK_THAT(blackwell.newest_text, ContainsSubstring("it runs no CUDA that serves these GPUs"));
+  CHECK_THAT(blackwell.newest_text, ContainsSubstring("it runs no CUDA that supports these GPUs"));
   CHECK_THAT(ways_text(blackwell), ContainsSubstring("update the driver on the host to 570") &&
-                                       !ContainsSubstring("take a build"));
+                                       !ContainsSubstring("use a build"));
 }
 
 TEST_CASE("where all is well nothing is advised") {

@@ -96,7 +96,7 @@ TEST_CASE(
 
   CHECK_THAT(complaint_on("\"infiniband\"", "\"pigeon\""),
              ContainsSubstring(line_of("/hosts/0/nics/0/kind/value") +
-                               "'pigeon' is none of infiniband, roce, ethernet, efa, other"));
+                               "'pigeon' is not one of infiniband, roce, ethernet, efa, other"));
   CHECK_THAT(
       complaint_on("\"NV1\"", "\"NV\""),
       ContainsSubstring(line_of("/hosts/0/stated_paths/0/path") + "'NV' is not a path label"));

@@ -49,21 +49,21 @@ TEST_CASE("a PCI tree with a cycle is refused") {
 TEST_CASE("a pair of devices that are not there is refused") {
   Machine machine = full_machine();
   machine.hosts[0].p2p[0].to = 7;
-  CHECK(complaint_on(machine) == "file:1: P2P between GPUs 0 and 7, which are not there");
+  CHECK(complaint_on(machine) == "file:1: P2P between GPUs 0 and 7, which do not exist");
 
   machine = full_machine();
   machine.hosts[0].stated_paths[1].b.index = 4;
-  CHECK(complaint_on(machine) == "file:1: a path between gpu 0 and nic 4, which are not there");
+  CHECK(complaint_on(machine) == "file:1: a path between gpu 0 and nic 4, which do not exist");
 }
 
 TEST_CASE("absurd counts are refused") {
   Machine machine = full_machine();
   machine.hosts[0].gpus[0].nvlinks->resize(257);
-  CHECK(complaint_on(machine) == "file:1: GPU 0 has 257 NVLinks; at most 256 are read");
+  CHECK(complaint_on(machine) == "file:1: GPU 0 has 257 NVLinks; the limit is 256");
 
   machine = full_machine();
   machine.hosts.resize(5000);
-  CHECK(complaint_on(machine) == "file:1: 5000 hosts; at most 4096 are read");
+  CHECK(complaint_on(machine) == "file:1: 5000 hosts; the limit is 4096");
 
   machine = full_machine();
   machine.hosts[0].gpus[1].cpu_affinity->push_back(1 << 30);

@@ -67,7 +67,7 @@ TEST_CASE("a CUPTI of another CUDA major version is refused with both versions a
   } catch (const base::Exception& error) {
     int other = CUPTI_API_VERSION >= 130000 ? 12 : 13;
     CHECK(error.error().code == base::Errc::unsupported);
-    CHECK_THAT(error.error().message, ContainsSubstring(fmt::format("is of CUDA {}", other)));
+    CHECK_THAT(error.error().message, ContainsSubstring(fmt::format("belongs to CUDA {}", other)));
     CHECK_THAT(error.error().message,
                ContainsSubstring(fmt::format("of CUDA {}", CUDART_VERSION / 1000)));
     CHECK_THAT(error.error().hint, ContainsSubstring("--library cupti="));

@@ -176,11 +176,11 @@ TEST_CASE("a product's remark names the dimensions that are no multiple of 16 by
   };
 
   CHECK_THAT(remark(50257, 1024, 768, DataType::bf16, GemmLayout::tn),
-             ContainsSubstring("m=50257 is no multiple of 8: "));
+             ContainsSubstring("m=50257 is not a multiple of 8: "));
   CHECK_THAT(remark(50257, 1024, 767, DataType::f16, GemmLayout::tn),
-             ContainsSubstring("m=50257, k=767 is no multiple of 8: "));
+             ContainsSubstring("m=50257, k=767 is not a multiple of 8: "));
   CHECK_THAT(remark(768, 1022, 768, DataType::f32, GemmLayout::nt, GemmMath::tf32),
-             ContainsSubstring("n=1022 is no multiple of 4: "));
+             ContainsSubstring("n=1022 is not a multiple of 4: "));
   CHECK(remark(768, 1022, 768, DataType::bf16, GemmLayout::tn).empty());  // n is not read along
   CHECK(remark(50257, 1023, 767, DataType::f32, GemmLayout::nn).empty()); // no tensor cores
   CHECK(remark(768, 1024, 767, DataType::bf16, GemmLayout::nt).empty());

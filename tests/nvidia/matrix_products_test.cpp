@@ -114,5 +114,5 @@ TEST_CASE("a product that nobody prepared is refused, and words tell of awkward 
 
   CHECK_THROWS_AS(bench.stream->multiply(bench.call(128, 64, 64, DataType::bf16)), base::Exception);
   REQUIRE(words.size() == 1);
-  CHECK_THAT(words[0], ContainsSubstring("m=67 is no multiple of 8"));
+  CHECK_THAT(words[0], ContainsSubstring("m=67 is not a multiple of 8"));
 }

@@ -57,7 +57,7 @@ TEST_CASE("a narrow PCIe link is a fault at any load, and a lesser slot is told"
   std::vector<HostNote> found = host_notes(host, Load::idle);
 
   CHECK(says(found, NoteKind::degraded, "GPU 0: PCIe x8 of x16"));
-  CHECK(says(found, NoteKind::degraded, "GPU 1: the slot gives PCIe generation 3"));
+  CHECK(says(found, NoteKind::degraded, "GPU 1: the slot supports PCIe generation 3"));
 }
 
 TEST_CASE(
@@ -65,7 +65,7 @@ TEST_CASE(
   Host host = topology_test::read_machine("four-t4.xml").hosts.at(0);
 
   CHECK(says(host_notes(host, Load::idle), NoteKind::remark,
-             "GPU 3: PCIe x8, and other GPUs of this host have x16"));
+             "GPU 3: PCIe x8, but other GPUs of this host have x16"));
   CHECK_FALSE(says(host_notes(host, Load::idle), NoteKind::remark, "GPU 0: PCIe"));
   CHECK_FALSE(says(host_notes(example(), Load::idle), NoteKind::remark, "PCIe x"));
 }
@@ -80,7 +80,7 @@ TEST_CASE("two ends that count their NVLinks differently are a fault of the mach
 
   REQUIRE(machine);
   CHECK(says(host_notes(machine->hosts.at(0), Load::idle), NoteKind::degraded,
-             "GPU 1: 4 of 4 NVLinks are up; others of this host have 12 up"));
+             "GPU 1: 4 of 4 NVLinks are up; others on this host have 12 up"));
 }
 
 TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it may be unknown") {
@@ -96,7 +96,7 @@ TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it ma
 
   CHECK(says(found, NoteKind::degraded, "GPU 0: 1 of 2 NVLinks are up; down: 7"));
   CHECK(says(found, NoteKind::degraded,
-             "GPU 1: 0 of 1 NVLinks are up; others of this host have 1 up"));
+             "GPU 1: 0 of 1 NVLinks are up; others on this host have 1 up"));
 
   for (Gpu& gpu : host.gpus) {
     gpu.name = {std::string("a card"), Source::nvml};
@@ -111,7 +111,7 @@ TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it ma
   for (Gpu& gpu : host.gpus)
     gpu.nvlinks = {std::vector<NvLink>{up, down}, Source::nvml};
   found = host_notes(host, Load::idle);
-  CHECK(says(found, NoteKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, on all GPUs alike"));
+  CHECK(says(found, NoteKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, equally on all GPUs"));
   CHECK_FALSE(says(found, NoteKind::degraded, ""));
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("what a virtual machine hides is said once for all GPUs") {
 
   std::vector<HostNote> found = host_notes(host, Load::idle);
 
-  CHECK(says(found, NoteKind::unknown, "the virtual machine does not show which PCIe switches"));
+  CHECK(says(found, NoteKind::unknown, "the virtual machine does not show the PCIe switches"));
   CHECK(says(found, NoteKind::unknown, "the virtual machine does not show NUMA nodes"));
   CHECK(says(found, NoteKind::unknown, "GPUs 0,1: no source says whether there are NVLinks"));
   CHECK(says(found, NoteKind::unknown, "mlx5_0: GPUDirect is unknown"));

@@ -81,7 +81,7 @@ TEST_CASE("a list of CPUs is used where the NUMA node is unknown, unless it has 
 
   std::vector<RankPlacement> placement = propose_placement(machine);
   CHECK(placement.at(1).cpus == std::vector<int>{1});
-  CHECK_THAT(placement.at(1).reason, ContainsSubstring("its CPUs are those that nvidia_smi names"));
+  CHECK_THAT(placement.at(1).reason, ContainsSubstring("its CPUs come from nvidia_smi"));
   CHECK(has_line(launch_options(machine, placement), "rank 1=box slot=1"));
   CHECK_THAT(misplaced(machine, {{0, 0, 0, {6}}}).at(0),
              Catch::Matchers::StartsWith("rank 0 drives GPU 0 (CPUs 0-3) from CPUs 6"));
@@ -144,7 +144,8 @@ TEST_CASE("hosts of one name, or of none, get stand-ins in the rank file") {
   machine.hosts[1].name = {};
   std::vector<std::string> one_unnamed = launch_options(machine, propose_placement(machine));
 
-  CHECK(has_line(same, "# HOST0, HOST1, ...: write the names of your hosts there, in this order"));
+  CHECK(has_line(same,
+                 "# HOST0, HOST1, ...: replace these by the names of your hosts, in this order"));
   CHECK(has_line(same, "rank 3=HOST0 slot=6,7"));
   CHECK(has_line(same, "rank 4=HOST1 slot=0,1"));
   CHECK(has_line(one_unnamed, "rank 0=box slot=0,1"));
@@ -159,8 +160,8 @@ TEST_CASE("a host that is really named so is no stand-in") {
   std::vector<std::string> lines = launch_options(machine, propose_placement(machine));
 
   CHECK(has_line(lines, "rank 0=HOST0 slot=0,1"));
-  CHECK_FALSE(
-      has_line(lines, "# HOST0, HOST1, ...: write the names of your hosts there, in this order"));
+  CHECK_FALSE(has_line(
+      lines, "# HOST0, HOST1, ...: replace these by the names of your hosts, in this order"));
 }
 
 TEST_CASE("where NUMA nodes are unknown nothing is bound") {

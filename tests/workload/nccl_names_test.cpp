@@ -64,7 +64,7 @@ TEST_CASE("names that people believe in are told what they are") {
   for (const char* name : {"NCCL_LL_THRESHOLD", "NCCL_TREE_THRESHOLD", "NCCL_IB_GDR_LEVEL"}) {
     INFO(name);
     CHECK(judge_name(name).kind == NameKind::not_read);
-    CHECK_THAT(judge_name(name).why, ContainsSubstring("nearest to it is NCCL_"));
+    CHECK_THAT(judge_name(name).why, ContainsSubstring("the closest name is NCCL_"));
   }
 }
 

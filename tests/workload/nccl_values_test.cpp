@@ -182,13 +182,13 @@ TEST_CASE("words that NCCL does not know: each as NCCL continues") {
   CHECK_THAT(judged("NCCL_NET_MERGE_LEVEL", "XYZ").outcome, ContainsSubstring("with LOC"));
   CHECK(reading("NCCL_P2P_LEVEL", "-1") == Reading::misread);
   CHECK_THAT(judged("NCCL_P2P_LEVEL", "P2C", bare(22602)).why,
-             ContainsSubstring("came with NCCL 2.27.3"));
+             ContainsSubstring("needs NCCL 2.27.3"));
   CHECK(reading("NCCL_SOCKET_FAMILY", "af_inet") == Reading::misread);
   CHECK(reading("NCCL_NETDEVS_POLICY", "MAX:2", bare(23007)) == Reading::as_meant);
   CHECK(reading("NCCL_NETDEVS_POLICY", "MAX:0", bare(23007)) == Reading::misread);
 
   CHECK_THAT(judged("NCCL_DEBUG_SUBSYS", "INIT,TUNNING", bare(22803)).outcome,
-             ContainsSubstring("passes over the word"));
+             ContainsSubstring("skips the word"));
   CHECK_THAT(judged("NCCL_DEBUG_SUBSYS", "INIT,TUNNING", bare(23007)).outcome,
              ContainsSubstring("ignores the whole list"));
   CHECK(judged("NCCL_DEBUG_SUBSYS", "INIT,TUNNING").better == "NCCL_DEBUG_SUBSYS=INIT,TUNING");
@@ -243,7 +243,7 @@ TEST_CASE("names that NCCL does not read are judged before their values") {
 TEST_CASE("what is said names NCCL, the value, the reason and what was meant") {
   const Setting setting{"NCCL_ALGO", "Rng"};
   CHECK(describe(setting, judge(setting, {}, bare()), bare()) ==
-        "NCCL 2.28.3 refuses NCCL_ALGO=Rng: 'Rng' is none of Tree, Ring, CollNetDirect, "
+        "NCCL 2.28.3 refuses NCCL_ALGO=Rng: 'Rng' is not one of Tree, Ring, CollNetDirect, "
         "CollNetChain, NVLS, NVLSTree, PAT; every communicator ends with 'invalid usage'; did you "
         "mean NCCL_ALGO=Ring?");
   NcclPlace unknown;

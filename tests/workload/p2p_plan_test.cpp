@@ -123,9 +123,8 @@ TEST_CASE("what cannot be measured is left out with its reason") {
 
   Plan plan = make_p2p_plan(request).value();
 
-  CHECK(plan.notes ==
-        std::vector<std::string>{"host: CPU ranks have no memory but the host's",
-                                 "ce: CPU processes reach each other by messages only"});
+  CHECK(plan.notes == std::vector<std::string>{"host: CPU ranks only have the host's memory",
+                                               "ce: CPU processes can only exchange messages"});
   CHECK(variants(plan, sendrecv) == std::vector<std::string>{"uni 0>1", "uni 1>0", "bi 0>1 1>0"});
 }
 
@@ -136,7 +135,7 @@ TEST_CASE("without a pair or a method there is nothing to measure") {
   request.methods = {latency};
   auto refused = make_p2p_plan(request);
   REQUIRE_FALSE(refused);
-  CHECK_THAT(refused.error().message, ContainsSubstring("messages only"));
+  CHECK_THAT(refused.error().message, ContainsSubstring("can only exchange messages"));
   // One GPU still has its host.
   CHECK(make_p2p_plan(request_for("nvidia", {0})));
 }

@@ -148,7 +148,7 @@ TEST_CASE("a size below one element a rank is left out with a note, size 0 is me
   REQUIRE(plan->trials[0].cells.size() == 2);
   CHECK(plan->trials[0].cells[0].label.bytes == 0);
   REQUIRE(plan->notes.size() == 1);
-  CHECK_THAT(plan->notes[0], ContainsSubstring("all_gather of 8: less than one f32 a rank"));
+  CHECK_THAT(plan->notes[0], ContainsSubstring("all_gather of 8: less than one f32 per rank"));
 }
 
 namespace {

@@ -60,7 +60,8 @@ TEST_CASE("values that would silently mean something else are left out with the 
   CHECK_THAT(reason({"NCCL_BUFFSIZE", "8M"}), ContainsSubstring("NCCL reads it as 8"));
   CHECK_THAT(reason({"NCCL_P2P_LEVEL", "nvl"}),
              ContainsSubstring("did you mean NCCL_P2P_LEVEL=NVL"));
-  CHECK_THAT(reason({"NCCL_TREE_THRESHOLD", "0"}), ContainsSubstring("nearest to it is NCCL_ALGO"));
+  CHECK_THAT(reason({"NCCL_TREE_THRESHOLD", "0"}),
+             ContainsSubstring("the closest name is NCCL_ALGO"));
   CHECK_THAT(reason({"NCCL_TIMEOUT", "5"}), ContainsSubstring("init_process_group"));
 }
 
@@ -140,8 +141,8 @@ TEST_CASE("without NCCL its variables are warned of, and nothing is left out") {
     return std::count_if(plan->warnings.begin(), plan->warnings.end(),
                          [&](const std::string& one) { return one.find(words) == 0; });
   };
-  CHECK(warned("NCCL_PROTO does nothing on the host backend") == 1);
-  CHECK(warned("NCCL_HOSTID does nothing on the host backend") == 1);
+  CHECK(warned("NCCL_PROTO has no effect on the host backend") == 1);
+  CHECK(warned("NCCL_HOSTID has no effect on the host backend") == 1);
   CHECK(warned("NCCL (judged by 2.31.2, the newest known here) does not accept "
                "NCCL_P2P_DISABLE=yes") == 1);
 }
@@ -226,5 +227,5 @@ TEST_CASE("the environment may leave nothing to measure") {
   auto plan = make_plan(pinned);
 
   REQUIRE_FALSE(plan.has_value());
-  CHECK_THAT(plan.error().message, ContainsSubstring("Broadcast is not done by Tree"));
+  CHECK_THAT(plan.error().message, ContainsSubstring("Tree does not support Broadcast"));
 }

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-// Names in files may hold control characters, which would reach terminals, pictures and XML. These
-// make every text printable.
+// Names in files may contain control characters, which would reach terminals, pictures and XML.
+// These functions make every text printable.
 namespace ncclprobe::topology {
 
 void clean_names(Machine& machine);

@@ -9,8 +9,8 @@
 
 namespace ncclprobe::topology {
 
-// Sets of CPUs as Linux and NCCL write them: "000000ff,ffff0000", 32 CPUs a group, the highest
-// first. Nothing if it is no such mask or holds more CPUs than Linux is built for.
+// Sets of CPUs in the syntax of Linux and NCCL: "000000ff,ffff0000", 32 CPUs per group, the highest
+// first. Nothing if it is not such a mask or holds more CPUs than Linux supports.
 std::optional<std::vector<int>> parse_cpu_mask(std::string_view text);
 
 std::string format_cpu_mask(const std::vector<int>& cpus);

@@ -31,9 +31,9 @@ struct Destroy {
 };
 using Topology = std::unique_ptr<struct ::hwloc_topology, Destroy>;
 
-// Not loaded yet; keeps PCI devices, and bridges that lead to some.
+// A topology that is not loaded yet. It keeps PCI devices, and bridges above them.
 Topology new_topology() {
-  // Its plugins would load the libraries before a topology can say that it wants none of them.
+  // hwloc's plugins would load the libraries before a topology can disable them.
   ::setenv("HWLOC_PLUGINS_BLACKLIST",
            "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,"
            "hwloc_levelzero.so",
@@ -114,7 +114,7 @@ public:
   }
 
 private:
-  // By who says to have built the machine. Otherwise unknown: hypervisors can hide.
+  // From the vendor's name. Otherwise unknown: hypervisors can hide.
   static Fact<bool> virtual_machine(hwloc_obj_t root) {
     for (const char* key : {"DMISysVendor", "DMIProductName", "DMIBIOSVendor"})
       for (const char* name : {"QEMU", "KVM", "VMware", "Xen", "Virtual Machine", "HVM domU",
@@ -201,7 +201,7 @@ private:
     const auto& pci = object->attr->pcidev;
     PciDevice device = described(object, pci, parent);
     device.kind = kind_of_pci_class(*device.pci_class);
-    // Server boards have a VGA controller of their own; only NVIDIA's GPUs count.
+    // Server boards have their own VGA controller; only NVIDIA's GPUs count.
     if (device.kind == PciKind::gpu && pci.vendor_id != k_nvidia)
       device.kind = PciKind::other;
     if (device.kind == PciKind::nvswitch && pci.vendor_id != k_nvidia)
@@ -235,8 +235,8 @@ private:
     host_.gpus.push_back(std::move(gpu));
   }
 
-  // hwloc adds up what the NVLinks between two devices carry in one direction, in MB/s, by a rate
-  // of its own for each generation.
+  // hwloc sums the NVLinks between two devices in one direction, in MB/s, with its own rate for
+  // each generation.
   void nvlinks() {
     hwloc_distances_s* matrix = nullptr;
     unsigned found = 1;
@@ -254,7 +254,7 @@ private:
     return from == to ? 0 : matrix.values[std::size_t{from} * matrix.nbobjs + to];
   }
 
-  // Of one link. Links of 50 GB/s cannot be told from pairs of links of 25 but by the GPU's model.
+  // The rate of one link. Only the GPU's model distinguishes links of 50 GB/s from pairs of 25.
   std::optional<std::uint64_t> nvlink_rate(const hwloc_distances_s& matrix) {
     constexpr std::uint64_t k_first = 20'000, k_usual = 25'000, k_fifth = 50'000;
     std::uint64_t common = 0;
@@ -276,7 +276,8 @@ private:
 
   static std::vector<NvLink> links_from(const hwloc_distances_s& matrix, unsigned from,
                                         std::uint64_t rate) {
-    constexpr std::uint64_t k_most_links = 256; // a file may claim anything; more are refused later
+    constexpr std::uint64_t k_most_links =
+        256; // a file may claim anything; larger numbers are rejected later
     std::vector<NvLink> links;
     for (unsigned to = 0; to < matrix.nbobjs && links.size() <= k_most_links; ++to) {
       NvLink link;
@@ -344,20 +345,20 @@ Result<Topology> loaded_topology() {
   return topology;
 }
 
-// Each major version of hwloc reads what it and the ones before write.
+// Each major version of hwloc reads its own files and older ones.
 Result<void> check_version(const XmlFile& file) {
   std::string version = XmlFile::text(file.root(), "version").value_or("1.0");
   unsigned major = hwloc_get_api_version() >> 16;
   if (std::atoi(version.c_str()) <= static_cast<int>(major))
     return {};
   return file.fail_at(file.root(),
-                      "a file of hwloc {0}; this program reads files of hwloc {1} and older. Write "
-                      "it again with: lstopo --of v{1}xml FILE",
+                      "this file needs hwloc {0}; this program reads files of hwloc {1} and older. "
+                      "Write it again with: lstopo --of v{1}xml FILE",
                       version, major);
 }
 
-// hwloc 2 writes all of these sets, and 2.9 crashes on a file in which one is missing; it takes any
-// number for the kind of a bridge or device.
+// hwloc 2 writes all of these sets, and 2.9 crashes on a file in which one is missing. It accepts
+// any number as the kind of a bridge or device.
 Result<void> check_objects(const XmlFile& file, const pugi::xml_node& parent) {
   for (const pugi::xml_node& object : parent.children("object")) {
     std::string_view type = object.attribute("type").value();
@@ -365,9 +366,9 @@ Result<void> check_objects(const XmlFile& file, const pugi::xml_node& parent) {
     for (const char* set : {"cpuset", "complete_cpuset", "nodeset", "complete_nodeset"})
       if (has_cpus && !XmlFile::text(object, set))
         return file.fail_at(object, "<object type=\"{}\"> has no {}", type, set);
-    // A set that holds this number is as long as the number is large.
+    // A set takes as much memory as its largest number requires.
     if (has_cpus && std::string_view(object.attribute("os_index").value()).size() > 6)
-      return file.fail_at(object, "os_index=\"{}\" is no number of a CPU or node",
+      return file.fail_at(object, "os_index=\"{}\" is not the number of a CPU or node",
                           object.attribute("os_index").value());
     std::string_view bridge = object.attribute("bridge_type").value();
     if (type == "Bridge" && bridge != "0-1" && bridge != "1-1")
@@ -390,7 +391,7 @@ Result<Host> hwloc_topology() {
 Result<std::string> hwloc_xml() {
   NCCLPROBE_TRY_ASSIGN(Topology topology, loaded_topology());
   char* buffer = nullptr;
-  int bytes = 0; // with the zero at its end
+  int bytes = 0; // including the terminating zero
   if (hwloc_topology_export_xmlbuffer(topology.get(), &buffer, &bytes, 0) != 0)
     return base::fail(base::Errc::failed, "hwloc cannot write what it sees");
   std::string xml(buffer, static_cast<std::size_t>(std::max(bytes - 1, 0)));
@@ -399,23 +400,23 @@ Result<std::string> hwloc_xml() {
 }
 
 Result<Machine> read_hwloc_xml(std::string_view text, const std::string& name) {
-  // hwloc says neither what is wrong nor where.
+  // hwloc reports neither the error nor its place.
   NCCLPROBE_TRY_ASSIGN(XmlFile file, XmlFile::parse(text, name));
   if (std::string_view(file.root().name()) != "topology")
     return file.fail_at(file.root(), "a file of hwloc begins with <topology>, not <{}>",
                         file.root().name());
   NCCLPROBE_TRY(check_version(file));
   NCCLPROBE_TRY(check_objects(file, file.root()));
-  ::setenv("HWLOC_HIDE_ERRORS", "2", 0); // it would print some on stderr, without the file's name
+  ::setenv("HWLOC_HIDE_ERRORS", "2",
+           0); // otherwise it prints messages on stderr, without the file's name
   std::string buffer(text);
   Topology topology = new_topology();
   if (!topology ||
       hwloc_topology_set_xmlbuffer(topology.get(), buffer.c_str(),
                                    static_cast<int>(buffer.size()) + 1) != 0 ||
       hwloc_topology_load(topology.get()) != 0)
-    return file.fail_at(file.root(),
-                        "hwloc does not accept this as a topology: something is missing, or two "
-                        "parts contradict each other");
+    return file.fail_at(file.root(), "hwloc does not accept this topology: something is missing, "
+                                     "or two parts contradict each other");
   Machine machine;
   machine.hosts.push_back(Translation(topology.get()).host());
   NCCLPROBE_TRY(validate(machine, name));

@@ -40,7 +40,7 @@ Result<NcclChannel> read_channel(const XmlFile& file, const xml_node& node) {
       channel.ranks.push_back(static_cast<int>(*rank));
   }
   if (!channel.ranks.empty() && channel.ranks.size() != channel.gpus.size())
-    return file.fail_at(node, "<channel>: some of its GPUs have a rank and some have none");
+    return file.fail_at(node, "<channel>: only some of its GPUs have a rank");
   return channel;
 }
 
@@ -70,7 +70,7 @@ Result<NcclGraph> read_graph(const XmlFile& file, const xml_node& node) {
     graph.channels.push_back(std::move(channel));
   }
   if (channels != static_cast<std::int64_t>(graph.channels.size()))
-    return file.fail_at(node, "<graph>: nchannels=\"{}\", but it holds {} channels", channels,
+    return file.fail_at(node, "<graph>: nchannels=\"{}\", but it has {} channels", channels,
                         graph.channels.size());
   return graph;
 }
@@ -101,7 +101,7 @@ Result<std::vector<NcclGraph>> read_nccl_graphs(std::string_view text, const std
     return file.fail_at(root, "graphs of NCCL begin with <graphs>, not <{}>", root.name());
   NCCLPROBE_TRY_ASSIGN(auto version, file.whole_number(root, "version"));
   if (version.value_or(1) != 1)
-    return file.fail_at(root, "graph version {}; version 1 is what NCCL and this program know",
+    return file.fail_at(root, "graph version {}; NCCL and this program only know version 1",
                         *version);
   std::vector<NcclGraph> graphs;
   std::set<int> ids;
@@ -112,7 +112,7 @@ Result<std::vector<NcclGraph>> read_nccl_graphs(std::string_view text, const std
     graphs.push_back(std::move(graph));
   }
   if (graphs.empty())
-    return file.fail_at(root, "the file holds no <graph>");
+    return file.fail_at(root, "the file has no <graph>");
   return graphs;
 }
 

@@ -12,7 +12,7 @@
 
 namespace ncclprobe::topology {
 
-// One channel: the devices it visits, in order. A ring closes behind the last one.
+// One channel: the devices that it visits, in order. A ring closes after the last one.
 struct NcclChannel {
   std::vector<std::int64_t> gpus; // as the driver numbers them
   std::vector<int> ranks;         // of the same GPUs; empty if the dump (before 2.29) has none
@@ -21,11 +21,11 @@ struct NcclChannel {
   bool operator==(const NcclChannel&) const = default;
 };
 
-// What NCCL found for one kind of algorithm.
+// NCCL's result for one kind of algorithm.
 struct NcclGraph {
   int id = 0;      // 0 ring, 1 tree, 2 CollNet chain, 3 NVLS, 4 CollNet direct
   int pattern = 0; // 1 balanced tree, 2 split tree, 3 tree, 4 ring, 5 NVLS, 6 CollNet direct
-  double gb_per_s_intra = 0; // what NCCL plans with for each channel, inside a node
+  double gb_per_s_intra = 0; // NCCL's planning figure per channel, inside a node
   double gb_per_s_inter = 0;
   double latency_inter_us = 0;
   std::string path_intra; // "NVL", "PIX", "SYS", ...: the longest path used

@@ -24,7 +24,7 @@ namespace {
 constexpr int k_most_links = 256;
 constexpr std::int64_t k_most_number = 1'000'000;
 
-// "16.0 GT/s PCIe", "8 GT/s"; "" and "Unknown" are what Linux says in a virtual machine.
+// "16.0 GT/s PCIe", "8 GT/s"; in a virtual machine Linux reports "" or "Unknown".
 std::optional<double> speed_of(const std::optional<std::string>& text) {
   if (!text)
     return std::nullopt;
@@ -50,14 +50,12 @@ public:
     NCCLPROBE_TRY(refuse_rccl(system));
     NCCLPROBE_TRY_ASSIGN(auto version, file_.whole_number(system, "version"));
     if (version.value_or(1) != 1)
-      return file_.fail_at(system,
-                           "topology version {}; version 1 is what NCCL and this program "
-                           "know",
+      return file_.fail_at(system, "topology version {}; NCCL and this program only know version 1",
                            *version);
     for (xml_node cpu : system.children("cpu"))
       NCCLPROBE_TRY(read_cpu(cpu));
     if (machine_.hosts.empty())
-      return file_.fail_at(system, "the topology is empty: <system> holds no <cpu>");
+      return file_.fail_at(system, "the topology is empty: <system> has no <cpu>");
     for (HostNotes& notes : notes_)
       finish(machine_.hosts[notes.host], notes);
     NCCLPROBE_TRY(validate(machine_, file_.name()));
@@ -65,7 +63,7 @@ public:
   }
 
 private:
-  // What is needed of a host only while it is read.
+  // State of a host that only its reading needs.
   struct HostNotes {
     std::size_t host = 0;
     std::map<std::string, xml_node> bus_ids;
@@ -82,15 +80,15 @@ private:
     Fact<int> numa;
   };
 
-  // RCCL writes what NCCL writes, with AMD's names for GPUs and links.
+  // RCCL's format is NCCL's, with AMD's names for GPUs and links.
   Result<void> refuse_rccl(const xml_node& system) const {
     xml_node amd = system.find_node([](const xml_node& node) {
       return std::string_view(node.name()) == "xgmi" || node.attribute("gcn");
     });
     if (!amd)
       return {};
-    return file_.fail_at(amd, "a topology of RCCL, which is of AMD's GPUs: only machines with "
-                              "NVIDIA's GPUs can be described");
+    return file_.fail_at(amd, "this topology comes from RCCL and has AMD GPUs: only machines with "
+                              "NVIDIA GPUs can be described");
   }
 
   template <typename T>
@@ -98,7 +96,7 @@ private:
     return Fact<T>(std::move(value), Source::nccl);
   }
 
-  // A number from zero to `most`; nothing also for negative ones, which stand for "unknown".
+  // A number from zero to `most`; nothing for negative ones, which mean "unknown".
   Result<std::optional<int>> count_of(const xml_node& node, const char* attribute,
                                       std::int64_t most = k_most_number) const {
     NCCLPROBE_TRY_ASSIGN(auto value, file_.whole_number(node, attribute));
@@ -174,7 +172,7 @@ private:
       if (kind == "pci")
         NCCLPROBE_TRY(read_pci(child, place));
       if (kind == "nic") {
-        // NCCL attaches what is no PCI device to the first CPU: that says nothing of where it is.
+        // NCCL attaches devices outside PCI to the first CPU, which says nothing about their place.
         Place nowhere = place;
         if (first)
           nowhere.numa = {};
@@ -246,7 +244,7 @@ private:
   }
 
   // Ranks that share a GPU have a <gpu> each with one number: it is read once. Parts of a GPU
-  // (MLOPart) have numbers of their own, and one bus id.
+  // (MLOPart) have different numbers and one bus id.
   Result<void> check_gpus_below(const xml_node& pci) const {
     xml_node first = pci.child("gpu");
     for (xml_node other = first.next_sibling("gpu"); other; other = other.next_sibling("gpu"))
@@ -273,7 +271,7 @@ private:
     return kind_of_pci_class(*pci_class);
   }
 
-  // `node` is empty in files that leave GPUs to be found.
+  // `node` is empty in files that leave the discovery of GPUs to NCCL.
   Result<void> read_gpu(const xml_node& node, const xml_node& pci, const PciDevice& device,
                         Place& place) {
     Gpu gpu;
@@ -303,8 +301,8 @@ private:
     return {};
   }
 
-  // That two GPUs count the links between them differently is no fault of the file: each counts
-  // those that are up at its end, and so a machine with a bad link looks. The findings tell of it.
+  // If two GPUs count the links between them differently, the file is not wrong: each counts those
+  // that are up at its end. A machine with a bad link looks like this; the findings report it.
   Result<Fact<std::vector<NvLink>>> read_links(const xml_node& gpu) const {
     std::vector<NvLink> links;
     for (xml_node node : gpu.children("nvlink")) {
@@ -333,14 +331,14 @@ private:
     return Fact<std::vector<NvLink>>(std::move(links), Source::nccl);
   }
 
-  // What the driver says of an NVSwitch that a virtual machine cannot see.
+  // The driver's data about an NVSwitch that a virtual machine cannot see.
   static bool is_hidden_target(std::string_view target) { return target.starts_with("fffffff:"); }
 
   Result<void> read_nic(const xml_node& node, const Place& place,
                         const std::optional<std::string>& bus_id) {
     for (xml_node net : node.children("net")) {
       NCCLPROBE_TRY_ASSIGN(auto number, count_of(net, "dev"));
-      if (!number) // a part of a merged one: NCCL does not use it either
+      if (!number) // part of a merged one: NCCL does not use it either
         continue;
       Nic nic;
       nic.index = *number;
@@ -374,9 +372,9 @@ private:
   static void finish(Host& host, HostNotes& notes) {
     for (Gpu& gpu : notes.unnumbered_gpus)
       gpu.index = -1;
-    // A GPU without links has none only where NCCL looked: its dumps have the host's hash
-    // since 2.21, and whoever lists the links of one GPU lists those of all. Files written by hand
-    // leave links out, as NCCL looks for them itself.
+    // A GPU without listed links has none only if NCCL looked: its dumps contain the host's hash
+    // since 2.21, and a file that lists the links of one GPU lists those of all. Files written by
+    // hand omit links, because NCCL looks for them itself.
     if (host.id || notes.lists_nvlinks)
       for (Gpu& gpu : host.gpus)
         if (!gpu.nvlinks && gpu.rank)

@@ -64,11 +64,11 @@ base::Result<FileFormat> detect_format(std::string_view text, const std::string&
     return FileFormat::smi_matrix;
   if (is_smi_link_list(lines))
     return FileFormat::smi_nvlink;
-  return base::fail(base::Error{
-      base::Errc::invalid_argument, name + ":1: not a description of a machine",
-      "read are NCCL's topology and graph dumps, hwloc XML, what nvidia-smi topo -m, nvidia-smi -q "
-      "(with or without -x) and nvidia-smi nvlink -s print, and what ncclprobe topo --format json "
-      "wrote"});
+  return base::fail(
+      base::Error{base::Errc::invalid_argument, name + ":1: not a description of a machine",
+                  "supported are NCCL's topology and graph dumps, hwloc XML, the output of "
+                  "nvidia-smi topo -m, nvidia-smi -q (with or without -x) and nvidia-smi nvlink "
+                  "-s, and the output of ncclprobe topo --format json"});
 }
 
 base::Result<ReadFile> read_any(std::string_view text, const std::string& name) {

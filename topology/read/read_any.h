@@ -37,7 +37,7 @@ constexpr auto enum_names(FileFormat) {
                     E{FileFormat::smi_nvlink, "nvidia-smi nvlink -s"}};
 }
 
-// By what it holds. Errors: invalid_argument, naming the formats that are read.
+// Detects the format from the content. Errors: invalid_argument, naming the supported formats.
 base::Result<FileFormat> detect_format(std::string_view text, const std::string& name);
 
 struct ReadFile {
@@ -45,8 +45,8 @@ struct ReadFile {
   std::variant<Machine, std::vector<NcclGraph>> content; // graphs for FileFormat::nccl_graph
 };
 
-// Any file that describes a machine, of any program that is known. Errors: invalid_argument with
-// file and line.
+// Any file that describes a machine, in a supported format. Errors: invalid_argument with file and
+// line.
 base::Result<ReadFile> read_any(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -75,8 +75,8 @@ struct SmiFact {
   void (*take)(Gpu&, std::string_view);
 };
 
-// Names of drivers 450 to 580. XML names are compared without underscores and in lower case, as
-// drivers do not agree on them ("cliqueId", "clique_id").
+// Names of drivers 450 to 580. XML names are compared without underscores and in lower case,
+// because drivers spell them differently ("cliqueId", "clique_id").
 constexpr SmiFact k_facts[] = {
     {"Product Name", "productname", take_text<&Gpu::name>},
     {"GPU UUID", "uuid", take_text<&Gpu::uuid>},

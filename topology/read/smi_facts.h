@@ -7,18 +7,18 @@
 #include <optional>
 #include <string_view>
 
-// What nvidia-smi says of GPUs, under the names that it has for it.
+// nvidia-smi's data about GPUs, under its own names.
 namespace ncclprobe::topology {
 
 // The two forms of `nvidia-smi -q`: text, and XML by -x.
 enum class SmiForm { text, xml };
 
-// Takes one value of a GPU. `path` is the names that it stands below and its own, joined by '/':
-// "PCI/GPU Link Info/PCIe Generation/Max", "pci/pci_gpu_link_info/pcie_gen/max_link_gen". What is
-// not known is passed over.
+// Stores one value of a GPU. `path` is its name after the names of its parents, joined by '/':
+// "PCI/GPU Link Info/PCIe Generation/Max", "pci/pci_gpu_link_info/pcie_gen/max_link_gen". Unknown
+// paths are skipped.
 void take_smi_value(Gpu& gpu, SmiForm form, std::string_view path, std::string_view value);
 
-// "N/A" and the like say nothing.
+// "N/A" and similar values are skipped.
 bool is_smi_value(std::string_view value);
 void set_smi_text(Fact<std::string>& fact, std::string_view value);
 // Of "Virtualization Mode".

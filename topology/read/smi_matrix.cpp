@@ -20,8 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t k_most_columns = 512;
-// A prompt, a legend or the report of a job may stand around a matrix; a document that quotes one
-// is longer.
+// A prompt, a legend or a job's output may surround a matrix; a document that quotes one is longer.
 constexpr std::size_t k_most_foreign_lines = 200;
 
 struct Column {
@@ -37,7 +36,7 @@ std::optional<int> number_after(std::string_view word, std::string_view prefix) 
   return number.value_or(-1) < 0 ? std::nullopt : number;
 }
 
-// Labels of older drivers: SOC was SYS.
+// Labels of older drivers: SOC became SYS.
 std::optional<Path> read_label(std::string_view label) {
   if (label == "SOC")
     return Path{PathType::sys, 0};
@@ -63,12 +62,12 @@ bool is_blank(const std::string& line) {
   return trimmed(line).empty();
 }
 
-// The line that names the columns: it begins with "GPU0" or the like, and the line behind it is the
-// row of one of them.
+// The line that names the columns: it begins with "GPU0" or similar, and the next line is a row of
+// one of them.
 std::optional<std::size_t> heading_of_matrix(const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     auto words = base::words_of(lines[i]);
-    // The only GPU of a host has no second column that would tell a heading from a row.
+    // With a single GPU, no second column distinguishes a heading from a row.
     bool begins_one = !words.empty() && number_after(words[0], "GPU") &&
                       (words.size() == 1 || !read_label(words[1]));
     if (!begins_one)
@@ -114,11 +113,11 @@ private:
     heading_ = heading_of_matrix(lines_).value_or(lines_.size());
     if (heading_ == lines_.size())
       return fail_at(name_, 1,
-                     "no heading like 'GPU0 GPU1 ... CPU Affinity': not a matrix of "
+                     "no heading such as 'GPU0 GPU1 ... CPU Affinity': this is not the output of "
                      "nvidia-smi topo -m");
     int unnumbered_nics = 0;
     for (const std::string& word : base::words_of(lines_[heading_])) {
-      // Behind the devices: "CPU Affinity", "NUMA Affinity", "GPU NUMA ID".
+      // After the devices: "CPU Affinity", "NUMA Affinity", "GPU NUMA ID".
       if (word == "CPU" || word == "NUMA" || word == "GPU")
         break;
       if (columns_.size() == k_most_columns)
@@ -139,7 +138,7 @@ private:
       host_.gpus.push_back(std::move(one));
       return {};
     }
-    // NIC2 is explained in a legend of its own; older drivers write the adapter's name.
+    // A separate legend explains NIC2; older drivers write the adapter's name.
     Nic nic;
     auto number = number_after(word, "NIC");
     nic.index = number ? *number : unnumbered_nics++;
@@ -152,7 +151,7 @@ private:
   Result<void> read_row(const std::vector<std::string>& cells, std::size_t line) {
     auto column = std::ranges::find(columns_, cells[0], &Column::name);
     if (column == columns_.end())
-      return fail_at(name_, line, "a row for '{}', which is no column; rows for {} are missing",
+      return fail_at(name_, line, "a row for '{}', which is not a column; rows for {} are missing",
                      cells[0], columns_.size() - rows_.size());
     auto [before, added] = rows_.emplace(column->name, line);
     if (!added)
@@ -197,9 +196,9 @@ private:
     auto written =
         lines_.size() - static_cast<std::size_t>(std::ranges::count_if(lines_, is_blank));
     if (written > k_most_foreign_lines + rows_.size())
-      return fail_at(name_, heading_ + 1,
-                     "a matrix of nvidia-smi topo -m that a longer text quotes; put it into a file "
-                     "of its own");
+      return fail_at(
+          name_, heading_ + 1,
+          "a longer text quotes a matrix of nvidia-smi topo -m; put the matrix into its own file");
     return {};
   }
 

@@ -72,7 +72,7 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
   constexpr std::size_t k_indent = 4;
   std::vector<std::string> lines = plain_lines(text);
   Host host;
-  std::vector<std::string> path; // the keys that the line stands below
+  std::vector<std::string> path; // the keys above the line
   bool begun = false;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string_view line = lines[i];
@@ -113,7 +113,8 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
       set_smi_virtualization(host, value);
   }
   if (!begun && host.gpus.empty())
-    return fail_at(name, 1, "no 'NVSMI LOG' and no 'GPU <bus id>': not the text of nvidia-smi -q");
+    return fail_at(name, 1,
+                   "no 'NVSMI LOG' and no 'GPU <bus id>': this is not the output of nvidia-smi -q");
   add_absent_nvlinks(host);
   return machine_of(std::move(host), name);
 }
@@ -165,8 +166,9 @@ Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name) 
     }
   }
   if (host.gpus.empty())
-    return fail_at(name, 1,
-                   "no line like 'GPU 0: NVIDIA H200': not the text of nvidia-smi nvlink -s");
+    return fail_at(
+        name, 1,
+        "no line such as 'GPU 0: NVIDIA H200': this is not the output of nvidia-smi nvlink -s");
   std::ranges::sort(host.gpus, {}, &Gpu::index);
   add_absent_nvlinks(host);
   return machine_of(std::move(host), name);

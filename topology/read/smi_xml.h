@@ -11,7 +11,7 @@
 
 namespace ncclprobe::topology {
 
-// What `nvidia-smi -q -x` printed. GPUs are numbered in its order. Errors: invalid_argument with
+// The output of `nvidia-smi -q -x`. GPUs are numbered in its order. Errors: invalid_argument with
 // file and line.
 base::Result<Machine> read_smi_xml(std::string_view text, const std::string& name);
 

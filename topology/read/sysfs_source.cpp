@@ -27,7 +27,7 @@ Fact<T> told(std::optional<T> value) {
   return {std::move(value), Source::sysfs};
 }
 
-// Speed and width of a link that is down or hidden are "Unknown", 0, 63 or 255.
+// If a link is down or hidden, its speed and width are "Unknown", 0, 63 or 255.
 std::optional<int> width_of(const fs::path& file) {
   auto width = number_of<int>(text_of(file));
   return width && *width > 0 && *width <= 32 ? width : std::nullopt;
@@ -58,7 +58,7 @@ std::optional<std::vector<int>> list_of(const fs::path& file) {
   return numbers.empty() ? std::nullopt : std::optional(std::move(numbers));
 }
 
-// Where a link leads in the end.
+// The far end of a symbolic link.
 std::optional<fs::path> target_of(const fs::path& link) {
   std::error_code error;
   fs::path target = fs::canonical(link, error);
@@ -67,12 +67,12 @@ std::optional<fs::path> target_of(const fs::path& link) {
 
 constexpr std::uint32_t k_nvidia = 0x10de;
 
-// What is of interest of all the devices that a host has.
+// Files of a device in which we are interested.
 PciKind kind_of_device(const fs::path& device) {
   PciKind kind = kind_of_pci_class(hex_of(device / "class").value_or(0));
   bool of_nvidia = hex_of(device / "vendor") == k_nvidia;
   if ((kind == PciKind::gpu || kind == PciKind::nvswitch) && !of_nvidia)
-    return PciKind::other; // a server's console; a bridge of another make
+    return PciKind::other; // a server's console; another vendor's bridge
   return kind;
 }
 
@@ -115,7 +115,7 @@ PciDevice describe_pci(const fs::path& device, PciKind kind) {
   return out;
 }
 
-// Adds a device and what leads to it; position of it in host.pci, -1 without a chain.
+// Adds a device and its parents; returns its position in host.pci, -1 without parents.
 int add_chain(const fs::path& canonical, Host& host) {
   int parent = -1;
   for (const fs::path& device : pci_chain(canonical)) {
@@ -149,7 +149,7 @@ void add_gpu(const fs::path& canonical, Host& host) {
   gpu.index = static_cast<int>(host.gpus.size());
   gpu.bus_id = told(std::optional(device.bus_id));
   gpu.numa_node = device.numa_node;
-  if (device.numa_node) // otherwise the list is simply every CPU
+  if (device.numa_node) // otherwise the list just contains every CPU
     gpu.cpu_affinity = told(list_of(canonical / "local_cpulist"));
   gpu.pcie.generation_now = told(generation_of(device.gt_per_s));
   gpu.pcie.generation_gpu_max = told(generation_of(device.gt_per_s_max));
@@ -180,8 +180,8 @@ void add_devices(const fs::path& sys, Host& host) {
     host.pci_detail = told(std::optional(PciDetail::ports));
 }
 
-// The PCI device behind a network interface or an RDMA device; some (virtio) have one of another
-// kind in between.
+// The PCI device of a network interface or an RDMA device; some (virtio) have one of another kind
+// in between.
 void set_place(const fs::path& entry, Host& host, Nic& nic) {
   auto device = target_of(entry / "device");
   if (!device)
@@ -223,7 +223,7 @@ Nic describe_rdma_port(const fs::path& device, const std::string& port, bool pee
   nic.gbit_per_s = told(number_of<double>(rate.substr(0, rate.find(' '))));
   nic.guid = told(guid_of(device / "node_guid"));
   if (peer_memory)
-    nic.gpudirect = told(std::optional(true)); // without the module it may still go by dma-buf
+    nic.gpudirect = told(std::optional(true)); // without the module, dma-buf may still work
   return nic;
 }
 
@@ -251,7 +251,7 @@ void add_interfaces(const fs::path& sys, Host& host) {
   for (const std::string& name : names_in(sys / "class/net")) {
     fs::path entry = sys / "class/net" / name;
     std::error_code error;
-    // Not: loopback, tunnels, IP over InfiniBand, bridges and what is plugged into them.
+    // Excluded: loopback, tunnels, IP over InfiniBand, bridges and their members.
     if (number_of<int>(text_of(entry / "type")) != k_ethernet ||
         fs::exists(entry / "bridge", error) || fs::exists(entry / "brport", error))
       continue;
@@ -266,7 +266,7 @@ void add_interfaces(const fs::path& sys, Host& host) {
     nic.gpudirect = {false, Source::derived}; // sockets go through host memory
     set_place(entry, host, nic);
     if (!nic.bus_id && !nic.up.value_or(false))
-      continue; // made by software, and not in use
+      continue; // created by software, and unused
     if (!nic.bus_id || !with_rdma.contains(*nic.bus_id))
       host.nics.push_back(std::move(nic));
   }
@@ -333,7 +333,7 @@ bool is_online(const fs::path& cpu) {
   return text_of(cpu / "online") != "0";
 }
 
-// Each core by the hyperthreads that its CPUs name; nothing if one of them does not.
+// Each core as the hyperthreads that its CPUs name; nothing if one of them names none.
 std::optional<std::vector<std::vector<int>>> cores_of(const fs::path& cpus) {
   std::set<std::vector<int>> cores;
   for (const std::string& name : names_in(cpus)) {
@@ -363,7 +363,7 @@ void add_cpu(const fs::path& root, Host& host) {
   host.cpu.family = told(number_of<int>(field("cpu family").value_or("")));
   host.cpu.model = told(number_of<int>(field("model").value_or("")));
   host.cpu.name = told(field("model name"));
-  if (auto flags = field("flags")) // of x86; others do not say whether there is a hypervisor
+  if (auto flags = field("flags")) // on x86; other CPUs do not show whether there is a hypervisor
     host.virtual_machine = {std::ranges::count(words_of(*flags), "hypervisor") > 0, Source::sysfs};
   std::set<std::string> packages;
   for (const std::string& name : names_in(root / "sys/devices/system/cpu"))

@@ -8,9 +8,9 @@
 
 namespace ncclprobe::topology {
 
-// What Linux knows of this host: NVIDIA's GPUs and NVSwitches, network adapters and what leads to
-// them over PCI, NUMA nodes and CPUs. Needs no driver. What the kernel does not tell, or tells as
-// "-1" or "Unknown", stays unknown. Reads <root>/sys and <root>/proc; never throws.
+// Linux's data about this host: NVIDIA's GPUs and NVSwitches, network adapters and the PCI devices
+// above them, NUMA nodes and CPUs. Needs no driver. Values that the kernel does not report, or
+// reports as "-1" or "Unknown", stay unknown. Reads <root>/sys and <root>/proc; never throws.
 Host sysfs_topology(const std::filesystem::path& root = "/");
 
 } // namespace ncclprobe::topology

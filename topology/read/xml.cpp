@@ -13,9 +13,10 @@ namespace ncclprobe::topology {
 
 namespace {
 
-// The deepest real ones have about ten levels: switches under switches.
+// The deepest real files have about ten levels: switches below switches.
 constexpr int k_most_levels = 64;
-// Elements and attributes, as each takes more memory than text; a hundred hosts have less.
+// Limit of elements and attributes, because each takes more memory than text; a hundred hosts have
+// fewer.
 constexpr std::ptrdiff_t k_most_parts = 2'000'000;
 
 } // namespace
@@ -24,11 +25,11 @@ base::Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& n
   NCCLPROBE_TRY(check_text(text, name));
   if (std::count_if(text.begin(), text.end(), [](char c) { return c == '<' || c == '='; }) >
       k_most_parts)
-    return topology::fail_at(name, 1, "more than {} elements and attributes, the most that is read",
+    return topology::fail_at(name, 1, "more than {} elements and attributes, which is the limit",
                              k_most_parts);
-  // hwloc's own reader might expand them, without end.
+  // hwloc's own reader might expand them endlessly.
   if (std::size_t entity = text.find("<!ENTITY"); entity != std::string_view::npos)
-    return topology::fail_at(name, line_at(text, entity), "XML entities are not read");
+    return topology::fail_at(name, line_at(text, entity), "XML entities are not supported");
   XmlFile file;
   file.name_ = name;
   file.text_ = std::string(text);

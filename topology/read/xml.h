@@ -12,10 +12,10 @@
 
 namespace ncclprobe::topology {
 
-// An XML document that knows where its elements stood in the file.
+// An XML document that knows the lines of its elements.
 class XmlFile {
 public:
-  // Errors: invalid_argument with file and line for what is no XML (also cut off, empty, or nested
+  // Errors: invalid_argument with file and line if it is not XML (also truncated, empty, or nested
   // deeper than any topology).
   static base::Result<XmlFile> parse(std::string_view text, const std::string& name);
 
@@ -29,7 +29,7 @@ public:
     return topology::fail_at(name_, line_of(node), text, std::forward<Args>(args)...);
   }
 
-  // An attribute's value; nothing if it is missing or empty, an error if it is no such number.
+  // An attribute's value; nothing if it is missing or empty, an error if it is not such a number.
   // Whole numbers are decimal, or hexadecimal with 0x.
   base::Result<std::optional<std::int64_t>> whole_number(const pugi::xml_node& node,
                                                          const char* attribute) const;
@@ -46,8 +46,8 @@ private:
   pugi::xml_document document_;
 };
 
-// `text` as it stands between an attribute's quotes. NCCL reads no entities, so what would need one
-// is replaced by a blank.
+// `text` as it is written between an attribute's quotes. NCCL does not read entities, so characters
+// that need one become blanks.
 std::string attribute_text(std::string_view text);
 
 } // namespace ncclprobe::topology

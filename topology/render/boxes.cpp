@@ -17,10 +17,10 @@ using Kind = OutlineNode::Kind;
 constexpr double k_letter = 6.8;       // at 11 pixels
 constexpr double k_title_letter = 8.0; // bold at 12 pixels
 constexpr std::size_t k_leaf_letters = 26;
-// Of what has no GPUs: adapters stand in rows of about this width.
+// For hosts without GPUs: adapters form rows of about this width.
 constexpr double k_usual_width = 420;
 
-// Without the further bytes of a UTF-8 character.
+// Counts only the first byte of each UTF-8 character.
 std::size_t letters_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
@@ -34,7 +34,7 @@ bool holds_gpu(const OutlineNode& node) {
   return node.kind == Kind::gpu || std::ranges::any_of(node.children, holds_gpu);
 }
 
-// "GPU0 NVIDIA H200"; a long name stands below the number.
+// "GPU0 NVIDIA H200"; a long name goes below the number.
 std::vector<std::string> leaf_title(const std::string& title) {
   std::size_t number = std::min(title.find(' '), title.size());
   if (letters_of(title) <= k_leaf_letters || number == title.size())
@@ -45,7 +45,7 @@ std::vector<std::string> leaf_title(const std::string& title) {
 }
 
 double head_height(const Box& box) {
-  constexpr double k_below_text = 3; // of the letters, below their line
+  constexpr double k_below_text = 3; // the letters' part below the baseline
   return k_pad + k_below_text + k_line * static_cast<double>(box.title.size() + box.details.size());
 }
 
@@ -73,7 +73,7 @@ double row_height(const std::vector<Box>& row) {
   return height;
 }
 
-// Gives the boxes above their places from (x, y) on, row by row within `width`; their lower edge.
+// Places the boxes from (x, y) on, row by row within `width`; returns their lower edge.
 double place_above(std::vector<Box>& boxes, double x, double y, double width) {
   double left = x + k_pad;
   double right = x + width - k_pad;
@@ -92,7 +92,7 @@ double place_above(std::vector<Box>& boxes, double x, double y, double width) {
   return bottom;
 }
 
-// Sizes from the leaves up; places are given afterwards, from the root down.
+// Sizes are computed from the leaves up, then places from the root down.
 Box measured(const OutlineNode& node, const LeastWidths& least_widths) {
   Box box;
   box.node = &node;
@@ -126,8 +126,8 @@ Box measured(const OutlineNode& node, const LeastWidths& least_widths) {
   return box;
 }
 
-// The row of GPUs stands at the bottom and is as wide as its box; boxes that hold some reach up to
-// what is above them.
+// The row of GPUs is at the bottom and as wide as its box; boxes that contain GPUs extend up to the
+// box above.
 void place(Box& box, double x, double y) {
   box.x = x;
   box.y = y;

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-// Where the boxes of a picture stand. All GPUs of a host stand in one row with nothing but the
-// borders of the boxes around them below, so that NVLinks can leave them downwards without crossing
-// a text or another GPU.
+// The places of a picture's boxes. All GPUs of a host form one row, with only the borders of
+// enclosing boxes below, so that NVLinks can leave them downwards without crossing text or another
+// GPU.
 namespace ncclprobe::topology {
 
 // Pixels.
@@ -26,23 +26,23 @@ struct Box {
   double y = 0;
   double width = 0;
   double height = 0;
-  std::vector<Box> above; // what holds no GPU, in rows
-  std::vector<Box> row;   // what holds GPUs, or the GPUs, side by side
+  std::vector<Box> above; // boxes without a GPU, in rows
+  std::vector<Box> row;   // boxes with GPUs, or the GPUs, side by side
 
   double bottom() const { return y + height; }
 };
 
-// Widths that boxes must have at least, by OutlineNode::id.
+// Minimum widths of boxes, by OutlineNode::id.
 using LeastWidths = std::map<std::string, double>;
 
-// The box of a host with all boxes in it, its upper left corner at (x, y).
+// The box of a host with all boxes in it; its upper left corner is at (x, y).
 Box place_boxes(const OutlineNode& host, double x, double y, const LeastWidths& least_widths);
 
-// At most this wide: text is not measured, but no usual font has wider letters on average.
+// An upper bound: text is not measured, but no usual font has wider letters on average.
 double text_width(std::string_view text);
 double title_width(std::string_view text);
 
-// Lines of at most so many letters, parted at blanks; a word that is longer stays whole.
+// Lines of at most that many letters, split at blanks; a longer word stays whole.
 std::vector<std::string> wrapped(std::string_view text, std::size_t letters);
 // As many letters as fit.
 std::size_t letters_in(double width);

@@ -46,7 +46,7 @@ public:
     out_ += fmt::format("  subgraph {} {{\n    label={}; style=rounded; color={};\n",
                         quoted("cluster_" + prefix_), label_of(root),
                         quoted(std::string(outline_stroke(OutlineNode::Kind::host))));
-    // A node that nobody sees keeps the NUMA nodes in order.
+    // An invisible node keeps the NUMA nodes in order.
     out_ += fmt::format("    {} [style=invis, shape=point];\n", name_of(outline.root.id));
     for (const OutlineNode& child : outline.root.children) {
       add(child, "");
@@ -88,7 +88,7 @@ private:
                             bundle.links, line);
         continue;
       }
-      // A label of its own, below both: lines between boxes of one row would cover each other.
+      // A separate label below both: lines between boxes of one row would overlap.
       std::string label = name_of(fmt::format("nv{}_{}", bundle.gpu, *bundle.peer));
       out_ += fmt::format("    {} [label=\"NV{}\", shape=plaintext, style=\"\", margin=0, width=0, "
                           "height=0];\n",

@@ -8,8 +8,8 @@
 
 namespace ncclprobe::topology {
 
-// Each known value with the source that told it, a line each: "host 0  GPU 0  name  NVIDIA H200
-// nvml". What is not listed is unknown.
+// Each known value with its source, one per line: "host 0  GPU 0  name  NVIDIA H200 nvml". Values
+// that are not listed are unknown.
 std::string render_facts(const Machine& machine);
 
 } // namespace ncclprobe::topology

@@ -17,7 +17,7 @@ namespace ncclprobe::topology {
 
 namespace {
 
-// "GPU 0 > 1 > 2 > 0", between the networks at both ends if there are some.
+// "GPU 0 > 1 > 2 > 0", between the networks at both ends if there are any.
 std::string order_of(const NcclGraph& graph, const NcclChannel& channel) {
   std::vector<std::int64_t> gpus = channel.gpus;
   bool closed = graph.id == 0 && !channel.net_in && gpus.size() > 1;
@@ -59,7 +59,7 @@ std::string graph_text(const NcclGraph& graph) {
 } // namespace
 
 std::string render_graphs(const std::vector<NcclGraph>& graphs) {
-  std::string text = "What NCCL found (its own planning figures, not measured):\n";
+  std::string text = "NCCL's results (its own planning figures, not measured):\n";
   for (const NcclGraph& graph : graphs)
     text += graph_text(graph);
   return text;

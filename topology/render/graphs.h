@@ -9,8 +9,8 @@
 
 namespace ncclprobe::topology {
 
-// NCCL's rings and trees for people: how many channels, what NCCL plans with, and the GPUs' order,
-// channels of one order together.
+// NCCL's rings and trees as text: the number of channels, NCCL's planning figures, and the GPUs'
+// order; channels of one order are combined.
 std::string render_graphs(const std::vector<NcclGraph>& graphs);
 
 // The same as JSON, with every channel.

@@ -16,9 +16,9 @@ double middle(const GpuEdge& edge) {
   return (edge.left + edge.right) / 2;
 }
 
-// One end of a bundle at a GPU. Ends are ordered so that routes of one GPU do not cross each other:
-// from the left those to the left, the nearest first; to the NVSwitches; to the right, the nearest
-// last.
+// One end of a bundle at a GPU. The order of ends avoids crossings between lines of one GPU: from
+// left to right first those to the left, the nearest first; then to the NVSwitches; then to the
+// right, the nearest last.
 struct End {
   std::size_t route = 0;
   bool first = true;   // of the bundle
@@ -56,7 +56,7 @@ void give_ends(std::vector<LinkRoute>& routes, const std::map<int, GpuEdge>& edg
   }
 }
 
-// The shortest are the highest, each on the highest track with room for it.
+// The shortest lines are highest, each on the highest track with room for it.
 int give_tracks(std::vector<LinkRoute>& routes) {
   std::vector<LinkRoute*> order;
   for (LinkRoute& route : routes)
@@ -85,7 +85,7 @@ bool reaches_below(const LinkRoute& route, int track) {
   return route.track < 0 || route.track > track;
 }
 
-// In the widest gap between the lines that cross the track on their way further down.
+// In the widest gap between the lines that cross the track on their route down.
 double label_place(const LinkRoute& route, const std::vector<LinkRoute>& routes) {
   if (route.track < 0)
     return route.from.x;

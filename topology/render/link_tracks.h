@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-// The routes of NVLinks in a picture: down from a GPU's lower edge, along a horizontal track below
+// The lines of NVLinks in a picture: down from a GPU's lower edge, along a horizontal track below
 // all boxes, and up to the other GPU; or straight down to the bar of the NVSwitches. Tracks that do
 // not overlap share a height.
 namespace ncclprobe::topology {
@@ -25,7 +25,7 @@ struct LinkEnd {
 
 struct LinkRoute {
   NvlinkBundle bundle;
-  LinkEnd from;   // where it leaves its GPU; the left end if it leads to a GPU
+  LinkEnd from;   // x where it leaves its GPU; the left end if it leads to a GPU
   LinkEnd to;     // the same if it leads to the NVSwitches
   int track = -1; // from 0, the highest; -1: straight down to the NVSwitches
   double label_x = 0;

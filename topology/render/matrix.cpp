@@ -58,7 +58,7 @@ std::string numa_affinity(const Gpu& gpu) {
   return gpu.near_numa_nodes ? base::format_number_list(*gpu.near_numa_nodes) : "?";
 }
 
-// What the cells do not say.
+// Notes that the cells cannot show.
 struct Remarks {
   std::set<Source> sources;
   std::map<std::string, int> unknown; // reason -> pairs

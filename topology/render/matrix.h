@@ -10,8 +10,8 @@ namespace ncclprobe::topology {
 
 enum class Legend { yes, no };
 
-// The matrix that people know from `nvidia-smi topo -m`, one for each host: the same labels, rows,
-// columns and legend, aligned by blanks. An unknown path is "?", and below the matrix stands why.
+// The matrix of `nvidia-smi topo -m`, one for each host: the same labels, rows, columns and legend,
+// aligned with blanks. An unknown path is "?"; the reason is given below the matrix.
 std::string render_matrix(const Machine& machine, Legend legend);
 
 } // namespace ncclprobe::topology

@@ -18,8 +18,8 @@ namespace ncclprobe::topology {
 
 namespace {
 
-// The parser in NCCL (src/graph/xml.cc) is its own: no declaration, no entities, attributes between
-// double quotes with one blank before each, at most 16 of them, and at most 254 bytes of a value.
+// NCCL has its own parser (src/graph/xml.cc): no declaration, no entities, attributes in double
+// quotes with one blank before each, at most 16 of them, and values of at most 254 bytes.
 class Element {
 public:
   Element(std::string& out, int level, std::string_view name) : out_(out), name_(name) {
@@ -36,7 +36,8 @@ public:
     if (fact)
       attribute(name, *fact);
   }
-  // What NCCL and its network plugins find out for themselves: written only if NCCL said it.
+  // Values that NCCL and its network plugins detect themselves: written only if they came from
+  // NCCL.
   template <typename T>
   void if_of_nccl(std::string_view name, const Fact<T>& fact) {
     if (fact.source != Source::nccl)
@@ -96,7 +97,7 @@ struct LinkTarget {
   int count = 0;
 };
 
-// How many links lead where, in the order of the links.
+// The number of links to each far end, in the order of the links.
 std::vector<LinkTarget> link_targets(const Gpu& gpu) {
   std::vector<LinkTarget> targets;
   if (!gpu.nvlinks)
@@ -104,7 +105,7 @@ std::vector<LinkTarget> link_targets(const Gpu& gpu) {
   for (const NvLink& link : *gpu.nvlinks) {
     if (!link.active.value_or(true))
       continue;
-    // What NCCL itself writes for a switch that a virtual machine hides.
+    // NCCL itself writes this for a switch that a virtual machine hides.
     std::string bus_id = link.remote_bus_id.value_or("fffffff:ff:ff.0");
     Fact<std::string> pci_class = target_class(link);
     auto known = std::ranges::find_if(targets, [&](const LinkTarget& target) {
@@ -117,7 +118,7 @@ std::vector<LinkTarget> link_targets(const Gpu& gpu) {
   return targets;
 }
 
-// Of one host.
+// State for one host.
 class HostWriter {
 public:
   HostWriter(const Host& host, std::string& out)
@@ -140,7 +141,7 @@ public:
   }
 
 private:
-  struct Lone { // in no PCI tree
+  struct Lone { // outside any PCI tree
     std::vector<const Gpu*> gpus;
     std::vector<const Nic*> nics;
   };
@@ -154,7 +155,7 @@ private:
         lone_[lone_nic_numa(nic)].nics.push_back(&nic);
   }
 
-  // NCCL attaches what is no PCI device to the first CPU.
+  // NCCL attaches devices outside PCI to the first CPU.
   int lone_nic_numa(const Nic& nic) const {
     if (nic.numa_node)
       return *nic.numa_node;
@@ -163,10 +164,10 @@ private:
 
   void write_cpu(int numa) {
     Element cpu(out_, 1, "cpu");
-    // A host's boot id is none; NCCL replaces it by its own where it matters.
+    // A host's boot id is no hash; NCCL replaces it where it matters.
     if (host_.id.source == Source::nccl)
       cpu.attribute("host_hash", host_.id);
-    // k_unknown_numa is also NCCL's number for it.
+    // NCCL uses the same number as k_unknown_numa.
     cpu.attribute("numaid", numa);
     if (const NumaNode* node = host_.numa_node(numa); node && node->cpus)
       cpu.attribute("affinity", format_cpu_mask(*node->cpus));
@@ -213,9 +214,8 @@ private:
     pci.end();
   }
 
-  // NCCL refuses a device without these two. It looks up what is missing of a GPU, but not of
-  // others that a file describes (virtual NICs have no link); "" and 0 are its own words for
-  // unknown.
+  // NCCL rejects a device without these two. It detects missing values of a GPU, but not of other
+  // devices in a file (virtual NICs have no link). "" and 0 are NCCL's own values for unknown.
   static void write_link(Element& pci, const PcieRate& rate, bool is_gpu) {
     if (rate.gt_per_s)
       pci.attribute("link_speed", fmt::format("{:.1f} GT/s PCIe", *rate.gt_per_s));
@@ -276,7 +276,7 @@ private:
     element.end();
   }
 
-  // Those without a name came from the PCI tree: NCCL finds them itself.
+  // NICs without a name come from the PCI tree: NCCL finds them itself.
   std::vector<const Nic*> nics_at(const std::string& bus_id) const {
     std::vector<const Nic*> found;
     for (const Nic& nic : host_.nics)
@@ -291,8 +291,8 @@ private:
   std::map<int, Lone> lone_; // by NUMA node
 };
 
-// Only a hash of NCCL's own tells hosts of one file apart; without, two would become one with two
-// GPUs of each number.
+// Only NCCL's own hash distinguishes the hosts of one file. Without it, two hosts would become one
+// with two GPUs of each number.
 base::Result<void> check_that_hosts_stay_apart(const Machine& machine) {
   std::set<std::string> hashes;
   for (const Host& host : machine.hosts) {
@@ -300,7 +300,7 @@ base::Result<void> check_that_hosts_stay_apart(const Machine& machine) {
     if (machine.hosts.size() > 1 && (!hashed || !hashes.insert(*host.id).second))
       return base::fail(base::Error{
           base::Errc::invalid_argument,
-          fmt::format("a topology for NCCL is that of one host, and there are {}{}",
+          fmt::format("a topology for NCCL describes one host, but there are {}{}",
                       machine.hosts.size(), hashed ? ", two of them with the same hash" : ""),
           fmt::format("choose one with --host N, from 0 to {}", machine.hosts.size() - 1)});
   }

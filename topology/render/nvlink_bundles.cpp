@@ -27,7 +27,7 @@ std::optional<NvlinkBundle> bundle_to_switches(const Gpu& gpu) {
   return bundle.links > 0 ? std::optional(bundle) : std::nullopt;
 }
 
-// Between GPUs, as links or a stated path tell it. By pairs in order.
+// Between GPUs, from links or a stated path. Pairs in order.
 std::vector<NvlinkBundle> bundles_between_gpus(const Host& host) {
   std::vector<NvlinkBundle> bundles;
   for (const Gpu& gpu : host.gpus)
@@ -43,8 +43,9 @@ std::vector<NvlinkBundle> bundles_between_gpus(const Host& host) {
   return bundles;
 }
 
-// A matrix shows no NVSwitch. But a GPU whose paths to its peers add up to more links than any GPU
-// has must reach them through one. Then the GPU's links, by GPU; otherwise nothing.
+// A matrix shows no NVSwitch. But if a GPU's paths to its peers add up to more links than any GPU
+// has, they must lead through one. Returns the GPU's links, by GPU, in that case; otherwise
+// nothing.
 std::map<int, int> links_to_concluded_switches(const std::vector<NvlinkBundle>& bundles) {
   int most_links = 0;
   for (const knowledge::NvlinkGeneration& one : knowledge::nvlink_generations())

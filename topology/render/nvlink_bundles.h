@@ -17,7 +17,7 @@ struct NvlinkBundle {
   std::optional<double> gb_per_s; // of all of them, in one direction
 };
 
-// Those of a host that are up: as the GPUs list them, or as a matrix of nvidia-smi states them.
+// A host's active NVLinks, from the GPUs' lists or from an nvidia-smi matrix.
 std::vector<NvlinkBundle> nvlink_bundles(const Host& host);
 
 } // namespace ncclprobe::topology

@@ -36,7 +36,7 @@ void add_if(std::vector<std::string>& details, const std::string& text) {
     details.push_back(text);
 }
 
-// "PCIe gen 5 x16", with what is less than it could be.
+// "PCIe gen 5 x16", with the present value if it is lower.
 std::string pcie_text(const Host& host, int pci, const Gpu* gpu) {
   PcieRate rate = pci >= 0 ? pcie_rate(host, static_cast<std::size_t>(pci)) : PcieRate{};
   std::optional<int> generation = rate.gt_per_s ? pcie_generation(*rate.gt_per_s) : std::nullopt;
@@ -221,7 +221,7 @@ private:
   std::map<int, std::vector<OutlineNode>> lone_; // in no PCI tree
 };
 
-// Who said what is shown.
+// The source of the data shown.
 class Sources {
 public:
   template <typename... Facts>
@@ -292,8 +292,8 @@ std::vector<std::string> remarks_of(const Host& host, const std::vector<NvlinkBu
   bool switches =
       std::ranges::any_of(bundles, [](const NvlinkBundle& bundle) { return !bundle.peer; });
   if (switches && !listed)
-    remarks.emplace_back("NVSwitches are concluded: each GPU reaches the others by more links than "
-                         "it has");
+    remarks.emplace_back(
+        "NVSwitches are inferred: each GPU reaches the others by more links than it has");
   return remarks;
 }
 

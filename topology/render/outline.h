@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// What the tree and the pictures show of a host, before it has a form.
+// The contents of the tree and the pictures for a host, independent of their form.
 namespace ncclprobe::topology {
 
 struct OutlineNode {
@@ -28,7 +28,7 @@ struct Outline {
   std::string sources;              // "GPUs: nvml; PCI tree: sysfs"
 };
 
-// Host, NUMA nodes, host bridges where they are known, switches, and GPUs and NICs at the leaves.
+// Host, NUMA nodes, host bridges if known, switches, and GPUs and NICs as leaves.
 Outline outline_of(const Host& host, std::size_t position);
 
 } // namespace ncclprobe::topology

@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-// Colours of the pictures: light fills that dark text can be read on, also by people who do not see
-// red and green apart.
+// Colours of the pictures: light fills with good contrast for dark text, also for people who cannot
+// distinguish red and green.
 namespace ncclprobe::topology {
 
 inline constexpr std::string_view k_nvlink_colour = "#3f7d20";

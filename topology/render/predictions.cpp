@@ -50,7 +50,7 @@ std::string domains_text(const Machine& machine) {
 std::string render_ceilings(const Machine& machine) {
   std::vector<RankGpu> ranks = rank_per_gpu(machine);
   if (ranks.size() < 2)
-    return "Ceilings: none, with less than two GPUs\n";
+    return "Ceilings: none, with fewer than two GPUs\n";
   struct Row {
     const char* names;
     Traffic traffic;
@@ -71,7 +71,7 @@ std::string render_ceilings(const Machine& machine) {
     if (row.traffic == Traffic::ring)
       ring = std::move(found);
   }
-  std::string text = fmt::format("Ceilings for {} ranks, one a GPU, root 0 (bus bandwidth as in "
+  std::string text = fmt::format("Ceilings for {} ranks, one per GPU, root 0 (bus bandwidth as in "
                                  "nccl-tests, from the links' nominal rates):\n",
                                  ranks.size()) +
                      table.render();
@@ -80,11 +80,11 @@ std::string render_ceilings(const Machine& machine) {
                         *ring.in_switch_gb_per_s);
   text += domains_text(machine);
   if (ring.over_network && ring.busbw_gb_per_s)
-    text += "note: the network ports of all hosts are taken to be on one network that has no "
+    text += "note: assumes that the network ports of all hosts are on one network without a "
             "bottleneck of its own\n";
   if (ring.unknown.size() == 1)
     text += fmt::format("unknown: rate of {}: counted as unlimited\n", ring.unknown.front());
-  else if (!ring.unknown.empty()) // of a matrix each pair's, which is of no use to anybody
+  else if (!ring.unknown.empty()) // for a matrix these are all pairs, which helps nobody
     text += fmt::format("unknown: rates of {} links, such as {}: counted as unlimited\n",
                         ring.unknown.size(), ring.unknown.front());
   return text;
@@ -92,7 +92,7 @@ std::string render_ceilings(const Machine& machine) {
 
 std::string render_placement(const Machine& machine) {
   std::vector<RankPlacement> placement = propose_placement(machine);
-  std::string text = "Placement, one rank a GPU:\n";
+  std::string text = "Placement, one rank per GPU:\n";
   if (!placement.empty()) {
     base::TextTable table({{"rank"},
                            {"host"},

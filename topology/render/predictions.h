@@ -8,12 +8,11 @@
 
 namespace ncclprobe::topology {
 
-// For each kind of collective over all GPUs: the most bus bandwidth and the links that limit it
+// For each kind of collective over all GPUs: the highest bus bandwidth and the links that limit it
 // (bottleneck.h).
 std::string render_ceilings(const Machine& machine);
 
-// Which rank drives which GPU from which CPUs and through which NIC, why, and how to start it so
-// (placement.h).
+// The GPU, CPUs and NIC of each rank, why, and how to start the job this way (placement.h).
 std::string render_placement(const Machine& machine);
 
 } // namespace ncclprobe::topology

@@ -54,8 +54,8 @@ std::string lanes(const Fact<int>& generation, const Fact<int>& width) {
   return fmt::format("gen{} x{}", text(generation), text(width));
 }
 
-// Where the GPU itself told nothing, what is known of its place in the PCI tree. NCCL's files have
-// the most that device and slot can do, others what the link does now.
+// If the GPU itself reports nothing: data from its place in the PCI tree. NCCL's files have the
+// maximum of device and slot, others the link's present state.
 std::string pcie_of_device(const Host& host, const Gpu& gpu) {
   int position = pci_position(host, gpu.bus_id);
   if (position < 0)
@@ -126,7 +126,7 @@ std::string fabric(const Fabric& fabric) {
   return words;
 }
 
-// What one table has of each GPU. The CPUs near it are in the matrix below.
+// The columns of one table about each GPU. The CPUs near it are in the matrix below.
 struct GpuColumn {
   base::TextTable::Column column;
   std::function<std::string(const Host&, const Gpu&)> cell;
@@ -145,7 +145,7 @@ const std::vector<GpuColumn>& columns_of_gpus() {
        [](const Host&, const Gpu& gpu) { return mode(gpu.mig_now, gpu.mig_pending); }},
       {{"SM clock"}, [](const Host&, const Gpu& gpu) { return clock(gpu); }},
       {{"NUMA"}, [](const Host&, const Gpu& gpu) { return text(gpu.numa_node); }},
-      {{"PCIe now of most", Align::left}, pcie, true},
+      {{"PCIe now of max", Align::left}, pcie, true},
       {{"NVLinks up", Align::left}, [](const Host&, const Gpu& gpu) { return nvlinks(gpu); }, true},
       {{"fabric", Align::left},
        [](const Host&, const Gpu& gpu) { return fabric(gpu.fabric); },
@@ -153,8 +153,8 @@ const std::vector<GpuColumn>& columns_of_gpus() {
   return all;
 }
 
-// Of the columns from `first` to before `last`; `unknown` gets the titles of those that are unknown
-// of every GPU.
+// The columns from `first` to before `last`; `unknown` gets the titles of those without a value for
+// any GPU.
 std::string gpu_table(const Host& host, std::size_t first, std::size_t last,
                       std::vector<std::string>& unknown) {
   const std::vector<GpuColumn>& all = columns_of_gpus();
@@ -182,7 +182,7 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
-// One table if that is no wider than a page, else what the GPUs are and how they are joined.
+// One table if it fits a page, else one for the GPUs and one for their connections.
 std::string gpu_tables(const Host& host) {
   constexpr std::size_t k_page_columns = 100;
   std::size_t columns = columns_of_gpus().size();
@@ -200,7 +200,7 @@ std::string gpu_tables(const Host& host) {
   std::string list;
   for (const std::string& title : unknown)
     list += (list.empty() ? "" : ", ") + title;
-  return list.empty() ? out : out + "unknown of every GPU: " + list + "\n";
+  return list.empty() ? out : out + "unknown for every GPU: " + list + "\n";
 }
 
 std::string nic_table(const Host& host) {

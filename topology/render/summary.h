@@ -9,8 +9,8 @@
 
 namespace ncclprobe::topology {
 
-// For people: each host's GPUs, NICs, P2P and matrix, then what is unknown, degraded or
-// contradictory. `contradictions` by host, or empty.
+// Text: each host's GPUs, NICs, P2P and matrix, then what is unknown, degraded or contradictory.
+// `contradictions` by host, or empty.
 std::string render_summary(const Machine& machine,
                            const std::vector<std::vector<std::string>>& contradictions);
 

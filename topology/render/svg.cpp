@@ -17,9 +17,9 @@ namespace {
 
 using Kind = OutlineNode::Kind;
 
-constexpr double k_track = 18; // from one track to the next
+constexpr double k_track = 18; // distance between tracks
 constexpr double k_above_tracks = 16;
-constexpr double k_above_bar = 26; // room for the numbers of links
+constexpr double k_above_bar = 26; // space for the numbers of links
 constexpr double k_bar = 24;       // of the NVSwitches
 constexpr double k_corner = 5;
 
@@ -44,7 +44,7 @@ std::string id_of_gpu(int gpu) {
   return fmt::format("gpu{}", gpu);
 }
 
-// Lines that leave a GPU need room beside each other.
+// Lines that leave a GPU need space beside each other.
 LeastWidths widths_for(const std::vector<NvlinkBundle>& bundles) {
   constexpr double k_between_lines = 20;
   LeastWidths widths;
@@ -80,7 +80,7 @@ public:
       }
     LinkRoutes links = route_links(outline.nvlinks, edges);
     double boxes_bottom = box.bottom();
-    box.height += height_of(links); // the links are the host's as well
+    box.height += height_of(links); // the links include the host's
     draw(box);
     draw_links(links, boxes_bottom, box);
     width_ = std::max(width_, box.width + 2 * k_pad);
@@ -143,7 +143,7 @@ private:
                            escaped(words));
   }
 
-  // A white line below the green one: where two cross, one passes over the other.
+  // A white line below the green one makes crossings visible.
   void line(const std::string& path, double stroke) {
     for (bool under : {true, false})
       shapes_ += fmt::format("<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"{}\"/>\n",
@@ -163,7 +163,7 @@ private:
     return std::min(1.2 + bundle.links * 0.3, 3.0);
   }
 
-  // The boxes in the host end at `below`.
+  // The host's boxes end at `below`.
   void draw_links(const LinkRoutes& links, double below, const Box& host) {
     double bar = below + height_of(links) - k_pad - k_bar;
     double first_track = below + k_above_tracks;

@@ -8,8 +8,8 @@
 
 namespace ncclprobe::topology {
 
-// A picture that needs nothing else: boxes in boxes (host, NUMA node, switch, GPU, NIC), NVLinks
-// below them.
+// A self-contained picture: nested boxes (host, NUMA node, switch, GPU, NIC), with NVLinks below
+// them.
 std::string render_svg(const Machine& machine);
 
 } // namespace ncclprobe::topology

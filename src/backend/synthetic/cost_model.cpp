@@ -29,7 +29,8 @@ std::int64_t whole_number(const std::string& name, const std::string& text, std:
   return value;
 }
 
-// "12.5" GB/s are 12500 bytes per microsecond. Digits are read one by one: no rounding of doubles.
+// "12.5" GB/s are 12500 bytes per microsecond. Digits are read one by one to avoid rounding of
+// doubles.
 std::int64_t parse_rate(const std::string& name, const std::string& text) {
   std::size_t point = text.find('.');
   std::string fraction = point == std::string::npos ? "" : text.substr(point + 1);
@@ -67,8 +68,7 @@ std::int64_t synthetic_cost_ns(const SyntheticSettings& settings, model::Collect
   using model::Collective;
   auto n = static_cast<std::int64_t>(ranks);
   std::int64_t steps = n - 1;
-  // Numerator and denominator of the bytes that one link carries: 128 bits, since 1000 n m
-  // overflows 64.
+  // Numerator and denominator of the bytes on one link, in 128 bits because 1000 n m overflows 64.
   auto message = static_cast<__int128>(count) * static_cast<__int128>(model::size_bytes(type));
   __int128 bytes = message;
   std::int64_t divisor = 1;

@@ -12,8 +12,8 @@
 
 namespace ncclprobe::backend {
 
-// What the synthetic backend pretends. Process settings (TrialSpec::process) change it, so that a
-// sweep has something to find:
+// The behaviour that the synthetic backend simulates. Process settings (TrialSpec::process) change
+// it, which gives a sweep something to find:
 //
 //   NCCLPROBE_SYNTHETIC_ALPHA_NS   5000   latency of one step of a ring, in ns
 //   NCCLPROBE_SYNTHETIC_GB_PER_S   100    bandwidth of one link (1 GB/s = 1 byte per ns); with
@@ -25,8 +25,8 @@ namespace ncclprobe::backend {
 //                                         others runs on the device; what was enqueued first is
 //                                         not slowed down
 //   NCCLPROBE_SYNTHETIC_FAIL       -      start: connect() throws; unsupported, error: enqueueing
-//                                         throws; crash: the process aborts; hang: no stream gets
-//                                         idle
+//                                         throws; crash: the process aborts; hang: no stream
+//                                         becomes idle
 struct SyntheticSettings {
   enum class Failure { none, start, unsupported, error, crash, hang };
 
@@ -51,11 +51,10 @@ constexpr auto enum_names(SyntheticSettings::Failure) {
        {hang, "hang"}});
 }
 
-// Every call costs this much, whatever it does: a collective of one rank is not free.
+// Every call costs this much: even a collective of one rank is not free.
 inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
 
-// What a process takes of a device's memory as such, and with each communicator. The rest is
-// buffers.
+// Device memory that a process takes at its start, and with each communicator. The rest is buffers.
 inline constexpr std::uint64_t k_synthetic_context_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t k_synthetic_communicator_bytes = std::uint64_t{256} << 20;
 
@@ -71,19 +70,19 @@ inline constexpr std::uint64_t k_synthetic_communicator_bytes = std::uint64_t{25
 std::int64_t synthetic_cost_ns(const SyntheticSettings&, model::Collective, std::uint64_t count,
                                model::DataType, int ranks);
 
-// What a copy or a walk along pointers passes: one device's own memory, the link between two, or
-// the way between a device and the host.
+// The path of a copy or a pointer walk: one device's own memory, the link between two devices, or
+// the path between a device and the host.
 enum class SyntheticRoad { local, link, host };
 // Copies, without noise: link launch + alpha + m/B as send_recv, local launch + m / 10B, host
-// launch
-// + alpha + 8m / B.
+// launch + alpha + 8m / B.
 std::int64_t synthetic_copy_ns(const SyntheticSettings&, std::uint64_t bytes, SyntheticRoad);
-// What `cost_ns` of work take that begin at `start_ns`, if the work takes copy_ppm longer while
-// something else runs in one of these spans (begin, end), which are in order of time.
+// Duration of `cost_ns` of work that begins at `start_ns`. The work takes copy_ppm longer during
+// these spans (begin, end), in which something else runs. The spans are sorted by time.
 using BusySpans = std::vector<std::pair<std::int64_t, std::int64_t>>;
 std::int64_t synthetic_slowed_ns(const SyntheticSettings&, std::int64_t start_ns,
                                  std::int64_t cost_ns, const BusySpans& others);
-// Launch, and for each hop alpha / 5 on a link, a third of that locally, twice that to the host.
+// Launch time plus, for each hop, alpha / 5 on a link, a third of that locally, twice that to the
+// host.
 std::int64_t synthetic_chase_ns(const SyntheticSettings&, std::uint64_t hops, SyntheticRoad);
 
 // A product of matrices: launch + flops at 50 Tflop/s (f32), 400 (tf32) or 800 (f16, bf16).
@@ -91,8 +90,9 @@ std::int64_t synthetic_gemm_ns(const GemmCall&);
 // Kernels that stream through memory: launch + bytes at 4 TB/s.
 std::int64_t synthetic_memory_ns(std::uint64_t bytes);
 
-// `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that which
-// all calls of a trial share, as fresh processes differ. Depends on its arguments only.
+// `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that
+// amplitude which all calls of a trial share, because fresh processes differ. Depends only on its
+// arguments.
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings&, const Options&,
                         std::uint64_t call);
 

@@ -17,28 +17,28 @@ namespace {
 using base::Errc;
 using Failure = SyntheticSettings::Failure;
 
-// Shared by everything that one backend made.
+// State that all objects of one backend share.
 struct World {
   SyntheticSettings settings;
   Options options;
   std::int64_t now_ns = 0;
   int group_depth = 0;
   TaskTracer* tracer = nullptr;
-  struct Message { // one side of it
+  struct Message { // one side of a transfer
     PeerClocks* peer_clocks;
     int from, to;
     std::uint64_t number;
     bool sends;
   };
-  struct Transfers { // of a group on one stream
+  struct Transfers { // sends and receives of a group on one stream
     std::int64_t longest_ns = 0;
-    std::vector<Message> messages; // whose other side has a clock that must fit
+    std::vector<Message> messages; // whose other side has a clock that must agree
   };
   std::map<class SyntheticStream*, Transfers> group;
   struct Traffic {
     BusySpans communication, host_copies;
   };
-  std::map<int, Traffic> traffic;                            // by device: what may still run
+  std::map<int, Traffic> traffic;                            // by device: work that may still run
   std::map<int, std::shared_ptr<std::uint64_t>> memory_used; // by device, bytes
 };
 
@@ -48,7 +48,7 @@ struct SyntheticEvent : Event {
 
 class SyntheticBuffer : public Buffer {
 public:
-  // `used`: of the device, whose memory it takes; null: it takes none.
+  // `used`: memory use of the device that holds it; null: it uses none.
   SyntheticBuffer(std::uint64_t bytes, int device, bool on_host,
                   std::shared_ptr<std::uint64_t> used)
       : bytes_(bytes), device_(device), on_host_(on_host), used_(std::move(used)) {
@@ -147,10 +147,10 @@ public:
   }
   void mark(std::string_view) override {}
 
-  // When what is enqueued next begins.
+  // When the next enqueued work begins.
   std::int64_t next_start_ns() const { return std::max(busy_until_ns_, world_.now_ns); }
 
-  // Asking is waiting: the clock goes on to the end of the stream's work.
+  // Polling waits: the clock advances to the end of the stream's work.
   bool idle() override {
     if (world_.settings.failure == Failure::hang)
       return false;
@@ -167,7 +167,7 @@ private:
     return source.device() == target.device() ? SyntheticRoad::local : SyntheticRoad::link;
   }
 
-  // One of two kinds of traffic that slow each other down.
+  // A kind of traffic; the two kinds slow each other down.
   void add_traffic(std::int64_t cost_ns, std::string_view name, std::uint8_t flags, BusySpans& own,
                    BusySpans& others) {
     for (BusySpans* spans : {&own, &others})
@@ -185,13 +185,13 @@ private:
 
   World& world_;
   int device_;
-  std::uint64_t compute_calls_; // apart from the communicators', and from other devices'
+  std::uint64_t compute_calls_; // separate from the communicators' and other devices' numbers
   std::uint16_t traced_as_;
   std::int64_t busy_until_ns_ = 0;
 };
 
-// What a group, or one call without, puts on its streams. All that is sent is told before anything
-// that is received is waited for, as in NCCL.
+// What a group, or a single call, puts on its streams. All sends are announced before the first
+// receive waits, as in NCCL.
 void end_transfers(World& world) {
   for (const auto& [stream, transfers] : world.group)
     for (const World::Message& one : transfers.messages)
@@ -246,8 +246,7 @@ public:
   void check() override {}
 
 private:
-  // What a group sends and receives goes both ways at once: it takes as long as its longest
-  // transfer.
+  // Sends and receives of a group overlap: the group takes as long as its longest transfer.
   void transfer(std::uint64_t count, model::DataType type, Stream& stream, std::uint64_t call,
                 const World::Message& message) {
     fail_if_asked();
@@ -274,7 +273,7 @@ private:
   World& world_;
   int rank_;
   int size_;
-  std::shared_ptr<PeerClocks> peer_clocks_; // null: nobody traces, or they are on several hosts
+  std::shared_ptr<PeerClocks> peer_clocks_; // null: no trace, or ranks on several hosts
   std::uint64_t calls_ = 0;
   std::uint64_t transfers_sent_ = 0;
   std::uint64_t transfers_received_ = 0;

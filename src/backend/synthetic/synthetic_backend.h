@@ -8,10 +8,10 @@
 
 namespace ncclprobe::backend {
 
-// Times come from a cost model (cost_model.h) on a virtual clock that moves only when somebody asks
-// whether a stream is idle. Exact and the same everywhere: for golden tests and for trying out
-// sweeps. Its numbers are not measurements. It moves no data, needs no memory, and its ranks never
-// talk to each other: max_over_ranks() returns its argument.
+// Times come from a cost model (cost_model.h) on a virtual clock, which advances only when somebody
+// polls a stream. They are exact and the same on every machine, for golden tests and for trying out
+// sweeps; they are not measurements. The backend moves no data and needs no memory. Its ranks do
+// not communicate: max_over_ranks() returns its argument.
 std::unique_ptr<Backend> make_synthetic_backend(const Options&);
 
 } // namespace ncclprobe::backend

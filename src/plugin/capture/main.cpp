@@ -14,13 +14,13 @@
 #include <string>
 #include <unistd.h>
 
-// libncclprobe-profiler.so: the profiler plugin by itself, in programs that know nothing of
-// ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process leaves a spool in
-// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full says how much.
+// libncclprobe-profiler.so: the profiler plugin for programs that do not use
+// ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process writes a spool to
+// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full sets the level of detail.
 namespace ncclprobe::plugin {
 namespace {
 
-constexpr int k_most_files = 100; // of one process number, in one folder
+constexpr int k_most_files = 100; // spools of one process number, in one folder
 
 std::string host_name() {
   std::array<char, 64> name{};
@@ -32,7 +32,7 @@ std::string host_name() {
 
 void say(const std::string& words) {
   const std::string line = "ncclprobe: " + base::escape_unsafe(words) + "\n";
-  std::fputs(line.c_str(), stderr); // one write: ranks say it side by side
+  std::fputs(line.c_str(), stderr); // one write, because several ranks print at once
 }
 
 class Capture {
@@ -60,7 +60,7 @@ public:
                            .string();
     std::string path = stem + ".spool";
     for (int i = 2; !spool_.open(path) && errno == EEXIST && i < k_most_files; ++i)
-      path = stem + "-" + std::to_string(i) + ".spool"; // of an earlier process of that number
+      path = stem + "-" + std::to_string(i) + ".spool"; // from an earlier process of that number
     if (!spool_.is_open()) {
       say("cannot write " + path + " (" + std::strerror(errno) + "): nothing is recorded");
       return;
@@ -69,7 +69,7 @@ public:
     start_tracing(spool_, detail, GpuClock::estimated);
     if (rank == 0)
       say("recording NCCL's operations (" + wanted + ") into " + absolute.string() +
-          ", one file a process; look at them with ncclprobe report " + absolute.string() + "/");
+          ", one file per process; view them with ncclprobe report " + absolute.string() + "/");
   }
   ~Capture() { stop_tracing(); }
   Capture(const Capture&) = delete;

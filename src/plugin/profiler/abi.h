@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <sys/types.h>
 
-// NCCL's profiler plugin interface, written down by hand: versions 4 (NCCL 2.27), 5 (2.28), 6
-// (2.29, 2.30) and 7 (2.31). 5 to 7 agree in all that is read here: compared with the headers of
-// NCCL 2.30.7 member by member for 4 to 6, with a description for 7. 6 and 7 have not been tried
-// with a library. Only events that are recorded have their members spelt out.
+// NCCL's profiler plugin interface, transcribed by hand: versions 4 (NCCL 2.27), 5 (2.28), 6 (2.29,
+// 2.30) and 7 (2.31). Versions 5 to 7 agree in everything that is read here. Versions 4 to 6 were
+// compared member by member with the headers of NCCL 2.30.7, version 7 with a description. Versions
+// 6 and 7 have not been tried with a library. Only recorded events have their members declared.
 namespace ncclprobe::plugin::abi {
 
 using Result = int; // ncclResult_t
 inline constexpr Result k_success = 0;
 inline constexpr Result k_internal_error = 3;
 
-// Event types, and bits of the activation mask. A bit brings the events above it as well.
+// Event types, and bits of the activation mask. A bit also activates the parent events above it.
 inline constexpr std::uint64_t k_collective = 0x2;
 inline constexpr std::uint64_t k_point_to_point = 0x4;
 inline constexpr std::uint64_t k_proxy_operation = 0x8;
@@ -57,7 +57,7 @@ struct PointToPointV4 {
 };
 
 struct ProxyOperation {
-  pid_t process; // of the parent: with PXN another one's
+  pid_t process; // of the parent: with PXN another process's
   std::uint8_t channel;
   int peer;
   int steps;
@@ -102,7 +102,7 @@ struct SocketRequest {
 };
 
 struct DescriptorV4 {
-  std::uint8_t type; // one byte: what lies behind it is not set
+  std::uint8_t type; // one byte: the bytes after it are not set
   void* parent;
   int rank;
   union {
@@ -120,7 +120,7 @@ struct DescriptorV5 {
   void* parent;
   int rank;
   union {
-    CollectiveV4 collective; // a pointer more follows in both, which is not read
+    CollectiveV4 collective; // both have another pointer after it, which is not read
     PointToPointV4 point_to_point;
     ProxyOperation proxy_operation;
     ProxyStep proxy_step;
@@ -137,7 +137,7 @@ static_assert(offsetof(DescriptorV5, collective) == 24);
 static_assert(offsetof(CollectiveV4, algorithm) == 88 - 24);
 static_assert(offsetof(DescriptorV5, channel) + offsetof(Channel, timer_ns) == 32);
 
-// What comes with a state, where something does.
+// The data that comes with a state, if any.
 union StateArguments {
   struct {
     std::size_t bytes;
@@ -172,7 +172,7 @@ using ProfilerV5 = Profiler<InitV5, DescriptorV5>;
 
 } // namespace ncclprobe::plugin::abi
 
-// What NCCL looks for, by name, the newest that it knows first.
+// The symbols that NCCL looks for, the newest that it knows first.
 extern "C" {
 extern ncclprobe::plugin::abi::ProfilerV4 ncclProfiler_v4;
 extern ncclprobe::plugin::abi::ProfilerV5 ncclProfiler_v5;

@@ -9,7 +9,7 @@
 namespace ncclprobe::plugin {
 namespace {
 
-// `stricter(a, b)`: a leaves less room than b.
+// `stricter(a, b)`: a is the tighter bound.
 template <typename Extremes, typename Bound, typename Stricter>
 void keep(Extremes& extremes, const Bound& bound, Stricter stricter) {
   auto same = std::find_if(extremes.begin(), extremes.end(),
@@ -55,7 +55,7 @@ std::optional<trace::ClockRow> ClockBounds::reading() const {
       row.kind = trace::ClockKind::globaltimer;
       row.at_ns = first_gt_ + span_ns / 2;
       row.offset_ns = least_ns + static_cast<std::int64_t>(width_ns / 2);
-      // The clocks part meanwhile.
+      // The clocks drift in the meantime.
       auto drift_ns =
           static_cast<std::uint64_t>(static_cast<double>(span_ns / 2) * trace::k_most_drift);
       row.error_ns = (width_ns + 1) / 2 + drift_ns;

@@ -12,24 +12,26 @@
 
 namespace ncclprobe::plugin {
 
-// How a GPU's %globaltimer stands to the host's clock, by all that was seen in a while: nothing
-// began before the host asked for it, and the host heard of nothing before it was.
+// Estimates the offset of a GPU's %globaltimer from the host's clock. Each operation bounds it: no
+// channel begins before the host requested it, and the host never hears of an event before it
+// happened.
 //
-// Not every one of these holds: NCCL may tell of an operation when it has begun, or a host that
-// came late finds the times of a later one. So the extreme ones are kept, and as few of them given
-// up as contradict the rest.
+// Some bounds are wrong: NCCL may report an operation only after it has begun, or a late host
+// thread may read a later operation's times. The tightest bounds are kept, and as few of them as
+// possible are dropped to make the rest consistent.
 class ClockBounds {
 public:
-  // A channel with all its times, and when the host asked for its operation.
+  // A channel with all its times, and the time at which the host requested its operation.
   void add(const trace::NcclChannelRow& row, std::uint64_t enqueue_ns);
-  // Nothing if nothing was added, or more than a few contradict (the clock was set).
+  // Nothing if nothing was added, or if more than a few contradict each other (the clock was set).
   std::optional<trace::ClockRow> reading() const;
 
 private:
   static constexpr std::size_t k_kept = 4;
   struct Bound {
     std::int64_t offset_ns = 0;
-    std::uint32_t operation = 0; // the channels of one are right or wrong together: one bound
+    std::uint32_t operation =
+        0; // all channels of an operation are right or wrong together: one bound
   };
   using Extremes = std::array<Bound, k_kept>;
   static Extremes filled(std::int64_t offset_ns) {

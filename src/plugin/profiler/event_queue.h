@@ -10,9 +10,9 @@
 
 namespace ncclprobe::plugin {
 
-// From any number of threads to one, in memory that is there from the start. A writer never waits:
-// when there is no room, its event is counted and forgotten. All zeroes is an empty queue, so that
-// one in static memory costs nothing until it is used.
+// A queue from any number of threads to one, in preallocated memory. A writer never waits: if the
+// queue is full, its event is counted and dropped. All zeroes is an empty queue, so a queue in
+// static memory costs nothing until it is used.
 template <typename Event, std::size_t Size>
 class EventQueue {
   static_assert((Size & (Size - 1)) == 0, "a power of two");
@@ -31,7 +31,7 @@ public:
     cell.written.store(place + 1, std::memory_order_release);
   }
 
-  // For one thread at a time. None also if the next writer has yet to finish.
+  // For one thread at a time. Also empty if the next writer has not finished yet.
   std::optional<Event> pop() {
     std::uint64_t place = first_.load(std::memory_order_relaxed);
     Cell& cell = cells_[place % Size];

@@ -11,8 +11,8 @@ using namespace ncclprobe::plugin;
 
 constexpr const char* k_name = "ncclprobe";
 
-// What NCCL gives back with each event: of a process that is traced or of one that records, which
-// it is from its first communicator on.
+// The value that NCCL passes back with each event. It says whether the process traces or records,
+// which its first communicator decides.
 bool traces(const void* context) {
   return context != nullptr && is_traced_communicator(context);
 }
@@ -92,7 +92,7 @@ void* trace(Communicator& communicator, const Descriptor& descriptor) {
 
 template <typename Descriptor>
 abi::Result start(void* context, void** handle, Descriptor* descriptor) {
-  // Null: no stop or state is asked for. An unwritten handle would be a stale one.
+  // Null: NCCL then reports no stop or state. An unwritten handle would be stale.
   *handle = nullptr;
   if (traces(context))
     *handle = trace(*static_cast<Communicator*>(context), *descriptor);

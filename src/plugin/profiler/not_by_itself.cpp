@@ -5,7 +5,7 @@
 
 namespace ncclprobe::plugin {
 
-// In a worker the trial says what is recorded.
+// In a worker, the trial decides what is recorded.
 void start_by_itself(int) {}
 
 } // namespace ncclprobe::plugin

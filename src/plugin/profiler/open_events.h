@@ -11,14 +11,14 @@
 
 namespace ncclprobe::plugin {
 
-// Events that have begun and not ended: a fixed number of places, taken and given back by any
-// thread without waiting. All zeroes is "all free".
+// Events that have begun but not ended, in a fixed number of places. Any thread takes and returns
+// places without waiting. All zeroes is "all free".
 template <typename Event, std::size_t Size>
 class OpenEvents {
 public:
   static constexpr std::uint32_t k_none = UINT32_MAX;
 
-  // Number of a place that is now the caller's, or k_none, and counted.
+  // Number of a place that the caller now owns; k_none, and counted, if none is free.
   std::uint32_t take() {
     std::uint64_t head = free_.load(std::memory_order_acquire);
     while (static_cast<std::uint32_t>(head) != 0) {
@@ -27,7 +27,7 @@ public:
       if (free_.compare_exchange_weak(head, wanted, std::memory_order_acquire))
         return opened(number);
     }
-    // None was given back: one that was never used.
+    // Empty if it was never used.
     std::uint32_t fresh = fresh_.load(std::memory_order_relaxed);
     while (fresh < Size)
       if (fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed))
@@ -48,7 +48,7 @@ public:
                                           std::memory_order_release));
   }
 
-  // visit(Event&) for those that are open, while nothing ends.
+  // Calls visit(Event&) for all open events; nothing may end meanwhile.
   template <typename Visit>
   void for_each_open(Visit visit) {
     for (Place& place : places_)
@@ -70,7 +70,7 @@ private:
     places_[number].open.store(true, std::memory_order_release);
     return number;
   }
-  // Above the number stands a count of changes: a head that was taken and came back is another.
+  // The upper half counts changes, so that a head that was taken and came back differs (ABA).
   static std::uint64_t changed(std::uint64_t head) { return ((head >> 32) + 1) << 32; }
 
   std::atomic<std::uint64_t> free_{0};

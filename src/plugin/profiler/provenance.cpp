@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t k_most_command_bytes = 1'000;
 
-// The function of a library that the process has loaded already; nothing is loaded for this.
+// A function of a library that the process has already loaded; this loads nothing.
 template <typename Function>
 Function* find(void* library, const char* symbol) {
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, symbol));
@@ -33,7 +33,7 @@ void* driver() {
   return library;
 }
 
-// Programs that loaded NCCL for themselves do not share its symbols: it is asked by its path.
+// If a program loaded NCCL privately, its symbols are not global: open it by its path.
 void* nccl() {
   if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr)
     return RTLD_DEFAULT;
@@ -76,7 +76,7 @@ bool is_module_name(const std::string& word) {
   });
 }
 
-// Which of the words say what an interpreter runs: a script's file, or "-m" and a module's name.
+// The arguments that say what an interpreter runs: a script's file, or "-m" and a module's name.
 std::vector<std::string> script_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "-m" && i + 1 < words.size() && words[0].find("python") != std::string::npos &&

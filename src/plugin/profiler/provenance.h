@@ -10,21 +10,21 @@
 
 namespace ncclprobe::plugin {
 
-// The program, its script or module if an interpreter runs it, and how many arguments there are
-// beside: those are not ours to store, and may hold secrets.
+// The program, its script or module if it is an interpreter, and the number of further arguments.
+// Those arguments are not stored, because they may hold secrets.
 std::string program_of(const std::vector<std::string>& command_line);
 
-// The CUDA device that this thread works with; -1: none, or the driver is not loaded.
+// The CUDA device of this thread; -1: none, or the driver is not loaded.
 int current_device();
 
-// The variables NCCL_*, with values as they may be stored. For threads of NCCL's while it starts,
-// which reads them too: the program may set variables at any other time, and the list of them moves
-// when it does.
+// The variables NCCL_*, with values as they may be stored. Call it only from NCCL's threads during
+// its start, when NCCL reads the environment too: at any other time the program may change the
+// environment, which moves its list.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables nccl_variables();
 
-// Writes down on what the rank's NCCL works: its GPU, the driver, the program, the variables, and
-// NCCL's version. Each of them is left out where the process does not tell.
+// Records what the rank's NCCL works with: its GPU, the driver, the program, the variables, and
+// NCCL's version. Each is left out if the process does not know it.
 void write_provenance(trace::SpoolWriter& spool, int rank, int device, const Variables& variables);
 
 } // namespace ncclprobe::plugin

@@ -10,7 +10,7 @@
 namespace ncclprobe::plugin {
 namespace {
 
-// A companion of 100 cells on 8 ranks makes some 10,000 (each barrier is a few).
+// A companion of 100 cells on 8 ranks makes some 10,000 records (each barrier adds a few).
 constexpr std::size_t k_records = 1 << 15;
 constexpr std::size_t k_contexts = 1024;
 

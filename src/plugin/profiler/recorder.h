@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-// What the profiler interfaces write down in companion trials; for traces: tracing.h. NCCL calls
-// them on its own threads, in the middle of its work: no memory is asked for, no lock is taken, and
-// what does not fit is counted. The state is one for the process, because NCCL finds the plugin by
+// Records of the profiler interfaces in companion trials; for traces see tracing.h. NCCL calls on
+// its own threads, in the middle of its work: the code allocates no memory, takes no lock, and
+// counts what does not fit. The state is global in the process, because NCCL finds the plugin by
 // name.
 namespace ncclprobe::plugin {
 
@@ -28,23 +28,23 @@ struct Record {
   std::int32_t cell = 0; // -1: none
 };
 
-// Until this is called NCCL is told to go on without a profiler.
+// Until this is called, NCCL is told to continue without a profiler.
 void start_recording();
-// What is recorded from now on belongs to this cell; -1: to none.
+// Later records belong to this cell; -1: to none.
 void enter_cell(int cell);
 
 std::vector<Record> recorded();
-std::uint64_t not_recorded(); // for want of room
-// Version of the interface that NCCL uses; 0 if it has not come.
+std::uint64_t not_recorded(); // because memory was full
+// Version of the interface that NCCL uses; 0 if it has not called yet.
 int interface_version();
 
 // --- for the interfaces ---
 
-// A communicator's context, or null if there are too many or nobody records.
+// A communicator's context; null if there are too many or nobody records.
 void* open_context(int version, std::uint64_t communicator, int size, int rank);
 // A free record of that communicator and the current cell, or null.
 Record* begin_record(void* context);
-// From now on recorded() shows it.
+// From now on recorded() returns it.
 void end_record(Record* record);
 
 } // namespace ncclprobe::plugin

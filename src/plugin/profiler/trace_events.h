@@ -10,7 +10,7 @@
 
 #include <variant>
 
-// What travels from NCCL's threads to the one that writes rows.
+// Data that travels from NCCL's threads to the thread that writes rows.
 namespace ncclprobe::plugin {
 
 struct CommunicatorMade {
@@ -43,12 +43,12 @@ struct Communicator {
   std::int32_t global_rank = 0;
   std::int32_t nodes = 0;
   std::int32_t device = -1;   // CUDA's number; -1: unknown
-  std::int32_t interface = 0; // version of it that NCCL took
+  std::int32_t interface = 0; // interface version that NCCL chose
   Word<64> name;
-  // Of each peer the sends to it, then the receives from it: NCCL does not number them. Never
-  // freed, as NCCL may tell of a communicator at any time.
+  // For each peer, counts of sends to it and receives from it: NCCL does not number them. Never
+  // freed, because NCCL may name a communicator at any time.
   std::atomic<std::uint32_t>* messages = nullptr;
-  // As they were when it was made; whoever writes them down frees them.
+  // Values at its creation; the thread that writes them frees them.
   Variables* variables = nullptr;
 };
 

@@ -64,7 +64,7 @@ void TraceRows::on(const CommunicatorMade& made) {
 
 void TraceRows::on(const OperationBegun& begun) {
   Operation& place = place_of(begun.id);
-  settle(place); // of one that was never told to be enqueued
+  settle(place); // of an operation whose enqueueing was never reported
   place.id = begun.id;
   place.communicator = begun.communicator;
   place.enqueue_ns = begun.at_ns;
@@ -116,8 +116,8 @@ void TraceRows::on(trace::NcclChannelRow row) {
 
 void TraceRows::bound_clock(const trace::NcclChannelRow& row) {
   const Operation& operation = place_of(row.nccl_operation);
-  // NCCL may tell of a communicator's first operation when it has begun (1 us later on H200), which
-  // bounds nothing.
+  // NCCL may report a communicator's first operation only after it has begun (1 us later on H200),
+  // which bounds nothing.
   if (row.start_gt == 0 || row.stop_gt == 0 || row.stop_ns == 0 ||
       operation.id != row.nccl_operation || operation.is_first)
     return;
@@ -131,9 +131,9 @@ void TraceRows::take_clock_readings() {
   bounds_.clear();
 }
 
-// NCCL's kernels leave their times in rings of 64 places that its host thread may come too late to
-// read: then they are of a later or an earlier kernel. What began before it was enqueued, or ended
-// before it began, was not this one.
+// NCCL's kernels write their times into rings of 64 places. If the host thread reads them too late,
+// they belong to another kernel. Times before the enqueueing, or with the end before the start, are
+// therefore rejected.
 bool TraceRows::is_credible(const trace::NcclChannelRow& row) {
   if (row.stop_gt != 0 && row.stop_gt < row.start_gt)
     return false;
@@ -143,14 +143,15 @@ bool TraceRows::is_credible(const trace::NcclChannelRow& row) {
   TimerBound& timer = timers_[operation.communicator];
   auto heard_ns = static_cast<std::int64_t>(row.start_ns);
   auto start_gt = static_cast<std::int64_t>(row.start_gt);
-  std::int64_t offset_ns = heard_ns - start_gt; // at least the true one: it was heard of later
+  std::int64_t offset_ns = heard_ns - start_gt; // at least the true time: the report comes later
   if (timer.at_ns != 0) {
     std::uint64_t since_ns = row.start_ns > timer.at_ns ? row.start_ns - timer.at_ns : 0;
     auto drift_ns = static_cast<std::int64_t>(static_cast<double>(since_ns) * trace::k_most_drift);
     offset_ns = std::min(offset_ns, timer.offset_ns + drift_ns);
   }
   timer = {offset_ns, row.start_ns};
-  // A communicator's first may be told when it has begun already, and nothing came before it.
+  // The first operation of a communicator may be reported after it has begun, and nothing came
+  // before it.
   return operation.is_first ||
          start_gt + offset_ns >= static_cast<std::int64_t>(operation.enqueue_ns);
 }

@@ -16,21 +16,21 @@
 
 namespace ncclprobe::plugin {
 
-// Makes rows of events and writes them, many at a time. One thread at a time.
+// Converts events into rows and writes them in batches. One thread at a time.
 class TraceRows {
 public:
   TraceRows(TraceState& state, trace::SpoolWriter& spool, GpuClock clock)
       : state_(state), spool_(spool), clock_(clock), losses_written_(state.lost()) {}
 
-  // All that has come. Returns how many.
+  // Everything that has arrived. Returns how many.
   std::size_t take();
   std::size_t waiting() const { return waiting_; }
   void write();
-  // How the GPUs' clocks stood since the last time, if that is to be estimated.
+  // The offsets of the GPUs' clocks since the last call, if they are to be estimated.
   void take_clock_readings();
-  // What has begun and not ended; nothing comes any more.
+  // Events that have begun but not ended; called when no more come.
   void take_unfinished();
-  // Losses since the last time.
+  // Losses since the last call.
   void write_losses(std::uint64_t now_ns);
 
 private:
@@ -38,8 +38,8 @@ private:
       std::tuple<std::vector<trace::NcclOperationRow>, std::vector<trace::NcclChannelRow>,
                  std::vector<trace::NcclStepRow>, std::vector<trace::NcclNetworkRow>,
                  std::vector<trace::CommunicatorRow>, std::vector<trace::ClockRow>>;
-  // How a GPU's %globaltimer stands to our clock, as far as one can tell from the times at which
-  // the host heard of it: an upper bound.
+  // Offset of a GPU's %globaltimer from our clock, estimated from the times at which the host heard
+  // of events: an upper bound.
   struct TimerBound {
     std::int64_t offset_ns = 0;
     std::uint64_t at_ns = 0; // 0: none yet
@@ -83,7 +83,7 @@ private:
   std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
   std::array<TimerBound, TraceState::k_communicators> timers_{};
   std::map<std::uint16_t, ClockBounds> bounds_;          // by communicator
-  std::array<bool, TraceState::k_communicators> used_{}; // likewise: had an operation
+  std::array<bool, TraceState::k_communicators> used_{}; // by communicator: had an operation
   std::array<trace::TextId, WordTable::k_words> texts_{};
   std::uint64_t rejected_ = 0;
   std::uint64_t losses_written_;

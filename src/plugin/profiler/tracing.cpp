@@ -24,18 +24,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto k_shortest_rest = 5ms;
-constexpr auto k_longest_rest = 50ms; // the queue holds what comes in that time
+constexpr auto k_longest_rest = 50ms; // the queue must hold the events of this interval
 constexpr auto k_between_writes = 200ms;
 constexpr std::size_t k_rows_at_once = 16384;
 
 constinit TraceState state;
 std::atomic<bool> tracing{false};
 std::atomic<Detail> detail_wanted{Detail::channels};
-pid_t process = 0; // whose events are ours: asking each time would be a system call
+pid_t process = 0; // the process whose events are ours; asking each time would be a system call
 std::array<std::atomic<int>, 4096> members{};
 std::atomic<std::size_t> members_known{0};
 
-// What the writing thread, and whoever flushes, work with; never on NCCL's hot paths.
+// State of the writing thread, and of threads that flush; never used on NCCL's hot paths.
 struct Writing {
   Writing(trace::SpoolWriter& spool, GpuClock clock) : rows(state, spool, clock) {}
   TraceRows rows;
@@ -72,7 +72,7 @@ void write_until_stopped(Writing& own) {
   }
 }
 
-// Handles say what they are and where: NCCL only carries them.
+// Handles encode an event's kind and place: NCCL only carries them.
 enum class HandleKind : std::uint64_t { operation = 1, channel, proxy_operation, step, network };
 void* make_handle(HandleKind kind, std::uint64_t number) {
   return reinterpret_cast<void*>(number << 3 | static_cast<std::uint64_t>(kind));
@@ -88,7 +88,7 @@ std::uint16_t index_of(const Communicator& communicator) {
   return static_cast<std::uint16_t>(&communicator - state.communicators.data());
 }
 
-// The operation that a channel, proxy operation or step was made for.
+// The operation of a channel, proxy operation or step.
 std::uint32_t operation_of(const void* parent) {
   switch (kind_of(parent)) {
   case HandleKind::operation:
@@ -105,7 +105,8 @@ std::uint32_t operation_of(const void* parent) {
   }
 }
 
-// A process has one rank, which its first communicator tells, unless it has more than one in that.
+// A process has one rank, given by its first communicator, unless the process has several ranks
+// there.
 int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
   if (static_cast<std::size_t>(rank) < members_known.load())
     return members[static_cast<std::size_t>(rank)];
@@ -123,8 +124,8 @@ void start_tracing(trace::SpoolWriter& spool, Detail detail, GpuClock clock) {
     return;
   detail_wanted = detail;
   process = getpid();
-  writing = new Writing(spool, clock); // stays: NCCL's threads may outlive everybody
-  // Signals are the program's: none is to be handled here.
+  writing = new Writing(spool, clock); // stays: NCCL's threads may outlive all other objects
+  // Signals belong to the program: this thread handles none.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -215,7 +216,7 @@ std::uint64_t wanted_events() {
 
 namespace {
 
-// What collectives, sends and receives have in common.
+// Common to collectives, sends and receives.
 template <typename What>
 OperationBegun operation_begun(Communicator& communicator, const What& what) {
   OperationBegun begun;
@@ -251,8 +252,8 @@ void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
   OperationBegun begun = operation_begun(communicator, what);
   begun.peer = what.peer;
   bool sends = what.function != nullptr && what.function[0] == 'S'; // "Send", "Recv"
-  // Messages of two ranks keep their order, so that both sides of one have the same number, also
-  // where an event gets lost.
+  // Messages between two ranks keep their order, so both sides of a message have the same number,
+  // even if an event is lost.
   if (communicator.messages != nullptr && what.peer >= 0 && what.peer < communicator.size)
     begun.sequence = communicator.messages[2 * what.peer + (sends ? 0 : 1)].fetch_add(
         1, std::memory_order_relaxed);
@@ -284,7 +285,7 @@ void* begin_event(void* parent, const abi::ProxyOperation& what) {
   if (number == state.proxy_operations.k_none)
     return nullptr;
   OpenProxyOperation& open = state.proxy_operations.at(number);
-  // A handle of another process (PXN) says nothing here.
+  // A handle of another process (PXN) is meaningless here.
   open.operation = what.process == process ? operation_of(parent) : 0;
   open.peer = what.peer;
   open.channel = what.channel;

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::plugin {
 
-// A name of NCCL's, cut if need be.
+// One of NCCL's names, shortened if necessary.
 template <std::size_t Size>
 struct Word {
   std::array<char, Size> letters{};
@@ -31,13 +31,13 @@ struct Word {
   std::string_view text() const { return letters.data(); }
 };
 
-// Numbers for the few names that NCCL uses again and again, by their address and, as that may come
-// to hold something else, their letters. Any thread, without waiting; all zeroes is empty.
+// Numbers for the few names that NCCL uses repeatedly, by their address and their text, because the
+// address may be reused. For any thread, without waiting; all zeroes is empty.
 class WordTable {
 public:
   static constexpr std::size_t k_words = 256;
 
-  // 0: no text, or no room.
+  // 0: no text, or no space left.
   std::uint8_t number_of(const char* text) {
     if (text == nullptr || *text == '\0')
       return 0;

@@ -17,7 +17,7 @@ using base::Errc;
 using base::fail;
 using base::Result;
 
-// The sizes that can be chosen.
+// The selectable sizes.
 struct Chosen {
   std::string name;
   std::uint64_t sequence = 0;
@@ -49,7 +49,7 @@ CatalogueEntry vision_transformer(std::string name, std::string about, std::uint
 
 using MakeText = ModelSpec (*)(const std::string&, const TextSize&);
 
-// `size.sequence`: as many as it has positions.
+// `size.sequence`: the number of its positions.
 CatalogueEntry text_model(std::string name, std::string about, std::uint64_t parameters,
                           std::string source, MakeText make, TextSize size) {
   KnownModel known{.name = std::move(name),
@@ -175,18 +175,18 @@ Result<ModelSpec> linear_stack(std::string_view name, const ModelOptions& option
   auto depth = whole_number<int>(sizes.substr(std::min(cross + 1, sizes.size())));
   if (!width || !depth || *width > k_most_width || *depth > k_most_depth)
     return fail(Errc::invalid_argument,
-                "'{}' is no stack of Linear layers: write linear:WIDTHxDEPTH, such as "
+                "'{}' is not a stack of Linear layers: write linear:WIDTHxDEPTH, such as "
                 "linear:4096x16, of at most {}x{}",
                 name, k_most_width, k_most_depth);
   if (options.blocks > 0)
-    return fail(Errc::invalid_argument, "the depth of '{}' stands in its name", name);
+    return fail(Errc::invalid_argument, "the name of '{}' gives its depth", name);
   return make_linear_stack(std::string(name), *width, *depth, options.sequence);
 }
 
 Result<Chosen> choose(const KnownModel& known, int blocks, std::uint64_t sequence) {
   if (sequence > 0 && sequence != known.sequence) {
     if (known.sequence == 0)
-      return fail(Errc::invalid_argument, "{} has no length of sequence", known.name);
+      return fail(Errc::invalid_argument, "{} has no sequence length", known.name);
     if (known.sequence_is_fixed)
       return fail(Errc::invalid_argument, "a sample of {} has {} tokens", known.name,
                   known.sequence);
@@ -237,12 +237,12 @@ Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options)
   if (colon < name.size()) {
     auto said = whole_number<int>(name.substr(colon + 1));
     if (!said || (blocks > 0 && blocks != *said))
-      return fail(Errc::invalid_argument, "'{}': a number of blocks follows the colon{}", name,
-                  said ? fmt::format(", and {} were asked for too", blocks) : "");
+      return fail(Errc::invalid_argument, "'{}': a number of blocks must follow the colon{}", name,
+                  said ? fmt::format(", but {} were requested too", blocks) : "");
     blocks = *said;
   }
   if (blocks < 0)
-    return fail(Errc::invalid_argument, "{} blocks of {} cannot be made", blocks, family);
+    return fail(Errc::invalid_argument, "{} blocks of {} are not possible", blocks, family);
   NCCLPROBE_TRY_ASSIGN(const Chosen chosen, choose(entry->known, blocks, options.sequence));
   return entry->make(chosen);
 }

@@ -11,21 +11,20 @@
 #include <optional>
 #include <vector>
 
-// Which gradients PyTorch's DistributedDataParallel reduces together. Written down from what
-// PyTorch 2.11 does (torch/nn/parallel/distributed.py, c10d/reducer.cpp), and compared with it by
-// tests/workload/models/torch_comparison.py.
+// The gradients that PyTorch's DistributedDataParallel reduces together. Follows PyTorch 2.11
+// (torch/nn/parallel/distributed.py, c10d/reducer.cpp); tests/workload/models/torch_comparison.py
+// compares it with PyTorch.
 namespace ncclprobe::workload {
 
 inline constexpr std::uint64_t k_ddp_first_bucket_bytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t k_ddp_bucket_bytes = std::uint64_t{25} << 20;
 
-// rebuilt: every step but the first, in the order of arrival of the gradients; this is what
-// training
-//   does for hours.
-// first_step: the first step, for want of an order: everything at once, when all gradients are
-// there. registered: every step of a model with find_unused_parameters (and the first step of early
-// PyTorch):
-//   filled in the order of registration, sent in the reverse.
+// rebuilt: every step but the first, in the order of arrival of the gradients. Training for hours
+//   uses this order.
+// first_step: the first step, which has no known order: everything at once, when all gradients are
+//   ready.
+// registered: every step of a model with find_unused_parameters (and the first step of early
+//   PyTorch): filled in the order of registration, sent in reverse.
 enum class BucketOrder { rebuilt, first_step, registered };
 constexpr auto enum_names(BucketOrder) {
   using enum BucketOrder;
@@ -40,19 +39,19 @@ struct DdpOptions {
   BucketOrder order = BucketOrder::rebuilt;
 };
 
-// The limits that bucket_cap_mb means: who gives it (nothing: its default) gives it for the first
-// bucket too, which is smaller only by default. (In older PyTorch it was always 1 MiB.)
+// The limits that bucket_cap_mb implies. If the user sets it, it also holds for the first bucket;
+// by default the first bucket is smaller. (In older PyTorch the first was always 1 MiB.)
 DdpOptions ddp_options(std::optional<std::uint64_t> bucket_cap_bytes);
 
 // A bucket is one flat array of the gradients of `parameters`, in this order. With
-// gradient_as_bucket_view the gradients of the model live in it: the backward pass writes there.
-// Without, it writes to gradients of their own, and each is copied into the bucket when it arrives
-// (and divided by the number of ranks, which costs nothing more) and back after the reduction; the
-// buckets are the same.
+// gradient_as_bucket_view the model's gradients live in it: the backward pass writes there.
+// Without, the backward pass writes separate gradients. Each is copied into the bucket when it
+// arrives (the copy also divides by the number of ranks, at no extra cost) and back after the
+// reduction; the buckets are the same.
 struct DdpBucket {
   std::vector<ParameterAt> parameters;
   std::uint64_t elements = 0;
-  // The backward pass of this layer is the one that completes the bucket.
+  // This layer's backward pass completes the bucket.
   std::size_t completed_by_layer = 0;
   bool operator==(const DdpBucket&) const = default;
 };
@@ -60,18 +59,18 @@ struct DdpBucket {
 // In the order in which they are reduced.
 std::vector<DdpBucket> ddp_buckets(const ModelSpec& spec, const DdpOptions& options);
 
-// What PyTorch's _compute_bucket_assignment_by_size does. A bucket takes items of one key, and is
-// closed by the item with which it has reached the limit, however far it goes beyond; the next one
-// of that key has the next limit, and the last limit holds for all others.
+// Same as PyTorch's _compute_bucket_assignment_by_size. A bucket takes items of one key. The item
+// that reaches the limit closes it, even if it exceeds the limit. The next bucket of that key has
+// the next limit; the last limit holds for all others.
 struct BucketItem {
   std::uint64_t bytes = 0;
   int key = 0; // stands for data type and device
 };
-// Buckets of indices of `items`, in the order in which they were closed, and those that were left
-// open behind them. At least one limit.
+// Buckets of indices of `items`, in the order of closing, followed by those left open. Needs at
+// least one limit.
 std::vector<std::vector<std::size_t>> fill_buckets(const std::vector<BucketItem>& items,
                                                    const std::vector<std::uint64_t>& limits);
-// The same, sorted by each bucket's least index, as PyTorch does it if it is not told an order.
+// The same, sorted by each bucket's smallest index, as PyTorch does without a given order.
 std::vector<std::vector<std::size_t>> fill_buckets_sorted(const std::vector<BucketItem>& items,
                                                           const std::vector<std::uint64_t>& limits);
 

@@ -6,7 +6,8 @@
 
 #include <string>
 
-// The architectures of the catalogue, each for its sizes. `name` is what the ModelSpec is called.
+// The architectures of the catalogue, each with its sizes. `name` becomes the name of the
+// ModelSpec.
 namespace ncclprobe::workload {
 
 // torchvision's resnet50 on images of 224 x 224 pixels.
@@ -32,7 +33,7 @@ ModelSpec make_bert(const std::string& name, const TextSize& size);
 // GPT2LMHeadModel; the head shares the weights of the embedding.
 ModelSpec make_gpt2(const std::string& name, const TextSize& size);
 
-// LlamaForCausalLM, and MixtralForCausalLM where there are experts.
+// LlamaForCausalLM, or MixtralForCausalLM if there are experts.
 struct LlamaSize {
   std::uint64_t sequence = 0;
   std::uint64_t width = 0;
@@ -49,7 +50,7 @@ ModelSpec make_llama(const std::string& name, const LlamaSize& size);
 // The dense part of MLPerf's DLRM on Criteo Terabyte (Training 0.7 to 2.1).
 ModelSpec make_dlrm(const std::string& name);
 
-// `depth` Linear(width, width) with bias, on `rows` rows a sample.
+// `depth` Linear(width, width) with bias, on `rows` rows per sample.
 ModelSpec make_linear_stack(const std::string& name, std::uint64_t width, int depth,
                             std::uint64_t sequence);
 

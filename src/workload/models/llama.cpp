@@ -58,7 +58,7 @@ Layer make_experts(ModelBuilder& builder, const std::string& module, const Llama
   for (int expert = 0; expert < size.experts; ++expert) {
     for (const char* part : {"w1", "w2", "w3"})
       builder.parameter(layer, fmt::format("{}.{}.{}.weight", layer.name, expert, part), weights);
-    // w2 gets the product of what w1 and w3 make.
+    // w2 takes the product of the results of w1 and w3.
     std::swap(layer.parameters.rbegin()[0], layer.parameters.rbegin()[1]);
   }
   const std::uint64_t rows = size.sequence * static_cast<std::uint64_t>(size.experts_per_token);
@@ -80,7 +80,7 @@ ModelSpec make_llama(const std::string& name, const LlamaSize& size) {
   for (int block = 0; block < size.blocks; ++block) {
     const std::string at = fmt::format("model.layers.{}", block);
     builder.begin_block();
-    // Registered in this order, and used in that of append(): the norms come last here.
+    // Registered in this order, but used in append()'s order: the norms come last here.
     Layer attention = make_attention(builder, at + ".self_attn", size);
     std::vector<Layer> inner;
     if (size.experts > 0) {

@@ -8,7 +8,7 @@
 namespace ncclprobe::workload {
 namespace {
 
-// Autograd hands the gradients of these modules on weight first.
+// Autograd returns the weight's gradient of these modules first.
 void exchange_last_two(Layer& layer) {
   std::swap(layer.parameters.rbegin()[0], layer.parameters.rbegin()[1]);
 }
@@ -71,7 +71,7 @@ void ModelBuilder::norm(Layer& layer, const std::string& module, std::uint64_t w
 ModelSpec ModelBuilder::finish() {
   for (Layer& layer : spec_.layers) {
     if (!layer.products.empty())
-      layer.products.front().input_gradient = false; // nothing before it learns
+      layer.products.front().input_gradient = false; // no earlier layer has parameters
     if (!layer.parameters.empty() || !layer.products.empty())
       break;
   }

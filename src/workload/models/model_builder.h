@@ -10,14 +10,14 @@ namespace ncclprobe::workload {
 
 enum class Bias { no, yes };
 
-// Makes a ModelSpec out of modules as PyTorch knows them. Parameters are numbered in the order of
-// these calls, which so must be that of the registration; layers stand in the order of append(). A
-// module's parameters are kept in the order that arrival_order() needs.
+// Builds a ModelSpec from modules as PyTorch knows them. Parameters are numbered in the order of
+// these calls, which must be the order of registration; layers are stored in the order of append().
+// A module's parameters are kept in the order that arrival_order() needs.
 class ModelBuilder {
 public:
   ModelBuilder(std::string name, std::uint64_t sequence);
 
-  // Blocks are numbered from 0; layers made outside of one belong to none.
+  // Blocks are numbered from 0; layers outside a block belong to none.
   void begin_block();
   void end_block();
 
@@ -25,10 +25,10 @@ public:
   void append(Layer layer) { spec_.layers.push_back(std::move(layer)); }
 
   void parameter(Layer& layer, std::string name, std::uint64_t elements);
-  // nn.Linear, applied to `rows` rows a sample.
+  // nn.Linear, applied to `rows` rows per sample.
   void linear(Layer& layer, const std::string& module, std::uint64_t rows, std::uint64_t in,
               std::uint64_t out, Bias bias);
-  // nn.Conv2d as the product of its output's pixels by its kernel.
+  // nn.Conv2d as the product of its output's pixels and its kernel.
   void convolution(Layer& layer, const std::string& module, std::uint64_t pixels, std::uint64_t in,
                    std::uint64_t out, std::uint64_t kernel, Bias bias);
   // nn.BatchNorm2d, nn.LayerNorm: a weight and a bias.

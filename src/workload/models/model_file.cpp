@@ -21,12 +21,12 @@ using base::fail;
 using base::Result;
 using nlohmann::json;
 
-// So that no sum or product of sizes overflows.
+// Prevents overflow of all sums and products of sizes.
 constexpr std::uint64_t k_most = std::uint64_t{1} << 40;
 constexpr double k_most_multiplications = 1e18;
 constexpr std::size_t k_most_bytes = std::size_t{64} << 20;
 
-// A value of the document and the way to it, "layers[2].products".
+// A value of the document and its path, "layers[2].products".
 class Node {
 public:
   Node(const json& value, std::string path) : value_(&value), path_(std::move(path)) {}
@@ -41,7 +41,7 @@ public:
       wrong("expected an object with keys");
     for (const auto& [key, ignored] : value_->items())
       if (std::none_of(keys.begin(), keys.end(), [&](const char* one) { return key == one; }))
-        wrong(fmt::format("'{}' is not a key here", key),
+        wrong(fmt::format("'{}' is not a valid key here", key),
               fmt::format("keys are {}", fmt::join(keys, ", ")));
   }
 
@@ -110,7 +110,7 @@ public:
     const Node name = document.at("name");
     spec_.name = name.text();
     if (spec_.name.find_first_of(" \t\r\n") != std::string::npos)
-      name.wrong("the name of a model has no blanks", "write a '-' instead");
+      name.wrong("the name of a model must not contain blanks", "write a '-' instead");
     spec_.sequence = document.number_or("sequence", 1, 0);
     if (document.has("layers") == document.has("parameters"))
       document.wrong("give either layers or a list of parameters");
@@ -129,7 +129,7 @@ public:
         multiplications += static_cast<double>(product.rows) * static_cast<double>(product.n) *
                            static_cast<double>(product.k) * static_cast<double>(product.count);
     if (multiplications > k_most_multiplications)
-      document.wrong(fmt::format("{:.3g} multiplications a sample, more than can be counted here",
+      document.wrong(fmt::format("{:.3g} multiplications per sample, more than can be counted here",
                                  multiplications));
     return std::move(spec_);
   }
@@ -155,7 +155,7 @@ private:
     return made;
   }
 
-  // Neighbours whose names differ only behind the last dot belong to one module.
+  // Neighbours belong to one module if their names differ only after the last dot.
   void layers_of_modules(const Node& list) {
     for (const Node& node : list.elements()) {
       ReadParameter read = parameter(node);
@@ -281,7 +281,7 @@ Result<ModelSpec> parse_model_toml(const std::string& text, const std::string& f
 
 Result<ModelSpec> read_model_file(const std::filesystem::path& path) {
   if (path.extension() != ".json" && path.extension() != ".toml")
-    return fail(base::Error{Errc::unsupported, path.string() + ": not a model's file",
+    return fail(base::Error{Errc::unsupported, path.string() + ": not a model file",
                             "they end in .json or .toml"});
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(path, k_most_bytes));
   return path.extension() == ".json" ? parse_model_json(text, path.string())
@@ -309,8 +309,7 @@ Result<ModelSpec> find_model(const std::string& name_or_file, const ModelOptions
     return make_model(name_or_file, options);
   if (options.sequence > 0 || options.blocks > 0)
     return fail(Errc::invalid_argument,
-                "{}: the file itself says how long a sequence is and which blocks there are",
-                name_or_file);
+                "{}: the file itself gives the sequence length and the blocks", name_or_file);
   return read_model_file(name_or_file);
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// A model as its training sees it: parameters to synchronise and products to compute. Made for one
-// length of sequence; everything "per sample" is of one sample of that length.
+// A model as its training sees it: parameters to synchronise and products to compute. Built for one
+// sequence length; "per sample" means one sample of that length.
 namespace ncclprobe::workload {
 
 struct Parameter {
@@ -20,8 +20,8 @@ struct Parameter {
 };
 
 // A product of the forward pass: (batch x rows) by k, times k by n. weights: the second factor is a
-// parameter, and the backward pass makes gradients by both factors. activations: both come from the
-// sample (attention), `count` of them each sample; again both have gradients.
+// parameter. activations: both factors come from the sample (attention), `count` products per
+// sample. In both cases the backward pass computes gradients of both factors.
 struct Product {
   enum class Kind { weights, activations };
   Kind kind = Kind::weights;
@@ -29,7 +29,7 @@ struct Product {
   std::uint64_t n = 0;
   std::uint64_t k = 0;     // for a convolution input channels x kernel
   std::uint64_t count = 1; // of activations: heads
-  // false: what it multiplies is the model's input, of which nobody wants the gradient.
+  // false: its input is the model's input, which needs no gradient.
   bool input_gradient = true;
   bool operator==(const Product&) const = default;
 };
@@ -39,7 +39,7 @@ constexpr auto enum_names(Product::Kind) {
       {{weights, "weights"}, {activations, "activations"}});
 }
 
-// What the forms of parallelism cut at.
+// Kinds of layers, which decide how forms of parallelism split them.
 enum class LayerKind { embedding, convolution, attention, mlp, experts, head, other };
 constexpr auto enum_names(LayerKind) {
   using enum LayerKind;
@@ -56,14 +56,14 @@ struct Layer {
   std::string name;
   LayerKind kind = LayerKind::other;
   int block = -1; // repeated block it belongs to (what FSDP wraps); -1: none
-  // In the order in which the forward pass uses them: the backward pass has their gradients ready
-  // in just the reverse of it (parameter_order.h). Weights that two layers share stand in the
+  // In the order in which the forward pass uses them. The backward pass produces their gradients in
+  // exactly the reverse order (parameter_order.h). Weights that two layers share belong to the
   // first.
   std::vector<Parameter> parameters;
   std::vector<Product> products;     // in the order in which the forward pass computes them
-  std::uint64_t output_elements = 0; // per sample: what the next layer gets
-  // experts only: how many there are, and how many each token is sent to. The products are those
-  // of all tokens, each at its experts.
+  std::uint64_t output_elements = 0; // per sample: input of the next layer
+  // experts only: how many there are, and how many process each token. The products are those of
+  // all tokens, each at its experts.
   int experts = 0;
   int experts_per_token = 0;
   bool operator==(const Layer&) const = default;
@@ -82,7 +82,7 @@ struct ModelSpec {
         sum += one.elements;
     return sum;
   }
-  // Of the products of a sample's forward pass: two for each multiplication.
+  // For the products of a sample's forward pass: two per multiplication.
   std::uint64_t forward_flops() const {
     std::uint64_t sum = 0;
     for (const Layer& layer : layers)

@@ -32,7 +32,7 @@ std::string billions(std::uint64_t flops) {
   return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 1000 ? 1 : 0);
 }
 
-// Zero is what has none.
+// Zero stands for none.
 std::string number_or_dash(std::uint64_t number) {
   return number > 0 ? std::to_string(number) : "-";
 }
@@ -65,7 +65,7 @@ std::uint64_t bytes_of(const DdpBucket& bucket, const DdpOptions& options) {
   return bucket.elements * model::size_bytes(options.type);
 }
 
-// Names of gradients that stand beside each other within 100 columns.
+// As many gradient names as fit into 100 columns.
 constexpr std::size_t k_most_beside = 70;
 
 const std::string& first_of(const ModelSpec& spec, const DdpBucket& bucket) {
@@ -120,7 +120,7 @@ std::string render_model(const ModelSpec& spec) {
     table.add_row({layer.name, std::string(base::to_string(layer.kind)),
                    layer.block < 0 ? "-" : std::to_string(layer.block),
                    with_commas(parameters_of(layer)), with_commas(layer.output_elements)});
-  // Products are too many for a column: they stand below their layer.
+  // Products do not fit into a column: they are listed below their layer.
   std::istringstream lines(table.render());
   std::string line;
   std::getline(lines, line);

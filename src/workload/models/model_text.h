@@ -6,13 +6,14 @@
 
 #include <string>
 
-// Models for people and for other programs. (A whole model as JSON is its file: model_file.h.)
+// Text about models for people, and JSON for programs. (A whole model as JSON is a model file:
+// model_file.h.)
 namespace ncclprobe::workload {
 
 std::string render_known_models();
 std::string write_known_models_json();
 
-// Its layers: what they synchronise and compute.
+// Its layers: their parameters and products.
 std::string render_model(const ModelSpec& spec);
 
 std::string render_ddp_buckets(const ModelSpec& spec, const DdpOptions& options);

@@ -20,14 +20,14 @@ inline const Parameter& parameter_at(const ModelSpec& spec, ParameterAt at) {
   return spec.layers[at.layer].parameters[at.parameter];
 }
 
-// As named_parameters() lists them. Where a model did not number its parameters, those of equal
-// place follow each other as the layers have them.
+// The order of named_parameters(). Parameters without a number, or with equal numbers, follow the
+// order of the layers.
 std::vector<ParameterAt> registration_order(const ModelSpec& spec);
 
-// As the backward pass has their gradients ready. It is nearly the reverse of the registration, but
-// not quite: models register parts in another order than they use them (norms of Llama's blocks),
-// and PyTorch's autograd takes a norm's or a convolution's weight before its bias, but a Linear's
-// bias before its weight.
+// The order in which the backward pass produces gradients. It is almost the reverse of the
+// registration. But models register some parts in another order than they use them (norms of
+// Llama's blocks), and PyTorch's autograd takes a norm's or a convolution's weight before its bias,
+// and a Linear's bias before its weight.
 std::vector<ParameterAt> arrival_order(const ModelSpec& spec);
 
 } // namespace ncclprobe::workload

@@ -29,11 +29,11 @@ ModelSpec make_dlrm(const std::string& name) {
   constexpr std::uint64_t k_dense_features = 13;
   constexpr std::uint64_t k_tables = 26;
   constexpr std::uint64_t k_width = 128;
-  constexpr std::uint64_t k_vectors = k_tables + 1; // the dense features make one of them
+  constexpr std::uint64_t k_vectors = k_tables + 1; // the dense features are one of them
 
   ModelBuilder builder(name, 0);
   add_perceptron(builder, "bot_l", {k_dense_features, 512, 256, k_width});
-  // Its tables are spread over the ranks and get their gradients by all_to_all.
+  // Its tables are spread over the ranks; all_to_all delivers their gradients.
   builder.append(builder.layer("emb_l", LayerKind::embedding, k_tables * k_width));
   const std::uint64_t pairs = k_vectors * (k_vectors - 1) / 2;
   Layer interaction = builder.layer("interact", LayerKind::other, pairs + k_width);

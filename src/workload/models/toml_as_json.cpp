@@ -22,7 +22,7 @@ base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::st
     return base::fail(base::Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
                       error.description());
   } catch (const nlohmann::json::exception&) {
-    // Infinity has no JSON.
+    // JSON cannot represent infinity.
     return base::fail(base::Errc::invalid_argument, "{}: a number in it is not finite", file);
   }
 }

@@ -10,8 +10,8 @@
 
 namespace ncclprobe::workload {
 
-// The document that the TOML text says, with dates as text. (toml++ is long to compile: apart, so
-// that only this does it for models.) Errors: invalid_argument, with file and line.
+// The TOML text as a JSON document, with dates as text. (toml++ compiles slowly, so only this file
+// includes it for models.) Errors: invalid_argument, with file and line.
 base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file);
 
 } // namespace ncclprobe::workload

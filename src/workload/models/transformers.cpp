@@ -9,7 +9,7 @@
 namespace ncclprobe::workload {
 namespace {
 
-// nn.LayerNorm as a layer of its own.
+// nn.LayerNorm as a separate layer.
 void add_norm(ModelBuilder& builder, const std::string& module, const TextSize& size) {
   Layer norm = builder.layer(module, LayerKind::other, size.sequence * size.width);
   builder.norm(norm, module, size.width);
@@ -89,7 +89,7 @@ ModelSpec make_gpt2(const std::string& name, const TextSize& size) {
     builder.end_block();
   }
   add_norm(builder, "transformer.ln_f", size);
-  // Its weights are those of the words, whose gradient is complete only behind the embedding.
+  // It shares the word embedding's weights, whose gradient is complete only after the embedding.
   Layer head = builder.layer("lm_head", LayerKind::head, tokens * k_words);
   head.products.push_back({.rows = tokens, .n = k_words, .k = width});
   builder.append(std::move(head));

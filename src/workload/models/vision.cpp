@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t k_classes = 1000;
 
-// A convolution without bias and the batch norm behind it.
+// A convolution without bias, followed by batch norm.
 struct ConvolutionSize {
   std::uint64_t in = 0, out = 0, kernel = 0;
   std::uint64_t side = 0; // of the output
@@ -48,7 +48,7 @@ ModelSpec make_resnet50(const std::string& name) {
       const std::string at = fmt::format("layer{}.{}", stage + 1, block);
       const std::uint64_t out = width * k_expansion;
       builder.begin_block();
-      // The second convolution has the stride, as torchvision's ResNet v1.5 has it.
+      // The second convolution has the stride, as in torchvision's ResNet v1.5.
       add_convolution(builder, at + ".conv1", at + ".bn1", {channels, width, 1, side});
       add_convolution(builder, at + ".conv2", at + ".bn2", {width, width, 3, out_side});
       add_convolution(builder, at + ".conv3", at + ".bn3", {width, out, 1, out_side});
@@ -92,8 +92,7 @@ ModelSpec make_vit(const std::string& name, const VitSize& size) {
     builder.begin_block();
     add_norm(at + ".ln_1");
     Layer attention = builder.layer(at + ".self_attention", LayerKind::attention, stream);
-    // One product for queries, keys and values, with parameters that nn.MultiheadAttention names
-    // so.
+    // One product for queries, keys and values, with nn.MultiheadAttention's parameter names.
     builder.parameter(attention, attention.name + ".in_proj_weight", 3 * width * width);
     builder.parameter(attention, attention.name + ".in_proj_bias", 3 * width);
     attention.products.push_back({.rows = tokens, .n = 3 * width, .k = width});

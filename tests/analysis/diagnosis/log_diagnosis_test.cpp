@@ -230,7 +230,7 @@ TEST_CASE("a single message that only passes an error on is listed once, under i
       diagnosed("[rank1]: DistBackendError: NCCL error in: NCCLUtils.hpp:268\n").text();
 
   CHECK_THAT(text, !ContainsSubstring("Cause "));
-  CHECK_THAT(text, ContainsSubstring("Passes on    PyTorch passes on an NCCL error"));
+  CHECK_THAT(text, ContainsSubstring("Passes on    PyTorch reports an NCCL error"));
   CHECK(text.find("[nccl-error-passed-on]") == text.rfind("[nccl-error-passed-on]"));
 }
 

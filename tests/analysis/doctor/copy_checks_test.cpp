@@ -46,7 +46,7 @@ TEST_CASE("copies that all arrive are well, and are no all-reduce") {
   CHECK(worst(one, "D27") == Severity::ok);
   bool told = false;
   for (const Finding& finding : found(one, "D36"))
-    told = told || finding.what.starts_with("2 copies, from each GPU");
+    told = told || finding.what.starts_with("2 copies between all pairs of GPUs");
   CHECK(told);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a pair whose data is wrong is named") {
   CHECK(worst.may_be_of.empty()); // nothing that was seen could explain it
   Case one = with_copies(bad.outcome, {copy(0, 1), bad});
   CHECK_THAT(diagnose(one, examine(one)).conclusion,
-             ContainsSubstring("data that GPUs send each other directly arrives wrong"));
+             ContainsSubstring("direct GPU-to-GPU copies deliver wrong data"));
 }
 
 TEST_CASE("a pair that fails is named, and what came after it is not") {
@@ -85,8 +85,7 @@ TEST_CASE("a trial of copies that does not start says why; one that cannot be is
   Case dead = with_copies({OutcomeKind::crashed, "rank 0: signal 11", {0}}, {});
   CHECK(found(dead, "D36").front().evidence == std::vector<std::string>{"rank 0: signal 11"});
   CHECK(found(dead, "D36").front().severity == Severity::fail);
-  CHECK_THAT(found(dead, "D36").front().what,
-             ContainsSubstring("no copy from GPU to GPU was tried"));
+  CHECK_THAT(found(dead, "D36").front().what, ContainsSubstring("no GPU-to-GPU copy was tried"));
   CHECK(worst(dead, "D27") == Severity::ok);
 
   SmokeTestCell untried = copy(0, 1);
@@ -103,5 +102,5 @@ TEST_CASE("what failed before the first copy is no failure of copies") {
   first.outcome = second.outcome = failed;
 
   for (const Finding& finding : found(with_copies(failed, {first, second}), "D36"))
-    CHECK(finding.what != "copies from GPU to GPU fail");
+    CHECK(finding.what != "GPU-to-GPU copies fail");
 }

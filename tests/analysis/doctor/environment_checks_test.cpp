@@ -36,7 +36,7 @@ TEST_CASE("variables that NCCL would not take as they are meant are found") {
       {{"NCCL_P2P_DISABEL", "1"}, Severity::warn, "NCCL's name is NCCL_P2P_DISABLE"},
       {{"NCCL_LL_THRESHOLD", "0"}, Severity::warn, "does not read NCCL_LL_THRESHOLD"},
       {{"NCCL_P2P_DISABLE", "yes"}, Severity::warn, "'yes' is not a number"},
-      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "'nvl' is none of LOC, NVL"},
+      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "'nvl' is not one of LOC, NVL"},
       {{"NCCL_MAX_CTAS", "1000"}, Severity::warn, "more than 64"},
       {{"NCCL_DEBUG", "INFO"}, Severity::info, "NCCL_DEBUG=INFO is set"},
       {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, Severity::info, "NCCL reads no such name"},
@@ -45,9 +45,9 @@ TEST_CASE("variables that NCCL would not take as they are meant are found") {
       {{"NCCL_BLOCKING_WAIT", "1"}, Severity::warn, "TORCH_NCCL_BLOCKING_WAIT"},
       {{"NCCL_ALGO", "Rng"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_ALGO=Rng"},
       {{"NCCL_PROTO", "LL129"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_PROTO=LL129"},
-      {{"NCCL_ALGO", "ring,tree2"}, Severity::fail, "'tree2' is none of"},
+      {{"NCCL_ALGO", "ring,tree2"}, Severity::fail, "'tree2' is not one of"},
       {{"NCCL_NET", "Sockets"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_NET=Sockets"},
-      {{"NCCL_NET", "AWS Libfabric"}, Severity::warn, "right only if there is a plugin"},
+      {{"NCCL_NET", "AWS Libfabric"}, Severity::warn, "correct only if a plugin has this name"},
   };
   for (const Example& example : k_examples) {
     auto findings = found(with_variables({example.setting}), "D14");
@@ -124,7 +124,7 @@ TEST_CASE("ranks that disagree on what NCCL does not read do not hang") {
   for (const Finding& finding : found(one, "D14"))
     if (finding.what.starts_with("ranks disagree")) {
       CHECK(finding.severity == Severity::info);
-      CHECK(finding.cost == "nothing: NCCL does not read it");
+      CHECK(finding.cost == "none: NCCL does not read it");
     }
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("limits that break NCCL are found, and only where they do") {
   CHECK_THAT(found(one, "D16").front().fix, ContainsSubstring("limits.d"));
   one = healthy_case();
   one.surveys[0].process.limits[2].soft.reset();
-  CHECK_THAT(what(one, "D16"), ContainsSubstring("stack is not limited"));
+  CHECK_THAT(what(one, "D16"), ContainsSubstring("stack size is unlimited"));
   one = healthy_case();
   one.surveys[0].process.limits.clear();
   CHECK(worst(one, "D16") == Severity::unknown);

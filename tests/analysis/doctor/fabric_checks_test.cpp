@@ -22,7 +22,7 @@ TEST_CASE("a fabric manager that is missing or of another version is a failure")
   one.surveys[0].host->driver.services.clear();
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "not_supported"; // before Hopper
-  CHECK_THAT(what(one, "D09"), ContainsSubstring("does not run"));
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("is not running"));
   CHECK(worst(one, "D09") == Severity::fail);
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("in a container it is unknown whether the host's fabric manager runs")
     gpu.fabric_state = "not_supported";
   CHECK(worst(one, "D09") == Severity::unknown);
   CHECK(found(one, "D09").size() == 1);
-  CHECK_THAT(what(one, "D09"), ContainsSubstring("cannot be seen from this container"));
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("this container cannot see"));
 
   // A GPU that says itself that it has not joined is no matter of what can be seen.
   one.surveys[0].health[1].fabric_state = "in_progress";
@@ -85,15 +85,15 @@ TEST_CASE("what there is of NVLink between hosts is told, and nothing where ther
     gpu.fabric_cluster = "7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e";
     gpu.fabric_clique = 32766;
   }
-  CHECK_THAT(of_imex().what, ContainsSubstring("part is not"));
+  CHECK_THAT(of_imex().what, ContainsSubstring("only partly set up"));
   CHECK(of_imex().evidence ==
         std::vector<std::string>{"cluster 7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e, clique 32766",
-                                 "nvidia-imex is not among the processes that are visible here",
+                                 "no nvidia-imex process is visible here",
                                  "0 channel(s) in /dev/nvidia-caps-imex-channels"});
 
   one.surveys[0].host->driver.services.push_back("nvidia-imex");
   one.surveys[0].host->driver.device_files.push_back("/dev/nvidia-caps-imex-channels/channel0");
-  CHECK_THAT(of_imex().what, ContainsSubstring("can be part of an NVLink domain"));
+  CHECK_THAT(of_imex().what, ContainsSubstring("can belong to an NVLink domain"));
   CHECK(of_imex().severity == Severity::info);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
 
 TEST_CASE("multicast is what the driver says, or unknown") {
   Case one = healthy_case();
-  CHECK_THAT(what(one, "D10"), ContainsSubstring("the driver offers multicast"));
+  CHECK_THAT(what(one, "D10"), ContainsSubstring("the driver supports multicast"));
 
   one.surveys[0].health[1].multicast = false;
   CHECK_THAT(what(one, "D10"), ContainsSubstring("no multicast on some"));

@@ -103,7 +103,7 @@ TEST_CASE("the tree stops at the first question that is answered with no") {
   CHECK(diagnosis.steps[1].answer == Step::Answer::yes);
   CHECK(diagnosis.steps[2].answer == Step::Answer::no);
   CHECK(diagnosis.steps[3].answer == Step::Answer::not_asked);
-  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("driver against runtime"));
+  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("runtime and driver do not match"));
 }
 
 TEST_CASE("the tree of a healthy machine ends with a collective that works") {

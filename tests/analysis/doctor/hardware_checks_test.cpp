@@ -57,13 +57,13 @@ TEST_CASE("each fault of a GPU is found, at its severity, on that GPU") {
       {"D11", Severity::warn, "waiting to be retired",
        [](GpuHealth& g) { g.retirement_pending = true; }},
       {"D11", Severity::info, "pages were retired", [](GpuHealth& g) { g.retired_pages = 3; }},
-      {"D11", Severity::fail, "nearly all memory pages",
+      {"D11", Severity::fail, "nearly all retirable memory pages",
        [](GpuHealth& g) { g.retired_pages = 60; }},
       {"D11", Severity::warn, "trained again",
        [](GpuHealth& g) {
          g.nvlink_errors = {{2, 0U, 1U, 0U}};
        }},
-      {"D11", Severity::fail, "does not answer", [](GpuHealth& g) { g.uuid.clear(); }},
+      {"D11", Severity::fail, "does not respond", [](GpuHealth& g) { g.uuid.clear(); }},
       {"D12", Severity::fail, "NVLinks are down", [](GpuHealth& g) { g.active_nvlinks = 17; }},
       {"D12", Severity::warn, "fewer lanes", [](GpuHealth& g) { g.pcie_width = 8; }},
       {"D12", Severity::warn, "busy GPU's PCIe link",
@@ -72,14 +72,15 @@ TEST_CASE("each fault of a GPU is found, at its severity, on that GPU") {
          g.busy_percent = 97;
          g.throttle_reasons = 0;
        }},
-      {"D12", Severity::info, "below their generation",
+      {"D12", Severity::info, "below their maximum generation",
        [](GpuHealth& g) { g.pcie_generation = 1; }},
       {"D12", Severity::warn, "repeats packets", [](GpuHealth& g) { g.pcie_replays = 100'000; }},
-      {"D22", Severity::fail, "heat or by its power supply",
+      {"D22", Severity::fail, "heat or the power supply",
        [](GpuHealth& g) { g.throttle_reasons = 0x40; }},
-      {"D22", Severity::fail, "heat or by its power supply",
+      {"D22", Severity::fail, "heat or the power supply",
        [](GpuHealth& g) { g.throttle_reasons = 0x80; }},
-      {"D22", Severity::warn, "power cap", [](GpuHealth& g) { g.throttle_reasons = 0x4; }},
+      {"D22", Severity::warn, "reached its power limit",
+       [](GpuHealth& g) { g.throttle_reasons = 0x4; }},
       {"D22", Severity::warn, "application clocks", [](GpuHealth& g) { g.throttle_reasons = 0x2; }},
       {"D22", Severity::warn, "power limit", [](GpuHealth& g) { g.power_limit_mw = 400'000; }},
   };
@@ -113,7 +114,7 @@ TEST_CASE("a GPU that does not answer has fallen off the bus only if the kernel'
   one.surveys[0].health[0].uuid.clear();
   auto lost = [&] {
     for (const Finding& finding : found(one, "D11"))
-      if (finding.what == "a GPU does not answer")
+      if (finding.what == "a GPU does not respond")
         return finding;
     return Finding{};
   };
@@ -458,7 +459,7 @@ TEST_CASE("clocks that fall under load are found, steady ones are not") {
 
   REQUIRE(findings.front().severity == Severity::warn);
   CHECK(findings.front().ranks == std::vector<int>{1});
-  CHECK_THAT(findings.front().what, ContainsSubstring("clocks fall"));
+  CHECK_THAT(findings.front().what, ContainsSubstring("clocks drop"));
   CHECK_THAT(findings.front().evidence.front(), ContainsSubstring("software power cap"));
 }
 

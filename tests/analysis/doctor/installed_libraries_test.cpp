@@ -34,7 +34,7 @@ TEST_CASE("what is loaded is not told of as installed, by whatever rank of the h
   CHECK(worst(one, "D06") == Severity::ok);
 }
 
-TEST_CASE("what is installed and not loaded is information, and stands in text and JSON") {
+TEST_CASE("what is installed but not loaded is information, and stands in text and JSON") {
   Case one = with_installed(
       {{"/usr/local/cuda-12.4/lib64/libcudart.so.12.4.127", "libcudart.so.12", "12.4.127",
         "toolkit"},
@@ -42,7 +42,7 @@ TEST_CASE("what is installed and not loaded is information, and stands in text a
 
   CHECK(not_loaded(one).size() == 2);
   CHECK(worst(one, "D06") == Severity::info);
-  CHECK_THAT(what(one, "D06"), ContainsSubstring("installed and not loaded"));
+  CHECK_THAT(what(one, "D06"), ContainsSubstring("installed but not loaded"));
   CHECK_THAT(render_text(one, examine(one)),
              ContainsSubstring("installed, not loaded") &&
                  ContainsSubstring("/usr/local/cuda-12.4/lib64/libcudart.so.12.4.127"));

@@ -150,14 +150,14 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
     }
   CHECK(std::find(said.begin(), said.end(), "NCCL's network here: Socket over eth0") != said.end());
   CHECK(std::find(said.begin(), said.end(),
-                  "connecting 0 ranks with NCCL takes 2 MiB of a GPU's memory") != said.end());
+                  "connecting 0 ranks with NCCL takes 2 MiB of each GPU's memory") != said.end());
 }
 
 TEST_CASE("ranks that chose different networks cannot connect; sockets beside RDMA are told") {
   Case one = healthy_case();
   one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
   CHECK(worst(one, "D19") == Severity::info);
-  CHECK_THAT(found(one, "D19").front().what, ContainsSubstring("although there are active RDMA"));
+  CHECK_THAT(found(one, "D19").front().what, ContainsSubstring("although RDMA ports are active"));
 
   one.surveys[1].inventory.boot_id = "boot-2";
   CHECK(worst(one, "D19") == Severity::warn);
@@ -188,8 +188,8 @@ TEST_CASE("what connecting takes is told once, of the largest communicator that 
     return all;
   };
 
-  CHECK(told() ==
-        std::vector<std::string>{"connecting 4 ranks with NCCL takes 388 MiB of a GPU's memory"});
+  CHECK(told() == std::vector<std::string>{
+                      "connecting 4 ranks with NCCL takes 388 MiB of each GPU's memory"});
 
   one.rehearsals = {copies};
   one.rehearsals[0].communicators = {{0, 0}, {1, 0}}; // as older versions stored it

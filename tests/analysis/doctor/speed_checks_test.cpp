@@ -41,7 +41,7 @@ TEST_CASE("an all-reduce that was measured is judged by what is normal for these
   // What nobody saw is no evidence.
   for (const std::string& line : broken[0].evidence)
     CHECK_THAT(line, !ContainsSubstring("cause"));
-  CHECK_THAT(broken[0].fix, ContainsSubstring("Nothing shows the cause; it may be 1. "));
+  CHECK_THAT(broken[0].fix, ContainsSubstring("The cause is unknown; it may be 1. "));
 }
 
 TEST_CASE("nothing is said of speed where nothing was measured, or that cannot be compared") {

@@ -66,7 +66,7 @@ TEST_CASE("a detour is none where CUDA cannot reach the other GPU, or on another
   set_access(one, false);
   auto denied = found(one, "D12");
   CHECK((of_ways(denied) == nullptr || of_ways(denied)->severity != Severity::warn ||
-         of_ways(denied)->what.find("NCCL goes") == std::string::npos));
+         of_ways(denied)->what.find("NCCL uses host memory") == std::string::npos));
 
   one = joined_case("NET/IB/0");
   one.surveys[1].inventory.boot_id = "boot-2";

@@ -36,7 +36,7 @@ TEST_CASE("another value than asked for was overridden") {
       prove({"NCCL_MAX_CTAS", "16"}, info("ENV/Plugin: Using example (v1)") +
                                          info("NCCL_MAX_CTAS set by environment to 4."));
   CHECK(proof.effect == Effect::overridden);
-  CHECK_THAT(proof.reason, ContainsSubstring("NCCL read 4; an environment plugin is in the way"));
+  CHECK_THAT(proof.reason, ContainsSubstring("NCCL read 4; an environment plugin interferes"));
 
   VariableProof config = prove({"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE", "0"},
                                info("Comm config nvlinkCentricSched set to 1"));
@@ -48,7 +48,7 @@ TEST_CASE("a value that NCCL read but does not document is not said to have take
   VariableProof proof =
       prove({"NCCL_MAX_CTAS", "4096"}, info("NCCL_MAX_CTAS set by environment to 4096."));
   CHECK(proof.effect == Effect::not_known);
-  CHECK(proof.reason == "read, but outside what NCCL documents");
+  CHECK(proof.reason == "read, but outside NCCL's documented values");
   CHECK(proof.line == "NCCL_MAX_CTAS set by environment to 4096.");
 
   VariableProof config =

@@ -101,8 +101,8 @@ TEST_CASE("other processes on a GPU and memory errors that come in a run are tol
   REQUIRE(summary.memory_errors.size() == 1);
   CHECK(summary.memory_errors.at(1) == MemoryErrors{5, 1});
   CHECK(disturbances(summary) ==
-        "other processes were on the GPU of rank 1 around 1 of 2 cells, which disturbs what is "
-        "measured; the GPU of rank 1 counted 5 corrected and 1 uncorrected memory errors during "
+        "other processes used the GPU of rank 1 around 1 of 2 cells, which disturbs the "
+        "measurement; the GPU of rank 1 counted 5 corrected and 1 uncorrected memory errors during "
         "the run");
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("a library is judged against the default as any setting is") {
 
 TEST_CASE("without the library that was asked for there is no verdict, and the reason is told") {
   std::vector<model::Library> other = k_has_a;
-  other[0].problem = "/b/libnccl.so.2 was asked for, and /a/libnccl.so.2.28.3 was loaded";
+  other[0].problem = "/b/libnccl.so.2 was requested, but /a/libnccl.so.2.28.3 was loaded";
   model::Run run = library_run(other);
 
   Comparison one = compared(run);

@@ -94,7 +94,7 @@ TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
   REQUIRE(verdicts.comparisons.size() == 1);
   CHECK(verdicts.comparisons[0].verdict == Verdict::not_decided);
   CHECK_THAT(verdicts.comparisons[0].why_not_decided,
-             ContainsSubstring("CPUs 0 were asked for, and 0-7"));
+             ContainsSubstring("CPUs 0 were requested, but it ran on 0-7"));
   CHECK_THAT(render_report(run, Format::table), ContainsSubstring("overridden"));
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("GPUs that no toolkit serves together are said to have none") {
   CHECK(stack.nodes[0].newest_cuda);
   CHECK(stack.nodes[1].newest_cuda);
   CHECK_FALSE(stack.all.newest_cuda);
-  CHECK(stack.all.problem == "no CUDA toolkit of the tables serves all");
+  CHECK(stack.all.problem == "no CUDA toolkit in the tables supports all");
   CHECK_FALSE(stack.least_driver);
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("GPUs that no driver branch serves together are said to have none") {
   CHECK_FALSE(stack.least_driver);
   CHECK_THAT(render_common_stack(stack),
              ContainsSubstring("up to r470") &&
-                 ContainsSubstring("no driver branch serves all of these GPUs"));
+                 ContainsSubstring("no driver branch supports all of these GPUs"));
 }
 
 TEST_CASE("nodes with Arm CPUs are given wheels that are made for Arm too") {

@@ -55,7 +55,7 @@ TEST_CASE("memory is what the driver reports less what connecting was measured t
   CHECK(verdict.suits == Known::no);
   CHECK_THAT(verdict.parts[0].rules[0].found,
              ContainsSubstring("39.9 GB: 40.5 less 0.6 for connecting 8 ranks with NCCL") &&
-                 ContainsSubstring("more comes with the first collectives"));
+                 ContainsSubstring("the first collectives take more"));
 }
 
 TEST_CASE("of a GPU that is only named, memory is what is published, if that is clear") {
@@ -97,7 +97,7 @@ TEST_CASE("a bridge that may be fitted or not is neither NVLink nor none") {
     PolicyVerdict verdict = judge(policy, analysis_test::node_named(gpu), {});
     CHECK(verdict.suits == Known::unknown);
     CHECK_THAT(verdict.parts[0].rules[0].found,
-               ContainsSubstring("bridged GPUs, if a bridge is fitted"));
+               ContainsSubstring("bridged GPUs, if a bridge is installed"));
   }
   policy.interconnect = LinkKind::pcie;
   CHECK(suits(policy, analysis_test::node_named("A100 PCIe")) == Known::yes);
@@ -107,8 +107,8 @@ TEST_CASE("what is unknown of the link between GPUs comes with its reason") {
   Policy policy;
   policy.interconnect = LinkKind::nvlink;
   policy.min_link_gb_per_s = 200;
-  for (const auto& [gpu, reason] :
-       {std::pair{"V100", "only some of the models"}, std::pair{"T10", "not in the tables"}}) {
+  for (const auto& [gpu, reason] : {std::pair{"V100", "only some of its possible models"},
+                                    std::pair{"T10", "not in the tables"}}) {
     INFO(gpu);
     const PolicyVerdict verdict = judge(policy, analysis_test::node_named(gpu), {});
     CHECK(verdict.suits == Known::unknown);
@@ -141,14 +141,14 @@ TEST_CASE("what a bridge carries counts only where one is known to be fitted") {
   const PolicyRule a100 = rate(200, analysis_test::node_named("A100 PCIe"));
   CHECK(a100.met == Known::unknown);
   CHECK(a100.found ==
-        "up to 300 GB/s between 2 bridged GPUs, if a bridge is fitted, else 31.5 GB/s "
+        "up to 300 GB/s between 2 bridged GPUs, if a bridge is installed, else 31.5 GB/s "
         "over PCIe");
   CHECK(rate(31, analysis_test::node_named("A100 PCIe")).met == Known::yes); // PCIe is enough
   CHECK(rate(301, analysis_test::node_named("A100 PCIe")).met == Known::no); // no bridge would be
   CHECK(rate(200, analysis_test::node_named("RTX 3090")).met == Known::no);
   CHECK(rate(50, analysis_test::node_named("RTX 3090")).met == Known::unknown);
   CHECK_THAT(rate(200, analysis_test::node_named("A100")).found,
-             ContainsSubstring("of some of the models"));
+             ContainsSubstring("some of its possible models"));
   // Of what is there, the links that are up tell.
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 12, 2)).met == Known::yes);
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::no);

@@ -52,7 +52,7 @@ TEST_CASE("a name of several generations must be made plain, a wrong memory size
   auto told = [](const char* text) { return gpu_in_question(text).error().text(); };
   CHECK_THAT(told("RTX 6000"), ContainsSubstring("Quadro RTX 6000 (7.5)") &&
                                    ContainsSubstring("RTX 6000 Ada Generation (8.9)") &&
-                                   ContainsSubstring("say which one is meant"));
+                                   ContainsSubstring("say which one you mean"));
   CHECK_THAT(told("A100 20GB"), ContainsSubstring("not known with 20 GB, only with 40 GB, 80 GB"));
   CHECK(asked("NVIDIA GH200 480GB").models.size() == 1); // of its CPU, as the driver prints it
 }
@@ -90,8 +90,8 @@ TEST_CASE("a GPU that comes with an Arm CPU is told of wheels for Arm") {
 TEST_CASE("old GPUs are told of the last driver branch and the last CUDA") {
   CHECK_THAT(explained("Tesla K80"),
              ContainsSubstring("to CUDA 11.8") || ContainsSubstring("11.8 is the last"));
-  CHECK_THAT(explained("Tesla K80"), ContainsSubstring("r470, the last that serves it"));
-  CHECK_THAT(explained("GTX 1080"), ContainsSubstring("r580, the last that serves it"));
+  CHECK_THAT(explained("Tesla K80"), ContainsSubstring("r470, the last that supports it"));
+  CHECK_THAT(explained("GTX 1080"), ContainsSubstring("r580, the last that supports it"));
   CHECK_THAT(explained("AGX Xavier"), ContainsSubstring("12.9 is the last that compiles for it"));
   CHECK_THAT(explained("T4"), !ContainsSubstring("the last that"));
 }

@@ -209,7 +209,7 @@ TEST_CASE("where only a huge difference would have a verdict it is too noisy to 
   CHECK(one.verdict == Verdict::not_decided);
   CHECK(one.too_noisy);
   CHECK(*one.detectable > k_largest_missed_ratio);
-  CHECK_THAT(one.why_not_decided, ContainsSubstring("too noisy to tell: a verdict needs a"));
+  CHECK_THAT(one.why_not_decided, ContainsSubstring("too noisy for a verdict, which needs a"));
   CHECK(one.adjusted_p.has_value());
   CHECK(verdicts.tested == 1);
   CHECK(setting_verdicts(results, verdicts)[0].too_noisy == 1);

@@ -44,7 +44,7 @@ TEST_CASE("an environment that NCCL refuses stops a run before it starts") {
   CHECK(checked.error().code == base::Errc::mismatch);
   CHECK_THAT(
       checked.error().message,
-      ContainsSubstring("NCCL 2.28.9 on alpha refuses NCCL_ALGO=Rng: 'Rng' is none of Tree"));
+      ContainsSubstring("NCCL 2.28.9 on alpha refuses NCCL_ALGO=Rng: 'Rng' is not one of Tree"));
   CHECK_THAT(checked.error().message, ContainsSubstring("did you mean NCCL_ALGO=Ring?"));
   CHECK(checked.error().hint == "unset NCCL_ALGO; nothing was started");
 }

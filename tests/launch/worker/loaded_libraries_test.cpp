@@ -53,7 +53,7 @@ TEST_CASE("what was loaded instead of what was asked for is a problem, with both
                                {mapped(folder.second)});
 
   REQUIRE(told.size() == 1);
-  CHECK(told[0].problem == folder.link + " (" + folder.first + ") was asked for, and " +
+  CHECK(told[0].problem == folder.link + " (" + folder.first + ") was requested, but " +
                                folder.second + " was loaded");
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("a copy that writes a byte beyond or before its target is wrong data, 
       CHECK(results[0].outcome.ok());
       CHECK(results[1].outcome.kind == OutcomeKind::wrong_data);
       CHECK_THAT(results[1].check.first_wrong,
-                 ContainsSubstring("rank 1: 1 byte outside of all results overwritten") &&
+                 ContainsSubstring("rank 1: 1 byte outside all results overwritten") &&
                      ContainsSubstring(beyond ? "at byte 65536 of buffer 'target'"
                                               : "at byte -1 of buffer 'target'"));
     }

@@ -248,10 +248,9 @@ TEST_CASE(
       CHECK(results[1].outcome.kind == OutcomeKind::wrong_data);
       CHECK(results[1].check.wrong == 0);
       std::string buffer = placement == Placement::in_place ? "data" : "receive";
-      CHECK(
-          results[1].outcome.reason ==
-          "rank 1: 1 byte outside of all results overwritten, the first at byte 1536 of buffer '" +
-              buffer + "' (1536 bytes)");
+      CHECK(results[1].outcome.reason ==
+            "rank 1: 1 byte outside all results overwritten, the first at byte 1536 of buffer '" +
+                buffer + "' (1536 bytes)");
     }
 }
 

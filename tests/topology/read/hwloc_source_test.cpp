@@ -82,7 +82,7 @@ TEST_CASE("a file of a later hwloc is called so, and how to get an earlier one i
   auto read = read_hwloc_xml("<topology version=\"99.0\"/>", "lstopo.xml");
 
   REQUIRE_FALSE(read);
-  CHECK_THAT(read.error().text(), ContainsSubstring("lstopo.xml:1: a file of hwloc 99.0") &&
+  CHECK_THAT(read.error().text(), ContainsSubstring("lstopo.xml:1: this file needs hwloc 99.0") &&
                                       ContainsSubstring("lstopo --of v"));
 }
 

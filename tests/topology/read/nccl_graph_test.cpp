@@ -48,12 +48,12 @@ TEST_CASE("graphs across nodes name the networks at both ends, newer ones the ra
 }
 
 TEST_CASE("bad graphs are refused with file and line") {
-  CHECK_THAT(graph_complaint("<graphs version=\"1\"/>"), ContainsSubstring("holds no <graph>"));
+  CHECK_THAT(graph_complaint("<graphs version=\"1\"/>"), ContainsSubstring("has no <graph>"));
   CHECK_THAT(graph_complaint("<system/>"), ContainsSubstring("graph.xml:1: graphs of NCCL begin"));
   CHECK_THAT(graph_complaint("<graphs>\n<graph id=\"0\"/></graphs>"),
              ContainsSubstring("graph.xml:2: <graph> without pattern"));
   CHECK_THAT(graph_complaint("<graphs>\n<graph id=\"0\" pattern=\"4\" nchannels=\"2\"/></graphs>"),
-             ContainsSubstring("graph.xml:2: <graph>: nchannels=\"2\", but it holds 0"));
+             ContainsSubstring("graph.xml:2: <graph>: nchannels=\"2\", but it has 0"));
   CHECK_THAT(graph_complaint("<graphs><graph id=\"0\" pattern=\"4\" nchannels=\"0\"/>\n"
                              "<graph id=\"0\" pattern=\"4\" nchannels=\"0\"/></graphs>"),
              ContainsSubstring("graph.xml:2: a second <graph> with id=\"0\""));

@@ -165,7 +165,7 @@ TEST_CASE("bad topologies are refused with file and line") {
              ContainsSubstring("not well-formed XML"));
   CHECK_THAT(complaint_on("<graphs/>"), ContainsSubstring("topo.xml:1: a topology of NCCL begins"));
   CHECK_THAT(complaint_on("<system version=\"2\"/>"), ContainsSubstring("version 2"));
-  CHECK_THAT(complaint_on("<system/>"), ContainsSubstring("holds no <cpu>"));
+  CHECK_THAT(complaint_on("<system/>"), ContainsSubstring("has no <cpu>"));
   CHECK_THAT(complaint_on(with_cpu("<pci/>")),
              ContainsSubstring("topo.xml:3: <pci> without a busid"));
   CHECK_THAT(complaint_on(with_cpu("<pci busid=\"here\"/>")),
@@ -248,7 +248,7 @@ TEST_CASE("RCCL's files are called what they are") {
                           "<pci busid=\"0000:63:00.0\" class=\"0x038000\">\n"
                           "<gpu dev=\"0\" sm=\"120\" gcn=\"908\" rank=\"0\">"
                           "<xgmi target=\"0000:43:00.0\" count=\"1\"/></gpu></pci></cpu></system>"),
-             ContainsSubstring("topo.xml:3: a topology of RCCL, which is of AMD's GPUs"));
+             ContainsSubstring("topo.xml:3: this topology comes from RCCL and has AMD GPUs"));
 }
 
 TEST_CASE("ranks that share a GPU are one GPU, parts of a GPU are refused") {

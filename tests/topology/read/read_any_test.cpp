@@ -117,6 +117,6 @@ TEST_CASE("huge and binary files are refused before they are read") {
   std::string binary("GPU0\0GPU1", 9);
 
   CHECK_THAT(read_any(huge, "file").error().text(),
-             ContainsSubstring("file:1: 64 MiB") && ContainsSubstring("at most 64 MiB are read"));
+             ContainsSubstring("file:1: 64 MiB") && ContainsSubstring("the limit is 64 MiB"));
   CHECK_THAT(read_any(binary, "file").error().text(), ContainsSubstring("file:1: not a text file"));
 }

@@ -110,7 +110,7 @@ TEST_CASE("text around a matrix does not matter, a document that quotes one is n
   for (int i = 0; i < 300; ++i)
     report += "and so on\n";
   CHECK_THAT(matrix_complaint(report + k_with_nics),
-             ContainsSubstring("topo.txt:305: a matrix of nvidia-smi topo -m that a longer text"));
+             ContainsSubstring("topo.txt:305: a longer text quotes a matrix"));
 }
 
 TEST_CASE("bad matrices are refused with file and line") {

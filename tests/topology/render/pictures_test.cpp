@@ -158,7 +158,7 @@ TEST_CASE("pictures draw the NVLinks that a matrix states") {
   CHECK(occurrences(render_svg(switched), ">NV18</text>") == 8);
   CHECK(occurrences(render_dot(switched), "label=\"NV18\"") == 8);
   CHECK(occurrences(render_tree(switched, Lines::ascii), " - NVSwitch: 18 links") == 8);
-  CHECK_THAT(render_tree(switched, Lines::ascii), ContainsSubstring("NVSwitches are concluded"));
+  CHECK_THAT(render_tree(switched, Lines::ascii), ContainsSubstring("NVSwitches are inferred"));
   CHECK(occurrences(render_svg(bridged), ">NV4</text>") == 1);
   CHECK(occurrences(render_dot(bridged), "label=\"NV4\"") == 1);
   CHECK_THAT(render_tree(bridged, Lines::ascii), ContainsSubstring("GPU0 - GPU1: 4 links"));

@@ -18,8 +18,8 @@ TEST_CASE("what is unknown of every GPU is named below the table, and takes no r
   std::string text = topology::render_summary(topology_test::read_machine("four-t4.xml"), {{}});
 
   CHECK_THAT(text,
-             ContainsSubstring("GPU  bus id         CC  NUMA  PCIe now of most  NVLinks up\n"));
+             ContainsSubstring("GPU  bus id         CC  NUMA  PCIe now of max  NVLinks up\n"));
   CHECK_THAT(text, ContainsSubstring("? of gen3 x8"));
-  CHECK_THAT(text, ContainsSubstring("unknown of every GPU: model, memory, ECC, MIG, SM clock, "
+  CHECK_THAT(text, ContainsSubstring("unknown for every GPU: model, memory, ECC, MIG, SM clock, "
                                      "fabric\n"));
 }

@@ -198,15 +198,15 @@ TEST_CASE("what no model can be is refused with what can be done") {
   CHECK_THAT(error_of("resnet51"), ContainsSubstring("'resnet51' is not a known model") &&
                                        ContainsSubstring("resnet50") &&
                                        ContainsSubstring("linear:WIDTHxDEPTH"));
-  CHECK_THAT(error_of("resnet50", {.sequence = 8}), ContainsSubstring("no length of sequence"));
+  CHECK_THAT(error_of("resnet50", {.sequence = 8}), ContainsSubstring("no sequence length"));
   CHECK_THAT(error_of("vit-b16", {.sequence = 8}), ContainsSubstring("197 tokens"));
   CHECK_THAT(error_of("gpt2-124m", {.sequence = 1025}),
              ContainsSubstring("positions for 1024 tokens, not 1025"));
   CHECK_THAT(error_of("llama2-7b:33"), ContainsSubstring("has 32 blocks, not 33"));
   CHECK_THAT(error_of("llama2-7b:x"), ContainsSubstring("a number of blocks"));
-  CHECK_THAT(error_of("llama2-7b:4", {.blocks = 5}), ContainsSubstring("5 were asked for too"));
+  CHECK_THAT(error_of("llama2-7b:4", {.blocks = 5}), ContainsSubstring("5 were requested too"));
   CHECK_THAT(error_of("resnet50", {.blocks = 1}), ContainsSubstring("no blocks"));
-  CHECK_THAT(error_of("linear:4096x16", {.blocks = 2}), ContainsSubstring("stands in its name"));
+  CHECK_THAT(error_of("linear:4096x16", {.blocks = 2}), ContainsSubstring("gives its depth"));
   for (const char* bad : {"linear", "linear:", "linear:4096", "linear:x4", "linear:0x4",
                           "linear:4x4x4", "linear:9999999x1", "linear:1x999999"})
     CHECK_THAT(error_of(bad), ContainsSubstring("write linear:WIDTHxDEPTH"));

@@ -107,12 +107,13 @@ TEST_CASE("what is wrong in a file is said with its place") {
   CHECK_THAT(error_of(R"({"name": "x"})"), ContainsSubstring("give either layers or"));
   CHECK_THAT(error_of(R"({"layers": []})"), ContainsSubstring("m.json: 'name' is missing"));
   CHECK_THAT(error_of(R"({"name": "a b", "layers": []})"),
-             ContainsSubstring("m.json: name: the name of a model has no blanks"));
+             ContainsSubstring("m.json: name: the name of a model must not contain blanks"));
   CHECK_THAT(error_of(R"({"name": "x", "layers": []})"), ContainsSubstring("no parameters"));
   CHECK_THAT(error_of(R"({"name": "x", "sequence": 0, "parameters": []})"),
              ContainsSubstring("sequence: expected a whole number from 1"));
-  CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l"}, {"name": "m", "prodcuts": []}]})"),
-             ContainsSubstring("m.json: layers[1]: 'prodcuts' is not a key here (keys are name, "));
+  CHECK_THAT(
+      error_of(R"({"name": "x", "layers": [{"name": "l"}, {"name": "m", "prodcuts": []}]})"),
+      ContainsSubstring("m.json: layers[1]: 'prodcuts' is not a valid key here (keys are name, "));
   CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "kind": "dense"}]})"),
              ContainsSubstring("layers[0].kind: 'dense' is not a kind of layer") &&
                  ContainsSubstring("embedding"));
@@ -156,7 +157,7 @@ TEST_CASE("a model is found by its name or its file") {
   CHECK(missing.error().code == base::Errc::not_found);
   auto both = find_model("net.toml", {.sequence = 128});
   REQUIRE(!both);
-  CHECK_THAT(both.error().text(), ContainsSubstring("the file itself says"));
+  CHECK_THAT(both.error().text(), ContainsSubstring("the file itself gives"));
   auto other = read_model_file("net.yaml");
   REQUIRE(!other);
   CHECK_THAT(other.error().text(), ContainsSubstring("they end in .json or .toml"));

@@ -52,7 +52,7 @@ class Alone(DoctorCase):
 
         self.assertEqual(code, FAILURES)
         self.assertEqual({one["id"] for one in document["findings"]}, {"D01", "D32"})
-        self.assertIn("of different versions", self.found(document, "D32")[0]["what"])
+        self.assertIn("have different versions", self.found(document, "D32")[0]["what"])
 
         old.unlink()
         code, document = self.examine("--library", f"worker={old}")

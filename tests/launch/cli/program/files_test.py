@@ -164,7 +164,7 @@ class Outputs(FilesTest):
         pipe, link = self.folder / "pipe", self.folder / "link.h5"
         os.mkfifo(pipe)
         link.symlink_to(self.run_file)
-        self.assertIn("is no regular file", self.expect((2,), *SYNTHETIC, "--output", str(pipe)).stderr)
+        self.assertIn("is not a regular file", self.expect((2,), *SYNTHETIC, "--output", str(pipe)).stderr)
         self.assertIn("is a symbolic link", self.expect((2,), *SYNTHETIC, "--output", str(link)).stderr)
         self.expect((0,), *SYNTHETIC, "--output", str(link), "--force")
         self.assertTrue(link.is_symlink())
@@ -353,7 +353,7 @@ class Reading(ProgramTest):
                 pipe = self.folder / f"pipe-{reader[-1]}"
                 os.mkfifo(pipe)
                 writer = subprocess.Popen(["sh", "-c", f"exec yes '<a/>' > {pipe}"], stderr=subprocess.DEVNULL)
-                self.look(*reader, str(pipe), words=["which is the most that is read"])
+                self.look(*reader, str(pipe), words=["which is the limit"])
                 writer.wait(timeout=10)
                 pipe.unlink(missing_ok=True)
         for reader in (["report"], ["export", "--chrome", "out"], ["doctor", "--node"], ["--resume"]):

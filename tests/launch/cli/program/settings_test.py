@@ -83,7 +83,7 @@ exec sleep 5
 
         done = self.measure("--backend", "host", *SMALL, "--repeat", "1", "--compare-library", f"worker={other}", code=3)
 
-        self.assertIn("speaks protocol version 1, this one", " ".join(done.stdout.split()))
+        self.assertIn("uses protocol version 1, this side", " ".join(done.stdout.split()))
 
     def test_a_setting_has_a_verdict_on_the_step_and_a_claim_that_fits_it(self):
         self.measure("--backend", "synthetic", *STEP, "--model", "linear:1024x4", *QUICK, "--repeat", "5",
