@@ -18,7 +18,7 @@ def texts(run, column):
 
 def main(path):
     with h5py.File(path) as run:
-        if run["run"].attrs["synthetic"]:
+        if run["run/synthetic"][0]:
             print("synthetic: no hardware was measured")
         names = texts(run, "trials/name")
         workloads, sizes, trials = texts(run, "cells/workload"), run["cells/bytes"][:], run["cells/trial"][:]

@@ -23,8 +23,33 @@ inline constexpr Lenient lenient;
 struct Grown {};
 inline constexpr Grown grown;
 
+// How a table (store/record_form.h) shows the member.
+// What its values mean, with their unit.
+struct About {
+  const char* text;
+};
+// Its members are columns without its name in front of theirs.
+struct Flat {};
+inline constexpr Flat flat;
+// It is one column of documents, although it has fields.
+struct Whole {};
+inline constexpr Whole whole;
+// Name of the table of its elements; without this it is the member's.
+struct Rows {
+  const char* table;
+};
+
 template <typename Wanted, typename... Attributes>
 inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || ...);
+template <typename Wanted, typename... Attributes>
+constexpr Wanted attribute_or(Wanted wanted, Attributes... attributes) {
+  [[maybe_unused]] auto take = [&](auto attribute) {
+    if constexpr (std::is_same_v<Wanted, decltype(attribute)>)
+      wanted = attribute;
+  };
+  (take(attributes), ...);
+  return wanted;
+}
 
 } // namespace ncclprobe::base
 
@@ -34,6 +59,7 @@ inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || .
 // NCCLPROBE_GROWN_FIELDS(Type, (a, b), (c)): c was added later.
 // NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(KIND, a, b), ...): any mix; NCCLPROBE_KIND(name) is the
 // call of visit.
+// NCCLPROBE_DESCRIBE(Type, NCCLPROBE_COLUMN(a, "what it means", attributes...), ...): for tables.
 #define NCCLPROBE_FIELDS(Type, ...) NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(REQUIRED, __VA_ARGS__))
 #define NCCLPROBE_LENIENT_FIELDS(Type, ...)                                                        \
   NCCLPROBE_DESCRIBE(Type, NCCLPROBE_EACH(LENIENT, __VA_ARGS__))
@@ -54,6 +80,8 @@ inline constexpr bool k_has_attribute = (std::is_same_v<Wanted, Attributes> || .
 #define NCCLPROBE_REQUIRED(name) visit(#name, &Described::name);
 #define NCCLPROBE_LENIENT(name) visit(#name, &Described::name, ::ncclprobe::base::lenient);
 #define NCCLPROBE_GROWN(name) visit(#name, &Described::name, ::ncclprobe::base::grown);
+#define NCCLPROBE_COLUMN(name, about, ...)                                                         \
+  visit(#name, &Described::name, ::ncclprobe::base::About{about} __VA_OPT__(, ) __VA_ARGS__);
 #define NCCLPROBE_LIST(...) __VA_ARGS__
 
 // NCCLPROBE_EACH(KIND, a, b) is NCCLPROBE_KIND(a) NCCLPROBE_KIND(b); up to 64 names. A macro cannot

@@ -215,7 +215,8 @@ Result<void> read_json(std::string_view text, Readable value, JsonPlace* place) 
 }
 
 Result<void> read_json_or_cbor(std::string_view bytes, Readable value) {
-  const bool is_text = bytes.starts_with('{'); // not the start of a CBOR object
+  const bool is_text =
+      bytes.starts_with('{') || bytes.starts_with('['); // not the start of a list or object in CBOR
   NCCLPROBE_TRY(is_text ? check_json_limits(bytes, "it") : check_cbor_limits(bytes, "it"));
   return read_tree([&] { return is_text ? json::parse(bytes) : json::from_cbor(bytes); }, value,
                    nullptr);

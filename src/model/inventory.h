@@ -32,10 +32,17 @@ struct Gpu {
   std::optional<bool> mps;    // processes share it through NVIDIA's multi-process service
   bool operator==(const Gpu&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(Gpu,
-                       (index, name, uuid, pci_bus_id, compute_capability, memory_bytes, free_bytes,
-                        multiprocessors, nvlinks, compute_mode),
-                       (mps))
+NCCLPROBE_DESCRIBE(Gpu, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
+                   NCCLPROBE_COLUMN(name, "product name"), NCCLPROBE_COLUMN(uuid, "GPU-..."),
+                   NCCLPROBE_COLUMN(pci_bus_id, "PCI address"),
+                   NCCLPROBE_COLUMN(compute_capability, "such as 9.0"),
+                   NCCLPROBE_COLUMN(memory_bytes, "memory, bytes"),
+                   NCCLPROBE_COLUMN(free_bytes, "free memory before the run, bytes"),
+                   NCCLPROBE_COLUMN(multiprocessors, "number of streaming multiprocessors"),
+                   NCCLPROBE_COLUMN(nvlinks, "active NVLinks"),
+                   NCCLPROBE_COLUMN(compute_mode, "default, exclusive_process or prohibited"),
+                   NCCLPROBE_COLUMN(mps, "1: processes share it through the multi-process service",
+                                    base::grown))
 
 struct Host {
   std::string hostname;
@@ -60,9 +67,17 @@ struct Host {
     return nullptr;
   }
 };
-NCCLPROBE_GROWN_FIELDS(Host,
-                       (hostname, boot_id, cpu_model, cpus_allowed, memory_bytes, kernel, gpus,
-                        libraries, worker_version, nvidia_problem),
-                       (topology, contradictions))
+NCCLPROBE_DESCRIBE(
+    Host, NCCLPROBE_COLUMN(hostname, "name of the host"),
+    NCCLPROBE_COLUMN(boot_id, "equal boot ids are one host"),
+    NCCLPROBE_COLUMN(cpu_model, "as the kernel names it"),
+    NCCLPROBE_COLUMN(cpus_allowed, "logical CPUs the process may use"),
+    NCCLPROBE_COLUMN(memory_bytes, "main memory, bytes"),
+    NCCLPROBE_COLUMN(kernel, "kernel release"), NCCLPROBE_COLUMN(gpus, "the GPUs of each host"),
+    NCCLPROBE_COLUMN(libraries, "the libraries that were looked for on each host"),
+    NCCLPROBE_COLUMN(worker_version, "ncclprobe-worker's version and build options"),
+    NCCLPROBE_COLUMN(nvidia_problem, "why there is no NVIDIA backend; empty if there is"),
+    NCCLPROBE_COLUMN(topology, "what `ncclprobe topo` shows", base::grown, base::whole),
+    NCCLPROBE_COLUMN(contradictions, "where the sources of the topology disagree", base::grown))
 
 } // namespace ncclprobe::model

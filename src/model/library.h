@@ -16,6 +16,11 @@ struct Library {
   std::string problem; // why it is not there, cannot be used, or is not the one that was asked for
   bool operator==(const Library&) const = default;
 };
-NCCLPROBE_FIELDS(Library, name, version, path, problem)
+NCCLPROBE_DESCRIBE(
+    Library, NCCLPROBE_COLUMN(name, "nccl, cuda_driver, cublaslt, gloo, ..."),
+    NCCLPROBE_COLUMN(version, "as the library tells it; empty if it is not there"),
+    NCCLPROBE_COLUMN(path, "file that was loaded, links resolved"),
+    NCCLPROBE_COLUMN(problem,
+                     "why it cannot be used, or is not as the trial asked for; empty if nothing"))
 
 } // namespace ncclprobe::model

@@ -41,7 +41,11 @@ struct Outcome {
   bool ok() const { return kind == OutcomeKind::ok; }
   bool operator==(const Outcome&) const = default;
 };
-NCCLPROBE_FIELDS(Outcome, kind, reason, ranks)
+NCCLPROBE_DESCRIBE(
+    Outcome,
+    NCCLPROBE_COLUMN(kind, "how it ended; of a trial: the gravest of all cells and workers"),
+    NCCLPROBE_COLUMN(reason, "why it is not ok; empty when ok"),
+    NCCLPROBE_COLUMN(ranks, "global ranks it happened on"))
 
 // The gravest of two; of equals, the first with the ranks of both.
 Outcome worse(Outcome a, const Outcome& b);

@@ -26,7 +26,12 @@ struct Sample {
   std::int64_t launch_ns = -1;
   bool operator==(const Sample&) const = default;
 };
-NCCLPROBE_FIELDS(Sample, rank, batch, iterations, elapsed_ns, launch_ns)
+NCCLPROBE_DESCRIBE(Sample, NCCLPROBE_COLUMN(rank, "global rank"),
+                   NCCLPROBE_COLUMN(batch, "batch of back-to-back launches, from 0"),
+                   NCCLPROBE_COLUMN(iterations, "launches in the batch"),
+                   NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
+                   NCCLPROBE_COLUMN(launch_ns,
+                                    "of these, the host took to ask for it, ns; -1: not read"))
 
 // When the device came to a marker (TimingMode::steps).
 struct Mark {
@@ -37,7 +42,13 @@ struct Mark {
   std::int64_t at_ns = 0;     // since the rank's first mark of the batch, on its device's clock
   bool operator==(const Mark&) const = default;
 };
-NCCLPROBE_FIELDS(Mark, rank, batch, iteration, operation, at_ns)
+NCCLPROBE_DESCRIBE(
+    Mark, NCCLPROBE_COLUMN(rank, "global rank"),
+    NCCLPROBE_COLUMN(batch, "batch of back-to-back steps, from 0"),
+    NCCLPROBE_COLUMN(iteration, "step in the batch, from 0"),
+    NCCLPROBE_COLUMN(operation, "index of the marker among the operations of the cell's schedule"),
+    NCCLPROBE_COLUMN(at_ns,
+                     "when the device came to it, since the rank's first mark of the batch, ns"))
 
 // Was the data looked at, and what was found, over all ranks.
 struct CheckResult {
@@ -51,8 +62,13 @@ struct CheckResult {
                               // and what else the reader of the samples has to know
   bool operator==(const CheckResult&) const = default;
 };
-NCCLPROBE_FIELDS(CheckResult, checked, elements, wrong, first_wrong, why_unchecked, launches,
-                 method)
+NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was looked at"),
+                   NCCLPROBE_COLUMN(elements, "elements looked at"),
+                   NCCLPROBE_COLUMN(wrong, "elements that were wrong"),
+                   NCCLPROBE_COLUMN(first_wrong, "the first wrong one; empty if none"),
+                   NCCLPROBE_COLUMN(why_unchecked, "why the data was not looked at"),
+                   NCCLPROBE_COLUMN(launches, "launches whose results were looked at"),
+                   NCCLPROBE_COLUMN(method, "which launches those are"))
 
 // State of a rank's GPU, as NVML tells it. What could not be read is absent.
 struct Condition {
@@ -79,12 +95,24 @@ struct Condition {
   std::optional<std::uint64_t> uncorrected_errors;
   bool operator==(const Condition&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(Condition,
-                       (rank, when, at_ns, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw,
-                        throttle_reasons),
-                       (memory_used_bytes, nvlink_sent_bytes, nvlink_received_bytes,
-                        pcie_sent_mb_per_s, pcie_received_mb_per_s, processes, corrected_errors,
-                        uncorrected_errors))
+NCCLPROBE_DESCRIBE(
+    Condition, NCCLPROBE_COLUMN(rank, "global rank"),
+    NCCLPROBE_COLUMN(when, "before, during or after the timed part of the cell"),
+    NCCLPROBE_COLUMN(at_ns, "since the cell began, ns"),
+    NCCLPROBE_COLUMN(sm_clock_mhz, "clock of the multiprocessors, MHz"),
+    NCCLPROBE_COLUMN(memory_clock_mhz, "clock of the memory, MHz"),
+    NCCLPROBE_COLUMN(temperature_c, "degrees Celsius"), NCCLPROBE_COLUMN(power_mw, "milliwatts"),
+    NCCLPROBE_COLUMN(throttle_reasons, "NVML's bits of clock event reasons"),
+    NCCLPROBE_COLUMN(memory_used_bytes, "memory of the GPU used by all processes", base::grown),
+    NCCLPROBE_COLUMN(nvlink_sent_bytes, "counted on all its NVLinks since the driver's start",
+                     base::grown),
+    NCCLPROBE_COLUMN(nvlink_received_bytes, "counted on all its NVLinks since the driver's start",
+                     base::grown),
+    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "in the 20 ms or so before, MB/s", base::grown),
+    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "in the 20 ms or so before, MB/s", base::grown),
+    NCCLPROBE_COLUMN(processes, "that compute on the GPU, ours among them", base::grown),
+    NCCLPROBE_COLUMN(corrected_errors, "of its memory, since the driver's start", base::grown),
+    NCCLPROBE_COLUMN(uncorrected_errors, "of its memory, since the driver's start", base::grown))
 constexpr auto enum_names(Condition::When) {
   using enum Condition::When;
   return std::to_array<std::pair<Condition::When, std::string_view>>(
@@ -106,7 +134,13 @@ struct CellRecord {
   std::vector<Mark> marks;           // ordered by rank, batch, iteration, operation
   bool operator==(const CellRecord&) const = default;
 };
-NCCLPROBE_FIELDS(CellRecord, outcome, check, samples, conditions, marks)
+NCCLPROBE_DESCRIBE(
+    CellRecord, NCCLPROBE_COLUMN(outcome, "how it ended"),
+    NCCLPROBE_COLUMN(check, "whether its data were right"),
+    NCCLPROBE_COLUMN(samples, "the batches of each cell, ordered by batch, then rank"),
+    NCCLPROBE_COLUMN(conditions, "the state of the GPUs in each cell, ordered by rank, then time"),
+    NCCLPROBE_COLUMN(marks, "when the device came to the markers of a step, ordered "
+                            "by rank, batch, iteration, operation"))
 
 // Memory of a rank's device. before: nothing of ours was on it yet. opened: the process had its
 // context there. connected: the communicator of all ranks was made, nothing launched. finished: all
@@ -120,7 +154,10 @@ struct MemoryUse {
   std::uint64_t bytes = 0;
   bool operator==(const MemoryUse&) const = default;
 };
-NCCLPROBE_FIELDS(MemoryUse, rank, what, bytes)
+NCCLPROBE_DESCRIBE(
+    MemoryUse, NCCLPROBE_COLUMN(rank, "global rank, whose device it is"),
+    NCCLPROBE_COLUMN(what, "buffers: what was asked for; else what all processes used, at a time"),
+    NCCLPROBE_COLUMN(bytes, "bytes"))
 constexpr auto enum_names(MemoryUse::What) {
   using enum MemoryUse::What;
   return std::to_array<std::pair<MemoryUse::What, std::string_view>>({{before, "before"},
@@ -151,10 +188,22 @@ struct WorkerRecord {
   std::vector<MemoryUse> memory; // in the order of time; none where devices do not tell
   bool operator==(const WorkerRecord&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(WorkerRecord,
-                       (ranks, host, pid, last_phase, last_cell, position, stack, cpus, exit,
-                        output_tail),
-                       (libraries, cpus_asked, memory))
+NCCLPROBE_DESCRIBE(
+    WorkerRecord, NCCLPROBE_COLUMN(ranks, "global ranks it drove"),
+    NCCLPROBE_COLUMN(host, "name of its host"), NCCLPROBE_COLUMN(pid, "process id"),
+    NCCLPROBE_COLUMN(last_phase, "how far it came"),
+    NCCLPROBE_COLUMN(last_cell, "index of the last cell it began; -1: none"),
+    NCCLPROBE_COLUMN(position, "where in last_phase, for trials not ok"),
+    NCCLPROBE_COLUMN(stack,
+                     "of its main thread, innermost first, a frame a line, for trials not ok"),
+    NCCLPROBE_COLUMN(cpus, "CPUs it was allowed to run on, such as 0-15,32-47"),
+    NCCLPROBE_COLUMN(exit, "how it ended"),
+    NCCLPROBE_COLUMN(output_tail, "its last lines of output, for trials not ok"),
+    NCCLPROBE_COLUMN(libraries, "the libraries that each worker had loaded", base::grown,
+                     base::Rows{"worker_libraries"}),
+    NCCLPROBE_COLUMN(cpus_asked, "CPUs it was to have, of trials that ask for some", base::grown),
+    NCCLPROBE_COLUMN(memory, "memory of each worker's devices, in the order of time", base::grown,
+                     base::Rows{"worker_memory"}))
 
 // One call of the library as it was carried out, seen by the profiler plugin.
 struct Choice {
@@ -168,7 +217,15 @@ struct Choice {
   std::int32_t peer = -1; // sends and receives
   bool operator==(const Choice&) const = default;
 };
-NCCLPROBE_FIELDS(Choice, cell, function, type, count, algorithm, protocol, channels, peer)
+NCCLPROBE_DESCRIBE(Choice,
+                   NCCLPROBE_COLUMN(cell, "index of the cell in its trial; -1: outside cells"),
+                   NCCLPROBE_COLUMN(function, "AllReduce, Send, ..."),
+                   NCCLPROBE_COLUMN(type, "the library's name of the element type"),
+                   NCCLPROBE_COLUMN(count, "elements"),
+                   NCCLPROBE_COLUMN(algorithm, "RING, ...; empty for sends and receives"),
+                   NCCLPROBE_COLUMN(protocol, "LL, LL128, SIMPLE"),
+                   NCCLPROBE_COLUMN(channels, "number of channels"),
+                   NCCLPROBE_COLUMN(peer, "of a send or receive; -1: none"))
 
 // What one rank of a companion trial saw of its settings.
 struct Evidence {
@@ -178,7 +235,11 @@ struct Evidence {
   std::vector<Choice> choices;
   bool operator==(const Evidence&) const = default;
 };
-NCCLPROBE_FIELDS(Evidence, rank, log, profiler, choices)
+NCCLPROBE_DESCRIBE(Evidence, NCCLPROBE_COLUMN(rank, "global rank"),
+                   NCCLPROBE_COLUMN(log, "NCCL's log, whole"),
+                   NCCLPROBE_COLUMN(profiler,
+                                    "profiler interface that was used, or why there was none"),
+                   NCCLPROBE_COLUMN(choices, "calls of the library as they were carried out"))
 
 struct TrialRecord {
   TrialSpec spec;
@@ -194,7 +255,15 @@ struct TrialRecord {
   std::int64_t total_ns = 0;   // spawn until all workers were gone
   bool operator==(const TrialRecord&) const = default;
 };
-NCCLPROBE_FIELDS(TrialRecord, spec, outcome, cells, workers, evidence, started_utc, prepared,
-                 startup_ns, total_ns)
+NCCLPROBE_DESCRIBE(
+    TrialRecord, NCCLPROBE_COLUMN(spec, "what was to be done", base::flat),
+    NCCLPROBE_COLUMN(outcome, "how it ended"), NCCLPROBE_COLUMN(cells, "what came of the cells"),
+    NCCLPROBE_COLUMN(workers, "the worker processes of each trial"),
+    NCCLPROBE_COLUMN(evidence, "what each rank of a companion trial saw of its settings"),
+    NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
+    NCCLPROBE_COLUMN(prepared,
+                     "1: its workers were started before its turn, from which its times count"),
+    NCCLPROBE_COLUMN(startup_ns, "spawn until all ranks were ready, ns"),
+    NCCLPROBE_COLUMN(total_ns, "spawn until all workers were gone, ns"))
 
 } // namespace ncclprobe::model

@@ -20,7 +20,9 @@ struct RankPlace {
   int device = 0; // GPU index, or slot number on the CPU
   bool operator==(const RankPlace&) const = default;
 };
-NCCLPROBE_FIELDS(RankPlace, rank, host, device)
+NCCLPROBE_DESCRIBE(RankPlace, NCCLPROBE_COLUMN(rank, "global rank"),
+                   NCCLPROBE_COLUMN(host, "row in /hosts"),
+                   NCCLPROBE_COLUMN(device, "GPU index, or slot number on the CPU"))
 
 // A variable whose value differs from rank 0's.
 struct RankVariable {
@@ -29,7 +31,10 @@ struct RankVariable {
   std::optional<std::string> value; // absent: not set there
   bool operator==(const RankVariable&) const = default;
 };
-NCCLPROBE_FIELDS(RankVariable, ranks, name, value)
+NCCLPROBE_DESCRIBE(RankVariable, NCCLPROBE_COLUMN(ranks, "global ranks"),
+                   NCCLPROBE_COLUMN(name,
+                                    "variable whose value differs from the one in /environment"),
+                   NCCLPROBE_COLUMN(value, "its value there; missing: not set"))
 
 // Known before the first trial.
 struct RunHeader {
@@ -55,11 +60,30 @@ struct RunHeader {
       environment_of_ranks; // where it is not what `environment`, rank 0's, says
   bool operator==(const RunHeader&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(RunHeader,
-                       (run_id, started_utc, ncclprobe_version, mpi_version, argv, seed, backend,
-                        backend_reason, synthetic, hosts, ranks, environment, pinned,
-                        planned_trials),
-                       (plan, forced, environment_of_ranks, files))
+NCCLPROBE_DESCRIBE(
+    RunHeader, NCCLPROBE_COLUMN(run_id, "random UUID"),
+    NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
+    NCCLPROBE_COLUMN(ncclprobe_version, "of the supervisor"),
+    NCCLPROBE_COLUMN(mpi_version, "empty without mpirun"),
+    NCCLPROBE_COLUMN(argv, "the command line"),
+    NCCLPROBE_COLUMN(seed, "of the plan, data patterns and the synthetic backend"),
+    NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
+    NCCLPROBE_COLUMN(backend_reason, "why this one"),
+    NCCLPROBE_COLUMN(synthetic, "1: the numbers are no measurements"),
+    NCCLPROBE_COLUMN(hosts, "the hosts on which workers ran"),
+    NCCLPROBE_COLUMN(ranks, "where each rank lives"),
+    NCCLPROBE_COLUMN(environment,
+                     "variables of rank 0's launching environment that bear on the result"),
+    NCCLPROBE_COLUMN(
+        pinned, "variables of /environment that a sweep had asked for, and that were left alone"),
+    NCCLPROBE_COLUMN(planned_trials, "how many trials the plan has"),
+    NCCLPROBE_COLUMN(plan, "the plan file that means all options", base::grown),
+    NCCLPROBE_COLUMN(forced, "differences that --force let pass when the run was resumed",
+                     base::grown),
+    NCCLPROBE_COLUMN(environment_of_ranks, "what other ranks have otherwise than /environment says",
+                     base::grown),
+    NCCLPROBE_COLUMN(files, "that trials load or start, and what tells their contents apart",
+                     base::grown))
 
 struct Run {
   RunHeader header;

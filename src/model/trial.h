@@ -19,7 +19,9 @@ struct Setting {
   std::string value;
   bool operator==(const Setting&) const = default;
 };
-NCCLPROBE_FIELDS(Setting, name, value)
+NCCLPROBE_DESCRIBE(Setting,
+                   NCCLPROBE_COLUMN(name, "name of the variable, setting, library or file"),
+                   NCCLPROBE_COLUMN(value, "its value, or path"))
 
 // Name of TrialSpec::cpu_affinity among settings.
 inline constexpr const char* k_cpu_affinity = "cpu_affinity";
@@ -38,7 +40,11 @@ struct ProcessSettings {
   std::vector<Setting> at(int rank) const; // common, then the rank's own
   bool operator==(const ProcessSettings&) const = default;
 };
-NCCLPROBE_FIELDS(ProcessSettings, common, per_rank)
+NCCLPROBE_DESCRIBE(
+    ProcessSettings,
+    NCCLPROBE_COLUMN(common, "environment variables that all ranks get: the setting under test",
+                     base::Rows{"settings"}),
+    NCCLPROBE_COLUMN(per_rank, "further variables by global rank"))
 
 enum class Placement { out_of_place, in_place };
 constexpr auto enum_names(Placement) {
@@ -75,8 +81,16 @@ struct Timing {
   TimingMode mode = TimingMode::batch;
   bool operator==(const Timing&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(Timing, (warmups, iterations, batches, budget_ns),
-                       (mode, target_interval, max_batches))
+NCCLPROBE_DESCRIBE(
+    Timing, NCCLPROBE_COLUMN(warmups, "untimed runs of the timed region"),
+    NCCLPROBE_COLUMN(iterations, "launches in a batch"),
+    NCCLPROBE_COLUMN(batches, "the fewest, if there is a target_interval"),
+    NCCLPROBE_COLUMN(budget_ns, "the most time it may take, ns; 0: no limit"),
+    NCCLPROBE_COLUMN(mode, "batch and steps: a sample is a batch of launches; latency: one launch",
+                     base::grown),
+    NCCLPROBE_COLUMN(target_interval,
+                     "width of the confidence interval to reach, as a share; 0: none", base::grown),
+    NCCLPROBE_COLUMN(max_batches, "the most, if there is a target_interval", base::grown))
 
 // What a cell measures, in words and numbers. Also what the report groups by.
 struct CellLabel {
@@ -92,7 +106,13 @@ struct CellLabel {
   std::string variant;
   bool operator==(const CellLabel&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(CellLabel, (workload, bytes, type, op, placement, root), (variant))
+NCCLPROBE_DESCRIBE(CellLabel,
+                   NCCLPROBE_COLUMN(workload, "name of a collective, or p2p_copy, ddp_step, ..."),
+                   NCCLPROBE_COLUMN(bytes, "message size as nccl-tests counts it, bytes"),
+                   NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(op, "reduction"),
+                   NCCLPROBE_COLUMN(placement, "in place or out of place"),
+                   NCCLPROBE_COLUMN(root, "root rank"),
+                   NCCLPROBE_COLUMN(variant, "what else sets it apart, such as graph", base::grown))
 
 struct Cell {
   CellLabel label;
@@ -103,7 +123,15 @@ struct Cell {
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
   bool operator==(const Cell&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(Cell, (label, settings, schedule, timing), (deadline_ns))
+NCCLPROBE_DESCRIBE(Cell, NCCLPROBE_COLUMN(label, "what it measures", base::flat),
+                   NCCLPROBE_COLUMN(settings,
+                                    "settings of a cell that are chosen per call, in the process",
+                                    base::Rows{"cell_settings"}),
+                   NCCLPROBE_COLUMN(schedule, "everything that a worker ran", base::whole),
+                   NCCLPROBE_COLUMN(timing, "how often and how long"),
+                   NCCLPROBE_COLUMN(deadline_ns,
+                                    "from the cell's start to its result, on each rank, ns",
+                                    base::grown))
 
 // measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
 // plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
@@ -163,11 +191,30 @@ struct TrialSpec {
   bool is_default() const; // nothing is under test
   bool operator==(const TrialSpec&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(TrialSpec,
-                       (id, name, replicate, backend, ranks, seed, process, libraries, cells,
-                        startup_deadline_ns, teardown_deadline_ns),
-                       (purpose, instruments, trace, trace_folder, trace_run_id, tested_libraries,
-                        cpu_affinity))
+NCCLPROBE_DESCRIBE(
+    TrialSpec, NCCLPROBE_COLUMN(id, "position in the plan's order, from 0"),
+    NCCLPROBE_COLUMN(name, "label of the settings"),
+    NCCLPROBE_COLUMN(replicate, "which fresh-process repetition of the same settings"),
+    NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
+    NCCLPROBE_COLUMN(ranks, "number of ranks"),
+    NCCLPROBE_COLUMN(seed, "of data patterns and the synthetic backend"),
+    NCCLPROBE_COLUMN(process, "environment of its workers"),
+    NCCLPROBE_COLUMN(libraries, "libraries to load, and the worker program to start",
+                     base::Rows{"trial_libraries"}),
+    NCCLPROBE_COLUMN(cells, "the cells of each trial, in order"),
+    NCCLPROBE_COLUMN(startup_deadline_ns, "spawn until ready to run the first cell, ns"),
+    NCCLPROBE_COLUMN(teardown_deadline_ns, "until all its workers are gone, ns"),
+    NCCLPROBE_COLUMN(purpose, "measure, or companion: untimed, its samples mean nothing",
+                     base::grown),
+    NCCLPROBE_COLUMN(instruments, "environment variables to look on with, not under test",
+                     base::grown),
+    NCCLPROBE_COLUMN(trace, "how much of it was written down", base::grown),
+    NCCLPROBE_COLUMN(trace_folder, "where its workers left their spools", base::grown),
+    NCCLPROBE_COLUMN(trace_run_id, "the run of these spools", base::grown),
+    NCCLPROBE_COLUMN(tested_libraries, "libraries of /trial_libraries that are under test",
+                     base::grown),
+    NCCLPROBE_COLUMN(cpu_affinity, "which CPUs its workers were to get; empty: what all trials get",
+                     base::grown))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same
 // purpose, settings, backend, ranks, workload, schedule and timing. 16 hexadecimal digits (FNV-1a

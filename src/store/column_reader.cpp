@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace ncclprobe::store {
@@ -27,7 +28,28 @@ void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes) {
   }
 }
 
-void ColumnReader::read(std::uint64_t first, std::span<std::byte> out, std::size_t value_bytes) {
+base::Fd open_columns(const std::filesystem::path& file) {
+  if (file.empty())
+    return {};
+  base::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd)
+    raise(Errc::io, "cannot be read: {}", std::strerror(errno));
+  return fd;
+}
+
+void ColumnReader::read(std::uint64_t first, std::span<std::byte> values, std::size_t value_bytes) {
+  copy(first, values, value_bytes);
+  if (source_->numbers.empty())
+    return;
+  for (std::byte& value : values) {
+    const auto number = std::to_integer<std::size_t>(value);
+    if (number >= source_->numbers.size())
+      raise(Errc::failed, "a column has unknown value {}", number);
+    value = std::byte{source_->numbers[number]};
+  }
+}
+
+void ColumnReader::copy(std::uint64_t first, std::span<std::byte> out, std::size_t value_bytes) {
   if (!source_->layout) {
     if ((first * value_bytes) + out.size() > source_->values.size())
       raise(Errc::protocol, "a column is too short");
@@ -61,7 +83,9 @@ void ColumnReader::unpack(std::uint64_t chunk, std::size_t value_bytes) {
   stored_.resize(place.bytes);
   read_at(fd_, place.at, stored_);
   chunk_values_.resize(bytes);
-  decoder_.decode(stored_, chunk_values_.data(), value_bytes, layout.chunk_rows);
+  if (!decoder_)
+    decoder_.emplace();
+  decoder_->decode(stored_, chunk_values_.data(), value_bytes, layout.chunk_rows);
   chunk_ = chunk;
 }
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/own_folder.h"
-#include "store/model_rows.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
+#include "store/run_records.h"
 #include "store/trace_parts.h"
 
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "store/guarded_read.h"
 
-#include "base/atomic_file.h"
+#include "base/fd.h"
 #include "store/superblock.h"
 
 #include <array>
@@ -41,52 +41,15 @@ Result<void> check_size(const std::filesystem::path& path) {
   return {};
 }
 
-Result<Tables> whole(const FileToRead& file, const Progress& progress) {
-  NCCLPROBE_TRY_ASSIGN(std::string image, base::read_file(file.path, k_most_file_bytes));
-  return read_image(image, file.path.string(), file.kind, progress);
-}
-
-Result<Outline> outline(const FileToRead& file, const Progress& progress) {
-  return read_outline(file.path, file.kind, progress);
-}
-
-template <typename T>
-using Read = Result<T>(const FileToRead&, const Progress&);
-
-template <typename T>
-Result<T> read_here(const FileToRead& file, Read<T> read, const Progress& progress) {
+Result<Tables> outline(const FileToRead& file, const Progress& progress) {
   NCCLPROBE_TRY(check_size(file.path));
   try {
-    return read(file, progress);
+    return read_outline(file.path, file.kind, progress);
   } catch (const base::Exception& error) {
     return base::fail(error.error());
   } catch (const std::exception& error) {
     return base::fail(Errc::protocol, "{} is damaged: {}", file.path.string(), error.what());
   }
-}
-
-template <typename T>
-std::vector<Result<T>> guarded(const std::vector<FileToRead>& files, const ReadLimits& limits,
-                               Read<T> read) {
-  std::vector<ChildJob> jobs;
-  for (const FileToRead& file : files)
-    jobs.push_back({file.path,
-                    "read",
-                    limits_for(file.path, limits),
-                    [&file, read](const Progress& progress) -> Result<std::string> {
-                      NCCLPROBE_TRY(read_here<T>(file, read, progress));
-                      return std::string();
-                    },
-                    {}});
-  std::vector<Result<std::string>> verdicts = run_in_child(jobs);
-  std::vector<Result<T>> results;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (verdicts[i])
-      results.push_back(read_here<T>(files[i], read, [] {}));
-    else
-      results.push_back(base::fail(std::move(verdicts[i].error())));
-  }
-  return results;
 }
 
 } // namespace
@@ -102,12 +65,39 @@ ChildLimits limits_for(const std::filesystem::path& file, const ReadLimits& limi
 
 std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                          const ReadLimits& limits) {
-  return guarded<Tables>(files, limits, whole);
+  std::vector<Result<Tables>> all = read_outlines_guarded(files, limits);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    try {
+      if (all[i])
+        load_all(*all[i], files[i].kind, limits_for(files[i].path, limits).memory_bytes);
+    } catch (const std::exception& error) {
+      all[i] =
+          base::fail(Errc::protocol, "{} is damaged: {}", files[i].path.string(), error.what());
+    }
+  return all;
 }
 
-std::vector<Result<Outline>> read_outlines_guarded(const std::vector<FileToRead>& files,
-                                                   const ReadLimits& limits) {
-  return guarded<Outline>(files, limits, outline);
+std::vector<Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
+                                                  const ReadLimits& limits) {
+  std::vector<ChildJob> jobs;
+  for (const FileToRead& file : files)
+    jobs.push_back({file.path,
+                    "read",
+                    limits_for(file.path, limits),
+                    [&file](const Progress& progress) -> Result<std::string> {
+                      NCCLPROBE_TRY(outline(file, progress));
+                      return std::string();
+                    },
+                    {}});
+  std::vector<Result<std::string>> verdicts = run_in_child(jobs);
+  std::vector<Result<Tables>> results;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (verdicts[i])
+      results.push_back(outline(files[i], [] {}));
+    else
+      results.push_back(base::fail(std::move(verdicts[i].error())));
+  }
+  return results;
 }
 
 } // namespace ncclprobe::store

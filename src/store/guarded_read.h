@@ -35,13 +35,14 @@ struct FileToRead {
   FileKind kind = FileKind::run;
 };
 
-// One result for each file. Errors: not_found, io, protocol (also: the child crashed), timed_out
-// (it took too long: the file is damaged), unavailable (run_in_child()). Only the calling thread
-// may be inside HDF5, or the child would wait for a lock nobody holds and run into its limit.
+// One result for each file, all of it in memory. Errors: not_found, io, protocol (also: the child
+// crashed), timed_out (it took too long: the file is damaged), unavailable (run_in_child()). Only
+// the calling thread may be inside HDF5, or the child would wait for a lock nobody holds and run
+// into its limit.
 std::vector<base::Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                                const ReadLimits& limits = {});
-// The same without the rows of the large tables, so that these are not read twice.
-std::vector<base::Result<Outline>> read_outlines_guarded(const std::vector<FileToRead>& files,
-                                                         const ReadLimits& limits = {});
+// The same without large columns (read_outline()).
+std::vector<base::Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
+                                                        const ReadLimits& limits = {});
 
 } // namespace ncclprobe::store

@@ -49,18 +49,6 @@ hid_t file_type() {
     return H5T_STD_U64LE;
 }
 
-// By the number of the value.
-template <typename T>
-std::vector<std::string> labels_of() {
-  std::vector<std::string> labels;
-  for (const auto& [value, name] : enum_names(T{})) {
-    auto number = static_cast<std::size_t>(value);
-    labels.resize(std::max(labels.size(), number + 1));
-    labels[number] = name;
-  }
-  return labels;
-}
-
 // --- writing ---
 
 void write_text(hid_t object, const char* name, const std::string& text);

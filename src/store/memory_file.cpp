@@ -91,12 +91,4 @@ std::string MemoryFile::close() {
   return std::move(memory_->image);
 }
 
-Hdf5File open_memory_file(std::string_view image) {
-  Hdf5Properties access = memory_access();
-  // The parameter is void*, but the bytes are only copied.
-  check_hdf5(H5Pset_file_image(access.get(), const_cast<char*>(image.data()), image.size()),
-             "H5Pset_file_image", "memory");
-  return Hdf5File(H5Fopen(k_no_file, H5F_ACC_RDONLY, access.get()), "H5Fopen", "memory");
-}
-
 } // namespace ncclprobe::store

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 // HDF5 files that are only ever in memory. Included by image.cpp alone.
 namespace ncclprobe::store {
@@ -26,8 +25,5 @@ private:
   std::unique_ptr<Memory> memory_; // HDF5 has its address until the file is closed
   std::unique_ptr<Hdf5File> file_;
 };
-
-// An existing file's bytes, opened for reading. HDF5 copies them.
-Hdf5File open_memory_file(std::string_view image);
 
 } // namespace ncclprobe::store

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/own_folder.h"
 #include "base/text_files.h"
-#include "store/model_rows.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
+#include "store/run_records.h"
 #include "store/trace_parts.h"
 
 #include <algorithm>

@@ -15,9 +15,6 @@
 // removed.
 namespace ncclprobe::store {
 
-inline constexpr int k_schema_major = 1; // changed when old readers would be wrong
-inline constexpr int k_schema_minor = 5; // changed when something is added
-
 // Where the parts of a run file lie.
 std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 

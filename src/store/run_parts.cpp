@@ -5,8 +5,8 @@
 
 #include "base/atomic_file.h"
 #include "store/image.h"
-#include "store/model_rows.h"
 #include "store/run_file.h"
+#include "store/run_records.h"
 
 #include <algorithm>
 #include <map>
@@ -58,8 +58,8 @@ namespace {
 class FoldedTrials {
 public:
   explicit FoldedTrials(const Tables& tables) : tables_(tables) {
-    for (const TrialRow& row : tables.trials)
-      ids_.insert(row.id);
+    for (std::int32_t id : trial_ids(tables))
+      ids_.insert(id);
   }
   bool contains(std::int32_t id) const { return ids_.contains(id); }
   bool equal(const model::TrialRecord& trial) {
@@ -77,8 +77,7 @@ private:
 
 // Whether this part brings anything that the run file does not hold as it is; the ids it replaces.
 bool brings_news(const Tables& part, FoldedTrials& folded, std::set<std::int32_t>& replaced) {
-  if (std::ranges::none_of(part.trials,
-                           [&](const TrialRow& row) { return folded.contains(row.id); }))
+  if (std::ranges::none_of(trial_ids(part), [&](std::int32_t id) { return folded.contains(id); }))
     return true;
   std::vector<model::TrialRecord> trials = trials_from(part);
   if (std::ranges::all_of(trials, [&](const model::TrialRecord& trial) {
@@ -159,7 +158,7 @@ Result<Gathered> gather(const fs::path& run_file) {
       run.tables = rebuilt(run.tables, newest, replaced);
     for (Tables* part : news) {
       append_trials(run.tables, *part);
-      run.new_trials += static_cast<int>(part->trials.size());
+      run.new_trials += static_cast<int>(trial_ids(*part).size());
       *part = Tables(); // large runs: do not hold everything twice
     }
   } catch (const std::exception& damage) {

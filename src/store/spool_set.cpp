@@ -31,7 +31,7 @@ Result<void> SpoolSet::add(const std::filesystem::path& path, std::vector<std::s
   auto summary = trace::read_spool(path, [&](const trace::SpoolBlock& block) {
     at += sizeof(trace::BlockHeader);
     if (block.table == trace::Table::text) {
-      spool.texts.push_back(strings_.intern(block.text()).id);
+      spool.texts.push_back(strings_.intern(block.text()));
     } else {
       found.push_back({block.table, block.rank, block.rows, at});
       if (block.rank >= 0)

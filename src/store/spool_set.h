@@ -5,7 +5,7 @@
 #include "trace/spool_reader.h"
 
 #include "base/mapped_file.h"
-#include "store/tables.h"
+#include "store/strings.h"
 #include "store/trace_format.h"
 
 #include <cstring>

@@ -3,7 +3,11 @@
 
 #include "store/tables.h"
 
-#include <type_traits>
+#include "base/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
 
 namespace ncclprobe::store {
 namespace {
@@ -11,155 +15,219 @@ namespace {
 using base::Errc;
 using base::raise;
 
-// Calls visit(column name, text) for each text of a row.
-template <typename Row, typename Visit>
-void for_each_text(Row& row, Visit visit) {
-  std::apply(
-      [&](const auto&... column) {
-        auto one = [&](const auto& each) {
-          if constexpr (std::is_same_v<typename std::decay_t<decltype(each)>::Value, Text>)
-            visit(each.name, row.*each.field);
-        };
-        (one(column), ...);
-      },
-      columns(std::remove_const_t<Row>{}));
+constexpr std::uint32_t k_no_number = UINT32_MAX;
+constexpr std::size_t k_rows_at_once = 65'536;
+
+void append(std::vector<std::byte>& values, const void* more, std::size_t bytes) {
+  const auto* first = static_cast<const std::byte*>(more);
+  values.insert(values.end(), first, first + bytes);
 }
 
-template <typename Row>
-void check_row(const char* table, const char* what, std::uint64_t row, const std::vector<Row>& of) {
-  if (row >= of.size())
-    raise(Errc::failed, "/{}/{} points to row {} of {}", table, what, row, of.size());
+// Adds `count` records, which lie one behind the other; their rows but not their parents' numbers
+// were counted before.
+void add_records(Tables& tables, const RecordForm& form, std::size_t number, const void* records,
+                 std::size_t count) {
+  const std::vector<ColumnForm>& columns = run_form().tables[number].columns;
+  const auto* first = static_cast<const std::byte*>(records);
+  for (const LeafForm& leaf : form.leaves) {
+    const ColumnForm& column = columns[leaf.column];
+    std::vector<std::byte>& values = tables.tables[number].columns[leaf.column].values;
+    const std::size_t before = values.size();
+    values.resize(before + count * bytes_of(column.number));
+    column.store(first + leaf.offset, form.bytes, count, tables.strings, values.data() + before);
+  }
+  const std::uint64_t first_row = tables.tables[number].rows - count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* record = first + i * form.bytes;
+    for (const ListForm& list : form.lists) {
+      const std::size_t size = list.size(record + list.offset);
+      Table& table = tables.tables[list.table];
+      const ListForm& owner = *std::ranges::find(form.lists, list.table, &ListForm::table);
+      if (owner.size(record + owner.offset) != size)
+        raise(Errc::invalid_argument, "lists of {} and {} elements share /{}",
+              owner.size(record + owner.offset), size, run_form().tables[list.table].name);
+      if (&owner == &list) {
+        table.rows += size;
+        if (run_form().tables[list.table].parent) {
+          const std::vector<std::uint32_t> parents(size, static_cast<std::uint32_t>(first_row + i));
+          append(table.columns.front().values, parents.data(), size * sizeof parents[0]);
+        }
+      }
+      add_records(tables, list.element, list.table, list.data(record + list.offset), size);
+    }
+  }
+}
+
+// Row by row what a column holds, all of which is in memory.
+std::uint32_t number_at(const ColumnSource& column, std::uint64_t row) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, column.values.data() + row * sizeof number, sizeof number);
+  return number;
+}
+
+// Numbers of another file's texts.
+class TextNumbers {
+public:
+  TextNumbers(const Strings& from, Strings& to)
+      : from_(from), to_(to), numbers_(from.size(), k_no_number) {}
+
+  std::uint32_t operator()(std::uint32_t number) {
+    const std::string& text = from_.at(number);
+    if (numbers_[number] == k_no_number)
+      numbers_[number] = to_.intern(text);
+    return numbers_[number];
+  }
+
+private:
+  const Strings& from_;
+  Strings& to_;
+  std::vector<std::uint32_t> numbers_;
+};
+
+// Calls visit(column, first row, numbers) for slices of a column of rows or texts.
+template <typename Visit>
+void for_each_slice(const ColumnSource& column, std::uint64_t rows, int fd, Visit visit) {
+  ColumnReader reader(fd, column);
+  std::vector<std::uint32_t> numbers;
+  for (std::uint64_t row = 0; row < rows; row += numbers.size()) {
+    numbers.resize(std::min<std::uint64_t>(k_rows_at_once, rows - row));
+    reader.read(row, std::as_writable_bytes(std::span(numbers)), sizeof numbers[0]);
+    visit(row, numbers);
+  }
+}
+
+void check_texts(const TableForm& form, const Table& table, const Strings& strings) {
+  for (std::size_t c = 0; c < form.columns.size(); ++c) {
+    const ColumnForm& column = form.columns[c];
+    if (column.holds == ColumnForm::Holds::texts)
+      for_each_slice(table.columns[c], table.rows, -1, [&](std::uint64_t, const auto& numbers) {
+        for (std::uint32_t number : numbers)
+          if (number >= strings.size() && !(column.missing && number == *column.missing))
+            raise(Errc::failed, "/{}/{} points to text {} of {}", form.name, column.name, number,
+                  strings.size());
+      });
+  }
 }
 
 } // namespace
 
-Text Strings::intern(std::string_view text) {
-  if (auto found = ids_.find(text); found != ids_.end())
-    return {found->second};
-  append(text);
-  return {static_cast<std::uint32_t>(texts_.size() - 1)};
+Tables::Tables() {
+  for (const TableForm& form : run_form().tables)
+    tables.emplace_back().columns.resize(form.columns.size());
 }
 
-void Strings::append(std::string_view text) {
-  if (texts_.size() >= UINT32_MAX)
-    raise(Errc::failed, "more than 2^32 different texts");
-  auto id = static_cast<std::uint32_t>(texts_.size());
-  ids_.emplace(texts_.emplace_back(text), id);
-}
-
-void Strings::clear() {
-  ids_.clear();
-  texts_.clear();
+void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record) {
+  ++tables.tables[table].rows;
+  add_records(tables, form, table, record, 1);
 }
 
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out) {
-  // New row of each old one; absent: left out.
-  using Rows = std::unordered_map<std::uint32_t, std::uint32_t>;
-  Rows trials, workers, cells, evidence;
-  auto renumbered = [](const Rows& rows, std::uint32_t& row) {
-    auto found = rows.find(row);
-    if (found != rows.end())
-      row = found->second;
-    return found != rows.end();
-  };
-  std::vector<std::uint32_t> new_ids(part.strings.size(), UINT32_MAX);
-  // `keep` renumbers a row, or is false for one that is left out.
-  auto append = [&](auto& to, const auto& from, Rows* numbers, auto keep) {
-    for (std::uint32_t i = 0; i < from.size(); ++i) {
-      auto row = from[i];
-      if (!keep(row))
+  const RunForm& form = run_form();
+  TextNumbers new_text(part.strings, run.strings);
+  std::vector<std::vector<std::uint32_t>> new_rows(form.tables.size()); // by table and old row
+  const std::vector<std::int32_t> ids = trial_ids(part);
+  for (std::size_t t = form.trials; t < form.tables.size(); ++t) {
+    const Table& from = part.tables[t];
+    Table& to = run.tables[t];
+    auto stays = [&](std::uint64_t row) {
+      return t == form.trials
+                 ? !left_out.contains(ids[row])
+                 : new_rows[*form.tables[t].parent][number_at(from.columns[0], row)] != k_no_number;
+    };
+    new_rows[t].assign(from.rows, k_no_number);
+    std::vector<std::uint64_t> rows;
+    for (std::uint64_t row = 0; row < from.rows; ++row)
+      if (stays(row)) {
+        new_rows[t][row] = static_cast<std::uint32_t>(to.rows + rows.size());
+        rows.push_back(row);
+      }
+    to.rows += rows.size();
+    for (std::size_t c = 0; c < form.tables[t].columns.size(); ++c) {
+      const ColumnForm& column = form.tables[t].columns[c];
+      const ColumnSource& old = from.columns[c];
+      std::vector<std::byte>& values = to.columns[c].values;
+      const std::size_t bytes = bytes_of(column.number);
+      if (column.holds == ColumnForm::Holds::numbers && rows.size() == from.rows) {
+        append(values, old.values.data(), old.values.size());
         continue;
-      for_each_text(row, [&](const char*, Text& text) {
-        std::uint32_t& id = new_ids.at(text.id);
-        if (id == UINT32_MAX)
-          id = run.strings.intern(part.strings.at(text)).id;
-        text.id = id;
-      });
-      if (numbers)
-        numbers->emplace(i, static_cast<std::uint32_t>(to.size()));
-      to.push_back(row);
+      }
+      for (std::uint64_t row : rows) {
+        if (column.holds == ColumnForm::Holds::numbers) {
+          append(values, old.values.data() + row * bytes, bytes);
+          continue;
+        }
+        std::uint32_t number = number_at(old, row);
+        if (column.holds == ColumnForm::Holds::parent)
+          number = new_rows[*form.tables[t].parent][number];
+        else if (!column.missing || number != *column.missing)
+          number = new_text(number);
+        append(values, &number, sizeof number);
+      }
     }
-  };
-  append(run.trials, part.trials, &trials,
-         [&](TrialRow& row) { return !left_out.contains(row.id); });
-  append(run.workers, part.workers, &workers,
-         [&](WorkerRow& row) { return renumbered(trials, row.trial); });
-  append(run.worker_libraries, part.worker_libraries, nullptr,
-         [&](WorkerLibraryRow& row) { return renumbered(workers, row.worker); });
-  append(run.worker_memory, part.worker_memory, nullptr,
-         [&](WorkerMemoryRow& row) { return renumbered(workers, row.worker); });
-  append(run.cells, part.cells, &cells,
-         [&](CellRow& row) { return renumbered(trials, row.trial); });
-  append(run.settings, part.settings, nullptr, [&](SettingRow& row) {
-    if (row.cell >= 0) {
-      auto cell = static_cast<std::uint32_t>(row.cell);
-      if (!renumbered(cells, cell))
-        return false;
-      row.cell = cell;
-    }
-    return renumbered(trials, row.trial);
-  });
-  append(run.samples, part.samples, nullptr,
-         [&](SampleRow& row) { return renumbered(cells, row.cell); });
-  append(run.conditions, part.conditions, nullptr,
-         [&](ConditionRow& row) { return renumbered(cells, row.cell); });
-  append(run.marks, part.marks, nullptr, [&](MarkRow& row) { return renumbered(cells, row.cell); });
-  append(run.evidence, part.evidence, &evidence,
-         [&](EvidenceRow& row) { return renumbered(trials, row.trial); });
-  append(run.choices, part.choices, nullptr,
-         [&](ChoiceRow& row) { return renumbered(evidence, row.evidence); });
+  }
 }
 
-void check_references(const Tables& tables) {
-  for_each_table(tables, FileKind::run, [&](const char* table, const auto& rows) {
-    for (const auto& row : rows)
-      for_each_text(row, [&](const char* name, const Text& text) {
-        if (text.id >= tables.strings.size())
-          raise(Errc::failed, "/{}/{} points to text {} of {}", table, name, text.id,
-                tables.strings.size());
-      });
-  });
-  for (const GpuRow& row : tables.gpus)
-    check_row("gpus", "host", row.host, tables.hosts);
-  for (const LibraryRow& row : tables.libraries)
-    check_row("libraries", "host", row.host, tables.hosts);
-  for (const SettingRow& row : tables.settings) {
-    check_row("settings", "trial", row.trial, tables.trials);
-    if (row.cell != -1)
-      check_row("settings", "cell", static_cast<std::uint64_t>(row.cell), tables.cells);
-  }
-  for (const WorkerRow& row : tables.workers)
-    check_row("workers", "trial", row.trial, tables.trials);
-  for (const WorkerLibraryRow& row : tables.worker_libraries)
-    check_row("worker_libraries", "worker", row.worker, tables.workers);
-  for (const WorkerMemoryRow& row : tables.worker_memory)
-    check_row("worker_memory", "worker", row.worker, tables.workers);
-  std::vector<std::int32_t> cells(tables.trials.size());
-  for (const CellRow& row : tables.cells) {
-    check_row("cells", "trial", row.trial, tables.trials);
-    if (row.index != cells[row.trial]++)
-      raise(Errc::failed, "/cells has index {} out of order", row.index);
-  }
-  for (const ConditionRow& row : tables.conditions)
-    check_row("conditions", "cell", row.cell, tables.cells);
-  for (const MarkRow& row : tables.marks)
-    check_row("marks", "cell", row.cell, tables.cells);
-  for (const EvidenceRow& row : tables.evidence)
-    check_row("evidence", "trial", row.trial, tables.trials);
-  for (const ChoiceRow& row : tables.choices)
-    check_row("choices", "evidence", row.evidence, tables.evidence);
-  for (const SampleRow& row : tables.samples)
-    check_row("samples", "cell", row.cell, tables.cells);
+std::vector<std::int32_t> trial_ids(const Tables& tables) {
+  const RunForm& form = run_form();
+  const Table& trials = tables.tables[form.trials];
+  std::vector<std::int32_t> ids(trials.rows);
+  const base::Fd fd = open_columns(tables.file);
+  ColumnReader(fd.get(), trials.columns[form.column(form.trials, "id")])
+      .read(0, std::as_writable_bytes(std::span(ids)), sizeof ids[0]);
+  return ids;
 }
 
-void check_sample_counts(const Tables& tables) {
-  std::vector<std::uint64_t> samples(tables.cells.size());
-  for (const SampleRow& row : tables.samples)
-    ++samples[row.cell];
-  for (std::size_t i = 0; i < samples.size(); ++i)
-    if (samples[i] != tables.cells[i].samples)
-      raise(Errc::failed, "cell {} has {} samples instead of {}", i, samples[i],
-            tables.cells[i].samples);
+void load_all(Tables& tables, FileKind kind, std::uint64_t most_bytes) {
+  const std::vector<TableForm>& forms = run_form().tables;
+  const base::Fd fd = open_columns(tables.file);
+  for (std::size_t t = 0; t < forms.size(); ++t) {
+    Table& table = tables.tables[t];
+    for (std::size_t c = 0; c < forms[t].columns.size(); ++c) {
+      const std::size_t value_bytes = bytes_of(forms[t].columns[c].number);
+      const std::uint64_t bytes = table.rows * value_bytes;
+      if (bytes > most_bytes)
+        raise(Errc::failed, "it asks for more memory than such a file may");
+      most_bytes -= bytes;
+      ColumnSource loaded;
+      loaded.values.resize(bytes);
+      ColumnReader(fd.get(), table.columns[c]).read(0, loaded.values, value_bytes);
+      table.columns[c] = std::move(loaded);
+    }
+    check_texts(forms[t], table, tables.strings);
+  }
+  tables.file.clear();
+  child_rows(tables, kind);
+}
+
+ChildRows child_rows(const Tables& tables, FileKind kind) {
+  const std::vector<TableForm>& forms = run_form().tables;
+  const base::Fd fd = open_columns(tables.file);
+  ChildRows all(forms.size());
+  const auto [begin, end] = run_form().tables_of(kind);
+  for (std::size_t t = begin; t < end; ++t) {
+    const Table& table = tables.tables[t];
+    std::vector<std::uint64_t>& starts = all[t];
+    if (!forms[t].parent) {
+      starts = {0, table.rows};
+      continue;
+    }
+    const TableForm& parent = forms[*forms[t].parent];
+    const std::uint64_t parents = tables.tables[*forms[t].parent].rows;
+    for_each_slice(
+        table.columns[0], table.rows, fd.get(), [&](std::uint64_t first, const auto& numbers) {
+          for (std::size_t i = 0; i < numbers.size(); ++i) {
+            if (numbers[i] >= parents)
+              raise(Errc::failed, "/{}/{} points to row {} of {}", forms[t].name,
+                    forms[t].columns[0].name, numbers[i], parents);
+            if (numbers[i] + 1 < starts.size())
+              raise(Errc::failed, "/{} is not in the order of /{}", forms[t].name, parent.name);
+            while (starts.size() <= numbers[i])
+              starts.push_back(first + i);
+          }
+        });
+    starts.resize(parents + 1, table.rows);
+  }
+  return all;
 }
 
 } // namespace ncclprobe::store

@@ -93,7 +93,7 @@ void copy_part(const fs::path& path, Strings& strings, TraceWriter& writer, std:
   OpenTrace part = open_trace(path);
   std::vector<std::uint32_t> new_ids;
   for (const std::string& text : part.texts)
-    new_ids.push_back(strings.intern(text).id);
+    new_ids.push_back(strings.intern(text));
   for (int rank : part.ranks) {
     if (!ranks.insert(rank).second)
       continue;

@@ -124,7 +124,7 @@ void TraceWriter::finish(const Strings& strings) {
   std::string blob;
   std::vector<std::uint64_t> offsets{0};
   for (std::uint32_t id = 0; id < strings.size(); ++id) {
-    blob += strings.at({id});
+    blob += strings.at(id);
     offsets.push_back(blob.size());
   }
   Hdf5Group group = create_group(file_.get(), "strings");

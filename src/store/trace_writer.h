@@ -4,7 +4,7 @@
 
 #include "store/chunk_codec.h"
 #include "store/hdf5_attribute.h"
-#include "store/tables.h"
+#include "store/stored_value.h"
 #include "store/trace_format.h"
 
 #include <cstdint>

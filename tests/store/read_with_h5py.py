@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
-"""read_with_h5py.py RUN.h5 EXPECTED.json: reads a run file the way its documentation (src/store/schema.h)
+"""read_with_h5py.py RUN.h5 EXPECTED.json: reads a run file the way its documentation (src/store/run_form.h)
 says, with h5py and nothing of ours. Exits with 77 where there is no h5py."""
 import json
 import sys
@@ -30,27 +30,32 @@ def labels(column):
     return [names[value] for value in f[column][:]]
 
 
+def values(column):
+    missing = f[column].attrs["missing"]
+    return [None if value == missing else value for value in f[column][:].tolist()]
+
+
 def same(what, got, wanted):
     if got != wanted:
         sys.exit(f"{what}: {got!r} instead of {wanted!r}")
 
 
 same("schema", f.attrs["schema"], "ncclprobe.run")
-same("schema version", list(f.attrs["schema_version"]), [1, 5])
+same("schema version", list(f.attrs["schema_version"]), [2, 0])
 same("kind", f.attrs["kind"], "run")
-same("run_id", f["run"].attrs["run_id"], expected["run_id"])
-same("seed", int(f["run"].attrs["seed"]), expected["seed"])
-same("synthetic", int(f["run"].attrs["synthetic"]), 1)
-same("argv", [text(i) for i in f["argv/argument"][:]], expected["argv"])
+same("run_id", text(f["run/run_id"][0]), expected["run_id"])
+same("seed", int(f["run/seed"][0]), expected["seed"])
+same("synthetic", int(f["run/synthetic"][0]), 1)
+same("argv", json.loads(text(f["run/argv"][0])), expected["argv"])
 same("GPUs", len(f["gpus/uuid"]), expected["gpus"])
 
 trials = expected["trials"]
 same("trial ids", f["trials/id"][:].tolist(), [t["id"] for t in trials])
 same("trial names", [text(i) for i in f["trials/name"][:]], [t["name"] for t in trials])
-same("outcomes", labels("trials/outcome"), [t["outcome"] for t in trials])
-same("reasons", [text(i) for i in f["trials/reason"][:]], [t["reason"] for t in trials])
+same("outcomes", labels("trials/outcome_kind"), [t["outcome"] for t in trials])
+same("reasons", [text(i) for i in f["trials/outcome_reason"][:]], [t["reason"] for t in trials])
 cells = zip((text(i) for i in f["cells/workload"][:]), f["cells/bytes"][:].tolist(),
-            labels("cells/type"), labels("cells/outcome"))
+            labels("cells/type"), labels("cells/outcome_kind"))
 same("cells", [list(c) for c in cells], [c for t in trials for c in t["cells"]])
 tails = [raw(i).hex() for i in f["workers/output_tail"][:]]
 same("captured output", tails, [h for t in trials for h in t["tails_hex"]])
@@ -60,9 +65,8 @@ same("purposes", labels("trials/purpose"), [t["purpose"] for t in trials])
 same("timing modes", labels("cells/timing_mode"), expected["timing_modes"])
 same("variants", [text(i) for i in f["cells/variant"][:]], expected["variants"])
 conditions = zip(f["conditions/cell"][:].tolist(), labels("conditions/when"),
-                 f["conditions/temperature_c"][:].tolist(), f["conditions/throttle_reasons"][:].tolist())
-used = f["conditions/memory_used_bytes"][:].tolist()
-same("memory used", used, expected["memory_used"])
+                 values("conditions/temperature_c"), values("conditions/throttle_reasons"))
+same("memory used", values("conditions/memory_used_bytes"), expected["memory_used"])
 marks = [f["marks/" + name][:].tolist() for name in ("cell", "rank", "batch", "iteration", "operation", "at_ns")]
 same("marks", [list(row) for row in zip(*marks)], expected["marks"])
 same("conditions", [list(row) for row in conditions], expected["conditions"])
@@ -75,7 +79,7 @@ same("choices", [list(row) for row in choices], expected["choices"])
 
 # Every column of a table has the same length, says what it is, and is compressed if that pays.
 for name, table in f.items():
-    if name in ("run", "strings"):
+    if name == "strings":
         continue
     same(f"lengths in /{name}", len({len(column) for column in table.values()}), 1)
     for column in table.values():

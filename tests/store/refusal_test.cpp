@@ -63,17 +63,21 @@ TEST_CASE("an HDF5 file of someone else is refused as such") {
   REQUIRE_THAT(error.message, ContainsSubstring("is an HDF5 file, but no run file of ncclprobe"));
 }
 
-TEST_CASE("a newer schema is refused with both versions and what to do") {
+TEST_CASE("another version of the schema is refused with both versions and what to do") {
   ScratchFolder folder;
-  auto file = folder / "run.h5";
-  REQUIRE(base::write_file_atomically(file, data("newer_schema.h5")));
+  for (const auto& [name, version, writer] : {std::tuple("older_schema.h5", "1.5", "an older"),
+                                              std::tuple("newer_schema.h5", "3.0", "a newer")}) {
+    auto file = folder / name;
+    REQUIRE(base::write_file_atomically(file, data(name)));
 
-  auto error = refusal_of(file);
+    auto error = refusal_of(file);
 
-  REQUIRE(error.code == Errc::protocol);
-  REQUIRE_THAT(error.message,
-               ContainsSubstring("has schema version 2.0; this ncclprobe reads 1.x"));
-  REQUIRE_THAT(error.hint, ContainsSubstring("newer ncclprobe"));
+    CHECK(error.code == Errc::protocol);
+    CHECK(error.message == fmt::format("{} has schema version {}; this ncclprobe reads 2.x",
+                                       file.string(), version));
+    CHECK(error.hint ==
+          fmt::format("it was written by {} ncclprobe: read it with that one", writer));
+  }
 }
 
 TEST_CASE("a truncated run file is refused at every length") {

@@ -50,38 +50,6 @@ TEST_CASE("a folded run reads back equal, whatever its trials came to") {
   REQUIRE(equal(*read, run));
 }
 
-TEST_CASE("a file of schema 1.0 reads with defaults for what came later, under the same keys") {
-  ScratchFolder folder;
-  auto file = folder / "run.h5";
-  std::string unpack = fmt::format("gzip -dc {}/tests/store/data/schema_1_0.h5.gz > {}",
-                                   NCCLPROBE_SOURCE_DIR, file.string());
-  REQUIRE(std::system(unpack.c_str()) == 0);
-
-  auto read = store::read_run(file);
-
-  REQUIRE(error_of(read) == "");
-  REQUIRE(read->header.run_id == support::example_header(0).run_id);
-  REQUIRE(read->header.plan.empty());
-  REQUIRE(read->trials.size() == 2);
-  std::vector<std::string> keys;
-  for (const model::TrialRecord& trial : read->trials) {
-    REQUIRE(trial.spec.purpose == model::Purpose::measure);
-    REQUIRE(trial.evidence.empty());
-    for (std::size_t i = 0; i < trial.cells.size(); ++i) {
-      keys.push_back(model::resume_key(trial.spec, trial.spec.cells[i]));
-      REQUIRE(trial.spec.cells[i].timing.mode == model::TimingMode::batch);
-      REQUIRE(trial.spec.cells[i].schedule.communicators[0].parent == -1);
-      REQUIRE(trial.cells[i].check.launches == 0);
-    }
-  }
-  REQUIRE(read->trials[0].cells[3].samples.size() == 24);
-  // As the program that wrote it printed them.
-  REQUIRE(keys == std::vector<std::string>{"d6c54289be3a622a", "0a23c492f9b5403f",
-                                           "c96b11ce91819777", "5e0ed8a569e9afe3",
-                                           "c6f414f304c602bc", "2d7f17ca6714372d",
-                                           "2b08fdc0879f0195", "a93ee72c28267211"});
-}
-
 TEST_CASE("folding leaves the run file alone in its folder") {
   ScratchFolder folder;
   store_all(folder / "run.h5", support::example_run());

@@ -113,16 +113,6 @@ TEST_CASE("of a trial that was run again comes what lies beside the run file") {
   CHECK(reads_as(file, run));
 }
 
-TEST_CASE("a file of schema 1.0 comes trial by trial as it is read at once") {
-  ScratchFolder folder;
-  auto file = folder / "run.h5";
-  std::string unpack = fmt::format("gzip -dc {}/tests/store/data/schema_1_0.h5.gz > {}",
-                                   NCCLPROBE_SOURCE_DIR, file.string());
-  REQUIRE(std::system(unpack.c_str()) == 0);
-
-  CHECK(reads_as(file, *store::read_run(file)));
-}
-
 TEST_CASE("a part whose samples are damaged is left out, and the other trials come") {
   ScratchFolder folder;
   auto file = folder / "run.h5";

@@ -5,9 +5,8 @@ import h5py
 
 with h5py.File("foreign.h5", "w") as f:
     f["temperature_kelvin"] = [1.0, 2.0]
-with h5py.File("newer_schema.h5", "w") as f:
-    f.attrs["schema"] = "ncclprobe.run"
-    f.attrs["schema_version"] = [2, 0]
-    f.attrs["kind"] = "run"
-# schema_1_0.h5.gz: trials 1 and 2 of tests/support/example_run.cpp as it was before schema 1.1, written by the
-# ncclprobe of then.
+for name, version in (("older_schema.h5", [1, 5]), ("newer_schema.h5", [3, 0])):
+    with h5py.File(name, "w") as f:
+        f.attrs["schema"] = "ncclprobe.run"
+        f.attrs["schema_version"] = version
+        f.attrs["kind"] = "run"

@@ -33,12 +33,13 @@ class Resume(ProgramTest):
         return sorted((int(row["trial"]), row["setting"], row["replicate"], row["size_bytes"], row["outcome"])
                       for row in self.report())
 
-    def resume_keys(self):
+    def schedules(self):
+        """What the workers were to run, in each cell."""
         if h5py is None:
             return []
         with h5py.File(self.run_file) as file:
             blob, at = file["strings/blob"][:].tobytes(), file["strings/offset"][:]
-            return sorted(blob[at[i]:at[i + 1]] for i in file["cells/resume_key"][:])
+            return sorted(blob[at[i]:at[i + 1]] for i in file["cells/schedule"][:])
 
     def measured(self):
         """The numbers of each finished trial: one that was stopped may have some of its cells."""
@@ -59,7 +60,7 @@ class Resume(ProgramTest):
 
     def test_a_stopped_or_killed_run_becomes_the_run_it_would_have_been(self):
         self.measure(*SWEEP)
-        whole, whole_keys = self.identities(), self.resume_keys()
+        whole, whole_keys = self.identities(), self.schedules()
         for how, launcher in ((signal.SIGINT, ()), (signal.SIGKILL, ()), (signal.SIGINT, mpirun(2)), (signal.SIGKILL, mpirun(2))):
             with self.subTest(signal=how, launcher=launcher):
                 self.stop(how, launcher, f"run-{how}-{len(launcher)}.h5")
@@ -70,7 +71,7 @@ class Resume(ProgramTest):
 
                 self.assertRegex(done.stderr, rf"goes on with .*: {len(before)} of {len({one[0] for one in whole})} trials are done")
                 self.assertEqual(self.identities(), whole)
-                self.assertEqual(self.resume_keys(), whole_keys)
+                self.assertEqual(self.schedules(), whole_keys)
                 after = self.measured()
                 self.assertEqual({trial: after[trial] for trial in before}, before)
                 self.assertIn(str(self.run_file), done.stdout)

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "store/tables.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// Records from the rows of tables, with the lists in them. Included by store/*.cpp alone.
+namespace ncclprobe::store {
+
+// One thread at a time. Tables and rows of children are there while it is.
+class RecordReader {
+public:
+  RecordReader(const Tables& tables, const ChildRows& children);
+
+  // Fills records that lie one behind the other, the first of which is row `first_row`. They and
+  // the rest of what they hold may take `most_bytes`. Throws base::Exception.
+  void read(const RecordForm& form, std::size_t table, std::uint64_t first_row, std::size_t count,
+            void* records, std::uint64_t most_bytes);
+
+private:
+  void fill(const RecordForm& form, std::size_t table, std::uint64_t first_row, std::size_t count,
+            void* records);
+
+  const Tables* tables_;
+  const ChildRows* children_;
+  base::Fd fd_;
+  std::vector<std::vector<ColumnReader>> columns_; // by table
+  Loading loading_;
+  std::vector<std::byte> numbers_;
+};
+
+} // namespace ncclprobe::store

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/run_records.h"
+
+namespace ncclprobe::store {
+namespace {
+
+using base::Errc;
+using base::raise;
+
+// Whoever reads marks looks up what their operations are.
+void check_marks(const model::TrialRecord& trial) {
+  for (std::size_t c = 0; c < trial.cells.size(); ++c) {
+    const auto& operations = trial.spec.cells[c].schedule.operations;
+    for (const model::Mark& mark : trial.cells[c].marks) {
+      const auto number = static_cast<std::size_t>(mark.operation);
+      if (mark.operation < 0 || number >= operations.size() ||
+          !std::holds_alternative<model::MarkerOp>(operations[number].what))
+        raise(Errc::failed, "/marks names operation {} of cell {} of trial {}, which is no marker",
+              mark.operation, c, trial.spec.id);
+    }
+  }
+}
+
+} // namespace
+
+void add_header(Tables& tables, const model::RunHeader& header) {
+  add_record(tables, run_form().header, 0, &header);
+}
+
+void add_trial(Tables& tables, const model::TrialRecord& trial) {
+  if (trial.cells.size() != trial.spec.cells.size())
+    raise(Errc::invalid_argument, "trial {} has {} cell records for {} cells", trial.spec.id,
+          trial.cells.size(), trial.spec.cells.size());
+  add_record(tables, run_form().trial, run_form().trials, &trial);
+}
+
+model::RunHeader header_from(const Tables& tables) {
+  const ChildRows children = child_rows(tables, FileKind::header);
+  model::RunHeader header;
+  RecordReader(tables, children).read(run_form().header, 0, 0, 1, &header, UINT64_MAX);
+  return header;
+}
+
+model::TrialRecord TrialReader::read(std::uint64_t row, std::uint64_t most_bytes) {
+  model::TrialRecord trial;
+  reader_.read(run_form().trial, run_form().trials, row, 1, &trial, most_bytes);
+  check_marks(trial);
+  return trial;
+}
+
+std::vector<model::TrialRecord> trials_from(const Tables& tables) {
+  const ChildRows children = child_rows(tables, FileKind::trial);
+  TrialReader reader(tables, children);
+  std::vector<model::TrialRecord> trials;
+  for (std::uint64_t row = 0; row < tables.tables[run_form().trials].rows; ++row)
+    trials.push_back(reader.read(row));
+  return trials;
+}
+
+} // namespace ncclprobe::store
