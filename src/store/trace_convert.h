@@ -20,6 +20,7 @@ struct TraceReport {
   std::uint64_t rows = 0;
   std::vector<std::string> remarks; // what is missing in it, and why; one line each
 };
+NCCLPROBE_FIELDS(TraceReport, ranks, rows, remarks)
 
 // Writes all rows of the spools, of whatever ranks, as one trace file; replaces `target`. Spools
 // that cannot be read are named in the remarks. Errors: not_found, io, failed, protocol (none of

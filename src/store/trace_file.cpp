@@ -3,14 +3,12 @@
 
 #include "store/trace_file.h"
 
-#include "base/document_limits.h"
 #include "base/fd.h"
+#include "base/json_document.h"
 #include "store/chunk_codec.h"
 #include "store/column_reader.h"
 #include "store/guarded_read.h"
 #include "store/trace_reading.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,50 +24,29 @@ namespace {
 using base::Errc;
 using base::raise;
 using base::Result;
-using nlohmann::json;
 namespace fs = std::filesystem;
-
-struct StoredTable {
-  std::uint64_t rows = 0;
-  std::map<std::string, ColumnLayout> columns;
-};
 
 struct RankTables {
   TraceOrigin origin;
-  std::map<std::string, StoredTable> tables;
+  std::map<std::string, TraceTable> tables;
   std::map<std::string, std::vector<std::array<std::uint64_t, 3>>> index; // as TraceIndexRow
   // Sorted, for binary search: table, begin, length.
   std::vector<std::tuple<trace::Table, std::uint64_t, std::uint64_t>> long_durations;
 };
 
-// A number that the file or a damaged child gave, where a wrong one would do harm.
-std::uint64_t at_most(const json& value, std::uint64_t most, const char* what) {
-  auto number = value.get<std::uint64_t>();
-  if (number > most)
-    raise(Errc::protocol, "{} is {}", what, number);
-  return number;
-}
-
-StoredTable table_of(const json& document, std::uint64_t file_bytes) {
-  StoredTable table;
-  table.rows = document.at("rows").get<std::uint64_t>();
-  for (const auto& [name, column] : document.at("columns").items()) {
-    ColumnLayout layout;
-    layout.rows = table.rows;
-    layout.value_bytes = at_most(column.at("value_bytes"), 8, "the size of a value");
-    layout.is_signed = column.at("signed");
-    layout.chunk_rows = at_most(column.at("chunk_rows"), 1 << 20, "the size of a chunk");
-    for (const json& chunk : column.at("chunks")) {
-      StoredChunk one{chunk.at(0), at_most(chunk.at(1), file_bytes, "the size of a chunk")};
-      if (one.at > file_bytes - one.bytes)
-        raise(Errc::protocol, "a chunk lies behind the end of the file");
-      layout.chunks.push_back(one);
+// Of a file or a child that may be damaged, where a wrong number would do harm.
+void check(const std::map<std::string, TraceTable>& tables, std::uint64_t file_bytes) {
+  for (const auto& [name, table] : tables)
+    for (const auto& [column, layout] : table.columns) {
+      if (layout.value_bytes > 8 || layout.chunk_rows > 1 << 20)
+        raise(Errc::protocol, "column {} has chunks of {} values of {} bytes", column,
+              layout.chunk_rows, layout.value_bytes);
+      for (const StoredChunk& chunk : layout.chunks)
+        if (chunk.bytes > file_bytes || chunk.at > file_bytes - chunk.bytes)
+          raise(Errc::protocol, "a chunk lies behind the end of the file");
+      if (table.rows > layout.chunks.size() * layout.chunk_rows)
+        raise(Errc::protocol, "column {} has fewer rows than its table", column);
     }
-    if (table.rows > layout.chunks.size() * layout.chunk_rows)
-      raise(Errc::protocol, "column {} has fewer rows than its table", name);
-    table.columns.emplace(name, std::move(layout));
-  }
-  return table;
 }
 
 } // namespace
@@ -82,14 +59,14 @@ struct TraceFile::Impl {
   std::vector<int> ranks;
   std::map<int, RankTables> tables;
 
-  const StoredTable* find(int rank, trace::Table table) const {
+  const TraceTable* find(int rank, trace::Table table) const {
     const auto& all = tables.at(rank).tables;
     auto found = all.find(trace::name_of(table));
     return found == all.end() ? nullptr : &found->second;
   }
 
   // Throws.
-  void read(const StoredTable& table, const char* name, std::uint64_t first, std::uint64_t count,
+  void read(const TraceTable& table, const char* name, std::uint64_t first, std::uint64_t count,
             void* values, std::size_t value_bytes) const {
     if (count == 0)
       return;
@@ -124,18 +101,17 @@ struct TraceFile::Impl {
   }
 
   template <typename T>
-  std::vector<T> read_all(const StoredTable& table, const char* name) const {
+  std::vector<T> read_all(const TraceTable& table, const char* name) const {
     std::vector<T> values(table.rows);
     read(table, name, 0, table.rows, values.data(), sizeof(T));
     return values;
   }
 
-  void read_index(const json& document, std::uint64_t file_bytes, RankTables& rank) const {
-    for (const auto& [name, table] : document.items()) {
-      StoredTable stored = table_of(table, file_bytes);
-      auto begin = read_all<std::uint64_t>(stored, "begin_ns");
-      auto last = read_all<std::uint64_t>(stored, "last_begin_ns");
-      auto end = read_all<std::uint64_t>(stored, "end_ns");
+  void read_index(const std::map<std::string, TraceTable>& stored, RankTables& rank) const {
+    for (const auto& [name, table] : stored) {
+      auto begin = read_all<std::uint64_t>(table, "begin_ns");
+      auto last = read_all<std::uint64_t>(table, "last_begin_ns");
+      auto end = read_all<std::uint64_t>(table, "end_ns");
       auto& index = rank.index[name];
       for (std::size_t i = 0; i < begin.size(); ++i)
         index.push_back({begin[i], last[i], end[i]});
@@ -160,27 +136,18 @@ struct TraceFile::Impl {
     if (::fstat(fd.get(), &info) != 0)
       raise(Errc::io, "{}", std::strerror(errno));
     auto file_bytes = static_cast<std::uint64_t>(info.st_size);
-    base::value_or_throw(base::check_cbor_limits(description, "its description"));
-    json document = json::from_cbor(description);
-    identity = {document.at("trial"), document.at("run_id"), document.at("level")};
-    for (const json& text : document.at("texts")) {
-      const auto& bytes = text.get_binary();
-      texts.emplace_back(bytes.begin(), bytes.end());
-    }
-    for (const json& one : document.at("ranks")) {
-      RankTables rank;
-      rank.origin = {one.at("host"),
-                     one.at("boot_id"),
-                     one.at("process"),
-                     one.at("opened_ns"),
-                     one.at("opened_realtime_ns"),
-                     one.at("bytes_left_out")};
-      for (const auto& [name, table] : one.at("tables").items())
-        rank.tables.emplace(name, table_of(table, file_bytes));
-      read_index(one.at("index"), file_bytes, rank);
+    TraceLayout layout;
+    base::value_or_throw(base::read_json_or_cbor(description, base::readable(layout)));
+    identity = std::move(layout.identity);
+    texts = std::move(layout.texts);
+    for (RankLayout& one : layout.ranks) {
+      check(one.tables, file_bytes);
+      check(one.index, file_bytes);
+      RankTables rank{std::move(one.origin), std::move(one.tables), {}, {}};
+      read_index(one.index, rank);
       read_long_durations(rank);
-      ranks.push_back(one.at("rank"));
-      tables.emplace(ranks.back(), std::move(rank));
+      ranks.push_back(one.rank);
+      tables.emplace(one.rank, std::move(rank));
     }
   }
 };
@@ -192,7 +159,8 @@ std::vector<Result<TraceFile>> TraceFile::open_all(const std::vector<fs::path>& 
                     "read",
                     limits_for(path, {}),
                     [&path](const Progress& progress) -> Result<std::string> {
-                      return describe_trace(path, progress);
+                      const TraceLayout layout = describe_trace(path, progress);
+                      return base::json_or_cbor(base::writable(layout));
                     },
                     {}});
   std::vector<Result<std::string>> described = run_in_child(jobs);
@@ -244,7 +212,7 @@ const std::string& TraceFile::text(trace::TextId id) const {
 }
 
 std::uint64_t TraceFile::row_count(int rank, trace::Table table) const {
-  const StoredTable* found = impl_->find(rank, table);
+  const TraceTable* found = impl_->find(rank, table);
   return found ? found->rows : 0;
 }
 
@@ -269,7 +237,7 @@ std::uint64_t TraceFile::first_ns(int rank) const {
 
 std::vector<TraceFile::Range> TraceFile::ranges(int rank, trace::Table table,
                                                 const TraceWindow& window) const {
-  const StoredTable* stored = impl_->find(rank, table);
+  const TraceTable* stored = impl_->find(rank, table);
   if (!stored || stored->rows == 0 || stored->columns.empty())
     return {};
   const auto& indexes = impl_->tables.at(rank).index;
@@ -288,13 +256,13 @@ std::vector<TraceFile::Range> TraceFile::ranges(int rank, trace::Table table,
 }
 
 bool TraceFile::has_column(int rank, trace::Table table, const char* name) const {
-  const StoredTable* stored = impl_->find(rank, table);
+  const TraceTable* stored = impl_->find(rank, table);
   return stored != nullptr && stored->columns.contains(name);
 }
 
 Result<void> TraceFile::read_column(int rank, trace::Table table, const char* name, Range range,
                                     void* values, std::size_t value_bytes) const {
-  const StoredTable* stored = impl_->find(rank, table);
+  const TraceTable* stored = impl_->find(rank, table);
   if (!stored)
     return {};
   try {

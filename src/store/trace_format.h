@@ -4,6 +4,8 @@
 
 #include "trace/rows.h"
 
+#include "base/fields.h"
+
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -59,6 +61,7 @@ struct TraceIdentity {
   std::string level;
   bool operator==(const TraceIdentity&) const = default;
 };
+NCCLPROBE_FIELDS(TraceIdentity, trial, run_id, level)
 
 // Where a rank's rows are from.
 struct TraceOrigin {
@@ -69,6 +72,7 @@ struct TraceOrigin {
   std::uint64_t opened_realtime_ns = 0;
   std::uint64_t bytes_left_out = 0;
 };
+NCCLPROBE_FIELDS(TraceOrigin, host, boot_id, process, opened_ns, opened_realtime_ns, bytes_left_out)
 
 // --- what the row types have in common ---
 

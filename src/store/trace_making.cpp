@@ -4,10 +4,9 @@
 #include "store/trace_making.h"
 
 #include "base/atomic_file.h"
+#include "base/json_document.h"
 #include "base/resource_limits.h"
 #include "store/child_jobs.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -26,16 +25,6 @@ int reason_of_the_system(base::AtomicFile& file) {
   return base::write_all(file.fd(), std::string(1 << 16, '\0'));
 }
 
-std::string bytes_of(const TraceReport& report) {
-  return nlohmann::json{{"ranks", report.ranks}, {"rows", report.rows}, {"remarks", report.remarks}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-TraceReport report_of(const std::string& bytes) {
-  auto document = nlohmann::json::parse(bytes);
-  return {document.at("ranks"), document.at("rows"), document.at("remarks")};
-}
-
 } // namespace
 
 Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& workshop,
@@ -52,7 +41,7 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
                  // What takes long is done here, while the parent tells that it is at work.
                  if (::fsync(file.fd()) != 0)
                    return base::system_error("sync", target, errno);
-                 return bytes_of(*report);
+                 return base::json_or_cbor(base::writable(*report));
                },
                meanwhile};
   auto made = std::move(run_in_child({job}).front());
@@ -67,11 +56,10 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
     return base::fail(std::move(made.error()));
   }
   NCCLPROBE_TRY(file.commit(base::Overwrite::yes));
-  try {
-    return report_of(*made);
-  } catch (const std::exception& error) {
-    return base::fail(Errc::failed, "cannot make {}: {}", target.string(), error.what());
-  }
+  TraceReport report;
+  if (auto read = base::read_json_or_cbor(*made, base::readable(report)); !read)
+    return base::fail(Errc::failed, "cannot make {}: {}", target.string(), read.error().message);
+  return report;
 }
 
 } // namespace ncclprobe::store

@@ -8,8 +8,6 @@
 #include "store/superblock.h"
 #include "store/trace_writer.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -20,7 +18,6 @@ namespace {
 
 using base::Errc;
 using base::raise;
-using nlohmann::json;
 
 constexpr std::uint64_t k_most_chunk_rows = 1 << 20;
 
@@ -69,70 +66,43 @@ std::vector<std::string> read_trace_texts(hid_t file) {
   return texts;
 }
 
-json document_of(const ColumnLayout& layout) {
-  json chunks = json::array();
-  for (const StoredChunk& chunk : layout.chunks)
-    chunks.push_back({chunk.at, chunk.bytes});
-  return {{"value_bytes", layout.value_bytes},
-          {"signed", layout.is_signed},
-          {"chunk_rows", layout.chunk_rows},
-          {"chunks", std::move(chunks)}};
-}
-
-json document_of_table(hid_t parent, const char* name) {
+TraceTable table_of(hid_t parent, const char* name) {
   Hdf5Group group(H5Gopen2(parent, name, H5P_DEFAULT), "H5Gopen2", name);
-  auto rows = read_number<std::uint64_t>(group.get(), "n_valid");
-  json columns = json::object();
+  TraceTable table{read_number<std::uint64_t>(group.get(), "n_valid"), {}};
   for (const std::string& column : link_names(group.get())) {
     Hdf5Dataset dataset(H5Dopen2(group.get(), column.c_str(), H5P_DEFAULT), "H5Dopen2", column);
-    ColumnLayout layout = read_layout(dataset.get(), column.c_str());
-    if (layout.rows < rows)
-      raise(Errc::failed, "column {}/{} has {} rows of {}", name, column, layout.rows, rows);
-    columns[column] = document_of(layout);
+    const ColumnLayout& layout =
+        table.columns.emplace(column, read_layout(dataset.get(), column.c_str())).first->second;
+    if (layout.rows < table.rows)
+      raise(Errc::failed, "column {}/{} has {} rows of {}", name, column, layout.rows, table.rows);
   }
-  return {{"rows", rows}, {"columns", std::move(columns)}};
+  return table;
 }
 
-json document_of_tables(hid_t group, const Progress& progress) {
-  json tables = json::object();
-  for (const std::string& table : link_names(group)) {
-    tables[table] = document_of_table(group, table.c_str());
+std::map<std::string, TraceTable> tables_of(hid_t parent, const std::string& name,
+                                            const Progress& progress) {
+  Hdf5Group group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), "H5Gopen2", name);
+  std::map<std::string, TraceTable> tables;
+  for (const std::string& table : link_names(group.get())) {
+    tables.emplace(table, table_of(group.get(), table.c_str()));
     progress();
   }
   return tables;
 }
 
-json document_of(const OpenTrace& trace, const Progress& progress) {
-  json ranks = json::array();
+TraceLayout layout_of(OpenTrace& trace, const Progress& progress) {
+  const hid_t file = trace.file.get();
+  TraceLayout layout{trace.identity, std::move(trace.texts), {}};
   for (int rank : trace.ranks) {
-    std::string name = rank_group_name(rank);
-    Hdf5Group group(H5Gopen2(trace.file.get(), name.c_str(), H5P_DEFAULT), "H5Gopen2", name);
-    TraceOrigin origin = read_origin(group.get());
-    std::string index = "index/" + name;
-    json one = {{"rank", rank},
-                {"host", origin.host},
-                {"boot_id", origin.boot_id},
-                {"process", origin.process},
-                {"opened_ns", origin.opened_ns},
-                {"opened_realtime_ns", origin.opened_realtime_ns},
-                {"bytes_left_out", origin.bytes_left_out},
-                {"tables", document_of_tables(group.get(), progress)},
-                {"index", json::object()}};
-    if (has_link(trace.file.get(), "index") && has_link(trace.file.get(), index.c_str()))
-      one["index"] = document_of_tables(
-          Hdf5Group(H5Gopen2(trace.file.get(), index.c_str(), H5P_DEFAULT), "H5Gopen2", index)
-              .get(),
-          progress);
-    ranks.push_back(std::move(one));
+    const std::string name = rank_group_name(rank);
+    const std::string index = "index/" + name;
+    Hdf5Group group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), "H5Gopen2", name);
+    RankLayout& one = layout.ranks.emplace_back(
+        RankLayout{rank, read_origin(group.get()), tables_of(file, name, progress), {}});
+    if (has_link(file, "index") && has_link(file, index.c_str()))
+      one.index = tables_of(file, index, progress);
   }
-  json texts = json::array(); // as bytes: they need not be UTF-8
-  for (const std::string& text : trace.texts)
-    texts.push_back(json::binary({text.begin(), text.end()}));
-  return {{"trial", trace.identity.trial},
-          {"run_id", trace.identity.run_id},
-          {"level", trace.identity.level},
-          {"texts", std::move(texts)},
-          {"ranks", std::move(ranks)}};
+  return layout;
 }
 
 } // namespace
@@ -255,11 +225,10 @@ OpenTrace open_trace(const std::filesystem::path& path) {
   }
 }
 
-std::string describe_trace(const std::filesystem::path& path, const Progress& progress) {
+TraceLayout describe_trace(const std::filesystem::path& path, const Progress& progress) {
   OpenTrace trace = open_trace(path);
   try {
-    auto cbor = json::to_cbor(document_of(trace, progress));
-    return {cbor.begin(), cbor.end()};
+    return layout_of(trace, progress);
   } catch (const std::exception& error) {
     raise(Errc::protocol, "{} is damaged: {}", path.string(), error.what());
   }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,26 @@ ColumnLayout read_layout(hid_t dataset, const char* name);
 void read_chunk(hid_t dataset, const ColumnLayout& layout, std::size_t number,
                 std::vector<std::byte>& stored, const char* name);
 
-// The layout of the whole file, as a document for TraceFile. Throws protocol, with the file's name.
-std::string describe_trace(const std::filesystem::path& path, const Progress& progress);
+// Where all of a trace file lies.
+struct TraceTable {
+  std::uint64_t rows = 0;
+  std::map<std::string, ColumnLayout> columns;
+};
+NCCLPROBE_FIELDS(TraceTable, rows, columns)
+struct RankLayout {
+  int rank = 0;
+  TraceOrigin origin;
+  std::map<std::string, TraceTable> tables; // by name
+  std::map<std::string, TraceTable> index;
+};
+NCCLPROBE_FIELDS(RankLayout, rank, origin, tables, index)
+struct TraceLayout {
+  TraceIdentity identity;
+  std::vector<std::string> texts;
+  std::vector<RankLayout> ranks;
+};
+NCCLPROBE_FIELDS(TraceLayout, identity, texts, ranks)
+// Throws protocol, with the file's name.
+TraceLayout describe_trace(const std::filesystem::path& path, const Progress& progress);
 
 } // namespace ncclprobe::store
